@@ -21,11 +21,11 @@ var burstSize = flag.Int("bounds.burst", 100, "how many commands come to Discord
 // goroutines.
 var bursts = []struct {
 	way    e2etest.Way
-	price  time.Duration // how long the price takes; after 2 seconds, all are deferred
+	price  time.Duration // how long the price takes; after 1.2 seconds, all are deferred
 	memory int           // the most that is resident, in MiB
 }{
-	{e2etest.Ways[2], 300 * time.Millisecond, 160},
-	{e2etest.Ways[2], 3 * time.Second, 176},
+	{e2etest.Ways[2], 300 * time.Millisecond, 110},
+	{e2etest.Ways[2], 3 * time.Second, 115},
 	{e2etest.Ways[3], 300 * time.Millisecond, 184},
 	{e2etest.Ways[3], 3 * time.Second, 240},
 }

@@ -67,13 +67,27 @@ func (s *Shown) Judge(message, subject string, button, answer chat.Version) Verd
 	return ReplaceIfDifferent
 }
 
+// IsLast reports whether an answer is the last one that Judge let replace a message, as far as that is remembered. A call
+// that is made again later asks it first.
+func (s *Shown) IsLast(message, subject string, answer chat.Version) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	last, known := s.last[message]
+	return !known || last.is(subject, answer)
+}
+
+// is reports whether a is an answer of a version about a subject.
+func (a shownAnswer) is(subject string, version chat.Version) bool {
+	return a.subject == subject && a.version == version
+}
+
 // Forget forgets an answer that could not be shown in place of a message, unless another one has been since.
-func (s *Shown) Forget(message string, answer chat.Version) {
+func (s *Shown) Forget(message, subject string, answer chat.Version) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	last, known := s.last[message]
 	switch {
-	case !known || last.version != answer:
+	case !known || !last.is(subject, answer):
 	case last.before != nil:
 		s.last[message] = *last.before
 	default:

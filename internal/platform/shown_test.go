@@ -35,7 +35,7 @@ func TestOfTwoPressesTheNewerAnswerWins(t *testing.T) {
 		if got := s.Judge("m", "staked 0x1", button, first); got != platform.Replace {
 			t.Errorf("%s: the first is %d", name, got)
 		}
-		s.Forget(tt.forget, first)
+		s.Forget(tt.forget, "staked 0x1", first)
 		if got := s.Judge("m", tt.subject, button, tt.second); got != tt.want {
 			t.Errorf("%s: got %d, want %d", name, got, tt.want)
 		}
@@ -66,7 +66,7 @@ func TestAnAnswerThatCouldNotBeShownLeavesTheOneBefore(t *testing.T) {
 	failed := block(103, 0)
 	s.Judge("m", "x", button, block(102, 0))
 	s.Judge("m", "x", button, failed)
-	s.Forget("m", failed)
+	s.Forget("m", "x", failed)
 	if got := s.Judge("m", "x", button, block(101, 0)); got != platform.Keep {
 		t.Errorf("an older answer: got %d", got)
 	}

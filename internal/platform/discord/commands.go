@@ -19,8 +19,8 @@ const (
 	maxChoices   = 25  // of one option
 )
 
-// optionName matches a name that Discord accepts for an option, in any language, but also one
-// with capitals, which Discord refuses.
+// optionName matches a name that Discord accepts for an option, in any language, but also one with capitals, which
+// Discord refuses.
 // https://discord.com/developers/docs/interactions/application-commands#application-command-object-application-command-naming
 var optionName = regexp.MustCompile(`^[-_'\p{L}\p{N}\p{Devanagari}\p{Thai}]{1,32}$`)
 

@@ -9,8 +9,8 @@ import (
 )
 
 // deferAfter is how long after its arrival an interaction is deferred. Discord waits 3 seconds for a first response,
-// and a command may take longer.
-const deferAfter = 2 * time.Second
+// and a command may take longer. The rest is for the deferrals of a burst, and for a second try if the first is lost.
+const deferAfter = 1200 * time.Millisecond
 
 // first is what becomes the first response to an interaction: Discord takes only one.
 type first int32

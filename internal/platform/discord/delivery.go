@@ -73,7 +73,7 @@ func (s *session) deliver(i *interaction, a *answer, d delivery) error {
 		if err == nil {
 			return nil
 		}
-		s.shown.Forget(i.target.message, a.asOf)
+		s.shown.Forget(i.target.message, i.target.subject, a.asOf)
 		d = d.afterRefusal()
 		if d == undeliverable || !api.Unacceptable(err) {
 			return err
@@ -88,7 +88,7 @@ func (s *session) call(d delivery, i *interaction, a *answer) error {
 	case asUpdate:
 		return s.respond(i, response{Type: discordgo.InteractionResponseUpdateMessage, Data: a.message})
 	case asEdit:
-		return s.edit(i, a.message)
+		return s.edit(i, a)
 	case asFollowUp:
 		followUp := api.Message{Body: a.withoutPicture().readBy(a.reader)}
 		return s.api.FollowUp(s.work.Sends, i.Interaction, followUp, i.Arrived.Add(api.TokenLife))
@@ -107,9 +107,14 @@ func (s *session) respond(i *interaction, r response) error {
 
 // edit replaces the deferred message by m, and is retried until the token expires. A picture that cannot be sent
 // within pictureTime is left out.
-func (s *session) edit(i *interaction, m *message) error {
+func (s *session) edit(i *interaction, a *answer) error {
+	m := a.message
+	// A newer answer may replace the message while this one is retried, for minutes if Discord is down.
+	outdated := func() bool {
+		return a.place == inPlace && !s.shown.IsLast(i.target.message, i.target.subject, a.asOf)
+	}
 	if m.picture != nil {
-		picture := api.Message{Body: m, Name: m.Attachments[0].Filename, PNG: m.picture}
+		picture := api.Message{Body: m, Name: m.Attachments[0].Filename, PNG: m.picture, Outdated: outdated}
 		err := s.api.Edit(s.work.Sends, i.Interaction, picture, time.Now().Add(pictureTime))
 		if err == nil || api.Expired(err) {
 			return err
@@ -117,7 +122,8 @@ func (s *session) edit(i *interaction, m *message) error {
 		s.count("picture_failed")
 		m = m.withoutPicture()
 	}
-	return s.api.Edit(s.work.Sends, i.Interaction, api.Message{Body: m}, i.Arrived.Add(api.TokenLife))
+	last := api.Message{Body: m, Outdated: outdated}
+	return s.api.Edit(s.work.Sends, i.Interaction, last, i.Arrived.Add(api.TokenLife))
 }
 
 // response is the first response to an interaction.

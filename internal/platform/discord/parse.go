@@ -33,9 +33,8 @@ type interaction struct {
 		// Pending is true until the member has accepted the server's rules.
 		Pending bool `json:"pending"`
 	} `json:"member"`
-	// Installed says who installed the bot. Where a user did and the guild did not, anybody
-	// may have made themself a moderator of the guild. nil is an interaction of an older
-	// form: then the guild did.
+	// Installed says who installed the bot. Where a user did and the guild did not, anybody may have made themself a
+	// moderator of the guild. nil is an interaction of an older form: then the guild did.
 	// https://discord.com/developers/docs/interactions/receiving-and-responding#interaction-object-authorizing-integration-owners-object
 	Installed *struct {
 		Guild string `json:"0"`

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -399,6 +400,24 @@ func TestAMessageThatCouldNotBeChangedMayBeChangedLater(t *testing.T) {
 		says(t, p.Answer(), "block 100")
 		h.reply(0, atBlock(102))
 		h.ask(t, p.Press("6", b.CustomID))
+		says(t, p.Answer(), "block 102")
+	})
+}
+
+// An edit that Discord answers with 5xx is retried for minutes. A newer answer may be shown meanwhile.
+func TestARetriedEditDoesNotReplaceANewerAnswer(t *testing.T) {
+	eachWay(t, func(t *testing.T, h *adapterTest) {
+		h.reply(0, atBlock(100))
+		p := h.ask(t, command("price"))
+		b, _ := p.Answer().Button("Refresh")
+		h.fake.Script(fakediscord.Edit, slices.Repeat([]discordtest.Fault{{Status: 503}}, 4)...)
+		h.reply(5*time.Second, atBlock(101))
+		h.send(t, p.Press("6", b.CustomID))
+		pass(6 * time.Second) // Its edit fails, and is retried.
+		h.reply(0, atBlock(102))
+		h.ask(t, p.Press("7", b.CustomID))
+		says(t, p.Answer(), "block 102")
+		pass(5 * time.Minute)
 		says(t, p.Answer(), "block 102")
 	})
 }

@@ -75,6 +75,7 @@ func (s *session) receive(data json.RawMessage, replayed bool) {
 	now := time.Now()
 	s.admit(maxInFlight, s.work.Go, func(reference string) {
 		i, forUs := decode(data)
+		data = nil // It is large, and would be kept while the command runs.
 		if !forUs {
 			s.count("ignored")
 			return
@@ -160,7 +161,7 @@ func (s *session) answer(i *interaction, req *chat.Request, press *chat.Press) e
 		err = s.sendDeferral(i, a.reader)
 	}
 	if err != nil && !errors.Is(err, api.ErrOutcomeUnknown) {
-		s.shown.Forget(i.target.message, a.asOf)
+		s.shown.Forget(i.target.message, i.target.subject, a.asOf)
 		return err
 	}
 	// After an unknown outcome, the calls below fail unless Discord has the deferral.

@@ -94,8 +94,8 @@ func (a *answering) showAs(reply *chat.Reply) pressAnswer {
 	return asEdit
 }
 
-// answerPress shows the answer to a press. If the person who pressed cannot be told alone that there is no answer, or the
-// message cannot be edited, the answer is a new message.
+// answerPress shows the answer to a press. If the person who pressed cannot be told alone that there is no answer, or
+// the message cannot be edited, the answer is a new message.
 func (a *answering) answerPress(reply *chat.Reply, content outbox.Content) outbox.Receipt {
 	how := a.showAs(reply)
 	switch how {
@@ -132,7 +132,7 @@ func (a *answering) edit(reply *chat.Reply, content outbox.Content) (receipt out
 	}
 	receipt = a.send(m)
 	if receipt.Result != outbox.Delivered {
-		a.s.a.shown.Forget(a.messageKey(), reply.Source.AsOf)
+		a.s.a.shown.Forget(a.messageKey(), a.cmd.text, reply.Source.AsOf)
 	}
 	if receipt.Result == outbox.Refused || receipt.Result == outbox.Unreachable {
 		return receipt, false

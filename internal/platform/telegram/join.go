@@ -29,7 +29,10 @@ const (
 	welcomeTime = 10 * time.Minute
 )
 
-// A request has one deadline. The check, the first message and the approval end before it, one after another.
+// A request has one deadline. The check, the first message and the approval end before it, one after another:
+//
+//	arrival ── wait for a place ── check (7 s) ── first message (5 s) ── approval ── deadline
+//	                                   └ ends 3 s before ─┘  └ ends 1.5 s before ─┘
 const (
 	// checkTime is how long a check may take. It ends answerTime before the deadline at the latest.
 	checkTime  = 7 * time.Second
@@ -71,7 +74,7 @@ func (s *session) acceptJoin(r *joinRequest) bool {
 	s.a.door.inFlight.Add(1)
 	accepted := s.work.Go(func(id string) {
 		defer s.a.door.inFlight.Add(-1)
-		defer j.recordPanic()
+		defer j.leaveOpenUnlessRecorded()
 		j.answer(id)
 	})
 	if !accepted {
@@ -154,8 +157,14 @@ func (j *joining) check(id string, line *joinLine) (reply *chat.Reply) {
 func (j *joining) letIn(reply *chat.Reply) {
 	first := j.tellFirst(reply)
 	outcome := j.s.approve(reply.Join.Admit, j.request.From.ID, j.deadline, j.callApprove)
+	if outcome == chat.LetIn { // Before anything else can fail.
+		j.recorded = true
+		j.s.countLetIn(j.request.Chat.ID, j.request.From.ID)
+	}
 	reply = replyTo(reply, outcome)
-	j.recordApproval(outcome, reply.Join.LeftOut)
+	if outcome != chat.LetIn {
+		j.recordRefusal(outcome, reply.Join.LeftOut)
+	}
 	tellBy := j.arrived.Add(contactTime)
 	if outcome == chat.LetIn {
 		tellBy = time.Now().Add(welcomeTime)
@@ -165,7 +174,9 @@ func (j *joining) letIn(reply *chat.Reply) {
 		return
 	case first.Result == outbox.Delivered:
 		j.send(reply, first.Sent.MessageID, tellTime(tellBy))
-	case outcome == chat.NotRequested, first.Result == outbox.Unreachable:
+	case first.Result == outbox.Unreachable:
+		return
+	case outcome == chat.NotRequested && first.Result == outbox.None: // There is nothing to correct.
 		return
 	default:
 		j.tell(reply, tellBy)
@@ -204,13 +215,9 @@ func (j *joining) callApprove(ctx context.Context) error {
 	return err
 }
 
-// recordApproval counts and remembers the outcome of the approval. why says to moderators why the person is not in.
-func (j *joining) recordApproval(outcome chat.AdmissionOutcome, why chat.Text) {
-	if outcome == chat.LetIn {
-		j.recorded = true
-		j.s.countLetIn(j.request.Chat.ID, j.request.From.ID)
-		return
-	}
+// recordRefusal counts and remembers that the request was not approved. why says to moderators why the person is not
+// in.
+func (j *joining) recordRefusal(outcome chat.AdmissionOutcome, why chat.Text) {
 	j.recordOpen(undecided, why)
 	if outcome == chat.NotRequested {
 		j.s.closeJoin(j.request.Chat.ID, j.request.From.ID)
@@ -243,8 +250,8 @@ func (j *joining) recordOpen(reason openReason, why chat.Text) {
 	j.s.a.Count(string(reason))
 }
 
-// recordPanic leaves the request open if a panic ended answer before anything was recorded.
-func (j *joining) recordPanic() {
+// leaveOpenUnlessRecorded leaves the request open if a panic ended answer before anything was recorded.
+func (j *joining) leaveOpenUnlessRecorded() {
 	if !j.recorded {
 		j.leaveOpen(undecided, chat.Text{})
 	}
@@ -273,6 +280,9 @@ func (j *joining) tell(outcome *chat.Reply, until time.Time) {
 // does not allow one until the given time, or if the person got a message about the group less than a minute ago.
 func (j *joining) awaitTurn(limit ratelimit.Limit, until time.Time) bool {
 	ctx, limiter := j.s.work.Sends, j.s.a.Limiter
+	if limiter.Peek(ctx, j.personLimit()) > 0 { // Otherwise it would use up a turn.
+		return false
+	}
 	wait, ok := limiter.Reserve(ctx, max(time.Until(until), 0), limit)
 	if !ok || !transport.Sleep(ctx, wait) {
 		return false

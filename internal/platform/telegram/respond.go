@@ -85,7 +85,8 @@ func (a *answering) answer() outbox.Receipt {
 	return a.sendNew(reply, content)
 }
 
-// handle has the command handled, approves the sender's request to join if the reply admits them, and renders the reply.
+// handle has the command handled, approves the sender's request to join if the reply admits them, and renders the
+// reply.
 func (a *answering) handle() (reply *chat.Reply, content outbox.Content) {
 	defer a.typing(a.destination())()
 	joinIsSettled := false
@@ -100,8 +101,9 @@ func (a *answering) handle() (reply *chat.Reply, content outbox.Content) {
 	return reply, content
 }
 
-// settleJoin approves the sender's request to join a group if the reply admits them, and returns the reply to the outcome.
-// It returns any other reply as it is, and remembers that the sender's request is open if the command was about it.
+// settleJoin approves the sender's request to join a group if the reply admits them, and returns the reply to the
+// outcome. It returns any other reply as it is, and remembers that the sender's request is open if the command was
+// about it.
 func (a *answering) settleJoin(r *chat.Reply) *chat.Reply {
 	switch {
 	case r.Join.Admit != nil:

@@ -112,6 +112,9 @@ type Message struct {
 	Body any    // becomes the JSON
 	Name string // of the picture's file
 	PNG  []byte
+	// Outdated reports whether the message is not worth sending any more, because a newer one is shown; nil: it always
+	// is. The call then makes no further try, and succeeds.
+	Outdated func() bool
 }
 
 // Respond sends the first response to i, and retries it until respondFor after the
@@ -234,6 +237,9 @@ func (c *Client) repeat(ctx context.Context, call *call) error {
 		Again:   call.again,
 		OnRetry: func(error) { c.count("retried") },
 	}.Do(ctx, func(ctx context.Context) error {
+		if call.Outdated != nil && call.Outdated() {
+			return nil
+		}
 		err := c.try(ctx, call)
 		if call.unknownTries > 0 && errorOf(err).Code == discordgo.ErrCodeInteractionHasAlreadyBeenAcknowledged {
 			return nil // The try whose outcome is unknown was accepted.
