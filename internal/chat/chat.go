@@ -41,7 +41,7 @@ const (
 type Request struct {
 	// Set by the adapter.
 
-	// ID is logged, and shown as the reference that a user can quote. Tasks make it.
+	// ID is logged, and shown as the reference that a user can quote. platform.Work makes it.
 	ID      string
 	Command string
 	Args    Args

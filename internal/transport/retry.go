@@ -29,7 +29,7 @@ func Sleep(ctx context.Context, d time.Duration) bool {
 }
 
 // Policy decides what the chat adapters retry, and for how long. Calls to services are
-// retried by package core. No library fits, because a retry must never come before the wait
+// retried by package query. No library fits, because a retry must never come before the wait
 // that a platform asked for: one library's jitter shortens that wait, and another library
 // makes a last attempt when its time is up.
 type Policy struct {

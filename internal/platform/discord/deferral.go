@@ -73,11 +73,12 @@ func (d *deferral) send() {
 // sent, and returns the error of sending it. A second call returns the same.
 func (d *deferral) overtake() (first, error) {
 	d.timer.Stop()
-	if !d.decide(theAnswer) && first(d.first.Load()) == theDeferral {
-		<-d.sent
-		return theDeferral, d.err
+	d.decide(theAnswer)
+	if first(d.first.Load()) == theAnswer {
+		return theAnswer, nil
 	}
-	return theAnswer, nil
+	<-d.sent
+	return theDeferral, d.err
 }
 
 // cancel keeps the deferral from being sent. If it is already being sent, cancel blocks until it was.
@@ -86,8 +87,9 @@ func (d *deferral) cancel() { _, _ = d.overtake() }
 // decide makes f the first response. It returns false if that was decided before.
 func (d *deferral) decide(f first) bool { return d.first.CompareAndSwap(int32(undecided), int32(f)) }
 
-// sendDeferral sends a deferral now. Who can read a new message, r, cannot be changed later. Once Discord has the
-// deferral, or may have it, the interaction counts as answered: its command may run for longer than a claim lasts.
+// sendDeferral sends a deferral now. r is who can read the answer if it is a new message: Discord fixes that now.
+// Once Discord has the deferral, or may have it, the interaction counts as answered: its command may run for longer
+// than a claim lasts.
 func (s *session) sendDeferral(i *interaction, r reader) error {
 	s.count("deferred")
 	err := s.respond(i, i.target.promise(r))

@@ -65,8 +65,8 @@ func (d delivery) afterRefusal() delivery {
 	}
 }
 
-// deliver delivers an answer by d or, if Discord refuses d, by what follows its refusal. Unless a message with a button
-// is replaced, it counts as not changed.
+// deliver delivers an answer by d or, if Discord refuses d, by what follows its refusal. If a call fails, shown forgets
+// what it has noted about the message with the button.
 func (s *session) deliver(i *interaction, a *answer, d delivery) error {
 	for {
 		err := s.call(d, i, a)

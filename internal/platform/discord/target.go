@@ -69,8 +69,9 @@ func textOf(content string, embeds []embed) string {
 	return content
 }
 
-// keepsMessage reports whether the message with the button stays as it is, because it shows reply, which is rendered
-// as m, or a newer answer. If it does not stay, shown remembers that it shows reply.
+// keepsMessage decides whether the message with the button stays as it is, because it shows reply, which is rendered
+// as m, or a newer answer. It notes in shown that the message shows reply; whoever cannot show it has shown forget
+// that.
 func (to *target) keepsMessage(shown *platform.Shown, reply *chat.Reply, m *message) bool {
 	if to.place != inPlace || reply.Unanswered() {
 		return false

@@ -1,7 +1,7 @@
 // Package rest makes one HTTP call to a service and turns every failure into a
 // *core.Error.
 //
-// It neither retries nor remembers failures: core does both for every service. Bodies are
+// It neither retries nor remembers failures: query does both for every service. Bodies are
 // bounded and JSON is parsed strictly. An error holds nothing of a body or a URL.
 package rest
 

@@ -9,6 +9,11 @@ import (
 // publishes for a chat. A chat's burst is for different answers.
 const sameAnswerGap = time.Second
 
+// A delivery with a Key is open, then sealed, perhaps open again after a 429, and then ended:
+//
+//	open ── seal ──> sealed ── finish ──> ended
+//	  └──── reopen ────┘
+//
 // Of the messages with one Key, at most one waits. Messages that come meanwhile join it, and their senders share
 // its receipt. Once it has its slots, it is sealed: no other message joins, and the newest of those that joined is
 // sent. The next message with the Key then follows it: an edit once the sealed edit has ended, any other message
