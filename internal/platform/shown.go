@@ -67,8 +67,8 @@ func (s *Shown) Judge(message, subject string, button, answer chat.Version) Verd
 	return ReplaceIfDifferent
 }
 
-// IsLast reports whether an answer is the last one that Judge let replace a message, as far as that is remembered. A call
-// that is made again later asks it first.
+// IsLast reports whether an answer is the last one that Judge let replace a message, as far as that is remembered. A
+// call that is made again later asks it first.
 func (s *Shown) IsLast(message, subject string, answer chat.Version) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
