@@ -31,23 +31,23 @@ func botID(platform chat.Platform, token string) string {
 	return hash("bot", token)[:32]
 }
 
-// botID returns an ID of the bot among others that share a Redis.
+// botID returns an ID of the bot among others that share a Redis: that of the first platform whose token is set.
 func (c *Config) botID() string {
-	platform, token := telegram.Platform, c.Telegram.Token
-	if !token.IsSet() {
-		platform, token = discord.Platform, c.Discord.Token
+	for _, p := range c.platforms() {
+		if p.token.IsSet() {
+			return string(p.name) + "-" + botID(p.name, p.token.Reveal())
+		}
 	}
-	return string(platform) + "-" + botID(platform, token.Reveal())
+	return ""
 }
 
 // bots returns the bot's ID on each platform whose token is set.
 func (c *Config) bots() map[chat.Platform]string {
 	ids := map[chat.Platform]string{}
-	if c.Telegram.Token.IsSet() {
-		ids[telegram.Platform] = botID(telegram.Platform, c.Telegram.Token.Reveal())
-	}
-	if c.Discord.Token.IsSet() {
-		ids[discord.Platform] = botID(discord.Platform, c.Discord.Token.Reveal())
+	for _, p := range c.platforms() {
+		if p.token.IsSet() {
+			ids[p.name] = botID(p.name, p.token.Reveal())
+		}
 	}
 	return ids
 }

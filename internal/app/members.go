@@ -14,8 +14,6 @@ import (
 	"herald/internal/chat"
 	"herald/internal/members"
 	"herald/internal/ops"
-	"herald/internal/platform/discord"
-	"herald/internal/platform/telegram"
 )
 
 // errNothingSaved is the error of ListMembers and ReleaseBadges without a store.
@@ -56,8 +54,8 @@ type memberParts struct {
 func newMembers(cfg *Config, with memberParts) *members.Members {
 	bots, named := cfg.bots(), cfg.badges()
 	platforms := map[chat.Platform]members.Platform{}
-	for _, name := range []chat.Platform{telegram.Platform, discord.Platform} {
-		platforms[name] = members.Platform{Bot: bots[name], Badges: named[name], Adapter: with.badges[name]}
+	for _, p := range cfg.platforms() {
+		platforms[p.name] = members.Platform{Bot: bots[p.name], Badges: named[p.name], Adapter: with.badges[p.name]}
 	}
 	c := members.Config{
 		Settings:  cfg.Members,

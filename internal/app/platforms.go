@@ -16,8 +16,25 @@ import (
 	"herald/internal/platform/telegram"
 	"herald/internal/ratelimit"
 	"herald/internal/router"
+	"herald/internal/secret"
 	"herald/internal/transport"
 )
+
+// servable is a platform that Herald can serve.
+type servable struct {
+	name         chat.Platform
+	tokenSetting string
+	token        secret.Value // not set: the platform is off
+	connect      func(*Config, connectionParts, *retryLog) connection
+}
+
+// platforms returns every platform, also those that are off.
+func (c *Config) platforms() []servable {
+	return []servable{
+		{name: telegram.Platform, tokenSetting: telegram.TokenSetting, token: c.Telegram.Token, connect: newTelegram},
+		{name: discord.Platform, tokenSetting: discord.TokenSetting, token: c.Discord.Token, connect: newDiscord},
+	}
+}
 
 // connection is the adapter of a platform whose token is set.
 type connection struct {
@@ -57,11 +74,10 @@ type connectionParts struct {
 // newConnections makes the adapters of the platforms whose tokens are set.
 func newConnections(cfg *Config, with connectionParts) (all []connection) {
 	retries := newRetryLog(with.log)
-	if cfg.Telegram.Token.IsSet() {
-		all = append(all, newTelegram(cfg, with, retries))
-	}
-	if cfg.Discord.Token.IsSet() {
-		all = append(all, newDiscord(cfg, with, retries))
+	for _, p := range cfg.platforms() {
+		if p.token.IsSet() {
+			all = append(all, p.connect(cfg, with, retries))
+		}
 	}
 	for _, c := range all {
 		with.metrics.ExportPlatform(c.adapter, c.adapter.InFlight)

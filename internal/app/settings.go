@@ -77,11 +77,12 @@ func Load(environ []string, envFile string, purpose Purpose) (*Config, error) {
 	if given == nil { // The file cannot be read.
 		return nil, wrong
 	}
-	if purpose == ToServe && !given.Has(telegram.TokenSetting) && !given.Has(discord.TokenSetting) {
+	c := &Config{EnvFile: envFile}
+	hasToken := slices.ContainsFunc(c.platforms(), func(p servable) bool { return given.Has(p.tokenSetting) })
+	if purpose == ToServe && !hasToken {
 		wrong = append(wrong, fmt.Sprintf("%s, %s: neither is set, so there is no platform to serve; "+
 			"for example %[1]s=123456789:AAEexample-of-a-token_from-BotFather", telegram.TokenSetting, discord.TokenSetting))
 	}
-	c := &Config{EnvFile: envFile}
 	wrong = append(wrong, given.Fill(c.Table())...)
 	if len(wrong) > 0 {
 		return nil, fmt.Errorf(wrongSettings, len(wrong), wrong)

@@ -53,6 +53,7 @@ func TestAdapter(t *testing.T, open func(t *testing.T) AdapterTest) {
 		"a panic stays with its sender":                panics,
 		"what is in flight is finished at the end":     drain,
 		"a press is a request of whoever presses":      presses,
+		"a private answer to a press replaces nothing": privatePresses,
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := open(t)
@@ -248,6 +249,11 @@ func drain(t *testing.T, h AdapterTest) {
 	if err := stop(); err != nil {
 		t.Errorf("Run: %v", err)
 	}
+	select {
+	case <-finish:
+	default:
+		t.Error("Run did not wait for the command in flight")
+	}
 	if messages := h.Messages(t, 1); len(messages) != 1 || !strings.Contains(messages[0].Text, "finished") {
 		t.Errorf("the command in flight is answered with %+v", messages)
 	}
@@ -264,27 +270,31 @@ func checkPress(t *testing.T, asked, pressed chat.Request, byAnother bool) {
 	}
 }
 
-// presses checks that the person who presses is the sender, that an answer replaces the
-// message, and that a refusal does not and is shown to nobody else.
+// presses checks that the person who presses is the sender, that a newer answer replaces the message, that an older one
+// does not, and that a refusal does not and is shown to nobody else.
 func presses(t *testing.T, h AdapterTest) {
 	if h.Press == nil {
 		return
 	}
 	const button, refusal = "pressed here", "notforyou"
-	start := time.Now()
+	start := time.Now().Add(-time.Hour) // A time in the future would mean that the clock has jumped back.
 	var asked atomic.Int64
 	handler := &Handler{Reply: func(context.Context, *chat.Request) *chat.Reply {
 		n := asked.Add(1)
 		if n == 3 {
 			return &chat.Reply{Title: chat.Say(refusal), Tone: chat.Warning, Audience: chat.SenderAlone}
 		}
+		asOf := start.Add(time.Duration(n) * time.Minute)
+		if n == 5 {
+			asOf = start
+		}
 		return &chat.Reply{
 			Title:   chat.Say(fmt.Sprintf("answer %d", n)),
-			Source:  chat.Source{AsOf: chat.Version{Time: start.Add(time.Duration(n) * time.Minute)}},
+			Source:  chat.Source{AsOf: chat.Version{Time: asOf}},
 			Actions: []chat.Action{{Label: chat.Say(button), Command: "price", Edit: true}},
 		}
 	}}
-	h.run(t, handler)
+	stop := h.run(t, handler)
 	h.Ask(t, "price")
 	h.Messages(t, 1)
 	for n, other := range []bool{false, true, true} {
@@ -299,10 +309,53 @@ func presses(t *testing.T, h AdapterTest) {
 			return strings.Contains(h.Messages(t, 1)[0].Text, fmt.Sprintf("answer %d", n+2))
 		})
 	}
-	for i, m := range h.Messages(t, 1) {
-		if !m.Private && (i > 0 || strings.Contains(m.Text, refusal)) {
+	h.Press(t, button, false)
+	WaitUntil(t, "the press with an older answer", func() bool { return len(handler.Requests()) == 5 })
+	if err := stop(); err != nil {
+		t.Errorf("Run: %v", err)
+	}
+	for i, m := range h.Messages(t, 0) {
+		if !m.Private && (i > 0 || !strings.Contains(m.Text, "answer 4")) {
 			t.Errorf("the presses left %+v", m)
 		}
+	}
+}
+
+// privatePresses checks that the private answer to a button under a public message replaces nothing, and that nobody
+// else can read it.
+func privatePresses(t *testing.T, h AdapterTest) {
+	if h.Press == nil {
+		return
+	}
+	const button, public, secret = "mine", "foreverybody", "nobodyelsesbusiness"
+	handler := &Handler{Reply: func(_ context.Context, req *chat.Request) *chat.Reply {
+		if req.Command == "mylogins" {
+			return &chat.Reply{Title: chat.Say(secret)}
+		}
+		return &chat.Reply{
+			Title:   chat.Say(public),
+			Actions: []chat.Action{{Label: chat.Say(button), Command: "mylogins", Edit: true}},
+		}
+	}}
+	stop := h.run(t, handler)
+	h.Ask(t, "price")
+	h.Messages(t, 1)
+	h.Press(t, button, false)
+	WaitUntil(t, "the press", func() bool { return len(handler.Requests()) == 2 })
+	if err := stop(); err != nil {
+		t.Errorf("Run: %v", err)
+	}
+	var read bool
+	for i, m := range h.Messages(t, 0) {
+		switch {
+		case m.Private:
+			read = read || strings.Contains(m.Text, secret)
+		case i > 0 || !strings.Contains(m.Text, public):
+			t.Errorf("the press left %+v", m)
+		}
+	}
+	if !read {
+		t.Error("the sender reads nothing")
 	}
 }
 
