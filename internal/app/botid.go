@@ -31,7 +31,7 @@ func botID(platform chat.Platform, token string) string {
 	return hash("bot", token)[:32]
 }
 
-// botID returns an ID of the bot among others that share a Redis: that of the first platform whose token is set.
+// botID returns the bot's ID on the first platform whose token is set. It tells apart the bots that share a Redis.
 func (c *Config) botID() string {
 	for _, p := range c.platforms() {
 		if p.token.IsSet() {

@@ -41,7 +41,7 @@ type connection struct {
 	adapter adapter
 	// webhookPath is the URL path to which the platform posts updates; empty: it posts none.
 	webhookPath string
-	// title, url and settings are those of the probe that asks the platform.
+	// title, url and settings are shown by `bot check` beside what the platform answers.
 	title, url, settings string
 	// askRole asks for a user's role; nil: a Request says it.
 	askRole router.AskRole
