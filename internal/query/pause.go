@@ -71,9 +71,9 @@ func (u *Upstream) lull() lull {
 	return lull{until: u.pause.retryAt, recheck: u.pause.until, why: u.pause.reason()}
 }
 
-// paused returns why the service must not be called now, with the time until the next call. It returns nil if calls
+// whyPaused returns why the service must not be called now, with the time until the next call. It returns nil if calls
 // may be made.
-func (u *Upstream) paused() *core.Error {
+func (u *Upstream) whyPaused() *core.Error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.pause.isOver() {
@@ -90,8 +90,8 @@ func (u *Upstream) pauseFor(why *core.Error, wait time.Duration) {
 	}
 }
 
-// endPause forgets a pause that is over, because a call was made after it. The caller holds mu.
-func (u *Upstream) endPause() {
+// forgetPastPause forgets a pause that is over, because a call was made after it. The caller holds mu.
+func (u *Upstream) forgetPastPause() {
 	if u.pause.isOver() {
 		u.pause = pause{}
 	}

@@ -91,7 +91,7 @@ type Result string
 
 // The results.
 const (
-	// Hit is a fresh answer from the Cache.
+	// Hit is an answer from the Cache that is fresh or held.
 	Hit Result = "hit"
 	// Miss is a new answer of the service, or of another replica.
 	Miss Result = "miss"
@@ -101,20 +101,21 @@ const (
 	Failed Result = "failed"
 )
 
-// Get implements Source. It returns a fresh answer at once, and otherwise blocks until the service answers or ctx is
-// done. Simultaneous callers with the same key share one call, which continues after its first caller has left.
+// Get implements Source. It returns an answer that is fresh or held at once, and otherwise blocks until the service
+// answers or ctx is done. Simultaneous callers with the same key share one call, which continues after its first
+// caller has left.
 func (q *Query[K, V]) Get(ctx context.Context, key K) (Snapshot[V], error) {
 	cached, _ := q.Last(key)
 	now := time.Now()
-	fresh := q.freshnessOf(cached)
-	switch fresh.stageAt(now) {
+	life := q.freshnessOf(cached)
+	switch life.stageAt(now) {
 	case current:
-		return q.answer(Hit, cached, now, fresh), nil
+		return q.answer(Hit, cached, now, life), nil
 	case dueForRefresh:
 		// A caller starts the refresh, not a timer: nobody waits in busy times, and the service gets no calls in
 		// quiet ones.
 		q.startFetch(key, cached.At)
-		return q.answer(Hit, cached, now, fresh), nil
+		return q.answer(Hit, cached, now, life), nil
 	}
 
 	fetched, err := q.waitForFetch(ctx, key, cached.At)
@@ -126,13 +127,13 @@ func (q *Query[K, V]) Get(ctx context.Context, key K) (Snapshot[V], error) {
 	// answer was loaded.
 	cached, _ = q.Last(key)
 	now = time.Now()
-	fresh = q.freshnessOf(cached)
-	switch fresh.stageAt(now) {
+	life = q.freshnessOf(cached)
+	switch life.stageAt(now) {
 	case current, dueForRefresh:
-		return q.answer(Hit, cached, now, fresh), nil
+		return q.answer(Hit, cached, now, life), nil
 	case standIn:
 		cached.Why, _ = errors.AsType[*core.Error](err)
-		return q.answer(Stale, cached, now, fresh), nil
+		return q.answer(Stale, cached, now, life), nil
 	}
 	q.cache.Observer.Lookup(q.Name, Failed, 0)
 	return Snapshot[V]{}, err
@@ -140,7 +141,7 @@ func (q *Query[K, V]) Get(ctx context.Context, key K) (Snapshot[V], error) {
 
 // answer reports the lookup to the Observer, and returns s as its caller gets it. The caller has set the Why of a
 // Stale s.
-func (q *Query[K, V]) answer(result Result, s Snapshot[V], now time.Time, fresh freshness) Snapshot[V] {
+func (q *Query[K, V]) answer(result Result, s Snapshot[V], now time.Time, life freshness) Snapshot[V] {
 	age := now.Sub(s.At)
 	q.cache.Observer.Lookup(q.Name, result, age)
 	if result == Stale {
@@ -148,10 +149,10 @@ func (q *Query[K, V]) answer(result Result, s Snapshot[V], now time.Time, fresh 
 		return s
 	}
 	if q.isCacheable(s.Value) {
-		s.FreshUntil = fresh.expires
+		s.FreshUntil = life.expires
 	}
 	if age >= q.TTL {
-		s.Why = fresh.why
+		s.Why = life.why
 	}
 	return s
 }
@@ -175,7 +176,7 @@ func (q *Query[K, V]) isShared() bool { return q.SharedAs != "" }
 
 func (q *Query[K, V]) isCacheable(value V) bool { return q.Cacheable == nil || q.Cacheable(value) }
 
-// startFetch starts to fetch an answer newer than the time last, unless that is in flight. It does not block; the
+// startFetch starts to fetch an answer newer than last, unless that is in flight. It does not block; the
 // channel gets the result.
 func (q *Query[K, V]) startFetch(key K, last time.Time) <-chan singleflight.Result {
 	return q.cache.fetches.DoChan(q.id(key), func() (_ any, err error) {
@@ -213,7 +214,7 @@ func (q *Query[K, V]) fetch(ctx context.Context, key K, last time.Time) (Snapsho
 	}
 	if loaded, ok := q.load(ctx); ok && loaded.At.After(last) {
 		q.put(key, loaded)
-		// After a start, nobody knows which process made the call.
+		// At the start, the call of a loaded answer may be this bot's own, whose credit is spent already.
 		if isStart := last.IsZero(); !isStart {
 			q.upstream.noteCallOfReplica()
 		}

@@ -122,7 +122,7 @@ func (u *Upstream) call(ctx context.Context, counts counted, f func(context.Cont
 // admit spends a credit and returns nil, or returns why the service must not be called now. It may block as
 // Budget.Spend does.
 func (u *Upstream) admit(ctx context.Context) *core.Error {
-	if why := u.paused(); why != nil {
+	if why := u.whyPaused(); why != nil {
 		return why
 	}
 	if u.budget == nil {
@@ -134,8 +134,8 @@ func (u *Upstream) admit(ctx context.Context) *core.Error {
 		u.pauseFor(refused, min(refused.RetryAfter, recheckBudget))
 		return refused
 	}
-	// Another call may have failed while Spend blocked. The credit is then lost, as that of a call without an answer.
-	return u.paused()
+	// Another call may have failed while Spend blocked. The credit is then lost, as it is when a call fails.
+	return u.whyPaused()
 }
 
 // spend calls Budget.Spend, and returns a panic as a *core.Error.
@@ -168,7 +168,7 @@ func (u *Upstream) attempt(ctx context.Context, counts counted, f func(context.C
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.health.LastCall = time.Now()
-	u.endPause()
+	u.forgetPastPause()
 	switch {
 	case failed == nil:
 		u.recordSuccess()

@@ -145,7 +145,8 @@ type result struct {
 	err     error // why there is no answer, or not the whole one; for the log
 }
 
-// Handle answers one request. It returns within the command's time limit, and never panics. It does not change asked.
+// Handle answers one request. At the command's time limit it ends ctx, which every form obeys. A panic of a form
+// becomes a Reply. Handle does not change asked.
 func (r *Router) Handle(ctx context.Context, asked *chat.Request) *chat.Reply {
 	start := time.Now()
 	bound := *asked // Below, its arguments get names, and it gets rights.
@@ -169,8 +170,8 @@ func (r *Router) Handle(ctx context.Context, asked *chat.Request) *chat.Reply {
 	return res.reply
 }
 
-// answer counts req against the limits, finds the form that takes its arguments, checks rights and runs the form. A
-// panic becomes SomethingWentWrong.
+// answer counts req against the limits unless it is Counted, finds the form that takes its arguments, checks rights
+// and runs the form. A panic becomes SomethingWentWrong.
 func (r *Router) answer(ctx context.Context, req *chat.Request, command route) (res result) {
 	defer func() {
 		if v := recover(); v != nil {

@@ -5,7 +5,7 @@
 //	session.go   receive takes it from the gateway (package gateway); http.go takes it by HTTP
 //	parse.go     the interaction becomes a Request
 //	session.go   handle claims it, answer has it answered
-//	deferral.go  meanwhile, a first response promises an answer that is not ready after 2 seconds
+//	deferral.go  meanwhile, a first response promises an answer that is not ready after 1.2 seconds
 //	target.go    where the answer goes, and whether the message with the button stays as it is
 //	render.go    the Reply becomes a message
 //	delivery.go  which calls deliver the message (package api makes them)

@@ -9,15 +9,16 @@ import (
 )
 
 // deferAfter is how long after its arrival an interaction is deferred. Discord waits 3 seconds for a first response,
-// and a command may take longer. The rest is for the deferrals of a burst, and for a second try if the first is lost.
+// and a command may take longer. The 1.8 seconds that remain are for the deferrals of a burst, and for a second try if
+// the first is lost.
 const deferAfter = 1200 * time.Millisecond
 
-// first is what becomes the first response to an interaction: Discord takes only one.
-type first int32
+// firstResponse is what becomes the first response to an interaction: Discord takes only one.
+type firstResponse int32
 
 const (
-	// undecided: the command runs, and its deferral is not being sent.
-	undecided first = iota
+	// undecided: the command runs, and neither is being sent yet.
+	undecided firstResponse = iota
 	// theDeferral: it is being sent, or was. The answer follows as an edit or a follow-up.
 	theDeferral
 	// theAnswer: the deferral is not sent.
@@ -29,7 +30,7 @@ type deferral struct {
 	session *session
 	i       *interaction
 	timer   *time.Timer
-	first   atomic.Int32  // a first, which decide changes once
+	first   atomic.Int32  // a firstResponse, which decide changes once
 	sent    chan struct{} // closed once the deferral was sent, or sending has failed
 	err     error         // of sending; set before sent is closed
 }
@@ -46,7 +47,7 @@ func (s *session) deferLater(i *interaction) *deferral {
 	return d
 }
 
-// sendDeferrals sends the deferrals that are due until the session ends. api.MaxFirst goroutines do so: if a service is
+// sendDeferrals sends the deferrals that are due, until Sends is done. api.MaxFirst goroutines do so: if a service is
 // slow, thousands of deferrals are due in the same second, and a goroutine for each would take the memory of a stack.
 func (s *session) sendDeferrals() {
 	for {
@@ -71,10 +72,10 @@ func (d *deferral) send() {
 
 // overtake makes the answer the first response, unless the deferral is: overtake then blocks until the deferral was
 // sent, and returns the error of sending it. A second call returns the same.
-func (d *deferral) overtake() (first, error) {
+func (d *deferral) overtake() (firstResponse, error) {
 	d.timer.Stop()
 	d.decide(theAnswer)
-	if first(d.first.Load()) == theAnswer {
+	if firstResponse(d.first.Load()) == theAnswer {
 		return theAnswer, nil
 	}
 	<-d.sent
@@ -85,11 +86,11 @@ func (d *deferral) overtake() (first, error) {
 func (d *deferral) cancel() { _, _ = d.overtake() }
 
 // decide makes f the first response. It returns false if that was decided before.
-func (d *deferral) decide(f first) bool { return d.first.CompareAndSwap(int32(undecided), int32(f)) }
+func (d *deferral) decide(f firstResponse) bool { return d.first.CompareAndSwap(int32(undecided), int32(f)) }
 
 // sendDeferral sends a deferral now. r is who can read the answer if it is a new message: Discord fixes that now.
-// Once Discord has the deferral, or may have it, the interaction counts as answered: its command may run for longer
-// than a claim lasts.
+// Once Discord has the deferral, or may have it, the claim is marked done: it would lapse after claim.Lasts if the
+// command runs for longer.
 func (s *session) sendDeferral(i *interaction, r reader) error {
 	s.count("deferred")
 	err := s.respond(i, i.target.promise(r))

@@ -39,7 +39,7 @@ const (
 
 // firstDelivery returns the call that delivers an answer shown at a place. first is the first response; if it is the
 // deferral, that promised the answer at another place or at the same one.
-func firstDelivery(first first, promised, shown place) delivery {
+func firstDelivery(first firstResponse, promised, shown place) delivery {
 	switch {
 	case first == theAnswer && shown == inPlace:
 		return asUpdate

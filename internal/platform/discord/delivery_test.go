@@ -4,7 +4,7 @@ import "testing"
 
 func TestHowAnAnswerIsDelivered(t *testing.T) {
 	for name, tt := range map[string]struct {
-		first    first
+		first    firstResponse
 		promised place
 		shown    place
 		want     delivery

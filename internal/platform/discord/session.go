@@ -42,7 +42,7 @@ type session struct {
 	shown    *platform.Shown
 	inFlight *atomic.Int64  // interactions
 	due      chan *deferral // the deferrals to send
-	// lateness is the arrival of the latest interaction, by our clock, less its creation, by Discord's. Replayed
+	// lateness is how long after its creation the latest interaction arrived: our clock minus Discord's. Replayed
 	// interactions do not set it. It is nil before the first.
 	lateness atomic.Pointer[time.Duration]
 }
@@ -106,13 +106,13 @@ func (s *session) arrival(i *interaction, now time.Time, replayed bool) time.Tim
 	return created.Add(*usual)
 }
 
-// admit counts an interaction as in flight and passes work to run, which is work.Do (blocks until work returns) or
-// work.Go. If bound are in flight or the session ends, admit drops the interaction.
-func (s *session) admit(bound int64, run func(func(id string)) bool, work func(id string)) {
+// admit counts an interaction as in flight and passes do to run, which is Work.Do (blocks until do returns) or Work.Go.
+// If more than bound would be in flight, or the session ends, admit drops the interaction.
+func (s *session) admit(bound int64, run func(func(id string)) bool, do func(id string)) {
 	s.count("interaction")
 	admitted := s.inFlight.Add(1) <= bound && run(func(id string) {
 		defer s.inFlight.Add(-1)
-		work(id)
+		do(id)
 	})
 	if !admitted {
 		s.inFlight.Add(-1)
@@ -161,6 +161,7 @@ func (s *session) answer(i *interaction, req *chat.Request, press *chat.Press) e
 		err = s.sendDeferral(i, a.reader)
 	}
 	if err != nil && !errors.Is(err, api.ErrOutcomeUnknown) {
+		// Without a deferral, Discord takes no answer later, and it is too late for a first response.
 		s.shown.Forget(i.target.message, i.target.subject, a.asOf)
 		return err
 	}
@@ -168,7 +169,8 @@ func (s *session) answer(i *interaction, req *chat.Request, press *chat.Press) e
 	return s.deliver(i, a, firstDelivery(first, i.target.place, a.place))
 }
 
-// run runs a command and returns its answer, rendered.
+// run runs a command and returns its answer, rendered. If the message with the button shows that answer already, or a
+// newer one, the answer to the press says so instead.
 func (s *session) run(req *chat.Request, to *target) *answer {
 	a := &answer{}
 	s.work.Answer(req, func(reply *chat.Reply) {

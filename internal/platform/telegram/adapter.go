@@ -2,6 +2,7 @@
 // webhook. An update goes one way:
 //
 //	poll.go, webhook.go    receive it, and acknowledge it when it is answered
+//	update.go              decodes it
 //	parse.go               finds the command in a message, a press or an inline query
 //	respond.go             has the command handled, the reply rendered (render.go) and delivered (deliver.go)
 //	outbox                 sends a message within Telegram's rates, and again where that helps

@@ -42,7 +42,7 @@ const (
 	firstMessageTime = 5 * time.Second
 	crowdMessageTime = 1500 * time.Millisecond
 	approveTime      = 1500 * time.Millisecond
-	// sendTime is how much of that is kept for sending, after the wait for a turn.
+	// sendTime is the part of firstMessageTime that is kept for sending, after the wait for a turn.
 	sendTime = 500 * time.Millisecond
 	// messageTime is the least time for the message about the outcome.
 	messageTime = 3 * time.Second
@@ -184,7 +184,7 @@ func (j *joining) letIn(reply *chat.Reply) {
 }
 
 // tellFirst tells the person that they are being let in. It sends nothing if the limits do not allow a message in time.
-// In a crowd, that is at once: the approval does not wait for a turn.
+// In a crowd it sends only if there is a turn now: the approval does not wait for one.
 func (j *joining) tellFirst(reply *chat.Reply) outbox.Receipt {
 	if j.s.a.door.isCrowded() {
 		if !j.awaitTurn(j.s.crowdLimit(), time.Now()) {
@@ -219,7 +219,7 @@ func (j *joining) callApprove(ctx context.Context) error {
 // in.
 func (j *joining) recordRefusal(outcome chat.AdmissionOutcome, why chat.Text) {
 	j.recordOpen(undecided, why)
-	if outcome == chat.NotRequested {
+	if outcome == chat.NotRequested { // It was processed meanwhile, so that moderators need not.
 		j.s.closeJoin(j.request.Chat.ID, j.request.From.ID)
 	}
 }

@@ -29,7 +29,7 @@ type command struct {
 	// button is the state of the button that was pressed below the message to reply to;
 	// nil if a message asked.
 	button *chat.Press
-	// text is the command and its words, the same for all who ask the same.
+	// text is the command and its words, as typed. It is the same for all who type the same.
 	text string
 	// private is set if only the user may read the answer.
 	private bool
@@ -94,8 +94,8 @@ func destination(m *models.Message) outbox.Destination {
 	return to
 }
 
-// parseMessage returns the command that m asks. It returns nil for messages by bots,
-// forwards, and messages that name no command (commandName).
+// parseMessage returns the command that m asks. It returns nil for messages by bots, forwards, and messages that name
+// no command (commandName), unless one can be guessed in a private chat (guess).
 func parseMessage(m *models.Message, me *models.User, commands chat.Commands) *command {
 	if m.ForwardOrigin != nil || m.IsAutomaticForward || m.ViaBot != nil ||
 		m.SenderChat == nil && (m.From == nil || m.From.IsBot) {
@@ -135,18 +135,18 @@ func parseMessage(m *models.Message, me *models.User, commands chat.Commands) *c
 
 // commandName returns the command that m asks: the one typed first or after a mention of the bot, or
 // else the one whose question m answers. args are the arguments that the question carried; length is
-// where in the text the typed ones begin, in UTF-16 units. name is "" for another bot's command and, in a
-// group, for an unknown command and for a reply to a question without a word like its argument.
+// where in the text the typed ones begin, in UTF-16 units. name is "" for another bot's command, for text in a
+// private chat and, in a group, for an unknown command and for a reply to a question without a word like its argument.
 func commandName(
 	m *models.Message, units []uint16, me *models.User, commands chat.Commands,
 ) (name string, args []string, length int) {
 	text, entities := textOf(m)
 	typed := typedCommand(units, entities, me)
-	if typed.suffix == "" && !typed.isFor(me) {
-		typed = typedWords{} // "@ann /price" is for somebody else, and plain text for the bot.
+	if typed.suffix != "" && !typed.isFor(me) {
+		return "", nil, 0
 	}
 	if !typed.isFor(me) {
-		return "", nil, 0
+		typed = typedWords{} // "@ann /price" is text about somebody else. It may still answer a question.
 	}
 	name = typed.name
 	length = typed.end

@@ -30,9 +30,12 @@ const (
 )
 
 // poller takes updates by long polling, during one Run. An update is acknowledged once it and all before it are
-// answered; tracker has the exceptions. An acknowledged update is still answered, even on SIGTERM. It is lost if the
-// process is killed, or if Telegram does not accept the answer before the drain ends. A join request is acknowledged
-// once the door has taken it: a stop leaves it open for moderators.
+// answered. If a hundred are not acknowledged, those at the head that wait or hang are acknowledged unanswered: see
+// tracker. They are still answered, even on SIGTERM, and lost only if the process is killed, or if Telegram does not
+// accept the answer before the drain ends.
+//
+// A join request is acknowledged once the door (door.go) has taken it. If the bot then stops, the request stays open
+// for moderators.
 type poller struct {
 	s       *session
 	updates *tracker
@@ -59,7 +62,7 @@ func (p *poller) receive(ctx context.Context) {
 		p.s.connected()
 		p.updates.acknowledge(offset)
 		if len(batch) == 0 {
-			p.updates.restart()
+			p.updates.forgetIDs()
 		}
 		anyNew := p.dispatch(ctx, batch)
 		p.pause(ctx, len(batch), anyNew)
@@ -156,7 +159,7 @@ func (p *poller) start(ctx context.Context, u *update) bool {
 		answered := true // even after a panic, which would come again
 		defer func() {
 			held.leave()
-			// While the session runs, no other process would get the update.
+			// What is not answered stays for the process that runs after this one has stopped.
 			if answered || ctx.Err() == nil {
 				p.updates.advance(u.ID, stateDone)
 			}
@@ -181,7 +184,7 @@ func growStack() {
 }
 
 // pause blocks after a batch of this size until the next batch would have few known updates. It blocks no longer than
-// the size allows, and exactly that long if the batch had no new update.
+// the size allows, and exactly that long if the batch had no new update: then those at the head are still in flight.
 func (p *poller) pause(ctx context.Context, size int, anyNew bool) {
 	p.await(ctx, max(minPause, pausePerUpdate*time.Duration(size)), func() bool {
 		_, again := p.updates.next()

@@ -25,9 +25,9 @@ type answering struct {
 	request requestState
 }
 
-// respond handles one update: it has the command handled, and delivers the answer. It blocks until the outcome of each
-// message is known, or the drain ends. It returns false if the answer was definitely not sent. The update must then not
-// be acknowledged.
+// respond handles one update: it has the command handled, and delivers the answer. It blocks until the outcome of
+// each message is known, or the drain ends. It returns false if the answer was not sent, or was cut off by a stop.
+// The update must then come again.
 func (s *session) respond(id string, u *update) (done bool) {
 	if u.InlineQuery != nil {
 		s.respondInline(id, u.InlineQuery)
@@ -72,7 +72,7 @@ func (a *answering) complete(id string) {
 func (a *answering) answer() outbox.Receipt {
 	reply, content := a.handle()
 	switch {
-	case reply.Audience == chat.SenderAgain:
+	case reply.Audience == chat.SenderAgain: // They read it a moment ago.
 		a.toast(reply)
 		return outbox.Receipt{}
 	case a.request == requestGone:
@@ -114,8 +114,8 @@ func (a *answering) settleJoin(r *chat.Reply) *chat.Reply {
 	return r
 }
 
-// withoutPublicQuestion returns r with a link to the private chat instead of a question whose answer everybody in the
-// group could read.
+// withoutPublicQuestion returns r, or, if r asks a question about a command that only its sender saw, a copy with a
+// link to the private chat: everybody in the group could read what answers the question there.
 func (a *answering) withoutPublicQuestion(r *chat.Reply) *chat.Reply {
 	if r.Ask == nil || !a.cmd.ephemeral.Arrived() {
 		return r

@@ -154,10 +154,10 @@ func (t *tracker) acknowledge(offset int64) {
 	t.polled = slices.Delete(t.polled, 0, i)
 }
 
-// restart makes IDs of any size new, unless updates are polled and not acknowledged. poller calls it while
+// forgetIDs makes IDs of any size new, unless updates are polled and not acknowledged. poller calls it while
 // Telegram's queue is empty: after a week without an update the next ID is random, and may be lower,
 // https://core.telegram.org/bots/api#update.
-func (t *tracker) restart() {
+func (t *tracker) forgetIDs() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if len(t.polled) == 0 {

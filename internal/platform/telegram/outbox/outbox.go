@@ -83,10 +83,10 @@ type Message struct {
 	// the chat.
 	Ephemeral botapi.EphemeralMessage
 	// Sender is the ID of the user who asked, or of the chat as which they spoke. In a group, each sender has
-	// a limit.
+	// a limit for new messages with a Deadline.
 	Sender int64
-	// Deadline is the latest time of the slots of chat and sender; zero is no deadline. An ephemeral message
-	// is not sent after its Deadline.
+	// Deadline is how long the message waits for the slots of chat and sender before its first attempt; a 429
+	// extends it. Zero is no deadline. An ephemeral message is not sent after its Deadline.
 	Deadline time.Time
 	// Notice names a kind of message that a chat gets at most once a minute, in a channel's direct messages
 	// each topic; "" is any other message. A Notice does not wait for the answers of its chat, but it waits for
@@ -102,7 +102,7 @@ type Message struct {
 	Waits func()
 }
 
-// Sharing joins messages that wait at the same time: only the newest is sent.
+// Sharing joins messages that wait at the same time. One is sent: the newest, or what Combined makes of all.
 type Sharing struct {
 	// Key is equal for messages of which one is enough, such as the edits of one message; nil equals no other.
 	Key any
@@ -117,7 +117,7 @@ type Sharing struct {
 	Joined func()
 }
 
-// olderThan reports whether other has a newer answer to the same question.
+// olderThan reports whether other has the same Subject and a newer AsOf.
 func (s *Sharing) olderThan(other *Sharing) bool {
 	return s.Subject == other.Subject && s.AsOf.Compare(other.AsOf) == chat.Older
 }
@@ -158,7 +158,8 @@ type Receipt struct {
 	Err error
 }
 
-// Send sends a message. It blocks until the outcome is known, or ctx ends.
+// Send sends a message. It blocks until the outcome is known, or ctx ends. A message that joined another has that one's
+// outcome, whatever its own ctx.
 func (o *Outbox) Send(ctx context.Context, m Message) Receipt {
 	if m.Waits == nil {
 		m.Waits = func() {}
@@ -173,7 +174,7 @@ func (o *Outbox) Send(ctx context.Context, m Message) Receipt {
 	if err := d.waitForSender(ctx); err != nil {
 		return d.end(resultOf(err), err)
 	}
-	if other := o.lead(d); other != nil {
+	if other := o.leadOrJoin(d); other != nil {
 		return other.receiptFor(ctx, &m)
 	}
 	defer o.finish(d) // even after a panic

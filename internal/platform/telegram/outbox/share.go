@@ -63,9 +63,9 @@ func (o *Outbox) join(m *Message) *delivery {
 	return d
 }
 
-// lead lets other messages join d, and returns nil. If another delivery waits with that Key by now, lead adds d's
-// message to that one and returns it. If lead returns nil, the caller must call finish.
-func (o *Outbox) lead(d *delivery) *delivery {
+// leadOrJoin lets other messages join d, and returns nil. If another delivery waits with that Key by now, leadOrJoin
+// adds d's message to that one and returns it. If it returns nil, the caller must call finish.
+func (o *Outbox) leadOrJoin(d *delivery) *delivery {
 	key := d.m.Sharing.Key
 	if key == nil {
 		return nil
