@@ -102,7 +102,7 @@ func (u *Upstream) Do(ctx context.Context, f func(context.Context) error) error 
 // until fewer than MaxCalls are in flight, and then while the service answers.
 func (u *Upstream) call(ctx context.Context, counts counted, f func(context.Context) error) *core.Error {
 	if u.calls.Acquire(ctx, 1) != nil {
-		return u.Fail(core.Paused, errors.New("too many calls are in flight"))
+		return u.Fail(core.Paused, errors.New("ended while too many calls were in flight"))
 	}
 	defer u.calls.Release(1)
 	// Only now, because a pause may have begun during the wait to acquire.
