@@ -86,7 +86,9 @@ func (d *deferral) overtake() (firstResponse, error) {
 func (d *deferral) cancel() { _, _ = d.overtake() }
 
 // decide makes f the first response. It returns false if that was decided before.
-func (d *deferral) decide(f firstResponse) bool { return d.first.CompareAndSwap(int32(undecided), int32(f)) }
+func (d *deferral) decide(f firstResponse) bool {
+	return d.first.CompareAndSwap(int32(undecided), int32(f))
+}
 
 // sendDeferral sends a deferral now. r is who can read the answer if it is a new message: Discord fixes that now.
 // Once Discord has the deferral, or may have it, the claim is marked done: it would lapse after claim.Lasts if the
