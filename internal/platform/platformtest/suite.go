@@ -346,7 +346,7 @@ func privatePresses(t *testing.T, h AdapterTest) {
 		t.Errorf("Run: %v", err)
 	}
 	var read bool
-	for i, m := range h.Messages(t, 0) {
+	for i, m := range h.Messages(t, 2) {
 		switch {
 		case m.Private:
 			read = read || strings.Contains(m.Text, secret)
