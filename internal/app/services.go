@@ -217,8 +217,8 @@ func (s *upstreams) lastPrice() (at time.Time, believed query.Answer[*core.Quote
 	return quote.At, believed
 }
 
-// newPrices returns the prices seen so far, which are kept in all stores, and those of the provider that are
-// believed. It does not block.
+// newPrices returns the quotes seen so far and the believed prices of the provider. All stores keep the quotes. It does
+// not block.
 func newPrices(
 	cfg *Config, provider *market.Client, state *state, log *slog.Logger,
 ) (*pricechart.Quotes, *belief.Prices) {

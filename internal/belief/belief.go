@@ -49,7 +49,7 @@ func (b belief) isSameDoubt(price decimal.Decimal) bool {
 	return b.isDoubted() && !areApart(price, b.Doubtful, contradiction)
 }
 
-// isLastingDoubt reports whether a price has been doubted for so long that it is believed.
+// isLastingDoubt reports whether this price has been doubted for believedAfter: then it is believed.
 func (b belief) isLastingDoubt(price decimal.Decimal, at time.Time) bool {
 	return b.isSameDoubt(price) && at.Sub(b.Doubted) >= believedAfter
 }

@@ -157,7 +157,8 @@ func tallyIn[K comparable](tallies map[K]*tally, key K) *tally {
 	return tallies[key]
 }
 
-// blown returns the tally of the badge that most are losing of those for which the fuse of a community blows, or false.
+// blown returns the tally for which a community's fuse blows, or false. Of several badges it is that of the badge which
+// most are losing.
 func (n *census) blown(community string) (t tally, blown bool) {
 	for key, each := range n.badges {
 		isWorse := each.isBlown() && each.losing > t.losing

@@ -14,7 +14,7 @@ type JoinGroup struct {
 	// same.
 	Required string `json:"required"`
 	Title    string `json:"title"`
-	// Note says, in English, for whom the group is.
+	// Note says whom the group lets in, in English.
 	Note string `json:"note"`
 	id   int64
 }

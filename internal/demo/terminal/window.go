@@ -32,7 +32,7 @@ const (
 	// maxText is the maximum length of a message, in characters,
 	// https://core.telegram.org/bots/api#sendmessage.
 	maxText = 4096
-	// language is that of everybody's app.
+	// language is the language of everybody's app.
 	language = "en"
 )
 
