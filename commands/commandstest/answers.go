@@ -289,8 +289,8 @@ func (w *Answers) Sources() commands.Sources {
 	}
 }
 
-// asAnswered returns s as a Query returns it: an old answer has no FreshUntil, and has a Why. If s has none, Why is that
-// the service is unreachable.
+// asAnswered returns s as a Query returns it: an old answer has no FreshUntil, and has a Why. If s has none, Why is
+// that the service is unreachable.
 func asAnswered[V any](s query.Snapshot[V], of *core.Service) query.Snapshot[V] {
 	if s.Stale {
 		s.FreshUntil = time.Time{}
