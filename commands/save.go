@@ -276,7 +276,7 @@ func placed(badges []members.Badge) (list chat.Value) {
 		if list == nil {
 			list = next
 		} else {
-			list = chat.SayWith("badge.list", chat.Values{"first": list, "next": next})
+			list = chat.SayWith("list.next", chat.Values{"first": list, "next": next})
 		}
 	}
 	return list
@@ -326,7 +326,7 @@ func (c verifyCommand) ownSaved(ctx context.Context, req *chat.Request) (*chat.R
 // offerSave or, if the wallet is saved, of refreshBadges. If what is saved is unreadable, the note says so, and
 // saveOrRefresh also returns the error.
 func (c verifyCommand) saveOrRefresh(ctx context.Context, req *chat.Request, p proof) (*chat.Reply, error) {
-	if !p.owned() || !c.Members.Enabled() {
+	if !p.owned() || !c.canSave() {
 		return &chat.Reply{}, nil
 	}
 	s, err := c.Members.Saved(ctx, req.From)
@@ -446,8 +446,11 @@ func clock(t time.Time) chat.Plain { return chat.Plain(t.UTC().Format("15:04 UTC
 // noteForModerators returns the line about a person's saved address for moderators of a community,
 // who do not read the address. It returns nothing if none is saved, or that is not known. If what is saved is
 // unreadable, the line says so, and noteForModerators also returns the error.
-func noteForModerators(ctx context.Context, m Members, id core.Identity, community string) ([]chat.Text, error) {
-	s, err := m.Saved(ctx, chat.User{Platform: chat.Platform(strings.ToLower(id.Platform)), ID: id.UID})
+func (from Sources) noteForModerators(ctx context.Context, id core.Identity, community string) ([]chat.Text, error) {
+	if !from.canSave() {
+		return nil, nil
+	}
+	s, err := from.Members.Saved(ctx, chat.User{Platform: chat.Platform(strings.ToLower(id.Platform)), ID: id.UID})
 	switch {
 	case errors.Is(err, members.ErrUnreadable):
 		return []chat.Text{chat.Say("exists.unreadable")}, err

@@ -174,12 +174,15 @@ func TestEverySourceAndOptionReachesTheCommands(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer asked.close()
-	saving := newMembers(cfg, memberParts{state: &state{}, services: asked, metrics: ops.NewMetrics()})
-	sources := asked.sources(saving, new(platform.JoinLog), new(platform.Moves))
+	sources := asked.sources
+	sources.Members = newMembers(cfg, memberParts{state: &state{}, services: asked, metrics: ops.NewMetrics()})
+	sources.Joins = new(platform.JoinLog)
+	sources.Moves = new(platform.Moves)
+	sources.Started = time.Now()
 	for _, given := range []reflect.Value{reflect.ValueOf(sources), reflect.ValueOf(cfg.Answers)} {
 		for i := range given.NumField() {
 			if given.Field(i).IsZero() {
-				t.Errorf("%s.%s is not set: sources, in services.go, sets sources, and settings or Load, in settings.go, set options", given.Type(), given.Type().Field(i).Name)
+				t.Errorf("%s.%s is not set: the functions connect, in services.go, set sources, and settings or Load, in settings.go, set options", given.Type(), given.Type().Field(i).Name)
 			}
 		}
 	}
@@ -190,31 +193,6 @@ func TestEverySourceAndOptionReachesTheCommands(t *testing.T) {
 		}
 		if !slices.ContainsFunc(services.New().Services(), func(f *services.Service) bool { return f.Name == known.Name }) {
 			t.Errorf("add a stand-in of the service %s to New, in internal/demo/fake/services/services.go", known.Name)
-		}
-	}
-}
-
-// The sources of services that are not set are nil; the others answer.
-func TestNoCommandNeedsAServiceThatIsNotSet(t *testing.T) {
-	world, table := startSandbox(t), new(Services).table()
-	required := slices.DeleteFunc(DemoSettings(world), func(set string) bool {
-		name, _, _ := strings.Cut(set, "=")
-		return slices.ContainsFunc(table, func(s config.Setting) bool { return s.Name == name && !s.Required && s.Default == "" })
-	})
-	operator := chat.User{Platform: "telegram", ID: world.World.Registered.UID("Telegram")}
-	bot := newBot(t, required, "PRICE_API_KEY="+world.PriceKey, "PRICE_TOKEN_ID="+services.TokenID, "OPERATORS=telegram:"+operator.ID)
-	defer bot.Close()
-	for _, s := range bot.services.list {
-		if s.url == "" {
-			t.Errorf("connect, in services.go, asks the service %s even if its URL is not set", s.Name)
-		}
-	}
-	for _, c := range bot.Router.Commands() {
-		for _, f := range c.Forms {
-			args := chat.Typed(strings.Fields(c.Example(f))[1:]...)
-			if reply := bot.Router.Handle(t.Context(), &chat.Request{Command: c.Name, Args: args, From: operator}); reply.Title.Key == chat.SomethingWentWrong("").Title.Key {
-				t.Errorf("/%s panics: All, in commands/commands.go, must leave it out while its source is nil", c.Name)
-			}
 		}
 	}
 }
@@ -241,7 +219,7 @@ func TestWithoutANetworkTheLogHasALineAMinute(t *testing.T) {
 			reachOnly(t, reached)
 			var log logtest.Buffer
 			cfg := mustLoad(t, with("TELEGRAM_BOT_TOKEN=1:a", "TELEGRAM_API_URL=http://telegram.example.org", "DISCORD_BOT_TOKEN=a.b.c",
-				"DISCORD_API_URL=http://discord.example.org", "DISCORD_PRESENCE=price", "HTTP_ADDR=off"), "")
+				"DISCORD_API_URL=http://discord.example.org", "DISCORD_PRESENCE=price", "HTTP_ADDR=off", "PRICE_API_KEY=a-key"), "")
 			bot := mustNew(t, cfg, slog.New(slog.NewTextHandler(&log, nil)))
 			defer bot.Close()
 			ctx, stop := context.WithCancel(t.Context())

@@ -168,6 +168,10 @@ func (b *Bot) probes(wallet string) (all []probe) {
 				discord.TokenSetting + " (from https://discord.com/developers/applications)"}
 		}})
 	}
+	if idle := b.cfg.idleModerators(); idle != "" {
+		ask := func(context.Context) ([]string, error) { return []string{idle}, nil }
+		all = append(all, probe{title: "moderators", local: true, ask: ask})
+	}
 	if b.members.Enabled() && b.state.redis == nil {
 		all = append(all, probe{title: "saved addresses", settings: "DATA_DIR", local: true, ask: b.askRows})
 	}
@@ -272,8 +276,8 @@ func aboutQuote(found market.Listing, err error) ([]string, error) {
 }
 
 // aboutDoubt says that a price which was just fetched is doubtful.
-func (s *upstreams) aboutDoubt(quote core.Quote) []string {
-	_, err := s.prices.Peek(query.Snapshot[*core.Quote]{Value: &quote, At: time.Now()})
+func aboutDoubt(prices *belief.Prices, quote core.Quote) []string {
+	_, err := prices.Peek(query.Snapshot[*core.Quote]{Value: &quote, At: time.Now()})
 	doubt, is := errors.AsType[*belief.DoubtError](err)
 	if !is {
 		return nil

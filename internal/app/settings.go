@@ -84,6 +84,7 @@ func Load(environ []string, envFile string, purpose Purpose) (*Config, error) {
 			"for example %[1]s=123456789:AAEexample-of-a-token_from-BotFather", telegram.TokenSetting, discord.TokenSetting))
 	}
 	wrong = append(wrong, given.Fill(c.Table())...)
+	wrong = append(wrong, c.missingServices(given)...)
 	if len(wrong) > 0 {
 		return nil, fmt.Errorf(wrongSettings, len(wrong), wrong)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"slices"
+	"strings"
 
 	"github.com/go-telegram/bot"
 	"github.com/go-telegram/bot/models"
@@ -36,9 +37,9 @@ func (s *session) syncProfile(ctx context.Context) {
 		}
 		s.sync(ctx, func() error { return s.a.syncMenu(ctx, everybodys) })
 		s.sync(ctx, func() error { return s.a.syncMenu(ctx, moderators) })
-		s.sync(ctx, func() error { return s.a.syncDescription(ctx, language, s.a.description(reader)) })
+		s.sync(ctx, func() error { return s.a.syncDescription(ctx, language, s.a.description(reader, commands)) })
 		s.sync(ctx, func() error {
-			return s.a.syncShortDescription(ctx, language, words.Say(reader, chat.Say("telegram.short_description")))
+			return s.a.syncShortDescription(ctx, language, words.Say(reader, about("telegram.short_description", commands)))
 		})
 	}
 }
@@ -101,10 +102,25 @@ func (a *Adapter) syncShortDescription(ctx context.Context, language, text strin
 	return err
 }
 
+// about returns a message about the topics of all commands.
+func about(key string, all chat.Commands) chat.Text {
+	return chat.SayWith(key, chat.Values{"topics": chat.List(all.Topics())})
+}
+
 // description says what the bot does, how to get a tag, and how to join a group. It names only
 // the first tag, because Telegram limits a description to 512 characters.
-func (a *Adapter) description(l chat.Language) string {
-	text := words.Say(l, chat.Say("telegram.description"))
+func (a *Adapter) description(l chat.Language, all chat.Commands) string {
+	_, checksPeople := all.Find("exists")
+	_, checksStakes := all.Find("staked")
+	lines := []string{words.Say(l, about("telegram.about", all))}
+	switch {
+	case checksPeople && checksStakes:
+		lines = append(lines, words.Say(l, chat.Say("telegram.about.stakes")))
+	case checksPeople:
+		lines = append(lines, words.Say(l, chat.Say("telegram.about.private")))
+	}
+	lines = append(lines, words.Say(l, chat.Say("help.honest")), words.Say(l, chat.Say("help.wallet")))
+	text := strings.Join(lines, "\n")
 	if tags := a.Settings.StakerTags; len(tags) > 0 {
 		values := chat.Values{"command": chat.Plain("/verify"), "badge": chat.Plain(tags[0].ID)}
 		text += "\n\n" + words.Say(l, chat.SayWith("help.role", values))

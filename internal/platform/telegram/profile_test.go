@@ -56,9 +56,19 @@ func TestProfileIsSetOnceInEveryLanguage(t *testing.T) {
 					t.Errorf("in %q %s read %+v, want %+v", code, scope, menu, want)
 				}
 			}
-			long, short := r.api.Description(code), r.api.ShortDescription(code)
-			if long != words.Say(l, chat.Say("telegram.description")) || short != words.Say(l, chat.Say("telegram.short_description")) {
-				t.Errorf("in %q the bot is described as %q and %q", code, long, short)
+			topics := chat.Values{"topics": chat.List(router.Commands().Topics())}
+			long := strings.Join([]string{
+				words.Say(l, chat.SayWith("telegram.about", topics)),
+				words.Say(l, chat.Say("telegram.about.stakes")),
+				words.Say(l, chat.Say("help.honest")),
+				words.Say(l, chat.Say("help.wallet")),
+			}, "\n")
+			if got := r.api.Description(code); got != long {
+				t.Errorf("in %q the bot is described as %q, want %q", code, got, long)
+			}
+			short := words.Say(l, chat.SayWith("telegram.short_description", topics))
+			if got := r.api.ShortDescription(code); got != short {
+				t.Errorf("in %q the bot is described in short as %q, want %q", code, got, short)
 			}
 		}
 	})
