@@ -73,20 +73,23 @@ func TestRightsLimitsAndTheLanguageReachTheRouter(t *testing.T) {
 		request *chat.Request
 		title   string // of the third answer
 	}{
-		"MODERATOR_CHATS=telegram:-6": {ofAnother, "unlisted.title"},
-		"MODERATOR_CHATS=telegram:-5": {ofAnother, "exists.yes"},
-		"OPERATORS=telegram:77":       {ofAnother, "exists.yes"},
-		"RATE_LIMIT_USER=0":           {price, "price.title"},
-		"RATE_LIMIT_USER=2":           {price, "limit.title"},
-		"RATE_LIMIT_CHAT=2":           {price, "limit.title"},
-		"CHAT_LANGUAGE=tr":            {price, "price.title"},
+		"MODERATOR_CHATS=telegram:-6":  {ofAnother, "unlisted.title"},
+		"MODERATOR_CHATS=telegram:-5":  {ofAnother, "exists.yes"},
+		"OPERATORS=telegram:77":        {ofAnother, "exists.yes"},
+		"RATE_LIMIT_USER=0":            {price, "price.title"},
+		"RATE_LIMIT_USER=2":            {price, "limit.title"},
+		"RATE_LIMIT_CHAT=2":            {price, "limit.title"},
+		"CHAT_LANGUAGE=tr":             {price, "price.title"},
+		"CHAT_LANGUAGE=telegram:-5:tr": {price, "price.title"},
+		"CHAT_LANGUAGE=telegram:-6:tr": {price, "price.title"},
 	} {
 		bot := newBot(t, DemoSettings(world), "MODERATOR_CHATS=telegram:-6", setting)
 		var reply *chat.Reply
 		for range 3 {
 			reply = bot.Router.Handle(t.Context(), test.request)
 		}
-		if reply.Title.Key != test.title || (reply.Language == chat.Turkish) != (setting == "CHAT_LANGUAGE=tr") {
+		wantsTurkish := setting == "CHAT_LANGUAGE=tr" || setting == "CHAT_LANGUAGE=telegram:-5:tr"
+		if reply.Title.Key != test.title || (reply.Language == chat.Turkish) != wantsTurkish {
 			t.Errorf("%s: answered with %+v", setting, reply)
 		}
 		bot.Close()
