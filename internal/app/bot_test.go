@@ -335,8 +335,12 @@ type asked struct {
 
 func (asked) Platform() chat.Platform { return "discord" }
 
-func (a asked) Check(_ context.Context, _ chat.Commands, moderated ...string) ([]string, []platform.Right, error) {
-	return moderated, a.rights, a.err
+// Check returns the entries as details.
+func (a asked) Check(_ context.Context, _ chat.Commands, entries ...platform.Entry) (details []string, _ []platform.Right, err error) {
+	for _, e := range entries {
+		details = append(details, e.Setting+" "+e.ID)
+	}
+	return details, a.rights, a.err
 }
 
 func TestAMissingRightFailsTheCheck(t *testing.T) {
@@ -346,13 +350,17 @@ func TestAMissingRightFailsTheCheck(t *testing.T) {
 	for want, test := range map[string]struct {
 		asked
 		moderators []string
+		languages  map[string]chat.Language
 	}{
 		"": {}, "A, group 1 (Owls): it may|A, group 1 (Owls): but see": {asked: asked{rights: []platform.Right{may}}}, "|refused": {asked: asked{err: refused}},
 		"A, group 1 (Owls): it may|A, group 1 (Owls): but see|B, group 2: it may not|B does not work yet: see above": {asked: asked{rights: []platform.Right{may, mayNot}}},
 		"B, group 2: it may not|refused": {asked: asked{rights: []platform.Right{mayNot}, err: refused}},
-		"5|6":                            {moderators: []string{"telegram:-6", "*", "discord:5", "discord:6"}},
+		"MODERATOR_CHATS 5|MODERATOR_CHATS 6|CHAT_LANGUAGE 5|CHAT_LANGUAGE 7": {
+			moderators: []string{"telegram:-6", "*", "discord:5", "discord:6"},
+			languages:  map[string]chat.Language{"discord:7": "tr", "telegram:-8": "tr", "discord:5": "es"},
+		},
 	} {
-		b := &Bot{cfg: &Config{ModeratorChats: test.moderators}, Router: &router.Router{}}
+		b := &Bot{cfg: &Config{ModeratorChats: test.moderators, ChatLanguages: test.languages}, Router: &router.Router{}}
 		lines, err := b.probe(connection{adapter: test.asked}).ask(t.Context())
 		if err != nil {
 			lines = append(lines, probe{}.advice(err)...)
