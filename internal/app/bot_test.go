@@ -343,6 +343,34 @@ func (a asked) Check(_ context.Context, _ chat.Commands, entries ...platform.Ent
 	return details, a.rights, a.err
 }
 
+// watchedAdapter is an adapter whose rights are watched.
+type watchedAdapter struct {
+	asked
+	entries *[]platform.Entry
+}
+
+// Rights records the entries that it is asked about.
+func (a watchedAdapter) Rights(_ context.Context, entries ...platform.Entry) []platform.Right {
+	*a.entries = append(*a.entries, entries...)
+	return nil
+}
+
+// The watch does not ask about MODERATOR_CHATS; bot check does.
+func TestTheWatchAsksAboutTheChatsOfChatLanguage(t *testing.T) {
+	var entries []platform.Entry
+	b := &Bot{
+		cfg: &Config{
+			ModeratorChats: []string{"discord:5"},
+			ChatLanguages:  map[string]chat.Language{"discord:7": "tr", "telegram:-8": "tr"},
+		},
+		connections: []connection{{adapter: watchedAdapter{entries: &entries}}},
+	}
+	b.watchRights(t.Context())
+	if want := []platform.Entry{{Setting: "CHAT_LANGUAGE", ID: "7"}}; !slices.Equal(entries, want) {
+		t.Errorf("asked about %+v, want %+v", entries, want)
+	}
+}
+
 func TestAMissingRightFailsTheCheck(t *testing.T) {
 	may := platform.Right{Setting: "A", Entry: "group 1", Community: "Owls", May: "it may", Advice: []string{"but see"}}
 	mayNot := platform.Right{Setting: "B", Entry: "group 2", Problem: "it may not"}

@@ -185,19 +185,24 @@ func TestAGroupOfChatLanguageHasItsOwnMenus(t *testing.T) {
 
 // A menu that Telegram refuses is logged once, with its group, and keeps no other from being set.
 func TestARefusedMenuOfAGroupIsLoggedOnce(t *testing.T) {
-	inBubble(t, map[string]func(*telegramtest.Server){
-		"unknown": func(s *telegramtest.Server) {
+	type test struct {
+		refuse func(*telegramtest.Server)
+		moves  int // lines of the log
+	}
+	inBubble(t, map[string]test{
+		"unknown": {func(s *telegramtest.Server) {
 			s.SetChat(faketelegram.ChatInfo{Chat: faketelegram.Group(turkish), Unknown: true})
-		},
-		"kicked": func(s *telegramtest.Server) { s.Promote(turkish, faketelegram.BotID, "kicked") },
-		"moved":  func(s *telegramtest.Server) { s.Migrate(turkish, hallNow) },
-	}, func(t *testing.T, refuse func(*telegramtest.Server)) {
+		}, 0},
+		"kicked": {func(s *telegramtest.Server) { s.Promote(turkish, faketelegram.BotID, "kicked") }, 0},
+		"moved":  {func(s *telegramtest.Server) { s.Migrate(turkish, hallNow) }, 1},
+	}, func(t *testing.T, tt test) {
 		r, answers := inLanguages(t)
-		refuse(r.api)
+		tt.refuse(r.api)
 		r.serve(platformtest.Routed{Router: answers})
 		time.Sleep(time.Hour)
 		check(t, "lines about the group", r.logs.Lines(fmt.Sprintf("the menus of group %d in CHAT_LANGUAGE: ", turkish)), 1)
 		check(t, "lines about menus", r.logs.Lines("cannot be set"), 1)
+		check(t, "lines about the new ID", r.logs.Lines("settings=CHAT_LANGUAGE"), tt.moves)
 		check(t, "calls that set menus", len(r.api.Calls("setMyCommands")), menus+2)
 		check(t, "the other group's menu", r.seenMenu(spanish, ann, "en"), words.Say(chat.Spanish, chat.Say("command.exists")))
 	})
