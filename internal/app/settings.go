@@ -274,7 +274,8 @@ func (c *Config) logTable() []config.Setting {
 const communityForm = `telegram:-[1-9][0-9]{0,18}|discord:[1-9][0-9]{0,19}`
 
 var (
-	matchOperator      = config.Matching(`(telegram|discord):[1-9][0-9]{0,19}`, "telegram:ID or discord:ID with a numeric ID")
+	matchOperator = config.Matching(`(telegram|discord):[1-9][0-9]{0,19}`,
+		"telegram:ID or discord:ID with a numeric ID")
 	parseModeratorChat = config.Matching(communityForm+`|\*`,
 		"telegram:ID with the ID of a group, which is negative, or discord:ID with the ID of a server, or *")
 )

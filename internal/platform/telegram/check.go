@@ -18,7 +18,8 @@ const recently = 24 * time.Hour
 const maxReason = 120
 
 // Check asks Telegram who the bot is, where its updates go, what it may do in the groups of
-// JoinChats and StakerTags, and whether it is in the groups of entries. It also judges Links. It changes nothing. It returns sentences for an operator.
+// JoinChats and StakerTags, and whether it is in the groups of entries. It also judges Links. It
+// changes nothing. It returns sentences for an operator.
 func (a *Adapter) Check(
 	ctx context.Context, _ chat.Commands, entries ...platform.Entry,
 ) (details []string, rights []platform.Right, err error) {
