@@ -111,6 +111,7 @@ func construct(cfg *Config, log *slog.Logger, with parts) (_ *Bot, err error) {
 		Bot:            cfg.botID(),
 		Timeout:        cfg.Limits.CommandTimeout,
 		Language:       cfg.Language,
+		ChatLanguages:  cfg.ChatLanguages,
 		Nearest:        config.Nearest,
 		Explain:        commands.Explain,
 		Observe:        metrics.Command,

@@ -19,6 +19,7 @@ import (
 	"herald/internal/app"
 	"herald/internal/config/configtest"
 	"herald/internal/demo/fake/services"
+	faketelegram "herald/internal/demo/fake/telegram"
 	"herald/internal/demo/fake/telegramtest"
 	"herald/internal/demo/fake/transporttest"
 	"herald/internal/e2e/e2etest"
@@ -119,6 +120,12 @@ func TestCheckNamesWhatIsWrong(t *testing.T) {
 			" +look at PRICE_API_URL"},
 		"Discord's token":            {[]string{"DISCORD_BOT_TOKEN=another.bot.token"}, nil, "refuses it\n +look at DISCORD_BOT_TOKEN"},
 		"plain HTTP on the Internet": {[]string{"PARTNER_BASE_URL=http://herald.invalid"}, nil, "PARTNER_BASE_URL is not https://.*forge the answers\n"},
+		"chats of CHAT_LANGUAGE without the bot": {[]string{"CHAT_LANGUAGE=telegram:-1007:tr,discord:9:es"},
+			func(_ *testing.T, e *e2etest.Everything) {
+				e.Telegram.SetChat(faketelegram.ChatInfo{Chat: faketelegram.Group(-1007), Unknown: true})
+			},
+			"CHAT_LANGUAGE, group -1007: .*is the ID right, and the bot in the group\\?\n(.*\n)*" +
+				".*CHAT_LANGUAGE, server 9: the bot is not there: is the ID right\\?"},
 		"Redis' password": {nil, func(_ *testing.T, e *e2etest.Everything) { e.Redis.RequireAuth("another password") },
 			"WRONGPASS.*\n +look at REDIS_URL"},
 	} {

@@ -2,8 +2,10 @@ package telegram
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/go-telegram/bot"
@@ -14,9 +16,9 @@ import (
 	"herald/internal/words"
 )
 
-// syncProfile sets the bot's menus of commands and its descriptions, in every language. It asks
-// for each first, and sets only those that differ, because Telegram limits how often they may
-// be set. It blocks until all are set or refused, or ctx is done.
+// syncProfile sets the bot's menus of commands and its descriptions, in every language, and the menus
+// of LanguageChats. It asks for each first, and sets only those that differ, because Telegram limits
+// how often they may be set. It blocks until all are set or refused, or ctx is done.
 func (s *session) syncProfile(ctx context.Context) {
 	commands := s.work.Handler.Commands()
 	for _, code := range append([]chat.Language{""}, chat.Languages()...) {
@@ -41,6 +43,50 @@ func (s *session) syncProfile(ctx context.Context) {
 		s.sync(ctx, func() error {
 			return s.a.syncShortDescription(ctx, language, words.Say(reader, about("telegram.short_description", commands)))
 		})
+	}
+	for _, group := range s.a.LanguageChats {
+		s.syncGroupMenus(ctx, group)
+	}
+}
+
+// syncGroupMenus sets the two menus of a group of LanguageChats, everybody's and moderators', in the
+// group's language. They have no language code, and replace the menus for all groups whatever the
+// language of a reader's app is: Telegram shows the menu of the narrowest scope.
+// https://core.telegram.org/bots/api#determining-list-of-commands
+//
+// If one is refused, such as in a group that the bot is not in, syncGroupMenus logs that once, and sets
+// no more of them. It blocks until then, or until ctx is done.
+func (s *session) syncGroupMenus(ctx context.Context, group string) {
+	commands := s.work.Handler.Commands()
+	language := s.work.Handler.Language(&chat.Request{From: userOf(0), Community: group}, chat.Public)
+	id := idOf(group)
+	everybodys := &bot.SetMyCommandsParams{
+		Commands: menuOf(commands, language, summary),
+		Scope:    &models.BotCommandScopeChat{ChatID: id},
+	}
+	moderators := &bot.SetMyCommandsParams{
+		Commands: menuOf(commands, language, moderatorSummary),
+		Scope:    &models.BotCommandScopeChatAdministrators{ChatID: id},
+	}
+	s.sync(ctx, func() error {
+		err := s.a.syncMenu(ctx, everybodys)
+		if err == nil {
+			err = s.a.syncMenu(ctx, moderators)
+		}
+		if err != nil {
+			s.a.seeMove(id, err)
+			return fmt.Errorf("the menus of group %s in CHAT_LANGUAGE: %w", group, err)
+		}
+		return nil
+	})
+}
+
+// syncMenusAfterAdding starts to set the menus of a group that the bot has just been added to, if the
+// group is one of LanguageChats: Telegram refused them before. It does not block.
+func (s *session) syncMenusAfterAdding(group int64) {
+	id := strconv.FormatInt(group, 10)
+	if slices.Contains(s.a.LanguageChats, id) {
+		s.work.Go(func(string) { s.syncGroupMenus(s.running, id) })
 	}
 }
 
