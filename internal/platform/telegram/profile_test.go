@@ -238,7 +238,7 @@ func TestMenusOfAGroupAreSetOnceTheBotIsThere(t *testing.T) {
 			time.Sleep(time.Minute)
 			check(t, way+": the menu after", r.seenMenu(turkish, ann, "en"), words.Say(chat.Turkish, chat.Say("command.exists")))
 			hello := r.sent(1)[0]
-			check(t, way+": the hello is Turkish", strings.Contains(hello.Text, "bana burada sorun"), true)
+			check(t, way+": the hello is Turkish", strings.Contains(hello.Text, "Bana burada sorun"), true)
 		})
 	}
 }
