@@ -203,13 +203,17 @@ func (b *Bot) askRows(ctx context.Context) (details []string, err error) {
 	return details, nil
 }
 
-// advice returns how the probe failed and the settings to look at, a line each.
+// advice returns how the probe failed, what it asked, and the settings to look at, a line each.
 func (p probe) advice(err error) []string {
 	text, settings := diagnosis(err, p.settings)
-	if settings == "" { // The text names them.
-		return []string{text}
+	lines := []string{text}
+	if failed, ok := errors.AsType[*core.Error](err); ok && failed.Asked != "" {
+		lines = append(lines, "asked: "+failed.Asked)
 	}
-	return []string{text, "look at " + settings}
+	if settings == "" { // The text names them.
+		return lines
+	}
+	return append(lines, "look at "+settings)
 }
 
 // diagnosis returns what err says to an operator, and the settings to look at: usual, if err is

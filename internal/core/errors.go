@@ -69,7 +69,11 @@ type Error struct {
 	Reason  Reason
 	// RetryAfter is the wait that the service asked for, or the rest of a pause; 0: unknown.
 	RetryAfter time.Duration
-	Err        error
+	// Asked is the request that failed, for operators: a method and the path that Herald appends to the service's
+	// URL, as in "GET /total-supply", or a JSON-RPC method. It holds no host, no secret and no personal data, and
+	// Error leaves it out. Empty: unknown, or nothing was sent.
+	Asked string
+	Err   error
 }
 
 func (e *Error) Error() string { return fmt.Sprintf("%s: %s: %v", e.Service.Name, e.Reason, e.Err) }

@@ -132,6 +132,7 @@ func (c *Client) probe(ctx context.Context) (found Listing, status int, err erro
 	}
 	if err == nil {
 		found, err = c.settings.listing(data, time.Now())
+		err = asking(path+"?"+c.query, err)
 	}
 	if path == pathV3 {
 		found.Quote.V1Gone = true
@@ -169,7 +170,12 @@ func (c *Client) get(ctx context.Context, attempt, pathAndQuery string) (resp re
 	if c.settings.APIKey.IsSet() {
 		header.Set("X-CMC_PRO_API_KEY", c.settings.APIKey.Reveal())
 	}
-	got, err := c.rest.Do(ctx, rest.Request{Attempt: attempt, URL: c.settings.URL + pathAndQuery, Header: header})
+	got, err := c.rest.Do(ctx, rest.Request{
+		Attempt: attempt,
+		Base:    c.settings.URL,
+		Path:    pathAndQuery,
+		Header:  header,
+	})
 	if got == nil {
 		return rest.Response{}, nil, err
 	}
@@ -187,9 +193,20 @@ func (c *Client) get(ctx context.Context, attempt, pathAndQuery string) (resp re
 		}
 	}
 	if refused != nil {
-		return resp, nil, refused.During(attempt)
+		return resp, nil, asking(pathAndQuery, refused.During(attempt))
 	}
 	return resp, data, nil
+}
+
+// asking returns an error with the request that it is about. err is nil or a *core.Error.
+func asking(pathAndQuery string, err error) error {
+	failed, is := errors.AsType[*core.Error](err)
+	if !is {
+		return err
+	}
+	named := *failed
+	named.Asked = http.MethodGet + " " + pathAndQuery
+	return &named
 }
 
 // logSentence logs what the provider says about a refusal, unless it has just said the same. No

@@ -2,7 +2,7 @@
 // *core.Error.
 //
 // It neither retries nor remembers failures: query does both for every service. Bodies are
-// bounded and JSON is parsed strictly. An error holds nothing of a body or a URL.
+// bounded and JSON is parsed strictly. The text of an error holds nothing of a body or a URL.
 package rest
 
 import (
@@ -43,9 +43,28 @@ func New(service *core.Service, timeout time.Duration) *Client {
 type Request struct {
 	// Attempt names the call in errors.
 	Attempt string
-	URL     string
-	Header  http.Header
-	Body    []byte
+	// Base is the URL that an operator has set. No error holds it, because it may hold a key.
+	Base string
+	// Path is appended to Base. It may have a query. Errors have it in their Asked, so it must hold no secret.
+	Path   string
+	Header http.Header
+	Body   []byte
+}
+
+func (r Request) method() string {
+	if len(r.Body) > 0 {
+		return http.MethodPost
+	}
+	return http.MethodGet
+}
+
+// fail returns failure with what r attempted and, if r may have been sent, with what it asked.
+func (r Request) fail(failure *core.Error) *core.Error {
+	failed := failure.During(r.Attempt)
+	if !NeverSent(failed) {
+		failed.Asked = r.method() + " " + r.Path
+	}
+	return failed
 }
 
 // Response is an answer, whatever its status.
@@ -71,11 +90,7 @@ var ByteOrderMark = []byte("\uFEFF")
 // Errors are *core.Error. A status other than success, and a body that could not be read,
 // return an error and a Response; its Body is empty then.
 func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
-	method := http.MethodGet
-	if len(r.Body) > 0 {
-		method = http.MethodPost
-	}
-	req, err := http.NewRequestWithContext(ctx, method, r.URL, bytes.NewReader(r.Body))
+	req, err := http.NewRequestWithContext(ctx, r.method(), r.Base+r.Path, bytes.NewReader(r.Body))
 	if err != nil {
 		return nil, CallError(c.service, err).During(r.Attempt)
 	}
@@ -84,7 +99,7 @@ func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
 	req.Header.Set("User-Agent", "herald")
 	resp, err := c.http.Do(req)
 	if err != nil {
-		return nil, CallError(c.service, err).During(r.Attempt)
+		return nil, r.fail(CallError(c.service, err))
 	}
 	defer resp.Body.Close()
 	answer := Response{Status: resp.StatusCode}
@@ -94,10 +109,10 @@ func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
 		answer.Body = bytes.TrimPrefix(body, ByteOrderMark)
 	}
 	if refusal := StatusError(c.service, resp); refusal != nil {
-		return &answer, refusal.During(r.Attempt)
+		return &answer, r.fail(refusal)
 	}
 	if err != nil {
-		return &answer, CallError(c.service, err).During(r.Attempt)
+		return &answer, r.fail(CallError(c.service, err))
 	}
 	return &answer, nil
 }
@@ -116,7 +131,7 @@ func (c *Client) Figure(ctx context.Context, r Request, names ...string) (decima
 	}
 	figure, err := resp.figure(names)
 	if err != nil {
-		return figure, c.service.Fail(core.Malformed, err).During(r.Attempt)
+		return figure, r.fail(c.service.Fail(core.Malformed, err))
 	}
 	return figure, nil
 }

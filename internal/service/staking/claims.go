@@ -143,7 +143,7 @@ const (
 func (c *Client) measurePace(ctx context.Context, _ struct{}) (time.Duration, error) {
 	at, err := c.read(ctx, nil)
 	if err != nil {
-		return 0, failure(err).During("find the newest block")
+		return 0, failedTo("find the newest block", err)
 	}
 	number := at.knownHeight()
 	if number < 2 {
@@ -158,7 +158,7 @@ func (c *Client) measurePace(ctx context.Context, _ struct{}) (time.Duration, er
 		calls = append(calls, rpcCall{method: "eth_getBlockByNumber", args: args, result: &headers[i]})
 	}
 	if err := c.sendAll(ctx, calls); err != nil {
-		return 0, failure(err).During("measure the chain's pace")
+		return 0, failedTo("measure the chain's pace", err)
 	}
 	for i, h := range headers {
 		if h.Number == nil || h.Number.toInt().Cmp(new(big.Int).SetUint64(numbers[i])) != 0 || h.time().IsZero() {

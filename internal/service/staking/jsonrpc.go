@@ -9,7 +9,9 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
+	"strings"
 	"sync/atomic"
 
 	"herald/internal/core"
@@ -55,10 +57,10 @@ func (c rpcCall) isLimited() bool { return c.err != nil && failure(c.err).Reason
 func (c *rpcClient) call(ctx context.Context, result any, method string, args ...any) error {
 	asked := c.request(method, args)
 	answers, err := c.post(ctx, single, []request{asked})
-	if err != nil {
-		return err
+	if err == nil {
+		err = answers[asked.ID].decode(result)
 	}
-	return answers[asked.ID].decode(result)
+	return asking(method, err)
 }
 
 // callBatch makes all calls in one request, and sets their results or errors. It returns an
@@ -70,7 +72,7 @@ func (c *rpcClient) callBatch(ctx context.Context, calls []rpcCall) error {
 	}
 	answers, err := c.post(ctx, batch, asked)
 	if err != nil {
-		return err
+		return asking("a batch of "+methodsOf(calls), err)
 	}
 	for i := range calls {
 		answer, answered := answers[asked[i].ID]
@@ -78,10 +80,37 @@ func (c *rpcClient) callBatch(ctx context.Context, calls []rpcCall) error {
 			calls[i].err = errUnanswered
 			continue
 		}
-		calls[i].err = answer.decode(calls[i].result)
+		calls[i].err = asking(calls[i].method, answer.decode(calls[i].result))
 	}
 	return nil
 }
+
+// methodsOf returns the methods of calls in order, those that follow themselves once.
+func methodsOf(calls []rpcCall) string {
+	var methods []string
+	for _, call := range calls {
+		methods = append(methods, call.method)
+	}
+	return strings.Join(slices.Compact(methods), ", ")
+}
+
+// askedError is the error of a call, with the method that was called.
+type askedError struct {
+	asked string
+	err   error
+}
+
+// asking returns err, if it is not nil, with what was asked.
+func asking(asked string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &askedError{asked: asked, err: err}
+}
+
+func (e *askedError) Error() string { return e.err.Error() }
+
+func (e *askedError) Unwrap() error { return e.err }
 
 // form is the form of a body: one message, or a list of them.
 type form int
@@ -251,6 +280,17 @@ var errUnsupported = errors.New("Multicall3 does not answer")
 
 func malformed(problem string) *core.Error {
 	return Service.Fail(core.Malformed, errors.New(problem))
+}
+
+// failedTo returns why a call failed, as failure does, with what was attempted and, if the call was
+// sent, its method.
+func failedTo(attempt string, err error) *core.Error {
+	failed := failure(err).During(attempt)
+	called, is := errors.AsType[*askedError](err)
+	if is && !transport.NeverSent(err) {
+		failed.Asked = called.asked
+	}
+	return failed
 }
 
 // failure returns why a call failed, without the URL that net/http adds and without the

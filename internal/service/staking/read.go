@@ -135,7 +135,7 @@ func (c *Client) readPinned(ctx context.Context, calls []ethCall) (at block, err
 		return block{}, err
 	}
 	for _, call := range sent {
-		if call.err != nil && failure(call.err) == errUnknownBlock {
+		if errors.Is(call.err, errUnknownBlock) {
 			return block{}, call.err
 		}
 	}

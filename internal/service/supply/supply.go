@@ -105,7 +105,7 @@ func (c *Client) fetch(ctx context.Context, _ struct{}) (core.Supply, error) {
 
 // ask asks for one of the two figures.
 func (c *Client) ask(ctx context.Context, name, path string) (decimal.Decimal, error) {
-	return c.rest.Figure(ctx, rest.Request{Attempt: name, URL: c.url + path}, "result", "data")
+	return c.rest.Figure(ctx, rest.Request{Attempt: name, Base: c.url, Path: path}, "result", "data")
 }
 
 // check fails if s is impossible.
