@@ -167,6 +167,9 @@ func (f supplyFigures) times() (checked, asOf, freshUntil time.Time) {
 		checked = core.Earlier(checked, cmp.Or(f.staked.Value.BlockTime, f.staked.At))
 		freshUntil = core.Earlier(freshUntil, f.staked.FreshUntil)
 	}
+	if errors.Is(f.price.Err, errNoPrices) {
+		return checked, time.Time{}, freshUntil
+	}
 	if f.price.Err != nil {
 		return checked, time.Time{}, time.Time{}
 	}

@@ -168,6 +168,14 @@ func (s subset) settings(p *e2etest.Platform, fakes *fault.Fakes) []string {
 	return all
 }
 
+// serveSubset runs a bot with the services of s on the platform, and waits until it is ready.
+func serveSubset(t *testing.T, s subset, p *e2etest.Platform, fakes *fault.Fakes) *e2etest.Bot {
+	bot := e2etest.Serve(t, s.settings(p, fakes), &logtest.Buffer{})
+	bot.AwaitReady(t)
+	p.Through(bot.URL)
+	return bot
+}
+
 // mustHave fails unless the text contains each name that wanted returns true for, and no other.
 func mustHave(t *testing.T, what, text string, names []string, wanted func(name string) bool) {
 	t.Helper()
@@ -186,9 +194,7 @@ func TestABotOffersWhatIsConfigured(t *testing.T) {
 				t.Parallel()
 				fakes := fault.Start(t)
 				platform := way.Open(t)
-				bot := e2etest.Serve(t, s.settings(platform, fakes), &logtest.Buffer{})
-				bot.AwaitReady(t)
-				platform.Through(bot.URL)
+				bot := serveSubset(t, s, platform, fakes)
 				t.Run("menu", func(t *testing.T) { s.checkMenu(t, platform) })
 				t.Run("help", func(t *testing.T) { s.checkHelp(t, platform) })
 				t.Run("greeting", func(t *testing.T) { s.checkGreeting(t, platform) })
@@ -320,6 +326,57 @@ func TestCheckAsksWhatIsConfigured(t *testing.T) {
 			for _, part := range serviceParts {
 				mustHave(t, "the table", out.String(), []string{part.inCheck}, func(string) bool { return s.isOn(part.name) })
 			}
+		})
+	}
+}
+
+func TestAnOldButtonOfAServiceThatIsOffIsRefusedToThePresserAlone(t *testing.T) {
+	t.Parallel()
+	for _, way := range e2etest.Ways {
+		t.Run(way.Name, func(t *testing.T) {
+			t.Parallel()
+			fakes := fault.Start(t)
+			platform := way.Open(t)
+			before := serveSubset(t, subsets[len(subsets)-1], platform, fakes)
+			card := platform.Ask(e2etest.Command{User: 1, Group: true, Name: "supply"})
+			shown := card.Wait().Text
+			before.Stop()
+			if err := before.Leave(); err != nil {
+				t.Fatal(err)
+			}
+			serveSubset(t, subsets[0], platform, fakes)
+			told := card.Press(1, card.States()[0]).Wait()
+			if !told.Private || !strings.Contains(told.Text, "Unknown command") {
+				t.Errorf("the presser is told, privately %t: %q", told.Private, told.Text)
+			}
+			if answers := card.Answers(); len(answers) != 1 || answers[0].Text != shown {
+				t.Errorf("the card in the group has changed: %+v", answers)
+			}
+		})
+	}
+}
+
+func TestAnOldButtonAnswersWithAServiceThatIsSetLater(t *testing.T) {
+	t.Parallel()
+	for _, way := range e2etest.Ways {
+		t.Run(way.Name, func(t *testing.T) {
+			t.Parallel()
+			fakes := fault.Start(t)
+			platform := way.Open(t)
+			before := serveSubset(t, subsets[1], platform, fakes)
+			card := platform.Ask(e2etest.Command{User: 1, Group: true, Name: "supply"})
+			if text := e2etest.Plain(card.Wait().Text); strings.Contains(text, "Market cap") {
+				t.Fatalf("a service is on too early: %s", text)
+			}
+			before.Stop()
+			if err := before.Leave(); err != nil {
+				t.Fatal(err)
+			}
+			serveSubset(t, subsets[len(subsets)-1], platform, fakes)
+			card.Press(1, card.States()[0])
+			e2etest.Eventually(t, "the card says what the supply is worth", func() bool {
+				return strings.Contains(e2etest.Plain(card.Answers()[0].Text), "Market cap")
+			})
 		})
 	}
 }
