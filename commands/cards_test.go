@@ -134,7 +134,7 @@ func TestAnOldPriceTellsItsAgeFirstAndNoChanges(t *testing.T) {
 		source string // the last line
 	}{
 		"current":                {47 * time.Second, func(*commandstest.Answers) {}, "", "CoinMarketCap · 47 s ago"},
-		"an unchanged quote":     {73 * time.Hour, func(w *commandstest.Answers) { w.Price.Value.OldFrom = w.Price.Value.LastUpdated.Add(time.Hour) }, "3 days old", "The price provider has no newer price"},
+		"an unchanged quote":     {73 * time.Hour, func(w *commandstest.Answers) { w.Price.Value.CurrentUntil = w.Price.Value.LastUpdated.Add(time.Hour) }, "3 days old", "The price provider has no newer price"},
 		"silence of seconds":     {47 * time.Second, func(w *commandstest.Answers) { w.Price.Stale = true }, "", "The price provider isn't answering · 47 s ago"},
 		"silence just under":     {10*time.Minute - time.Second, func(w *commandstest.Answers) { w.Price.Stale = true }, "", "The price provider isn't answering · 9 min ago"},
 		"silence of ten minutes": {10 * time.Minute, func(w *commandstest.Answers) { w.Price.Stale = true }, "10 min old", "The price provider isn't answering"},
@@ -149,9 +149,9 @@ func TestAnOldPriceTellsItsAgeFirstAndNoChanges(t *testing.T) {
 		"our share, ten minutes":  {10 * time.Minute, func(w *commandstest.Answers) { w.Price.Why = share }, "10 min old", "I've used my share of price requests. Next request 2026-06-30 12:46 UTC"},
 		"no newer quote, no time": {time.Minute, func(w *commandstest.Answers) { w.Price.Value.LastUpdated, w.Price.Stale = time.Time{}, true }, "", "The price provider isn't answering · 1 min ago"},
 		"silence before the operator's bound": {10 * time.Minute, func(w *commandstest.Answers) {
-			w.Price.Stale, w.Price.Value.OldFrom = true, w.Price.Value.LastUpdated.Add(time.Hour)
+			w.Price.Stale, w.Price.Value.CurrentUntil = true, w.Price.Value.LastUpdated.Add(time.Hour)
 		}, "10 min old", "The price provider isn't answering"},
-		"old by the operator's bound": {3 * time.Minute, func(w *commandstest.Answers) { w.Price.Value.OldFrom = w.Price.Value.LastUpdated.Add(time.Minute) }, "3 min old", "The price provider has no newer price"},
+		"old by the operator's bound": {3 * time.Minute, func(w *commandstest.Answers) { w.Price.Value.CurrentUntil = w.Price.Value.LastUpdated.Add(time.Minute) }, "3 min old", "The price provider has no newer price"},
 	} {
 		atNoon(t, func(t *testing.T) {
 			w := commandstest.Healthy()

@@ -285,7 +285,7 @@ func scenes() []scene {
 			name: "old quote",
 			change: func(w *Answers) {
 				w.Price.Value.LastUpdated = Noon.Add(-72 * time.Hour)
-				w.Price.Value.OldFrom = Noon.Add(-71 * time.Hour)
+				w.Price.Value.CurrentUntil = Noon.Add(-71 * time.Hour)
 			},
 			lines: []string{price, supplies, status},
 		},

@@ -156,7 +156,7 @@ func (s *upstreams) all() []service {
 	set := s.cfg.Services
 	return []service{
 		{
-			HealthCheck: query.NewHealthCheck(s.price.Upstream, s.prices),
+			HealthCheck: query.NewHealthCheck(s.price.Upstream, s.prices).WithEnded(market.EndedEndpoints),
 			url:         set.Market.URL,
 			free:        s.price.Reach,
 			ask: func(ctx context.Context, _ string) ([]string, error) {

@@ -27,13 +27,11 @@ type Quote struct {
 	Circulating decimal.NullDecimal
 	Total       decimal.NullDecimal
 	LastUpdated time.Time // the provider's time of the price; zero: unknown
-	Source      string    // the provider's name
-	Page        string    // URL of the token's page at the provider; empty: none
-	// V1Gone is set if the provider has ended version 1 of its quotes, and version 3 has
-	// answered.
-	V1Gone bool
-	// OldFrom is the time from which Old returns true; zero: never.
-	OldFrom time.Time
+	// CurrentUntil is when the price stops being current, and is old; zero: never.
+	CurrentUntil time.Time
+	Source       string // the provider's name
+	Page         string // URL of the token's page at the provider; empty: none
+	Endpoint     string // the path at the provider that gave the quote
 }
 
 // Changes returns the changes in per cent, by their period.
@@ -44,8 +42,8 @@ func (q Quote) Changes() map[time.Duration]decimal.NullDecimal {
 	}
 }
 
-// Old reports whether OldFrom has passed. The quote must then not be shown as current.
-func (q Quote) Old() bool { return !q.OldFrom.IsZero() && !time.Now().Before(q.OldFrom) }
+// Old reports whether CurrentUntil has passed. The price must then not be shown as current.
+func (q Quote) Old() bool { return !q.CurrentUntil.IsZero() && !time.Now().Before(q.CurrentUntil) }
 
 // PricedAt is what a token cost at a time, in USD.
 type PricedAt struct {

@@ -44,7 +44,7 @@ func TestAQuoteIsOldFromATimeOn(t *testing.T) {
 		from time.Time
 		want bool
 	}{"never": {time.Time{}, false}, "in an hour": {time.Now().Add(time.Hour), false}, "now": {time.Now(), true}} {
-		if got := (Quote{OldFrom: c.from}).Old(); got != c.want {
+		if got := (Quote{CurrentUntil: c.from}).Old(); got != c.want {
 			t.Errorf("%s: old %t, want %t", name, got, c.want)
 		}
 	}

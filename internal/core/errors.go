@@ -91,22 +91,6 @@ func (e *Error) During(attempt string) *Error {
 	return &failed
 }
 
-// V1GoneError means that the price provider has ended version 1 of its quotes, and that version 3
-// does not work either.
-type V1GoneError struct {
-	// V1 and V3 are the paths of the versions.
-	V1, V3 string
-	// Status is version 3's HTTP status; 0: it fails in another way.
-	Status int
-	Err    error
-}
-
-func (e *V1GoneError) Error() string {
-	return fmt.Sprintf("%s is gone, and %s fails: %v", e.V1, e.V3, e.Err)
-}
-
-func (e *V1GoneError) Unwrap() error { return e.Err }
-
 // InvalidError says what is wrong with a person's input, without repeating the input.
 type InvalidError struct {
 	Flaw Flaw

@@ -1,7 +1,6 @@
 package query
 
 import (
-	"context"
 	"time"
 
 	"herald/internal/core"
@@ -37,23 +36,6 @@ func (u *Upstream) Health() Health {
 	}
 	return h
 }
-
-// HealthCheck is a service and a question that shows whether it answers. The question concerns no person.
-type HealthCheck struct {
-	*Upstream
-	ping func(context.Context) (Snapshot[any], error)
-}
-
-// NewHealthCheck returns a HealthCheck that asks source.
-func NewHealthCheck[V any](u *Upstream, source Source[struct{}, V]) HealthCheck {
-	return HealthCheck{Upstream: u, ping: func(ctx context.Context) (Snapshot[any], error) {
-		s, err := source.Get(ctx, struct{}{})
-		return Snapshot[any]{Value: s.Value, At: s.At, Stale: s.Stale, Why: s.Why}, err
-	}}
-}
-
-// Ping asks the question. It blocks as Source.Get does.
-func (c HealthCheck) Ping(ctx context.Context) (Snapshot[any], error) { return c.ping(ctx) }
 
 // warn logs that the service fails, unless that was logged since the last recovery or within warnEvery. The caller
 // holds mu.

@@ -6,7 +6,8 @@
 // it expires, and stands in for a while when the service fails.
 //
 // The files, in reading order: query.go (a lookup), freshness.go (how old an answer may be), upstream.go (a call),
-// pause.go (when no call is made), cache.go and store.go (where answers are kept), health.go, ask.go.
+// pause.go (when no call is made), cache.go and store.go (where answers are kept), health.go (whether the service works
+// by its calls), healthcheck.go (a call that finds out), ask.go.
 package query
 
 import (
