@@ -40,12 +40,12 @@ func TestWhenTheNextClaimIsStandsBesideTheUnstaking(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			w := commandstest.Healthy()
 			w.Stake.Unbonding = []core.PoolAmount{{Amount: known("500").Decimal}, {Amount: known("1087.17").Decimal}}
-			w.Stake.NextClaim.Amount = known(test.next).Decimal
+			w.Stake.NextWithdrawal.Amount = known(test.next).Decimal
 			if test.in != 0 {
-				w.Stake.NextClaim.At = time.Now().Add(test.in)
+				w.Stake.NextWithdrawal.At = time.Now().Add(test.in)
 			}
 			if test.claimable != "" {
-				w.Stake.Claimable = []core.PoolAmount{{Amount: known(test.claimable).Decimal}}
+				w.Stake.Withdrawable = []core.PoolAmount{{Amount: known(test.claimable).Decimal}}
 			}
 			if name == "a chain that stands still" {
 				w.Stake.BlockTime = time.Now().Add(-11 * time.Minute)

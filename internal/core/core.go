@@ -119,8 +119,8 @@ type UnreadPool struct {
 	Err  *Error
 }
 
-// Claim is an amount of tokens that can be claimed from a time on.
-type Claim struct {
+// NextWithdrawal is an amount of tokens that can be withdrawn from a time on.
+type NextWithdrawal struct {
 	Amount decimal.Decimal // zero: there is none
 	At     time.Time       // zero: unknown
 }
@@ -135,13 +135,13 @@ type Stake struct {
 	BlockTime time.Time
 	// Staked holds the stakes above zero, in the order of the setting STAKING_POOLS.
 	Staked []PoolAmount
-	// Claimable holds the amounts whose withdrawal can be claimed at Block. It is empty
-	// without STAKING_CLAIM_BLOCKS, and if Block is unknown.
-	Claimable []PoolAmount
-	// Unbonding holds the other amounts that are being withdrawn. Neither counts as staked.
+	// Withdrawable holds the unstaked amounts that can be withdrawn at Block. It is empty if STAKING_CLAIM_BLOCKS is not
+	// set, and if Block is unknown.
+	Withdrawable []PoolAmount
+	// Unbonding holds the other unstaked amounts. Neither Withdrawable nor Unbonding counts as staked.
 	Unbonding []PoolAmount
-	// NextClaim is the part of Unbonding that becomes claimable first.
-	NextClaim Claim
+	// NextWithdrawal is the part of Unbonding that becomes Withdrawable first.
+	NextWithdrawal NextWithdrawal
 	// Checked counts the pools whose stake could be read.
 	Checked int
 	// Failed are the pools whose stake could not be read.
@@ -150,24 +150,23 @@ type Stake struct {
 	UnbondingFailed []UnreadPool
 }
 
-// Outcome is the answer to "does this wallet stake?", or "does it stake that much?".
-type Outcome int
+// StakerStatus is whether a wallet stakes enough.
+type StakerStatus int
 
-// The three outcomes.
 const (
 	// Undetermined means that too little was found, and not every pool could be read.
-	Undetermined Outcome = iota
+	Undetermined StakerStatus = iota
 	// Staker means that enough was found, even if not every pool could be read.
 	Staker
 	// NotStaker means that every pool was read, and too little was found.
 	NotStaker
 )
 
-// Outcome returns whether the wallet stakes anything.
-func (s Stake) Outcome() Outcome { return s.Reaches(decimal.Zero) }
+// StakerStatus returns whether the wallet stakes any amount.
+func (s Stake) StakerStatus() StakerStatus { return s.Reaches(decimal.Zero) }
 
-// Reaches returns whether the wallet stakes at least an amount in tokens; 0 is any stake.
-func (s Stake) Reaches(amount decimal.Decimal) Outcome {
+// Reaches returns whether the wallet stakes at least this amount, in tokens. 0 stands for any stake above 0.
+func (s Stake) Reaches(amount decimal.Decimal) StakerStatus {
 	switch {
 	case len(s.Staked) > 0 && s.Total().GreaterThanOrEqual(amount):
 		return Staker

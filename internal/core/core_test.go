@@ -18,7 +18,7 @@ func TestAnAmountIsReachedByWhatWasRead(t *testing.T) {
 	for _, c := range []struct {
 		stake  Stake
 		amount string
-		want   Outcome
+		want   StakerStatus
 	}{
 		{Stake{Checked: 21, Staked: staked("400", "600")}, "1000", Staker},
 		{Stake{Checked: 21, Staked: staked("999.999999999999999999")}, "1000", NotStaker},
@@ -33,7 +33,7 @@ func TestAnAmountIsReachedByWhatWasRead(t *testing.T) {
 		if got := c.stake.Reaches(decimal.RequireFromString(c.amount)); got != c.want {
 			t.Errorf("%+v reaches %s: %v, want %v", c.stake, c.amount, got, c.want)
 		}
-		if got := c.stake.Outcome(); c.amount == "0" && got != c.want {
+		if got := c.stake.StakerStatus(); c.amount == "0" && got != c.want {
 			t.Errorf("the outcome of %+v is %v, want %v", c.stake, got, c.want)
 		}
 	}

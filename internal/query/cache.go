@@ -9,8 +9,6 @@ import (
 
 	gocache "github.com/patrickmn/go-cache"
 	"golang.org/x/sync/singleflight"
-
-	"herald/internal/core"
 )
 
 // CacheConfig configures a Cache. All fields but Store and Log are required.
@@ -29,20 +27,6 @@ type CacheConfig struct {
 	// Log gets a line when a service begins to fail, and when it answers again. If it is nil, there is no line.
 	Log *slog.Logger
 }
-
-// Observer counts calls and lookups. Its methods must not block.
-type Observer interface {
-	// Call reports a call to a service.
-	Call(service *core.Service, outcome Outcome, took time.Duration)
-	// Lookup reports how Query.Get ended. age is the age of the answer, and 0 if the lookup Failed.
-	Lookup(question string, result Result, age time.Duration)
-}
-
-// Outcome is how a call to a service ended: Succeeded, or the core.Reason of its failure.
-type Outcome string
-
-// Succeeded is the Outcome of a call that brought an answer.
-const Succeeded Outcome = "ok"
 
 // sweepEvery is how often expired answers are deleted, at most.
 const sweepEvery = time.Minute

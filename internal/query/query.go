@@ -87,21 +87,6 @@ func New[K, V any](u *Upstream, config Config[K, V]) *Query[K, V] {
 	return &Query[K, V]{Config: config, upstream: u, cache: u.cache, isSingle: isSingle}
 }
 
-// Result is how a lookup ended.
-type Result string
-
-// The results.
-const (
-	// Hit is an answer from the Cache that is fresh or held.
-	Hit Result = "hit"
-	// Miss is a new answer of the service, or of another replica.
-	Miss Result = "miss"
-	// Stale is an old answer, because there is no newer one.
-	Stale Result = "stale"
-	// Failed is no answer.
-	Failed Result = "failed"
-)
-
 // Get implements Source. It returns an answer that is fresh or held at once, and otherwise blocks until the service
 // answers or ctx is done. Simultaneous callers with the same key share one call, which continues after its first
 // caller has left.
@@ -142,7 +127,7 @@ func (q *Query[K, V]) Get(ctx context.Context, key K) (Snapshot[V], error) {
 
 // answer reports the lookup to the Observer, and returns s as its caller gets it. The caller has set the Why of a
 // Stale s.
-func (q *Query[K, V]) answer(result Result, s Snapshot[V], now time.Time, life freshness) Snapshot[V] {
+func (q *Query[K, V]) answer(result LookupResult, s Snapshot[V], now time.Time, life freshness) Snapshot[V] {
 	age := now.Sub(s.At)
 	q.cache.Observer.Lookup(q.Name, result, age)
 	if result == Stale {

@@ -159,11 +159,11 @@ func (u *Upstream) attempt(ctx context.Context, counts counted, f func(context.C
 	if failed != nil && errors.Is(ctx.Err(), context.Canceled) {
 		return failed
 	}
-	outcome := Succeeded
+	result := Succeeded
 	if failed != nil {
-		outcome = Outcome(failed.Reason)
+		result = CallResult(failed.Reason)
 	}
-	u.cache.Observer.Call(u.Service, outcome, time.Since(start))
+	u.cache.Observer.Call(u.Service, result, time.Since(start))
 
 	u.mu.Lock()
 	defer u.mu.Unlock()

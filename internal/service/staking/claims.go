@@ -96,11 +96,11 @@ func (c *Client) addWithdrawals(ctx context.Context, stake *core.Stake, at block
 				next = w
 			}
 		}
-		stake.Claimable = appendAmount(stake.Claimable, pool, claimable)
+		stake.Withdrawable = appendAmount(stake.Withdrawable, pool, claimable)
 		stake.Unbonding = appendAmount(stake.Unbonding, pool, unbonding)
 	}
 	if c.tellsWhen(at) && next.ahead > 0 {
-		stake.NextClaim = core.Claim{Amount: next.Amount, At: c.timeAhead(ctx, at, next.ahead)}
+		stake.NextWithdrawal = core.NextWithdrawal{Amount: next.Amount, At: c.timeAhead(ctx, at, next.ahead)}
 	}
 }
 
