@@ -74,7 +74,7 @@ func (c *Client) readMany(ctx context.Context, wallets []common.Address) ([]core
 		stake := c.stakeIn(of, at)
 		stakes = append(stakes, stake)
 		for _, p := range stake.Failed {
-			c.unread(p.Pool)
+			c.countUnread(p.Pool)
 		}
 	}
 	return stakes, nil

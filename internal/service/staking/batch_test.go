@@ -67,7 +67,7 @@ func TestManyWalletsAreReadInFewCalls(t *testing.T) {
 		node, pools := countingNode(t)
 		c := newClient(t, node, pools)
 		told := map[core.Pool]int{}
-		c.unread = func(p core.Pool) { told[p]++ }
+		c.countUnread = func(p core.Pool) { told[p]++ }
 		answers := c.StakesOf(t.Context(), walletsTo(n))
 		if node.trips != trips || len(answers) != n || told[pools[20]] != min(n/14, 1) {
 			t.Errorf("%d wallets: %d answers in %d calls, want %d calls; unread %v", n, len(answers), node.trips, trips, told)

@@ -190,7 +190,7 @@ func next(t *testing.T, c *Client) core.NextWithdrawal {
 }
 
 func TestThePaceIsMeasuredOverTheClaimBlocks(t *testing.T) {
-	for claim, over := range map[uint64]uint64{5000: 5000, 0: paceBlocks, maxClaimBlocks: 0} {
+	for claim, over := range map[uint64]uint64{5000: 5000, 0: intervalBlocks, maxClaimBlocks: 0} {
 		synctest.Test(t, func(t *testing.T) {
 			m, c := withdrawing(t, claim, entry{500, 100 - int64(claim)})
 			if claim == maxClaimBlocks { // At most to block 1.
@@ -234,7 +234,7 @@ func TestAnUnknownPaceLeavesTheRest(t *testing.T) {
 			if at := next(t, c).At; !at.IsZero() {
 				t.Errorf("%s: and yet %v", name, at)
 			}
-			if took := time.Since(began); took > maxPaceWait {
+			if took := time.Since(began); took > maxIntervalWait {
 				t.Errorf("%s: it took %v", name, took)
 			}
 			if m.hangs {
@@ -304,7 +304,7 @@ func TestTheTotalIsOfEveryPoolOrIncomplete(t *testing.T) {
 			n := newNode(t, chain)
 			c := newClient(t, n, pools, way, func(s *Settings) { s.TotalMethod, s.PendingMethod = testTotal, "" })
 			told := map[core.Pool]int{}
-			c.unread = func(p core.Pool) { told[p]++ }
+			c.countUnread = func(p core.Pool) { told[p]++ }
 			total, err := c.Total(time.Minute).Get(t.Context(), struct{}{})
 			if err != nil || total.Value.Total().String() != test.want || total.Value.Checked != test.checked || total.Value.Complete() != (test.checked == len(pools)) {
 				t.Errorf("%s: %+v, %v", name, total, err)
