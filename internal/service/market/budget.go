@@ -109,9 +109,9 @@ func spread(interval, rest time.Duration) ratelimit.Limit {
 	return ratelimit.Limit{Key: "credits", Burst: max(credits/burstShare, 1), Every: interval}
 }
 
-// othersSpend reports whether clearly fewer credits are left than if the plan were spent evenly, as a Budget spends it.
-// If others spend half of the plan, and the Budget only spread the credits that they leave, none would be left four days
-// before the month ends. So limitBy then applies othersFactor.
+// othersSpend reports whether clearly fewer credits are left than if the plan were spent evenly, as a Budget spends
+// it. If others spend half of the plan, and the Budget only spread the credits that they leave, none would be left
+// four days before the month ends. So limitBy then applies othersFactor.
 //
 // For example, if 15,000 credits are spent evenly, 4,838 are left for the last 10 days. If fewer than 4,789 are left,
 // others spend credits, too.
@@ -236,8 +236,8 @@ func (b *Budget) setLimit(l ratelimit.Limit) {
 	b.limit = l
 }
 
-// usedUpFor returns for how long the plan has no credit. It returns 0 or less if the plan may have one. The caller holds
-// mu.
+// usedUpFor returns for how long the plan has no credit. It returns 0 or less if the plan may have one. The caller
+// holds mu.
 func (b *Budget) usedUpFor() time.Duration {
 	if !b.resets.IsZero() && b.left < 1 {
 		return time.Until(b.resets)

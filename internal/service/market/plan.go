@@ -50,9 +50,9 @@ func (c *Client) callKeyInfo(ctx context.Context) call {
 	return c.get(ctx, "credits", "/v1/key/info", nil)
 }
 
-// parseCredits reads the data of an answer about the plan. now is the provider's time, because this machine's clock may
-// be a day off. parseCredits fails if the plan has no limit: the credits left are then null. It takes a month for a time
-// of the reset that is in the past or more than two months ahead.
+// parseCredits reads the data of an answer about the plan. now is the provider's time, because this machine's clock
+// may be a day off. parseCredits fails if the plan has no limit: the credits left are then null. It takes a month for
+// a time of the reset that is in the past or more than two months ahead.
 func parseCredits(data any, now time.Time) (Reading, error) {
 	left, err := count(valueAt(data, "usage", "current_month", "credits_left"))
 	if err != nil {

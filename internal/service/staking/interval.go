@@ -44,8 +44,8 @@ const (
 // isCacheable reports whether another measurement would give the same.
 func (i interval) isCacheable() bool { return i.state != intervalUnknown }
 
-// measureInterval measures the block interval: the average of the ClaimBlocks or intervalBlocks before the newest block.
-// It goes back to block 1 at most, because the time of a genesis block is arbitrary.
+// measureInterval measures the block interval: the average of the ClaimBlocks or intervalBlocks before the newest
+// block. It goes back to block 1 at most, because the time of a genesis block is arbitrary.
 func (c *Client) measureInterval(ctx context.Context, _ struct{}) (interval, error) {
 	at, err := c.read(ctx, nil)
 	if err != nil {
@@ -79,10 +79,9 @@ func (c *Client) measureInterval(ctx context.Context, _ struct{}) (interval, err
 
 // headers returns the headers of two blocks of the node's chain. A header that the node does not have is zero.
 func (c *Client) headers(ctx context.Context, first, second uint64) (a, b block, err error) {
-	const withTransactions = false
 	err = c.sendAll(ctx, []rpcCall{
-		{method: "eth_getBlockByNumber", args: []any{hexutil.Uint64(first), withTransactions}, result: &a},
-		{method: "eth_getBlockByNumber", args: []any{hexutil.Uint64(second), withTransactions}, result: &b},
+		{method: "eth_getBlockByNumber", args: []any{hexutil.Uint64(first), withoutTransactions}, result: &a},
+		{method: "eth_getBlockByNumber", args: []any{hexutil.Uint64(second), withoutTransactions}, result: &b},
 	})
 	return a, b, err
 }

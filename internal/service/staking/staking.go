@@ -4,10 +4,10 @@
 // else in one JSON-RPC batch, or else one by one. A core.Stake lists the pools that could not be read; they never count
 // as a stake of zero.
 //
-// The files, in reading order: staking.go (the client, and a wallet's stake), read.go (calls of contracts at one block),
-// block.go (a block, and whether the node is the right one), withdrawals.go and interval.go (what is being withdrawn,
-// and when), values.go (the results of contracts), batch.go (many wallets at once), jsonrpc.go and rpcerror.go (the
-// protocol), probe.go (`bot check`), settings.go.
+// The files, in reading order: staking.go (the client, and a wallet's stake), read.go (calls of contracts at one
+// block), block.go (a block, and whether the node is the right one), withdrawals.go and interval.go (what is being
+// withdrawn, and when), values.go (the results of contracts), batch.go (many wallets at once), jsonrpc.go and
+// rpcerror.go (the protocol), probe.go (`bot check`), settings.go.
 package staking
 
 import (
@@ -41,9 +41,9 @@ var Service = &core.Service{
 	},
 }
 
-// maxBody is the maximum size of an answer of the node, in bytes. Through Multicall3, each pool takes less than 500 bytes
-// in hexadecimal, and each withdrawal 128 bytes. So an answer holds about 8,000 withdrawals. A pool that has more for one
-// wallet counts as unread.
+// maxBody is the maximum size of an answer of the node, in bytes. Through Multicall3, each pool takes less than 500
+// bytes in hexadecimal, and each withdrawal 128 bytes. So an answer holds about 8,000 withdrawals. A pool that has
+// more for one wallet counts as unread.
 const maxBody = 1 << 20
 
 // maxPingTTL is the maximum time for which an answer to Ping is cached.
@@ -143,8 +143,8 @@ func (c *Client) callsOf(method string, wallet common.Address) (calls []ethCall)
 	return calls
 }
 
-// readStake returns the wallet's stake in each pool and, if PendingMethod is set, its withdrawals from each. It fails if
-// no pool could be read.
+// readStake returns the wallet's stake in each pool and, if PendingMethod is set, its withdrawals from each. It fails
+// if no pool could be read.
 func (c *Client) readStake(ctx context.Context, wallet common.Address) (core.Stake, error) {
 	return c.readPools(ctx, wallet, c.settings.Method, c.settings.PendingMethod)
 }

@@ -130,8 +130,8 @@ func firstOf(a, b Withdrawal) Withdrawal {
 	return a
 }
 
-// timeAfter returns the time of the block that comes this number of blocks after at, or zero if it is unknown. It blocks
-// for at most maxIntervalWait.
+// timeAfter returns the time of the block that comes this number of blocks after at, or zero if it is unknown. It
+// blocks for at most maxIntervalWait.
 func (c *Client) timeAfter(ctx context.Context, at block, blocks uint64) time.Time {
 	from := at.time()
 	if from.IsZero() {
