@@ -7,8 +7,8 @@ import (
 	"herald/internal/ratelimit"
 )
 
-// warnEvery is the minimum time between two warnings about one service. Without a minimum, a service that fails every
-// other call would fill the log.
+// warnEvery is the minimum time between two warnings about one service. Otherwise a service that fails every other call
+// would fill the log.
 const warnEvery = time.Minute
 
 // Health is the state of a service by the calls of this process.
@@ -20,7 +20,7 @@ type Health struct {
 	// Both are zero if the last call that counts succeeded.
 	FailingSince time.Time
 	Reason       core.Reason
-	// PausedFor is how much longer a pause lasts. It is 0 without one, and while the service works.
+	// PausedFor is how much longer a pause lasts. It is 0 if there is no pause, and while the service works.
 	PausedFor time.Duration
 }
 

@@ -2,7 +2,7 @@ package query
 
 import "context"
 
-// HealthCheck is a service and a question that shows whether it answers. The question concerns no person.
+// HealthCheck is a service and a question that shows whether the service answers. The question is not about a person.
 type HealthCheck struct {
 	*Upstream
 	ping      func(context.Context) (Snapshot[any], error)
