@@ -2,7 +2,7 @@
 // or its own market cap, is doubtful. Prices returns a DoubtError in its place, until the quote's own changes explain
 // it or six hours have passed.
 //
-// The files, in reading order: rules.go (the rules for one quote), belief.go (what is remembered of earlier quotes),
+// The files, in reading order: rules.go (the rules for one quote), belief.go (the memory of earlier quotes),
 // prices.go (the rules and the memory applied to each answer), supply.go (a supply judged by the provider's counts).
 package belief
 
@@ -20,14 +20,14 @@ import (
 const (
 	// believedAfter is how long a contradicting price is doubted before it is believed.
 	believedAfter = 6 * time.Hour
-	// maxAge is how long a believed price is remembered: no change of a quote covers more.
+	// maxAge is how long a believed price is remembered. The longest change of a quote is over 30 days.
 	maxAge = 31 * 24 * time.Hour
 	// maxAhead is how far a stored time may be ahead of this machine's clock.
 	maxAhead = time.Minute
 )
 
-// belief is what is remembered besides the prices so far: the last quote that was believed, and whether the quotes
-// since then are doubted. It is stored as JSON.
+// belief is remembered in addition to the prices so far: the last quote that was believed, and whether the quotes since
+// then are doubted. It is stored as JSON.
 type belief struct {
 	// At is when the provider gave the last believed quote, and Price its price. They are zero if there was none.
 	At    time.Time       `json:"at"`

@@ -21,7 +21,7 @@ type Series interface {
 	Prices() []core.PricedAt
 	// Add adds the price of a believed quote.
 	Add(core.Quote)
-	// Load, Sync and IsLoaded do what the methods of mirror.Mirror do.
+	// Load, Sync and IsLoaded are the methods of mirror.Mirror.
 	Load()
 	Sync()
 	IsLoaded() bool
@@ -82,12 +82,12 @@ func (p *Prices) Get(ctx context.Context, none struct{}) (query.Snapshot[*core.Q
 	return p.record(answer).apply(answer)
 }
 
-// Peek returns for an answer of Config.Source what Get would return. It does not remember the answer.
+// Peek judges an answer of Config.Source as Get does, but does not remember it.
 func (p *Prices) Peek(answer query.Snapshot[*core.Quote]) (query.Snapshot[*core.Quote], error) {
 	return p.judge(answer).apply(answer)
 }
 
-// Close saves what is not saved yet. It is called once, after the last call of Get.
+// Close saves the belief. It must be called once, after the last call of Get.
 func (p *Prices) Close() { p.mirror.Close() }
 
 // verdict is whether an answer is believed.
@@ -169,7 +169,7 @@ func (p *Prices) lastVerdict() verdict {
 	return p.last
 }
 
-// effect is what a verdict changes.
+// effect is the change that a verdict makes to the belief.
 type effect int
 
 const (

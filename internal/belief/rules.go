@@ -57,7 +57,7 @@ func areApart(a, b decimal.Decimal, times int64) bool {
 	return a.GreaterThanOrEqual(b.Mul(factor)) || b.GreaterThanOrEqual(a.Mul(factor))
 }
 
-// memory is what is known about quotes that were believed.
+// memory holds the known facts about quotes that were believed.
 type memory struct {
 	// Prices are sorted by time. The last one is the price that was believed last.
 	Prices []core.PricedAt
@@ -73,7 +73,8 @@ type memory struct {
 // price is doubtful, which has two cases:
 //
 //   - The price contradicts the last believed price, and no change of the quote explains the move.
-//   - The price does not contradict the last believed price, but the market cap does not fit it, and CapLags is not set.
+//   - The price does not contradict the last believed price, but the market cap does not fit it, and CapLags is not
+//     set.
 func (m memory) judge(answer query.Snapshot[*core.Quote]) (*core.Quote, *DoubtError) {
 	q := answer.Value
 	moved := false
@@ -200,7 +201,8 @@ func timeOf(q core.Quote, at time.Time) time.Time {
 	return q.LastUpdated
 }
 
-// tokenCount returns the number of tokens whose price is the market cap of q. It returns false if q has no market cap.
+// tokenCount returns the number of tokens: the market cap of q divided by its price. It returns false if q has no
+// market cap.
 func tokenCount(q core.Quote) (count decimal.Decimal, known bool) {
 	if !q.MarketCap.Valid {
 		return decimal.Zero, false

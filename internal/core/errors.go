@@ -50,7 +50,7 @@ const (
 	Rejected Reason = "rejected"
 	// Malformed: the answer is not valid. It is HTML, or holds a wrong type or an impossible number.
 	Malformed Reason = "malformed"
-	// NoData: the service does not have what was asked for.
+	// NoData: the service does not have the figure that was asked for.
 	NoData Reason = "no_data"
 	// Behind: the service's data is too old, as on a node that is frozen or catching up.
 	Behind Reason = "behind"
@@ -80,14 +80,14 @@ func ReasonOf(err error) Reason {
 	return ""
 }
 
-// During returns a copy of e whose text begins with what was attempted.
+// During returns a copy of e with the name of the attempt in front of its text.
 func (e *Error) During(attempt string) *Error {
 	failed := *e
 	failed.Err = fmt.Errorf("%s: %w", attempt, e.Err)
 	return &failed
 }
 
-// InvalidError says what is wrong with a person's input. It does not repeat the input.
+// InvalidError names the flaw of a person's input. It does not repeat the input.
 type InvalidError struct {
 	Flaw Flaw
 	// Platform is the platform of an invalid ID. For the flaw AnotherChain it is the name of the chain.
@@ -100,7 +100,7 @@ type InvalidError struct {
 
 func (e *InvalidError) Error() string { return "invalid: " + string(e.Flaw) }
 
-// Flaw is what is wrong with a person's input. Members see the message "invalid."+Flaw of package words.
+// Flaw is a flaw of a person's input. Members see the message "invalid."+Flaw of package words.
 type Flaw string
 
 // The flaws of a platform's name and of a wallet. platformRules has the flaws of IDs.

@@ -71,6 +71,6 @@ type Chart struct {
 	Lowest, Highest decimal.Decimal
 	// Change is the change in per cent that PNG shows. It is not Valid if it is unknown.
 	Change decimal.NullDecimal
-	// Seen is the part of the period, from 0 to 1, whose prices are known.
+	// Seen is the part of the period, from 0 to 1, for which prices are known.
 	Seen float64
 }

@@ -50,11 +50,11 @@ type Stake struct {
 	Unbonding []PoolAmount
 	// NextWithdrawal is the part of Unbonding that becomes Withdrawable first.
 	NextWithdrawal NextWithdrawal
-	// Checked counts the pools whose stake could be read.
+	// Checked is the number of pools from which the stake could be read.
 	Checked int
-	// Failed are the pools whose stake could not be read.
+	// Failed are the pools from which the stake could not be read.
 	Failed []UnreadPool
-	// UnbondingFailed are the pools whose withdrawals could not be read.
+	// UnbondingFailed are the pools from which the withdrawals could not be read.
 	UnbondingFailed []UnreadPool
 }
 
@@ -97,7 +97,7 @@ func (s Stake) Total() decimal.Decimal {
 // Complete reports whether the stake and the withdrawals of every pool could be read.
 func (s Stake) Complete() bool { return len(s.Unread()) == 0 }
 
-// Unread returns the pools whose stake or withdrawals could not be read. It returns each pool once.
+// Unread returns the pools in Failed and in UnbondingFailed. It returns each pool once.
 func (s Stake) Unread() []UnreadPool {
 	unread := slices.Clone(s.Failed)
 	for _, p := range s.UnbondingFailed {

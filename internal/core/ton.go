@@ -60,7 +60,7 @@ func tonForm(tag byte, account []byte) string {
 	return base64.URLEncoding.EncodeToString(binary.BigEndian.AppendUint16(address, crc16(address)))
 }
 
-// crc16 returns the CRC-16/XMODEM of data, whose polynomial is 0x1021.
+// crc16 returns the CRC-16/XMODEM of data. Its polynomial is 0x1021.
 func crc16(data []byte) uint16 {
 	crc := uint16(0)
 	for _, b := range data {

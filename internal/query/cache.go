@@ -31,7 +31,7 @@ type CacheConfig struct {
 // sweepEvery is the minimum time between two deletions of expired answers, unless there are MaxItems.
 const sweepEvery = time.Minute
 
-// Cache is what the queries of a process share: their answers, and the fetches in flight.
+// Cache is shared by the queries of a process. It holds their answers, and the fetches in flight.
 //
 // The answers are in two go-caches. The few shared answers are replaced, but never deleted, so many wallets cannot
 // crowd out the price. The others are deleted after their TTL. makeRoom does that, because go-cache would need a

@@ -22,7 +22,7 @@ type freshness struct {
 	why *core.Error
 }
 
-// stage is what Get may do with an answer.
+// stage is how Get uses an answer.
 type stage int
 
 const (
@@ -64,8 +64,8 @@ func (q *Query[K, V]) freshnessOf(s Snapshot[V]) freshness {
 }
 
 // during returns the freshness of an answer during a lull. The next newer answer comes from a call at the end of the
-// lull. The answer is current until that call has ended, but at most until it would have become useless. It stands in at
-// least until that call has ended.
+// lull. The answer is current until that call has ended, but at most until it would have become useless. It stands in
+// at least until that call has ended.
 //
 // For example, an answer of 12:00:00 with a TTL of 30 s expires at 12:00:30, and calls take at most 5 s. If a lull
 // lasts until 12:05:00, the answer expires at 12:05:05.

@@ -27,7 +27,7 @@ type call struct {
 	path   string
 	status int       // of HTTP; 0: there was no response
 	date   time.Time // the provider's time of the response; zero: unknown
-	data   any       // what the provider answered; nil if err is not
+	data   any       // the data in the answer; nil if there is an err
 	err    error
 }
 

@@ -37,7 +37,7 @@ const (
 	readScarce = time.Minute
 )
 
-// Reading is what the provider says about the plan.
+// Reading is the state of the plan as the provider reports it.
 type Reading struct {
 	// Left is how many credits are left of the month, at least 0.
 	Left int
@@ -48,7 +48,7 @@ type Reading struct {
 }
 
 // Budget spreads the credits of PRICE_API_KEY over the month. Each credit is a slot of one ratelimit.Limit, and every
-// Reading sets that limit anew. So nothing has to be saved, and replicas and other programs may spend credits of the
+// Reading replaces that limit. So nothing has to be saved, and replicas and other programs may spend credits of the
 // same key: the next Reading shows how many they left. Budget implements query.Budget. It is safe for concurrent use.
 type Budget struct {
 	perMonth int // the operator's limit; 0: none
@@ -184,9 +184,9 @@ func (b *Budget) spend() (wait time.Duration, reason core.Reason) {
 	return 0, ""
 }
 
-// recordCall must be called after a call whose credit Spend has spent. status is the HTTP status of the response, or 0
-// if there was none. recordCall gives the credit back if the provider cannot have counted the call, because its status
-// is not 200 or because the request was never sent.
+// recordCall records the result of a call for which Spend spent a credit. status is the HTTP status of the response,
+// or 0 if there was none. recordCall gives the credit back if the provider cannot have counted the call, because its
+// status is not 200 or because the request was never sent.
 func (b *Budget) recordCall(status int, err error) {
 	isAnswered := status != 0
 	if isAnswered && status != http.StatusOK || rest.NeverSent(err) {

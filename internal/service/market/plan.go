@@ -45,13 +45,13 @@ func (c *Client) Reach(ctx context.Context) error {
 	return err
 }
 
-// callKeyInfo asks for the plan of the API key, and what is used of it.
+// callKeyInfo asks for the plan of the API key, and for the credits used and left.
 func (c *Client) callKeyInfo(ctx context.Context) call {
 	return c.get(ctx, "credits", "/v1/key/info", nil)
 }
 
 // parseCredits reads the data of an answer about the plan. now is the provider's time, because this machine's clock
-// may be a day off. parseCredits fails if the plan has no limit: the credits left are then null. It takes a month for
+// may be a day off. parseCredits fails if the plan has no limit: the credits left are then null. It assumes a month for
 // a time of the reset that is in the past or more than two months ahead.
 func parseCredits(data any, now time.Time) (Reading, error) {
 	left, err := count(valueAt(data, "usage", "current_month", "credits_left"))

@@ -46,7 +46,7 @@ func (s Settings) listing(data any, now time.Time) (Listing, error) {
 // errNoPrice means that the provider has no price of the token.
 var errNoPrice = errors.New("the price is null")
 
-// quoteError returns the error of an answer whose quote cannot be used because of err.
+// quoteError returns the *core.Error for err, which says why the quote in an answer cannot be used.
 func quoteError(err error) *core.Error {
 	reason := core.Malformed
 	if errors.Is(err, errNoPrice) {
@@ -158,7 +158,7 @@ type number struct {
 	zero     zeroMeans
 }
 
-// zeroMeans is what the provider means by 0.
+// zeroMeans is the meaning of a 0 that the provider sends.
 type zeroMeans int
 
 const (

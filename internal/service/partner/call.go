@@ -98,9 +98,9 @@ func (c *Client) attempt(ctx context.Context, e endpoint, inner string, correcti
 	return got, parseErr
 }
 
-// skewOf returns how far date was ahead of this machine's clock. The service wrote date during a call, in whole seconds.
-// sent and received are when the call began and ended by this machine's clock. Because date may be of any moment of the
-// call, a difference of up to half of its duration does not count.
+// skewOf returns how far date was ahead of this machine's clock. The service wrote date during a call, in whole
+// seconds. sent and received are when the call began and ended by this machine's clock. Because date may be of any
+// moment of the call, a difference of up to half of its duration does not count.
 //
 // For example, a call is sent at 12:00:00.0 and answered at 12:00:01.0. The middle of a Date of 12:00:05 is 12:00:05.5,
 // which is 5 s ahead of the middle of the call: the skew is 4.5 s.

@@ -33,11 +33,11 @@ type interval struct {
 type intervalState int
 
 const (
-	// intervalUnknown: the node did not tell, but may later.
+	// intervalUnknown: it could not be measured this time.
 	intervalUnknown intervalState = iota
 	// intervalKnown: it was measured.
 	intervalKnown
-	// intervalUnknowable: contracts count the blocks of another chain, whose headers the node does not have.
+	// intervalUnknowable: contracts count the blocks of another chain. The node does not have their headers.
 	intervalUnknowable
 )
 

@@ -13,7 +13,7 @@ import (
 	"herald/internal/core"
 )
 
-// Found is what Probe found out. If Probe fails, the fields that it would have set later are zero.
+// Found is the result of Probe. If Probe fails, the fields that it would have set later are zero.
 type Found struct {
 	ChainID *big.Int // the ID of the node's chain
 	Block   uint64   // the number in the header of the node's newest block

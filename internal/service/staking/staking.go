@@ -5,8 +5,8 @@
 // as a stake of zero.
 //
 // The files, in reading order: staking.go (the client, and a wallet's stake), read.go (calls of contracts at one
-// block), block.go (a block, and whether the node is the right one), withdrawals.go and interval.go (what is being
-// withdrawn, and when), values.go (the results of contracts), batch.go (many wallets at once), jsonrpc.go and
+// block), block.go (a block, and whether the node is the right one), withdrawals.go and interval.go (withdrawals,
+// and when they can be made), values.go (the results of contracts), batch.go (many wallets at once), jsonrpc.go and
 // rpcerror.go (the protocol), probe.go (`bot check`), settings.go.
 package staking
 
@@ -112,7 +112,7 @@ func New(s Settings, cache *query.Cache, countUnread func(core.Pool)) (*Client, 
 	return client, nil
 }
 
-// Total returns a source of the stakes of all wallets together, whose answers are fresh for ttl. It returns nil if
+// Total returns a source of the stakes of all wallets together. Its answers are fresh for ttl. It returns nil if
 // TotalMethod is not set. An answer may be incomplete, or have no pool at all. That is not a failure of the service,
 // because wallets' stakes can still be read.
 func (c *Client) Total(ttl time.Duration) query.Source[struct{}, core.Stake] {
@@ -163,7 +163,7 @@ func (c *Client) readTotal(ctx context.Context, _ struct{}) (core.Stake, error) 
 }
 
 // readPools calls method and, unless it is empty, pendingMethod in each pool, and returns their results for the wallet.
-// If it fails because no pool could be read, it still returns a Stake, whose Failed has all pools.
+// If it fails because no pool could be read, it still returns a Stake with all pools in Failed.
 func (c *Client) readPools(
 	ctx context.Context, wallet common.Address, method, pendingMethod string,
 ) (core.Stake, error) {
