@@ -52,6 +52,9 @@ func (c rpcCall) isUnanswered() bool { return errors.Is(c.err, errUnanswered) }
 // isLimited reports whether the node refused the call because there were too many calls.
 func (c rpcCall) isLimited() bool { return c.err != nil && failure(c.err).Reason == core.Limited }
 
+// isOfUnknownBlock reports whether the call failed because the node does not have the block yet.
+func (c rpcCall) isOfUnknownBlock() bool { return c.err != nil && failure(c.err) == errUnknownBlock }
+
 // call makes one call, and decodes its result into result, which is a pointer.
 func (c *rpcClient) call(ctx context.Context, result any, method string, args ...any) error {
 	sent := c.newRequest(method, args)
@@ -167,7 +170,8 @@ func statusError(f form, answer []byte, status int, byStatus *core.Error) error 
 	case byBody.Reason != core.Rejected, errors.Is(byBody, errExecution), errors.Is(byBody, errTooLarge):
 		return byBody
 	case f == batch && (status == http.StatusForbidden || status >= http.StatusInternalServerError):
-		return byBody // Some nodes refuse every batch with these statuses. As it is Rejected, the calls are made one by one.
+		// Some nodes refuse every batch with these statuses. byBody is Rejected, so sendAll makes the calls one by one.
+		return byBody
 	}
 	return byStatus
 }
@@ -216,14 +220,14 @@ func checkAnswer(f form, sent []request, answer []byte) (map[json.Number]message
 	if err != nil {
 		return nil, err
 	}
-	open := make(map[json.Number]bool, len(sent)) // the IDs of requests without a message
+	unanswered := make(map[json.Number]bool, len(sent)) // by ID
 	for _, r := range sent {
-		open[r.ID] = true
+		unanswered[r.ID] = true
 	}
 	if received == single && messages[0].Error != nil {
 		// An error about the request as a whole has no ID.
-		first := messages[0].id()
-		if f == batch || first == "" || first == "null" || open[first] {
+		id := messages[0].id()
+		if f == batch || id == "" || id == "null" || unanswered[id] {
 			return nil, messages[0].Error.reason()
 		}
 	}
@@ -233,10 +237,10 @@ func checkAnswer(f form, sent []request, answer []byte) (map[json.Number]message
 	answers := make(map[json.Number]message, len(messages))
 	for _, m := range messages {
 		id := m.id()
-		if !open[id] {
+		if !unanswered[id] {
 			return nil, errMismatch
 		}
-		delete(open, id)
+		delete(unanswered, id)
 		answers[id] = m
 	}
 	return answers, nil

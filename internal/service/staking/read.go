@@ -126,7 +126,6 @@ func (c *Client) readPinned(ctx context.Context, calls []ethCall) (at block, err
 		{method: "eth_chainId", result: &id},
 		{method: "eth_call", args: []any{heightCall, at.Number}, result: &height},
 	}
-	first := len(sent)
 	for i, call := range calls {
 		args := []any{call.params(), at.Number}
 		sent = append(sent, rpcCall{method: "eth_call", args: args, result: &calls[i].data})
@@ -134,20 +133,19 @@ func (c *Client) readPinned(ctx context.Context, calls []ethCall) (at block, err
 	if err := c.sendAll(ctx, sent); err != nil {
 		return block{}, err
 	}
-	for _, call := range sent {
-		if call.err != nil && failure(call.err) == errUnknownBlock {
-			return block{}, call.err
-		}
+	if unknown := slices.IndexFunc(sent, rpcCall.isOfUnknownBlock); unknown >= 0 {
+		return block{}, sent[unknown].err
 	}
-	if sent[0].err != nil {
-		return block{}, sent[0].err
+	forID, forHeight, forCalls := sent[0], sent[1], sent[2:]
+	if forID.err != nil {
+		return block{}, forID.err
 	}
 	at.chainID = id.toInt()
-	if n, err := decodeUint256(height); err == nil && sent[1].err == nil && n.IsUint64() {
+	if n, err := decodeUint256(height); err == nil && forHeight.err == nil && n.IsUint64() {
 		at.height = n
 	}
 	for i := range calls {
-		calls[i].err = sent[first+i].err
+		calls[i].err = forCalls[i].err
 	}
 	return at, c.verify(at)
 }
