@@ -16,6 +16,7 @@ import (
 type Service interface {
 	Ping(ctx context.Context) (query.Snapshot[any], error)
 	Health() query.Health
+	// EndedEndpoints returns the endpoints that the service has ended, as an answer to a ping or its error shows.
 	EndedEndpoints(answer any, err error) []query.EndedEndpoint
 }
 

@@ -116,7 +116,7 @@ func spread(interval, rest time.Duration) ratelimit.Limit {
 // For example, if 15,000 credits are spent evenly, 4,838 are left for the last 10 days. If fewer than 4,789 are left,
 // others spend credits, too.
 func (r Reading) othersSpend() bool {
-	// A Budget alone may be this far ahead of an even pace.
+	// A Budget alone may have spent this much more than evenly.
 	const tolerance = 0.01 // of the credits that would be left
 	const toleratedCredits = 2
 	evenly := float64(r.Plan) * float64(r.Resets) / float64(month)

@@ -100,7 +100,7 @@ func (r *Response) figure(names []string) (decimal.Decimal, error) {
 	}
 	if object, is := v.(map[string]any); is && len(object) == 1 {
 		for _, name := range names {
-			if member, has := object[name]; has {
+			if member, exists := object[name]; exists {
 				v = member
 			}
 		}
