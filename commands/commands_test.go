@@ -257,6 +257,21 @@ func TestAPartialAnswerTellsTheLogWhatIsMissing(t *testing.T) {
 	}
 }
 
+func TestAPictureIsInTheLanguageOfItsChat(t *testing.T) {
+	w := commandstest.Healthy()
+	r := w.Router(t)
+	r.Config.ChatLanguages = map[string]chat.Language{"telegram:-5": chat.Turkish}
+	for _, community := range []string{"-5", "-6"} {
+		r.Handle(t.Context(), &chat.Request{
+			Command: "price", Args: chat.Typed("7d"), From: chat.User{Platform: "telegram", ID: "1"}, Locale: "ru",
+			Community: community, Chat: community,
+		})
+	}
+	if want := []chat.Language{chat.Turkish, chat.English}; !slices.Equal(w.ChartedIn, want) {
+		t.Errorf("drawn in %q, want %q", w.ChartedIn, want)
+	}
+}
+
 func TestAPictureIsInTheLanguageOfItsAnswer(t *testing.T) {
 	w := commandstest.Healthy()
 	r := w.Router(t)

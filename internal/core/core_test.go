@@ -1,6 +1,7 @@
 package core
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -47,5 +48,16 @@ func TestAQuoteIsOldFromATimeOn(t *testing.T) {
 		if got := (Quote{CurrentUntil: c.from}).Old(); got != c.want {
 			t.Errorf("%s: old %t, want %t", name, got, c.want)
 		}
+	}
+}
+
+func TestTheTextOfAnErrorLeavesOutTheRequest(t *testing.T) {
+	failed := (&Service{Name: "supply"}).Fail(Rejected, errors.New("answered with status 400"))
+	failed.Asked = "GET /total-supply"
+	if got := failed.Error(); got != "supply: rejected: answered with status 400" {
+		t.Errorf("the text is %q", got)
+	}
+	if got := failed.During("total supply").Asked; got != failed.Asked {
+		t.Errorf("During changes the request to %q", got)
 	}
 }

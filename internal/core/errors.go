@@ -65,7 +65,11 @@ type Error struct {
 	Reason  Reason
 	// RetryAfter is how long to wait before the next call, as the service or its Budget asks. It is 0 if that is unknown.
 	RetryAfter time.Duration
-	Err        error
+	// Asked is the request that failed, for operators: a method and the path that Herald appends to the service's URL,
+	// for example "GET /total-supply", or a JSON-RPC method. It holds no host, secret or personal data, and is not part
+	// of the text. It is empty if the request is unknown or was not sent.
+	Asked string
+	Err   error
 }
 
 func (e *Error) Error() string { return fmt.Sprintf("%s: %s: %v", e.Service.Name, e.Reason, e.Err) }

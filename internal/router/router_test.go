@@ -606,6 +606,53 @@ func TestAnAnswerIsInTheLanguageOfThoseWhoReadIt(t *testing.T) {
 	}
 }
 
+// What a whole Community reads is in its language if it has one of its own.
+func TestAPublicAnswerIsInTheLanguageOfItsCommunity(t *testing.T) {
+	var ranIn chat.Language // what a picture would be drawn in
+	run := func(_ context.Context, req *chat.Request) (*chat.Reply, error) {
+		ranIn = req.Language
+		return &chat.Reply{}, nil
+	}
+	r := newRouter(t, io.Discard, func(c *router.Config) {
+		c.Language = chat.Spanish
+		c.ChatLanguages = map[string]chat.Language{"telegram:-5": chat.Turkish, "telegram:-6": chat.English, "discord:7": chat.Russian}
+		c.Commands = append(c.Commands, chat.Command{
+			Name: "price", Summary: chat.Say("price"), Visibility: chat.Public, Forms: []chat.Form{{Run: run}},
+		})
+	})
+	for name, test := range map[string]struct {
+		req  *chat.Request
+		want chat.Language
+	}{
+		"configured":                  {&chat.Request{Command: "price", Locale: "vi", Community: "-5"}, chat.Turkish},
+		"configured, by nobody":       {&chat.Request{Command: "price", Community: "-5", From: nobody}, chat.Turkish},
+		"another configured":          {&chat.Request{Command: "price", Locale: "vi", Community: "-6"}, chat.English},
+		"not configured":              {&chat.Request{Command: "price", Locale: "vi", Community: "-7"}, chat.Spanish},
+		"configured elsewhere":        {&chat.Request{Command: "price", Locale: "vi", Community: "7"}, chat.Spanish},
+		"on Discord":                  {&chat.Request{Command: "price", Community: "7", From: chat.User{Platform: "discord", ID: "1"}}, chat.Russian},
+		"the same chat, no community": {&chat.Request{Command: "price", Locale: "vi", Chat: "-5"}, chat.Spanish},
+		"inline":                      {&chat.Request{Command: "price", Locale: "vi", Chat: "inline 1", Inline: true}, chat.Spanish},
+		"one to one":                  {&chat.Request{Command: "price", Locale: "vi", Direct: true}, chat.Vietnamese},
+		"one to one, not spoken":      {&chat.Request{Command: "price", Locale: "de", Direct: true}, chat.Spanish},
+		"a refusal that all see":      {&chat.Request{Command: "price", Locale: "vi", Community: "-5", Args: chat.Typed("x")}, chat.Turkish},
+		"a refusal for the sender":    {&chat.Request{Command: "price", Locale: "vi", Community: "-5", Args: chat.Typed("x"), CanReplyEphemerally: true}, chat.Vietnamese},
+		"private":                     {&chat.Request{Command: "exists", Locale: "vi", Community: "-5"}, chat.Vietnamese},
+		"private, not spoken":         {&chat.Request{Command: "exists", Locale: "de", Community: "-5"}, chat.Turkish},
+		"an unknown command":          {&chat.Request{Command: "moon", Locale: "vi", Community: "-5"}, chat.Turkish},
+	} {
+		if test.req.From == (chat.User{}) {
+			test.req.From = ann
+		}
+		ranIn = ""
+		if got := r.Handle(t.Context(), test.req).Language; got != test.want {
+			t.Errorf("%s: answered in %q, want %q", name, got, test.want)
+		}
+		if ranIn != "" && ranIn != test.want {
+			t.Errorf("%s: a picture would be in %q, want %q", name, ranIn, test.want)
+		}
+	}
+}
+
 func TestAPartWithoutAReplyIsNoAnswer(t *testing.T) {
 	got := ask(t, returning(nil, &chat.PartialError{Err: errors.New("down")}), &chat.Request{Command: "exists", From: ann})
 	if got.Title.Key != "unchecked.title" {

@@ -214,7 +214,7 @@ func TestMessagesHaveRoomWhereTheyAreShown(t *testing.T) {
 		"button.page": button, "button.price": button, "button.supply": button, "button.help": button, "button.chart": button, "button.wallet": button, "button.invite": button, "button.register": button, "button.stake": button, "button.another_wallet": button, "button.save": 48, "button.open_group": button, "button.forget": button, "button.details": button, "button.remove": 48, "button.save_badge": 48,
 		"command.": description, "param.": description, "choice.": description, "name.": menu, "exists.menu": menu, "ask.wallet": question,
 		"current": toast, "current.next": toast, "telegram.answered": toast, "telegram.anonymous": toast, "telegram.press_start": toast, "telegram.ask_there": toast,
-		"telegram.description": about, "telegram.short_description": shortAbout,
+		"telegram.about": about, "telegram.short_description": shortAbout,
 		"button.old.": toast / 2, "busy.": toast / 2,
 	}
 	for _, l := range chat.Languages() {

@@ -24,11 +24,23 @@ const (
 
 // call is a call of the API that has ended.
 type call struct {
-	path   string
-	status int       // of HTTP; 0: there was no response
-	date   time.Time // the provider's time of the response; zero: unknown
-	data   any       // the data in the answer; nil if there is an err
-	err    error
+	path    string
+	request string    // for core.Error.Asked
+	status  int       // of HTTP; 0: there was no response
+	date    time.Time // the provider's time of the response; zero: unknown
+	data    any       // the data in the answer; nil if there is an err
+	err     error
+}
+
+// withRequest returns err with the request of the call. err is nil or a *core.Error.
+func (c call) withRequest(err error) error {
+	failed, is := errors.AsType[*core.Error](err)
+	if !is {
+		return err
+	}
+	copied := *failed
+	copied.Asked = c.request
+	return &copied
 }
 
 // isGone reports whether the provider says that it no longer has the path.
@@ -44,15 +56,23 @@ func (c *Client) get(ctx context.Context, attempt, path string, parameters url.V
 	if c.settings.APIKey.IsSet() {
 		header.Set("X-CMC_PRO_API_KEY", c.settings.APIKey.Reveal())
 	}
-	address := c.settings.URL + path
+	pathAndQuery := path
 	if len(parameters) > 0 {
-		address += "?" + parameters.Encode()
+		pathAndQuery += "?" + parameters.Encode()
 	}
-	resp, err := c.rest.Do(ctx, rest.Request{Attempt: attempt, URL: address, Header: header})
+	resp, err := c.rest.Do(ctx, rest.Request{
+		Attempt: attempt,
+		Base:    c.settings.URL,
+		Path:    pathAndQuery,
+		Header:  header,
+	})
+	ended := call{path: path, request: http.MethodGet + " " + pathAndQuery}
 	if resp == nil {
-		return call{path: path, err: err}
+		ended.err = err
+		return ended
 	}
-	ended := call{path: path, status: resp.Status, date: resp.Date}
+	ended.status = resp.Status
+	ended.date = resp.Date
 	data, refusal := parseAnswer(resp.Body, time.Now().UTC())
 	if refusal != nil && !ended.isGone() {
 		c.logRefusal(ctx, resp)
@@ -61,9 +81,9 @@ func (c *Client) get(ctx context.Context, attempt, path string, parameters url.V
 	case err == nil && refusal == nil:
 		ended.data = data
 	case err == nil:
-		ended.err = refusal.During(attempt)
+		ended.err = ended.withRequest(refusal.During(attempt))
 	case saysMoreThanStatus(refusal):
-		ended.err = withLongerWait(refusal, err).During(attempt)
+		ended.err = ended.withRequest(withLongerWait(refusal, err).During(attempt))
 	default:
 		ended.err = err
 	}

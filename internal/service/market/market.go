@@ -116,6 +116,7 @@ func (c *Client) fetchListing(ctx context.Context) (found Listing, status int, e
 	err = called.err
 	if err == nil {
 		found, err = c.settings.listing(called.data, time.Now())
+		err = called.withRequest(err)
 	}
 	found.Quote.Endpoint = called.path
 	if called.path == pathV3 {

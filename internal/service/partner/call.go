@@ -30,7 +30,9 @@ var (
 
 // fail returns an error of a call of the endpoint.
 func (e endpoint) fail(reason core.Reason, err error) error {
-	return Service.Fail(reason, err).During(e.name)
+	failed := Service.Fail(reason, err).During(e.name)
+	failed.Asked = http.MethodPost + " " + e.path
+	return failed
 }
 
 func (e endpoint) malformed(problem string) error { return e.fail(core.Malformed, errors.New(problem)) }
@@ -81,7 +83,8 @@ func (c *Client) attempt(ctx context.Context, e endpoint, inner string, correcti
 	sent := c.now()
 	resp, err := c.rest.Do(ctx, rest.Request{
 		Attempt: e.name,
-		URL:     address.String(),
+		Base:    c.settings.URL,
+		Path:    e.path,
 		Header:  c.sign(sent.Add(correction), address.EscapedPath(), inner),
 		Body:    []byte(canonical(map[string]string{"requestBody": inner})),
 	})

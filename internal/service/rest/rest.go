@@ -1,7 +1,8 @@
 // Package rest makes one HTTP call to a service, and turns every failure into a *core.Error.
 //
 // It does not retry, and does not remember failures; package query does both. It limits the size of bodies, and parses
-// JSON strictly. An error holds nothing of a body or a URL.
+// JSON strictly. The text of an error holds nothing of a body or
+// a URL.
 package rest
 
 import (
@@ -42,9 +43,28 @@ func New(service *core.Service, timeout time.Duration) *Client {
 type Request struct {
 	// Attempt names the call in errors.
 	Attempt string
-	URL     string
-	Header  http.Header
-	Body    []byte
+	// Base is the URL that an operator has set. Errors do not hold it, because it may hold a key.
+	Base string
+	// Path is appended to Base. It may have a query. Errors hold it in Asked, so it must not hold a secret.
+	Path   string
+	Header http.Header
+	Body   []byte
+}
+
+func (r Request) method() string {
+	if len(r.Body) > 0 {
+		return http.MethodPost
+	}
+	return http.MethodGet
+}
+
+// fail returns failure with the attempt and, if the request may have been sent, with the request.
+func (r Request) fail(failure *core.Error) *core.Error {
+	failed := failure.During(r.Attempt)
+	if !NeverSent(failed) {
+		failed.Asked = r.method() + " " + r.Path
+	}
+	return failed
 }
 
 // Response is an answer of any status.
@@ -67,11 +87,7 @@ var ByteOrderMark = []byte("\uFEFF")
 // Every error is a *core.Error. If ctx is done, it wraps ctx.Err(). If the status is not a success or the body could
 // not be read, Do returns an error and a Response. The Body is empty if it could not be read.
 func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
-	method := http.MethodGet
-	if len(r.Body) > 0 {
-		method = http.MethodPost
-	}
-	req, err := http.NewRequestWithContext(ctx, method, r.URL, bytes.NewReader(r.Body))
+	req, err := http.NewRequestWithContext(ctx, r.method(), r.Base+r.Path, bytes.NewReader(r.Body))
 	if err != nil {
 		return nil, CallError(c.service, err).During(r.Attempt)
 	}
@@ -80,7 +96,7 @@ func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
 	req.Header.Set("User-Agent", "herald")
 	resp, err := c.http.Do(req)
 	if err != nil {
-		return nil, CallError(c.service, err).During(r.Attempt)
+		return nil, r.fail(CallError(c.service, err))
 	}
 	defer resp.Body.Close()
 	answer := Response{Status: resp.StatusCode}
@@ -90,10 +106,10 @@ func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
 		answer.Body = bytes.TrimPrefix(body, ByteOrderMark)
 	}
 	if refusal := StatusError(c.service, resp); refusal != nil {
-		return &answer, refusal.During(r.Attempt)
+		return &answer, r.fail(refusal)
 	}
 	if err != nil {
-		return &answer, CallError(c.service, err).During(r.Attempt)
+		return &answer, r.fail(CallError(c.service, err))
 	}
 	return &answer, nil
 }
@@ -111,7 +127,7 @@ func (c *Client) Figure(ctx context.Context, r Request, names ...string) (decima
 	}
 	figure, err := resp.figure(names)
 	if err != nil {
-		return figure, c.service.Fail(core.Malformed, err).During(r.Attempt)
+		return figure, r.fail(c.service.Fail(core.Malformed, err))
 	}
 	return figure, nil
 }

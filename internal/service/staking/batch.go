@@ -69,7 +69,7 @@ func (c *Client) readMany(ctx context.Context, wallets []common.Address) ([]core
 		return nil, nil
 	}
 	if err != nil {
-		return nil, failure(err).During("read the pools")
+		return nil, failedTo("read the pools", err)
 	}
 	var stakes []core.Stake
 	for callsOfWallet := range slices.Chunk(calls, len(c.settings.Pools)) {

@@ -49,7 +49,7 @@ func (i interval) isCacheable() bool { return i.state != intervalUnknown }
 func (c *Client) measureInterval(ctx context.Context, _ struct{}) (interval, error) {
 	at, err := c.read(ctx, nil)
 	if err != nil {
-		return interval{}, failure(err).During("find the newest block")
+		return interval{}, failedTo("find the newest block", err)
 	}
 	number := at.knownHeight()
 	if number < 2 {
@@ -58,7 +58,7 @@ func (c *Client) measureInterval(ctx context.Context, _ struct{}) (interval, err
 	blocks := min(cmp.Or(*c.settings.ClaimBlocks, intervalBlocks), number-1)
 	newest, oldest, err := c.headers(ctx, number, number-blocks)
 	if err != nil {
-		return interval{}, failure(err).During("measure the time between blocks")
+		return interval{}, failedTo("measure the time between blocks", err)
 	}
 	if !newest.isBlock(number) || !oldest.isBlock(number-blocks) {
 		return interval{}, nil

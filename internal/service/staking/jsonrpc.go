@@ -9,7 +9,9 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
+	"strings"
 	"sync/atomic"
 
 	"herald/internal/core"
@@ -53,16 +55,16 @@ func (c rpcCall) isUnanswered() bool { return errors.Is(c.err, errUnanswered) }
 func (c rpcCall) isLimited() bool { return c.err != nil && failure(c.err).Reason == core.Limited }
 
 // isOfUnknownBlock reports whether the call failed because the node does not have the block yet.
-func (c rpcCall) isOfUnknownBlock() bool { return c.err != nil && failure(c.err) == errUnknownBlock }
+func (c rpcCall) isOfUnknownBlock() bool { return errors.Is(c.err, errUnknownBlock) }
 
 // call makes one call, and decodes its result into result, which is a pointer.
 func (c *rpcClient) call(ctx context.Context, result any, method string, args ...any) error {
 	sent := c.newRequest(method, args)
 	answers, err := c.post(ctx, single, []request{sent})
-	if err != nil {
-		return err
+	if err == nil {
+		err = answers[sent.ID].decode(result)
 	}
-	return answers[sent.ID].decode(result)
+	return withMethod(method, err)
 }
 
 // callBatch makes all calls in one HTTP request, and sets their results or errors. If the HTTP request as a whole
@@ -74,7 +76,7 @@ func (c *rpcClient) callBatch(ctx context.Context, calls []rpcCall) error {
 	}
 	answers, err := c.post(ctx, batch, sent)
 	if err != nil {
-		return err
+		return withMethod("a batch of "+methodsOf(calls), err)
 	}
 	for i := range calls {
 		answer, isAnswered := answers[sent[i].ID]
@@ -82,10 +84,38 @@ func (c *rpcClient) callBatch(ctx context.Context, calls []rpcCall) error {
 			calls[i].err = errUnanswered
 			continue
 		}
-		calls[i].err = answer.decode(calls[i].result)
+		calls[i].err = withMethod(calls[i].method, answer.decode(calls[i].result))
 	}
 	return nil
 }
+
+// methodsOf returns the methods of calls in order, with commas. It names a method once for calls that follow each
+// other.
+func methodsOf(calls []rpcCall) string {
+	var methods []string
+	for _, call := range calls {
+		methods = append(methods, call.method)
+	}
+	return strings.Join(slices.Compact(methods), ", ")
+}
+
+// methodError is the error of a call, with the method that was called.
+type methodError struct {
+	method string // for core.Error.Asked
+	err    error
+}
+
+// withMethod returns err with the method that was called. It returns nil if err is nil.
+func withMethod(method string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &methodError{method: method, err: err}
+}
+
+func (e *methodError) Error() string { return e.err.Error() }
+
+func (e *methodError) Unwrap() error { return e.err }
 
 // form is the form of an HTTP body.
 type form int
@@ -256,6 +286,17 @@ var errUnsupported = errors.New("Multicall3 does not answer")
 
 func malformed(problem string) *core.Error {
 	return Service.Fail(core.Malformed, errors.New(problem))
+}
+
+// failedTo returns the *core.Error of an attempt that failed with err, as failure does. If the call was sent, the error
+// has its method.
+func failedTo(attempt string, err error) *core.Error {
+	failed := failure(err).During(attempt)
+	called, is := errors.AsType[*methodError](err)
+	if is && !transport.NeverSent(err) {
+		failed.Asked = called.method
+	}
+	return failed
 }
 
 // failure returns the *core.Error of a call that failed with err. It holds neither the URL that net/http adds nor

@@ -46,7 +46,7 @@ func (c *Client) Probe(ctx context.Context, wallet string) (found Found, err err
 		}
 	}
 	if err != nil {
-		return found, failure(err).During("check the chain")
+		return found, failedTo("check the chain", err)
 	}
 	missing, err := c.withoutCode(ctx)
 	if err != nil {
@@ -93,11 +93,11 @@ func (c *Client) probePools(ctx context.Context) (way string, err error) {
 		if len(method.unread) == 0 {
 			continue
 		}
-		switch first := method.unread[0].Err; first.Reason {
+		switch first := method.unread[0]; first.Err.Reason {
 		case core.Rejected, core.Malformed:
 			return way, fmt.Errorf("%s is not answered by %s", method.setting, addresses(method.unread))
 		default: // The node failed, and perhaps the pools have the method.
-			return way, first.During("ask the pools for " + method.setting)
+			return way, poolFailedTo("ask the pools for "+method.setting, first)
 		}
 	}
 	return way, nil
@@ -115,7 +115,7 @@ func (c *Client) withoutCode(ctx context.Context) (missing []core.UnreadPool, er
 	c.sendEach(ctx, calls)
 	for i, call := range calls {
 		if call.err != nil {
-			return nil, failure(call.err).During("look for the contracts")
+			return nil, failedTo("look for the contracts", call.err)
 		}
 		if len(code[i]) == 0 {
 			missing = append(missing, core.UnreadPool{Pool: pools[i], Err: errNoData})
@@ -139,13 +139,13 @@ func (c *Client) latestWithdrawal(ctx context.Context, wallet common.Address) (*
 	calls := c.callsOf(c.settings.PendingMethod, wallet)
 	at, err := c.read(ctx, calls)
 	if err != nil {
-		return nil, 0, failure(err).During("read the withdrawals of the wallet")
+		return nil, 0, failedTo("read the withdrawals of the wallet", err)
 	}
 	latest := &Withdrawal{Block: new(big.Int)}
 	for _, call := range calls {
 		list, err := c.withdrawals(call, at)
 		if err != nil {
-			return nil, 0, failure(err).During("read the withdrawals of the wallet")
+			return nil, 0, failedTo("read the withdrawals of the wallet", err)
 		}
 		for _, w := range list {
 			if w.Block.Cmp(latest.Block) >= 0 {

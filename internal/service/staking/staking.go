@@ -171,7 +171,7 @@ func (c *Client) readPools(
 	calls := append(c.callsOf(method, wallet), c.callsOf(pendingMethod, wallet)...)
 	at, err := c.read(ctx, calls)
 	if err != nil {
-		return core.Stake{}, failure(err).During("read the pools")
+		return core.Stake{}, failedTo("read the pools", err)
 	}
 	stake := c.stakeIn(calls, at)
 	if pendingMethod != "" {
@@ -200,9 +200,16 @@ func (c *Client) stakeIn(calls []ethCall, at block) core.Stake {
 // errIfUnread returns an error if none of the stake's pools could be read, and nil otherwise.
 func errIfUnread(stake core.Stake) error {
 	if stake.Checked == 0 {
-		return stake.Failed[0].Err.During("read any of the pools")
+		return poolFailedTo("read any of the pools", stake.Failed[0])
 	}
 	return nil
+}
+
+// poolFailedTo returns the error of an attempt that failed because a pool could not be read.
+func poolFailedTo(attempt string, pool core.UnreadPool) *core.Error {
+	failed := pool.Err.During(attempt)
+	failed.Asked = "eth_call"
+	return failed
 }
 
 // appendAmount appends an amount unless it is zero.

@@ -27,22 +27,24 @@ const (
 
 // Settings are what an operator chooses.
 type Settings struct {
-	// URL is the host's origin and path prefix, without a slash at its end.
+	// URL is the host's origin and path prefix, without a slash at its end; empty: there is no supply host.
 	URL string
 	// TTL is how long supplies are fresh.
 	TTL time.Duration
 }
 
+// IsOn reports whether there is a supply host to ask.
+func (s Settings) IsOn() bool { return s.URL != "" }
+
 // Table declares the settings that fill s.
 func (s *Settings) Table() []config.Setting {
 	return []config.Setting{
 		{
-			Heading:  "Supply",
-			Name:     "SUPPLY_URL",
-			Required: true,
-			Example:  "https://supply.example.org/token",
-			Comment:  "Where the supply host is; /total-supply and /circulating-supply are appended.",
-			Set:      config.Field(&s.URL, config.BaseURLWithout(totalPath, circulatingPath)),
+			Heading: "Supply",
+			Name:    "SUPPLY_URL",
+			Example: "https://supply.example.org/token",
+			Comment: "Where the supply host is; /total-supply and /circulating-supply are appended.",
+			Set:     config.Field(&s.URL, config.BaseURLWithout(totalPath, circulatingPath)),
 		},
 		{
 			Name:    "SUPPLY_TTL",
@@ -111,7 +113,7 @@ func (c *Client) fetch(ctx context.Context, _ struct{}) (core.Supply, error) {
 
 // fetchFigure asks for one of the two figures. name is its name in errors.
 func (c *Client) fetchFigure(ctx context.Context, name, path string) (decimal.Decimal, error) {
-	return c.rest.Figure(ctx, rest.Request{Attempt: name, URL: c.url + path}, "result", "data")
+	return c.rest.Figure(ctx, rest.Request{Attempt: name, Base: c.url, Path: path}, "result", "data")
 }
 
 // check returns an error if s is impossible.
