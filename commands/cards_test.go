@@ -40,12 +40,12 @@ func TestWhenTheNextClaimIsStandsBesideTheUnstaking(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			w := commandstest.Healthy()
 			w.Stake.Unbonding = []core.PoolAmount{{Amount: known("500").Decimal}, {Amount: known("1087.17").Decimal}}
-			w.Stake.NextClaim.Amount = known(test.next).Decimal
+			w.Stake.NextWithdrawal.Amount = known(test.next).Decimal
 			if test.in != 0 {
-				w.Stake.NextClaim.At = time.Now().Add(test.in)
+				w.Stake.NextWithdrawal.At = time.Now().Add(test.in)
 			}
 			if test.claimable != "" {
-				w.Stake.Claimable = []core.PoolAmount{{Amount: known(test.claimable).Decimal}}
+				w.Stake.Withdrawable = []core.PoolAmount{{Amount: known(test.claimable).Decimal}}
 			}
 			if name == "a chain that stands still" {
 				w.Stake.BlockTime = time.Now().Add(-11 * time.Minute)
@@ -134,7 +134,7 @@ func TestAnOldPriceTellsItsAgeFirstAndNoChanges(t *testing.T) {
 		source string // the last line
 	}{
 		"current":                {47 * time.Second, func(*commandstest.Answers) {}, "", "CoinMarketCap · 47 s ago"},
-		"an unchanged quote":     {73 * time.Hour, func(w *commandstest.Answers) { w.Price.Value.OldFrom = w.Price.Value.LastUpdated.Add(time.Hour) }, "3 days old", "The price provider has no newer price"},
+		"an unchanged quote":     {73 * time.Hour, func(w *commandstest.Answers) { w.Price.Value.CurrentUntil = w.Price.Value.LastUpdated.Add(time.Hour) }, "3 days old", "The price provider has no newer price"},
 		"silence of seconds":     {47 * time.Second, func(w *commandstest.Answers) { w.Price.Stale = true }, "", "The price provider isn't answering · 47 s ago"},
 		"silence just under":     {10*time.Minute - time.Second, func(w *commandstest.Answers) { w.Price.Stale = true }, "", "The price provider isn't answering · 9 min ago"},
 		"silence of ten minutes": {10 * time.Minute, func(w *commandstest.Answers) { w.Price.Stale = true }, "10 min old", "The price provider isn't answering"},
@@ -149,9 +149,9 @@ func TestAnOldPriceTellsItsAgeFirstAndNoChanges(t *testing.T) {
 		"our share, ten minutes":  {10 * time.Minute, func(w *commandstest.Answers) { w.Price.Why = share }, "10 min old", "I've used my share of price requests. Next request 2026-06-30 12:46 UTC"},
 		"no newer quote, no time": {time.Minute, func(w *commandstest.Answers) { w.Price.Value.LastUpdated, w.Price.Stale = time.Time{}, true }, "", "The price provider isn't answering · 1 min ago"},
 		"silence before the operator's bound": {10 * time.Minute, func(w *commandstest.Answers) {
-			w.Price.Stale, w.Price.Value.OldFrom = true, w.Price.Value.LastUpdated.Add(time.Hour)
+			w.Price.Stale, w.Price.Value.CurrentUntil = true, w.Price.Value.LastUpdated.Add(time.Hour)
 		}, "10 min old", "The price provider isn't answering"},
-		"old by the operator's bound": {3 * time.Minute, func(w *commandstest.Answers) { w.Price.Value.OldFrom = w.Price.Value.LastUpdated.Add(time.Minute) }, "3 min old", "The price provider has no newer price"},
+		"old by the operator's bound": {3 * time.Minute, func(w *commandstest.Answers) { w.Price.Value.CurrentUntil = w.Price.Value.LastUpdated.Add(time.Minute) }, "3 min old", "The price provider has no newer price"},
 	} {
 		atNoon(t, func(t *testing.T) {
 			w := commandstest.Healthy()

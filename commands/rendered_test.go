@@ -19,7 +19,7 @@ func TestOnlyTheCurrentPriceIsRenderedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := commandstest.Healthy()
 		w.Price.At = time.Now()
-		w.Price.Value.OldFrom = w.Price.At.Add(time.Hour)
+		w.Price.Value.CurrentUntil = w.Price.At.Add(time.Hour)
 		price := func() chat.Run { return commands.All(w.Sources(), w.Options)[0].Forms[0].Run }
 		run := price()
 		var before *chat.Rendered

@@ -104,7 +104,7 @@ func (c saveCommand) withoutResults(req *chat.Request, s *members.Saved, p proof
 		Notes: c.badgeNotes(s),
 	}
 	all := c.Members.Badges(req.From.Platform, req.Community)
-	isIdle := p.stake.Value.Outcome() == core.NotStaker
+	isIdle := p.stake.Value.StakerStatus() == core.NotStaker
 	if len(all) > 0 && reply.Notes == nil && isIdle {
 		values["badge"] = badgesIn(req.Community, all)
 		reply.Notes = []chat.Text{chat.SayWith("save.later", values)}

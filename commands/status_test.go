@@ -103,7 +103,7 @@ func TestStatusNamesWhatIsDownAndForHowLong(t *testing.T) {
 	}{
 		"for hours":       {func(w *commandstest.Answers) { w.PriceErr, w.FailingFor = failure, 2*time.Hour }, "Prices are down", "Prices · no answer for 2 h", 0},
 		"just now":        {func(w *commandstest.Answers) { w.PriceErr, w.FailingFor = failure, time.Second }, "Prices are down", "Prices · no answer for 1 min", 0},
-		"version 1 ended": {func(w *commandstest.Answers) { w.Price.Value.V1Gone = true }, "Everything works", "Prices · OK", 1},
+		"version 1 ended": {func(w *commandstest.Answers) { w.Price.Value.Endpoint = "/v3/cryptocurrency/quotes/latest" }, "Everything works", "Prices · OK", 1},
 		"at a rate limit": {func(w *commandstest.Answers) {
 			w.PriceErr = market.Service.Fail(core.Limited, errors.New("429"))
 		}, "Prices are delayed", "Prices · the provider limits my requests", 0},
@@ -175,10 +175,13 @@ func TestDetailsAreForTheModeratorsOfThatChat(t *testing.T) {
 // Each row is how version 3 fails after version 1 has ended, and the note about it.
 func TestStatusNamesBothVersionsOfTheQuotes(t *testing.T) {
 	for status, want := range map[int]string{
-		500: "ended `/v1/quotes`, and `/v3/quotes` answers with status 500.",
-		0:   "ended `/v1/quotes`, and `/v3/quotes` gives no valid answer.",
+		500: "ended `/v1/cryptocurrency/quotes/latest`, and `/v3/cryptocurrency/quotes/latest` answers with status 500.",
+		0:   "ended `/v1/cryptocurrency/quotes/latest`, and `/v3/cryptocurrency/quotes/latest` gives no valid answer.",
 	} {
-		gone := &core.V1GoneError{V1: "/v1/quotes", V3: "/v3/quotes", Status: status, Err: errors.New("inner")}
+		gone := &market.V1GoneError{State: query.ReplacementBroken, Err: errors.New("inner")}
+		if status != 0 {
+			gone.State, gone.Status = query.ReplacementRefuses, status
+		}
 		err := market.Service.Fail(core.Unreachable, gone)
 		failing := func(w *commandstest.Answers) { w.PriceErr = err }
 		stale := func(w *commandstest.Answers) { w.Price.Stale, w.Price.Why = true, err }

@@ -236,7 +236,7 @@ func TestAStakesWorthIsToldAtTodaysPriceAlone(t *testing.T) {
 		"ten minutes old": {change: func(w *commandstest.Answers) {
 			w.Price.Stale, w.Price.Value.LastUpdated = true, time.Now().Add(-10*time.Minute)
 		}, asked: 1},
-		"old at the provider":  {change: func(w *commandstest.Answers) { w.Price.Value.OldFrom = time.Now() }, asked: 1},
+		"old at the provider":  {change: func(w *commandstest.Answers) { w.Price.Value.CurrentUntil = time.Now() }, asked: 1},
 		"fails":                {change: func(w *commandstest.Answers) { w.PriceErr = market.Service.Fail(core.Limited, errInner) }, asked: 1},
 		"of part of the pools": {change: func(w *commandstest.Answers) { w.Stake.Failed = unreadPool() }, asked: 1, worth: true},
 		"of no stake":          {change: func(w *commandstest.Answers) { w.Stake.Staked = nil }, after: time.Hour},

@@ -209,7 +209,7 @@ func scenes() []scene {
 			change: func(w *Answers) {
 				w.Stake.Staked = append(w.Stake.Staked, core.PoolAmount{Pool: core.Pool{Name: "Flexible"}, Amount: number("12.25")})
 				unstaking(w, 75*time.Hour, "500", "1087.17")
-				w.Stake.Claimable = []core.PoolAmount{{Amount: number("1000")}}
+				w.Stake.Withdrawable = []core.PoolAmount{{Amount: number("1000")}}
 				w.Supply.At = Noon.Add(80 * time.Second)
 				w.Supply.FreshUntil = Noon.Add(85 * time.Second)
 				w.Total = query.Snapshot[core.Stake]{
@@ -285,7 +285,7 @@ func scenes() []scene {
 			name: "old quote",
 			change: func(w *Answers) {
 				w.Price.Value.LastUpdated = Noon.Add(-72 * time.Hour)
-				w.Price.Value.OldFrom = Noon.Add(-71 * time.Hour)
+				w.Price.Value.CurrentUntil = Noon.Add(-71 * time.Hour)
 			},
 			lines: []string{price, supplies, status},
 		},
@@ -320,7 +320,7 @@ func scenes() []scene {
 				w.Stake.Failed = unreadPools(2)
 				w.Stake.Checked = 19
 				unstaking(w, 75*time.Hour, "3", "2")
-				w.Stake.Claimable = []core.PoolAmount{{Amount: number("1000")}}
+				w.Stake.Withdrawable = []core.PoolAmount{{Amount: number("1000")}}
 				w.Stake.UnbondingFailed = unreadPools(3) // one more
 			},
 			lines: []string{supplies, staked, verify, status},

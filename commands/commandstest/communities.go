@@ -224,7 +224,7 @@ func unstaking(w *Answers, after time.Duration, amounts ...string) {
 	for _, amount := range amounts {
 		w.Stake.Unbonding = append(w.Stake.Unbonding, core.PoolAmount{Pool: core.Pool{Name: "Exit"}, Amount: number(amount)})
 	}
-	w.Stake.NextClaim = core.Claim{Amount: number(amounts[0]), At: Noon.Add(after)}
+	w.Stake.NextWithdrawal = core.NextWithdrawal{Amount: number(amounts[0]), At: Noon.Add(after)}
 }
 
 const talk = "Token *talk*"

@@ -272,7 +272,7 @@ func aboutQuote(found market.Listing, err error) ([]string, error) {
 	if found.Quote.Old() {
 		details = append(details, "that price is old: is this the right token?")
 	}
-	if found.Quote.V1Gone {
+	if found.IsV1Gone() {
 		details = append(details,
 			"it has ended version 1 of its quotes (/v1/cryptocurrency/quotes/latest); version 3 is asked")
 	}

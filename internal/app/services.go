@@ -134,7 +134,7 @@ func (s *upstreams) connectPrice(state *state) {
 	s.sources.Price = prices
 	s.sources.Chart = pricechart.New(quotes, s.cfg.Market.Symbol, s.cfg.Charts).Chart
 	s.list = append(s.list, service{
-		HealthCheck: query.NewHealthCheck(client.Upstream, prices),
+		HealthCheck: query.NewHealthCheck(client.Upstream, prices).WithEnded(market.EndedEndpoints),
 		url:         s.cfg.Market.URL,
 		free:        client.Reach,
 		ask: func(ctx context.Context, _ string) ([]string, error) {

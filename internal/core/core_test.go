@@ -19,7 +19,7 @@ func TestAnAmountIsReachedByWhatWasRead(t *testing.T) {
 	for _, c := range []struct {
 		stake  Stake
 		amount string
-		want   Outcome
+		want   StakerStatus
 	}{
 		{Stake{Checked: 21, Staked: staked("400", "600")}, "1000", Staker},
 		{Stake{Checked: 21, Staked: staked("999.999999999999999999")}, "1000", NotStaker},
@@ -34,7 +34,7 @@ func TestAnAmountIsReachedByWhatWasRead(t *testing.T) {
 		if got := c.stake.Reaches(decimal.RequireFromString(c.amount)); got != c.want {
 			t.Errorf("%+v reaches %s: %v, want %v", c.stake, c.amount, got, c.want)
 		}
-		if got := c.stake.Outcome(); c.amount == "0" && got != c.want {
+		if got := c.stake.StakerStatus(); c.amount == "0" && got != c.want {
 			t.Errorf("the outcome of %+v is %v, want %v", c.stake, got, c.want)
 		}
 	}
@@ -45,7 +45,7 @@ func TestAQuoteIsOldFromATimeOn(t *testing.T) {
 		from time.Time
 		want bool
 	}{"never": {time.Time{}, false}, "in an hour": {time.Now().Add(time.Hour), false}, "now": {time.Now(), true}} {
-		if got := (Quote{OldFrom: c.from}).Old(); got != c.want {
+		if got := (Quote{CurrentUntil: c.from}).Old(); got != c.want {
 			t.Errorf("%s: old %t, want %t", name, got, c.want)
 		}
 	}

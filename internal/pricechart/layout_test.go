@@ -30,7 +30,7 @@ func TestTextsDoNotOverlap(t *testing.T) {
 			p.Logo = logo
 		}
 		if rapid.Bool().Draw(t, "old") {
-			p.quote.OldFrom = now
+			p.quote.CurrentUntil = now
 		}
 		p.quote.Change7d.Decimal = number(rapid.SampledFrom([]string{"0", "-12.5", "250000"}).Draw(t, "change"))
 		if rapid.Bool().Draw(t, "estimated") {

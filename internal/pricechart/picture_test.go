@@ -99,7 +99,7 @@ func scenes() map[string]picture {
 		"zh":        with(ofPeriod(7*day, walk(7*day, step, 1.1e12, 1.34e12)...), func(p *picture) { p.language = chat.Chinese }),
 		"ru":        with(ofPeriod(day, walk(day, step, 61_234, 64_123)...), func(p *picture) { p.language, p.name = chat.Russian, "Пример Паспорт" }),
 		"estimated": with(ofPeriod(30*day, month...), func(p *picture) { p.Logo = logo }),
-		"old":       with(ofPeriod(7*day, week()...), func(p *picture) { p.quote.OldFrom = now }),
+		"old":       with(ofPeriod(7*day, week()...), func(p *picture) { p.quote.CurrentUntil = now }),
 		"nights":    with(ofPeriod(7*day, nights(week())...), func(p *picture) { p.name = "社区" }),
 		"fresh": with(ofPeriod(30*day, week()...), func(p *picture) {
 			p.points = pointsBetween(walk(3*day, step, .0401, .04173), p.quote, p.from, p.to)

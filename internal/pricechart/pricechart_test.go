@@ -145,7 +145,7 @@ func TestOldQuotesPromiseNoLine(t *testing.T) {
 		charts := New(NewQuotes("test", nil, nil), "TKN", Settings{})
 		charts.draw = func(picture) ([]byte, error) { return []byte("png"), nil }
 		quote := changed("2", time.Now().Add(-2*day), "1", "1", "1")
-		quote.OldFrom = time.Now().Add(-time.Hour)
+		quote.CurrentUntil = time.Now().Add(-time.Hour)
 		c, err := charts.Chart(t.Context(), quote, day, chat.English, "Herald", "")
 		if err != nil || c.HasLine || !c.LineFrom.IsZero() {
 			t.Errorf("a line %t, from %v, %v", c.HasLine, c.LineFrom, err)
