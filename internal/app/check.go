@@ -279,6 +279,18 @@ func aboutQuote(found market.Listing, err error) ([]string, error) {
 	return details, nil
 }
 
+// aboutRefusal returns the provider's sentence about its refusal, if there is one.
+func aboutRefusal(said string) []string {
+	shown := chat.NewUntrusted(said, maxSaid)
+	if shown == "" {
+		return nil
+	}
+	return []string{"it says: " + string(shown)}
+}
+
+// maxSaid limits a service's sentence in the table, in characters.
+const maxSaid = 120
+
 // aboutDoubt says that a price which was just fetched is doubtful.
 func aboutDoubt(prices *belief.Prices, quote core.Quote) []string {
 	_, err := prices.Peek(query.Snapshot[*core.Quote]{Value: &quote, At: time.Now()})

@@ -140,7 +140,9 @@ func (s *upstreams) connectPrice(state *state) {
 		ask: func(ctx context.Context, _ string) ([]string, error) {
 			found, err := client.Probe(ctx)
 			details, err := aboutQuote(found, err)
-			if err == nil {
+			if err != nil {
+				details = append(details, aboutRefusal(client.Said())...)
+			} else {
 				details = append(details, aboutDoubt(prices, found.Quote)...)
 				left, failed := client.Credits(ctx)
 				details = append(details, aboutCredits(left, failed, client.Budget != nil))

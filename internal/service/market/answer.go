@@ -124,6 +124,12 @@ func (c *Client) logRefusal(ctx context.Context, resp *rest.Response) {
 	c.log.WarnContext(ctx, "the price provider refuses a request", "status", resp.Status, "says", said)
 }
 
+// Said returns the provider's sentence about its latest refusal, or "" if there was none. It is not sanitized.
+func (c *Client) Said() string {
+	said, _ := c.loggedRefusal.Load().(string)
+	return said
+}
+
 // maxSentence is how much of the provider's sentence is logged, in characters.
 const maxSentence = 200
 

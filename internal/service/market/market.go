@@ -33,7 +33,7 @@ var Service = &core.Service{
 		core.Limited:   "PRICE_TTL and the plan of PRICE_API_KEY",
 		core.UsedUp:    "PRICE_API_KEY, whose plan is used up, and PRICE_MONTHLY_CREDITS",
 		core.NoCredit:  "PRICE_MONTHLY_CREDITS",
-		core.Rejected:  "PRICE_TOKEN_ID, TOKEN_SYMBOL and PRICE_API_URL",
+		core.Rejected:  "PRICE_TOKEN_ID (the UCID on your token's page at CoinMarketCap), TOKEN_SYMBOL and PRICE_API_URL",
 		core.Malformed: "PRICE_TOKEN_ID, TOKEN_SYMBOL and PRICE_API_URL",
 		core.NoData:    "PRICE_TOKEN_ID and TOKEN_SYMBOL: the provider may no longer track that token",
 	},
