@@ -9,6 +9,7 @@ package commands
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,15 +18,17 @@ import (
 
 	"herald/internal/chat"
 	"herald/internal/core"
+	"herald/internal/members"
 	"herald/internal/query"
 )
 
-// Sources answer the questions of commands.
+// Sources answer the questions of commands. A source is nil if its service is off: then All leaves out the commands
+// that cannot do without it, and other commands leave out what it would add.
 type Sources struct {
 	Price  query.Source[struct{}, *core.Quote]
 	Supply query.Source[struct{}, core.Supply]
 	Stakes query.Source[common.Address, core.Stake]
-	// Total answers with what all wallets together have staked; nil: nobody asks.
+	// Total answers with what all wallets together have staked; nil also if the pools cannot say that.
 	Total    query.Source[struct{}, core.Stake]
 	Accounts query.Source[core.Identity, core.Account]
 	// Logins answers with a DID's logins, newest first.
@@ -41,6 +44,22 @@ type Sources struct {
 	Moves Moves
 	// Started is when Joins, and the counts of Members.Status, began.
 	Started time.Time
+}
+
+// Members saves wallets, and gives and removes badges by their stakes. *members.Members implements it.
+type Members interface {
+	Enabled() bool
+	RecheckEvery() time.Duration
+	Badges(p chat.Platform, community string) []members.Badge
+	CommunityName(p chat.Platform, community string) chat.Untrusted
+	Offer(ctx context.Context, user chat.User, here string, stake core.Stake) []members.Badge
+	Saved(ctx context.Context, user chat.User) (*members.Saved, error)
+	Save(ctx context.Context, user chat.User, wallet common.Address, stake core.Stake) ([]members.Change, error)
+	Refresh(
+		ctx context.Context, user chat.User, here string, wallet common.Address, stake core.Stake,
+	) ([]members.Change, error)
+	Forget(ctx context.Context, user chat.User) (members.Forgotten, error)
+	Status(p chat.Platform, community string) (members.Status, error)
 }
 
 // JoinLog says what became of requests to join groups.
@@ -86,24 +105,49 @@ type inputs struct {
 	Options
 }
 
-// All returns the table of commands, in the order of menus and of /help.
+// All returns the table of commands whose services are on, in the order of menus and of /help.
 func All(from Sources, options Options) chat.Commands {
-	all := chat.Commands{
-		price(from, options),
-		supply(from, options),
-		staked(from, options),
-		myLogins(from, options),
-		exists(from, options),
-		verify(from, options),
-		forget(from, options),
-		status(from, options),
+	var all chat.Commands
+	if from.Price != nil {
+		all = append(all, price(from, options))
 	}
+	if from.Supply != nil {
+		all = append(all, supply(from, options))
+	}
+	if from.Stakes != nil {
+		all = append(all, staked(from, options))
+	}
+	if from.Accounts != nil {
+		all = append(all, myLogins(from, options), exists(from, options), verify(from, options), forget(from, options))
+	}
+	all = append(all, status(from, options))
 	helping, greeting := help(from, options, all)
-	all = append(all, helping, greeting, save(from, options), details(from, options))
+	all = append(all, helping, greeting, details(from, options))
+	if from.Accounts != nil && from.Stakes != nil {
+		all = append(all, save(from, options))
+	}
 	if len(options.JoinChats) > 0 {
 		all = append(all, join(from, options))
 	}
+	if from.Accounts == nil && from.Members.Enabled() {
+		all = append(all, unlisted(forget(from, options)))
+	}
 	return all
+}
+
+// canSave reports whether a wallet can be saved: the partner says whose it is, the pools what it stakes, and there is a
+// store.
+func (from Sources) canSave() bool {
+	return from.Accounts != nil && from.Stakes != nil && from.Members.Enabled()
+}
+
+// unlisted returns a command that menus and /help leave out. Those who know it can still use it.
+func unlisted(c chat.Command) chat.Command {
+	c.Forms = slices.Clone(c.Forms)
+	for i := range c.Forms {
+		c.Forms[i].Unlisted = true
+	}
+	return c
 }
 
 // symbol returns the token's symbol as the argument of a message.

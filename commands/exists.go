@@ -36,6 +36,7 @@ func exists(from Sources, options Options) chat.Command {
 		Name:             "exists",
 		Summary:          chat.Say("command.exists"),
 		ModeratorSummary: chat.Say("command.exists.moderators"),
+		Topic:            chat.Say("topic.registration"),
 		PersonMenu:       chat.Say("exists.menu"),
 		Visibility:       chat.Private,
 		Asks:             []string{"partner"},
@@ -85,7 +86,7 @@ func (c existsCommand) answer(
 	var unreadable error
 	if keys == theyExist {
 		reply.Sections = []chat.Section{{Fields: []chat.Field{personField(id, req)}}}
-		reply.Notes, unreadable = noteForModerators(ctx, c.Members, id, req.Community)
+		reply.Notes, unreadable = c.noteForModerators(ctx, id, req.Community)
 		if tone == chat.Negative && id.Platform == "Email" && strings.Contains(id.UID, "@") {
 			reply.Notes = append(reply.Notes, chat.Say("exists.email"))
 		}

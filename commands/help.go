@@ -42,7 +42,7 @@ func (c *helpCommand) answer(_ context.Context, req *chat.Request) (*chat.Reply,
 	case !req.Direct && !req.CanReplyEphemerally:
 		reply = groupHelp(c.all)
 	case req.Command == "start":
-		reply = startReply(c.Options)
+		reply = c.start()
 	default:
 		reply = directHelp(c.all, req.MightModerate())
 	}
@@ -50,16 +50,17 @@ func (c *helpCommand) answer(_ context.Context, req *chat.Request) (*chat.Reply,
 	return reply, nil
 }
 
-// hello says in a group that the bot was added to what it does there, with the first three
-// commands, and which entry the settings need for the group.
+// hello says in a group that the bot was added to what it does there, with the first three commands at most, and
+// which entry the settings need for the group.
 func (c *helpCommand) hello(_ context.Context, req *chat.Request) (*chat.Reply, error) {
 	if req.Community == "" {
-		return startReply(c.Options), nil
+		return c.start(), nil
 	}
+	first := c.all[:min(3, len(c.all))]
 	entry := chat.Values{"entry": chat.Code(string(req.From.Platform) + ":" + req.Community)}
 	return &chat.Reply{
-		Title: chat.SayWith("help.hello", c.symbol()),
-		Sections: append(directHelp(c.all[:3], false).Sections, c.waysIn(req),
+		Title: c.about("help.hello"),
+		Sections: append(directHelp(first, false).Sections, c.waysIn(req),
 			chat.Section{
 				Heading: chat.Say("help.moderators"),
 				Fields:  []chat.Field{{Value: chat.SayWith("details.entry", entry)}},
@@ -87,17 +88,39 @@ func (c *helpCommand) waysIn(req *chat.Request) (ways chat.Section) {
 	return ways
 }
 
-// startReply greets newcomers, and answers text without a command. It offers buttons for the
-// most used commands.
-func startReply(options Options) *chat.Reply {
-	return &chat.Reply{Title: chat.SayWith("help.start", options.symbol()), Actions: []chat.Action{
-		{Label: chat.Say("button.price"), Command: "price"},
-		{Label: chat.Say("button.chart"), Command: "price", Args: []string{"7d"}},
-		{Label: chat.Say("button.supply"), Command: "supply"},
-		{Label: chat.Say("button.wallet"), Command: "staked"},
-		{Label: chat.Say("button.invite"), Invite: true},
-		{Label: chat.Say("button.help"), Command: "help"},
-	}}
+// start greets newcomers, and answers text that is not a command. It offers buttons for the most used commands that
+// there are.
+func (c *helpCommand) start() *chat.Reply {
+	reply := &chat.Reply{Title: c.about("help.start.pick")}
+	if c.Price != nil {
+		reply.Actions = append(reply.Actions,
+			chat.Action{Label: chat.Say("button.price"), Command: "price"},
+			chat.Action{Label: chat.Say("button.chart"), Command: "price", Args: []string{"7d"}},
+		)
+	}
+	if c.Supply != nil {
+		reply.Actions = append(reply.Actions, chat.Action{Label: chat.Say("button.supply"), Command: "supply"})
+	}
+	if c.Stakes != nil {
+		reply.Title = c.about("help.start")
+		reply.Actions = append(reply.Actions, chat.Action{Label: chat.Say("button.wallet"), Command: "staked"})
+	}
+	reply.Actions = append(reply.Actions,
+		chat.Action{Label: chat.Say("button.invite"), Invite: true},
+		chat.Action{Label: chat.Say("button.help"), Command: "help"},
+	)
+	return reply
+}
+
+// about returns the message of key about the token's symbol and the topics of the public commands; or, if these have
+// none, of all commands.
+func (c *helpCommand) about(key string) chat.Text {
+	isPrivate := func(command chat.Command) bool { return command.Visibility != chat.Public }
+	topics := slices.DeleteFunc(slices.Clone(c.all), isPrivate).Topics()
+	if topics == nil {
+		topics = c.all.Topics()
+	}
+	return chat.SayWith(key, chat.Values{"symbol": chat.Plain(c.Symbol), "topics": chat.List(topics)})
 }
 
 // groupHelp names the public commands on one line, above a button to the private chat.

@@ -255,7 +255,7 @@ func (c joinCommand) in(ctx context.Context, req *chat.Request, p *proof) *chat.
 	reply := &chat.Reply{
 		Tone: chat.Positive, Title: c.groupText("join.in", req), Actions: nextStep("button.open_group", req.GroupURL),
 	}
-	if p == nil || !c.Members.Enabled() {
+	if p == nil || !c.canSave() {
 		return reply
 	}
 	if s, err := c.Members.Saved(ctx, req.From); err != nil || s != nil && s.Wallet == p.wallet {

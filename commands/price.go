@@ -63,6 +63,7 @@ func price(from Sources, options Options) chat.Command {
 		Name:       "price",
 		Aliases:    map[string][]string{"p": nil, "chart": {"24h"}},
 		Summary:    chat.SayWith("command.price", options.symbol()),
+		Topic:      chat.Say("topic.price"),
 		Visibility: chat.Public,
 		Asks:       []string{"price"},
 		Forms: []chat.Form{

@@ -219,7 +219,7 @@ func staleFor(reason core.Reason) func(*commandstest.Answers) {
 
 // oldAfter returns a change that makes the price old from an age on, which is the operator's setting.
 func oldAfter(age time.Duration) func(*commandstest.Answers) {
-	return func(w *commandstest.Answers) { w.Price.Value.OldFrom = w.Price.Value.LastUpdated.Add(age) }
+	return func(w *commandstest.Answers) { w.Price.Value.CurrentUntil = w.Price.Value.LastUpdated.Add(age) }
 }
 
 // askPrices calls see with the answer to each line about each of ageCases, and with what services answered. plainTitle
@@ -416,6 +416,25 @@ func TestAPictureIsInTheLanguageOfItsAnswer(t *testing.T) {
 		})
 		if len(w.ChartedIn) != 1 || w.ChartedIn[0] != test.want {
 			t.Errorf("direct %t: drawn in %q, want %q", test.direct, w.ChartedIn, test.want)
+		}
+	}
+}
+
+func TestAPictureIsInTheLanguageOfItsCommunity(t *testing.T) {
+	for community, want := range map[string]chat.Language{"-5": chat.Turkish, "-6": chat.English} {
+		w := commandstest.Healthy()
+		r := w.Router(t)
+		r.Config.ChatLanguages = map[string]chat.Language{"telegram:-5": chat.Turkish}
+		r.Handle(t.Context(), &chat.Request{
+			Command:   "price",
+			Args:      chat.Typed("7d"),
+			From:      ann,
+			Locale:    "ru",
+			Community: community,
+			Chat:      community,
+		})
+		if !slices.Equal(w.ChartedIn, []chat.Language{want}) {
+			t.Errorf("%s: drawn in %q, want %q", community, w.ChartedIn, want)
 		}
 	}
 }

@@ -23,7 +23,7 @@ func TestOnlyTheCurrentPriceIsRenderedOnce(t *testing.T) {
 		)
 		w := commandstest.Healthy()
 		w.Price.At = time.Now()
-		w.Price.Value.OldFrom = w.Price.At.Add(time.Hour)
+		w.Price.Value.CurrentUntil = w.Price.At.Add(time.Hour)
 		price := func() chat.Run { return allCommands(w)[0].Forms[0].Run }
 		runPrice := price()
 		var before *chat.Rendered

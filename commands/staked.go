@@ -70,6 +70,7 @@ func staked(from Sources, options Options) chat.Command {
 	return chat.Command{
 		Name:       "staked",
 		Summary:    chat.SayWith("command.staked", options.symbol()),
+		Topic:      chat.Say("topic.stakes"),
 		Visibility: chat.Public,
 		Asks:       []string{"chain", "price"},
 		Forms:      []chat.Form{{Params: []chat.Param{walletParam}, Inline: true, Run: stakedCommand{from, options}.run}},
@@ -99,13 +100,13 @@ func (c stakedCommand) run(ctx context.Context, req *chat.Request) (*chat.Reply,
 // after the chain has answered, /supply for what is staked.
 const extraWait = time.Second
 
-// stakeAndPrice returns the wallet's stake and the price. The price is the zero Snapshot if it is
-// old or unknown, or if the wallet is not a staker's.
+// stakeAndPrice returns the wallet's stake and the price. The price is the zero Snapshot if it is old, unknown or off,
+// or if the wallet does not stake.
 func (from Sources) stakeAndPrice(
 	ctx context.Context, wallet common.Address,
 ) (stake query.Answer[core.Stake], price query.Snapshot[*core.Quote]) {
 	stake = query.Ask(ctx, from.Stakes, wallet)
-	if stake.Err != nil || stake.Value.Outcome() != core.Staker {
+	if from.Price == nil || stake.Err != nil || stake.Value.StakerStatus() != core.Staker {
 		return stake, query.Snapshot[*core.Quote]{}
 	}
 	// The price is asked only now, because it costs a credit, and most wallets need none.
@@ -139,7 +140,7 @@ func (c stakedCommand) reply(
 	wallet common.Address, stake query.Answer[core.Stake], price query.Snapshot[*core.Quote],
 ) *chat.Reply {
 	s := stakeText{stake.Value, c.Options}
-	outcome := s.Outcome()
+	outcome := s.StakerStatus()
 	tone, verdict := s.verdict(titleKeys)
 	pools, folded := s.poolSections()
 	reply := &chat.Reply{
@@ -171,7 +172,7 @@ func (c stakedCommand) reply(
 }
 
 // buttons returns the buttons under a stake with this outcome.
-func (c stakedCommand) buttons(wallet common.Address, outcome core.Outcome) []chat.Action {
+func (c stakedCommand) buttons(wallet common.Address, outcome core.StakerStatus) []chat.Action {
 	again := refresh("staked", wallet.Hex())
 	if outcome == core.Undetermined {
 		again = chat.TryAgain("staked", wallet.Hex())

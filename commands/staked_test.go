@@ -88,7 +88,7 @@ func TestAStakeIsAsOfItsBlock(t *testing.T) {
 func unstaking500And1087(next string, after time.Duration) *commandstest.Answers {
 	w := commandstest.Healthy()
 	w.Stake.Unbonding = []core.PoolAmount{{Amount: number("500")}, {Amount: number("1087.17")}}
-	w.Stake.NextClaim = core.Claim{Amount: number(next), At: time.Now().Add(after)}
+	w.Stake.NextWithdrawal = core.NextWithdrawal{Amount: number(next), At: time.Now().Add(after)}
 	return w
 }
 
@@ -145,11 +145,11 @@ func TestUnstakingSaysWhenTheNextClaimIs(t *testing.T) {
 func TestUnstakingStandsBelowWhatCanBeClaimed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := unstaking500And1087("500", 60*time.Hour)
-		w.Stake.Claimable = []core.PoolAmount{{Amount: number("1000")}}
+		w.Stake.Withdrawable = []core.PoolAmount{{Amount: number("1000")}}
 		checkUnstaking(t, "a known time", w,
 			"Ready to claim 1,000 TKN",
 			"Unstaking 1,587.17 TKN (500 of it in about 3 days)")
-		w.Stake.NextClaim.At = time.Time{}
+		w.Stake.NextWithdrawal.At = time.Time{}
 		checkUnstaking(t, "an unknown time", w,
 			"Ready to claim 1,000 TKN",
 			"Unstaking 1,587.17 TKN")
@@ -261,7 +261,7 @@ func TestAStakesWorthIsShownAtTodaysPrice(t *testing.T) {
 		},
 		{
 			name:   "old at the provider",
-			change: func(w *commandstest.Answers) { w.Price.Value.OldFrom = time.Now() },
+			change: func(w *commandstest.Answers) { w.Price.Value.CurrentUntil = time.Now() },
 			worth:  false,
 		},
 		{

@@ -192,22 +192,26 @@ func TestStatusNamesAPriceThatIsOldOrDoubtful(t *testing.T) {
 			notes: 1,
 		},
 		{
-			name:   "version 1 of the quotes has ended",
-			change: func(w *commandstest.Answers) { w.Price.Value.V1Gone = true },
-			title:  "Everything works",
-			line:   "Prices · OK",
-			notes:  1,
+			name: "version 1 of the quotes has ended",
+			change: func(w *commandstest.Answers) {
+				w.Price.Value.Endpoint = "/v3/cryptocurrency/quotes/latest"
+			},
+			title: "Everything works",
+			line:  "Prices · OK",
+			notes: 1,
 		},
 	})
 }
 
-// Version 1 of the quotes has ended, and version 3 fails with a status, or with an invalid answer (status 0).
+// Version 1 of the quotes has ended, and version 3 fails.
 func TestStatusNamesBothVersionsOfTheQuotes(t *testing.T) {
-	for status, want := range map[int]string{
-		500: "ended `/v1/quotes`, and `/v3/quotes` answers with status 500.",
-		0:   "ended `/v1/quotes`, and `/v3/quotes` gives no valid answer.",
+	const ended = "ended `/v1/cryptocurrency/quotes/latest`, and `/v3/cryptocurrency/quotes/latest` "
+	refuses := &market.V1GoneError{State: query.ReplacementRefuses, Status: 500, Err: errInner}
+	broken := &market.V1GoneError{State: query.ReplacementBroken, Err: errInner}
+	for want, gone := range map[string]*market.V1GoneError{
+		ended + "answers with status 500.": refuses,
+		ended + "gives no valid answer.":   broken,
 	} {
-		gone := &core.V1GoneError{V1: "/v1/quotes", V3: "/v3/quotes", Status: status, Err: errors.New("inner")}
 		err := market.Service.Fail(core.Unreachable, gone)
 		for name, change := range map[string]func(*commandstest.Answers){
 			"failing": func(w *commandstest.Answers) { w.PriceErr = err },
@@ -217,7 +221,7 @@ func TestStatusNamesBothVersionsOfTheQuotes(t *testing.T) {
 			},
 		} {
 			if said := texts(statusOf(t, answersTo(change).Sources())); !strings.Contains(said, want) {
-				t.Errorf("%s, status %d: %s", name, status, said)
+				t.Errorf("%s: want %q in\n%s", name, want, said)
 			}
 		}
 	}

@@ -3,6 +3,7 @@ package commands
 import (
 	"cmp"
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -21,6 +22,7 @@ func supply(from Sources, options Options) chat.Command {
 	return chat.Command{
 		Name:       "supply",
 		Summary:    chat.SayWith("command.supply", options.symbol()),
+		Topic:      chat.Say("topic.supply"),
 		Visibility: chat.Public,
 		Asks:       []string{"supply", "price", "chain"},
 		Forms:      []chat.Form{{Inline: true, Run: supplyCommand{from, options}.answer}},
@@ -35,7 +37,12 @@ func (c supplyCommand) answer(ctx context.Context, _ *chat.Request) (*chat.Reply
 		defer cancel()
 		asking.Go(func() { f.staked = query.Ask(ctx, c.Total, struct{}{}) })
 	}
-	f.supply, f.price = query.Both(ctx, c.Supply, struct{}{}, c.Price, struct{}{})
+	if c.Price == nil {
+		f.supply = query.Ask(ctx, c.Supply, struct{}{})
+		f.price.Err = errNoPrices
+	} else {
+		f.supply, f.price = query.Both(ctx, c.Supply, struct{}{}, c.Price, struct{}{})
+	}
 	if f.supply.Err != nil {
 		return nil, f.supply.Err
 	}
@@ -44,12 +51,17 @@ func (c supplyCommand) answer(ctx context.Context, _ *chat.Request) (*chat.Reply
 	if reply, doubtful := c.doubtful(f); doubtful {
 		return reply, nil
 	}
-	// Without what is staked the reply does not speak of it, so that is no PartialError.
+	if c.Price == nil {
+		return c.reply(f), nil
+	}
+	// If the staked sum is not known, the reply does not mention it, so this is not a PartialError.
 	return c.reply(f), partly(f.price.Err)
 }
 
-// supplyFigures is what /supply has asked for. The price, which is dated, and the stake may be
-// missing.
+// errNoPrices is the error of a price if there is no price provider.
+var errNoPrices = errors.New("there is no price provider")
+
+// supplyFigures is what /supply has asked for. The price, which is dated, and the staked sum may be missing.
 type supplyFigures struct {
 	supply query.Answer[core.Supply]
 	price  query.Answer[*core.Quote]
@@ -93,7 +105,7 @@ func (c supplyCommand) doubtful(f supplyFigures) (reply *chat.Reply, doubtful bo
 	count := chat.Values{"source": chat.Plain(q.Source), "amount": c.amount(doubt.Count, chat.Short)}
 	title, text := "supply.doubtful", "supply.doubt"
 	other := c.supplyFields(f)[0]
-	if doubt.Total {
+	if doubt.IsTotal {
 		title, text = "supply.total_doubtful", "supply.total_doubt"
 		other = chat.Field{Value: chat.SayWith("supply.title", supply)}
 	}
@@ -135,9 +147,11 @@ func (c supplyCommand) reply(f supplyFigures) *chat.Reply {
 		reply.Checked = time.Time{}
 		reply.Source.AsOf = chat.Version{} // The title prints its age.
 	}
-	if f.price.Err != nil {
+	switch {
+	case errors.Is(f.price.Err, errNoPrices): // Then nobody expects to read what the supply is worth.
+	case f.price.Err != nil:
 		reply.Notes = []chat.Text{chat.Say("supply.unpriced"), Explain(f.price.Err)}
-	} else {
+	default:
 		reply.Sections = append(reply.Sections, chat.Section{Row: true, Fields: worthFields(s, *f.price.Value)})
 		reply.Notes = otherCap(s, *f.price.Value)
 	}
@@ -152,6 +166,9 @@ func (f supplyFigures) times() (checked, asOf, freshUntil time.Time) {
 	if f.stakeKnown() {
 		checked = core.Earlier(checked, cmp.Or(f.staked.Value.BlockTime, f.staked.At))
 		freshUntil = core.Earlier(freshUntil, f.staked.FreshUntil)
+	}
+	if errors.Is(f.price.Err, errNoPrices) {
+		return checked, time.Time{}, freshUntil
 	}
 	if f.price.Err != nil {
 		return checked, time.Time{}, time.Time{}

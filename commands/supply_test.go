@@ -55,7 +55,7 @@ func TestSupplyTellsTheWholeStakeOrNothingOfIt(t *testing.T) {
 			change: func(w *commandstest.Answers) { w.TotalErr = chainSlow },
 		},
 		{
-			name:   "the operator has switched it off",
+			name:   "the pools cannot say it",
 			total:  "5",
 			change: func(w *commandstest.Answers) { w.Total.Value.Checked = 0 },
 		},

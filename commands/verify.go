@@ -49,9 +49,13 @@ type verifyCommand inputs
 
 func verify(from Sources, options Options) chat.Command {
 	c := verifyCommand{from, options}
+	summary := "command.verify"
+	if from.Stakes == nil {
+		summary = "command.verify.owner"
+	}
 	return chat.Command{
 		Name:             "verify",
-		Summary:          chat.Say("command.verify"),
+		Summary:          chat.Say(summary),
 		ModeratorSummary: chat.Say("command.verify.moderators"),
 		Visibility:       chat.Private,
 		Asks:             []string{"partner", "chain"},
@@ -107,17 +111,20 @@ type proof struct {
 	wallet common.Address
 	// account is the person's, and owner the account that registered the wallet.
 	account, owner query.Answer[core.Account]
-	stake          query.Answer[core.Stake]
+	// stake is the zero Answer if the pools are off.
+	stake query.Answer[core.Stake]
 }
 
-// prove makes the three calls for a proof at once. It blocks until all have answered or failed.
+// prove makes the calls for a proof at once. It blocks until all have answered or failed.
 func (c verifyCommand) prove(ctx context.Context, person core.Identity, wallet common.Address) proof {
 	p := proof{wallet: wallet}
 	var asking sync.WaitGroup
 	asking.Go(func() {
 		p.account, p.owner = query.Both(ctx, c.Accounts, person, c.Accounts, core.IdentityOf(wallet))
 	})
-	p.stake = query.Ask(ctx, c.Stakes, wallet)
+	if c.Stakes != nil {
+		p.stake = query.Ask(ctx, c.Stakes, wallet)
+	}
 	asking.Wait()
 	return p
 }
@@ -131,18 +138,18 @@ func (p proof) owned() bool {
 
 // stakeKnown reports whether it is known that the wallet stakes, or that it does not.
 func (p proof) stakeKnown() bool {
-	return p.stake.Err == nil && p.stake.Value.Outcome() != core.Undetermined
+	return p.stake.Err == nil && p.stake.Value.StakerStatus() != core.Undetermined
 }
 
 // card says whether the wallet belongs to the person, and what the wallet stakes. Sections of
 // more come first, its notes and actions last. The tone is Positive only if the stake and more are
 // not Negative: the sign of the first line would be taken for all of the card. The error is a
-// PartialError if a part is not known, or not in full. If the owner is not known and the stake has
-// no answer, card returns no reply and an error of another type. A stake with unread pools is an answer, as in /staked.
+// PartialError if a part is not known, or not in full. If the owner is not known and the stake has no answer or is
+// off, card returns no reply and an error of another type. A stake with unread pools is an answer, as in /staked.
 func (c verifyCommand) card(p proof, say ownerVerdicts, more *chat.Reply) (*chat.Reply, error) {
 	owner, ownerErr := c.ownerPart(p, say)
 	stake, stakeErr := c.stakePart(p)
-	if ownerErr != nil && p.stake.Err != nil {
+	if ownerErr != nil && (c.Stakes == nil || p.stake.Err != nil) {
 		return nil, errors.Join(ownerErr, stakeErr)
 	}
 	var buttons []chat.Action
@@ -216,9 +223,12 @@ func (c verifyCommand) ownerVerdict(tone chat.Tone, keys verdictKeys, checked ti
 	}
 }
 
-// stakePart returns the part of a card that says what the wallet stakes. If that is not known,
-// or not in full, stakePart also returns an error.
+// stakePart returns the part of a card that says what the wallet stakes. If that is not known, or not in full,
+// stakePart also returns an error. If the pools are off, the part is only the whole wallet.
 func (c verifyCommand) stakePart(p proof) (*chat.Reply, error) {
+	if c.Stakes == nil {
+		return &chat.Reply{FullValues: stakeText{Options: c.Options}.full(p.wallet)}, nil
+	}
 	if p.stake.Err != nil {
 		return &chat.Reply{
 			Tone:       chat.Warning,

@@ -349,7 +349,8 @@ func service[V any](w *Answers, s *core.Service, err error, answer query.Snapsho
 		}
 	}
 	ping := ask[struct{}, V](func(struct{}) (query.Snapshot[V], error) { return asAnswered(answer, s), err })
-	return fakeService{query.NewHealthCheck(query.NewUpstream(nil, s, 0, nil), ping), h}
+	check := query.NewHealthCheck(query.NewUpstream(nil, s, 0, nil), ping).WithEnded(market.EndedEndpoints)
+	return fakeService{check, h}
 }
 
 // drawn implements commands.Chart.

@@ -190,7 +190,7 @@ func threePools(w *Answers) {
 		Amount: number("12.25"),
 	})
 	unstaking(w, 75*time.Hour, "500", "1087.17")
-	w.Stake.Claimable = []core.PoolAmount{{Amount: number("1000")}}
+	w.Stake.Withdrawable = []core.PoolAmount{{Amount: number("1000")}}
 	w.Supply.At = Noon.Add(80 * time.Second)
 	w.Supply.FreshUntil = Noon.Add(85 * time.Second)
 	w.Total = query.Snapshot[core.Stake]{
@@ -269,7 +269,7 @@ func scenesOfDoubt() []scene {
 			name: "old quote",
 			change: func(w *Answers) {
 				w.Price.Value.LastUpdated = Noon.Add(-72 * time.Hour)
-				w.Price.Value.OldFrom = Noon.Add(-71 * time.Hour)
+				w.Price.Value.CurrentUntil = Noon.Add(-71 * time.Hour)
 			},
 			lines: []string{price, supplies, status},
 		},
@@ -322,7 +322,7 @@ func scenesOfMissingParts() []scene {
 				w.Stake.Failed = unreadPools(2)
 				w.Stake.Checked = 19
 				unstaking(w, 75*time.Hour, "3", "2")
-				w.Stake.Claimable = []core.PoolAmount{{Amount: number("1000")}}
+				w.Stake.Withdrawable = []core.PoolAmount{{Amount: number("1000")}}
 				w.Stake.UnbondingFailed = unreadPools(3) // one more than in Failed
 			},
 			lines: []string{supplies, staked, verify, status},
@@ -520,7 +520,7 @@ func unstaking(w *Answers, after time.Duration, amounts ...string) {
 			Amount: number(amount),
 		})
 	}
-	w.Stake.NextClaim = core.Claim{Amount: number(amounts[0]), At: Noon.Add(after)}
+	w.Stake.NextWithdrawal = core.NextWithdrawal{Amount: number(amounts[0]), At: Noon.Add(after)}
 }
 
 // Hostile are names with markup, mentions, links and control characters.

@@ -69,9 +69,9 @@ func newMembers(cfg *Config, with memberParts) *members.Members {
 		Count:     with.metrics.Events("members"),
 		Log:       with.log,
 	}
-	if s := with.services; s != nil {
-		c.Stakes = s.staking.StakesOf
-		c.Accounts = s.partner.Accounts
+	if s := with.services; s != nil && s.stakesOf != nil && s.sources.Accounts != nil {
+		c.Stakes = s.stakesOf
+		c.Accounts = s.sources.Accounts
 	}
 	rows := with.state.rows
 	if rows.bucket != nil {

@@ -144,6 +144,8 @@ type Command struct {
 	Summary Text // at most 100 characters in every language
 	// ModeratorSummary replaces the Summary in moderators' menus, if it has a Key.
 	ModeratorSummary Text
+	// Topic names what the command is about, in a list of what the bot knows: "price". Without a Key it is not listed.
+	Topic Text
 	// PersonMenu is the command's entry in the menu of a person, on platforms that
 	// have one. Without a Key there is no entry.
 	PersonMenu Text
@@ -162,6 +164,16 @@ type Command struct {
 
 // Commands is a table of commands.
 type Commands []Command
+
+// Topics returns the Topics of the commands, in order.
+func (all Commands) Topics() (topics []Text) {
+	for _, c := range all {
+		if c.Topic.Key != "" {
+			topics = append(topics, c.Topic)
+		}
+	}
+	return topics
+}
 
 // Find returns the command with this name or alias, in lower case. If there is none, it returns
 // an empty Command and false. The caller must not change the Command.

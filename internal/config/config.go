@@ -96,6 +96,10 @@ func Collect(environ []string, envFile string) (Given, Errors) {
 // Has reports whether a value is given for the setting with this name, even a wrong one.
 func (g Given) Has(name string) bool { return g[name].isSet() || g[name+fileSuffix].isSet() }
 
+// Place returns where the setting with this name is given, to begin an error with: "herald.env:7: ", or "" for the
+// environment.
+func (g Given) Place(name string) string { return cmp.Or(g[name].place, g[name+fileSuffix].place) }
+
 // Fill sets every setting of the table, in order, to its given value or its default. It
 // returns all mistakes, including given names that are not in the table.
 func (g Given) Fill(table []Setting) Errors {
@@ -122,7 +126,7 @@ func (g Given) fill(s Setting, table []Setting) (wrong Errors) {
 		tell(errors.New("is required but not set"), s)
 	case (v.text == "" || v.text == Off) && needed != nil:
 		if !g.Has(s.Name) {
-			v.place = cmp.Or(v.place, g[needed[0]].place, g[needed[0]+fileSuffix].place)
+			v.place = cmp.Or(v.place, g.Place(needed[0]))
 		}
 		tell(fmt.Errorf("is needed by %s but %s", strings.Join(needed, " and "), cmp.Or(v.text, "not set")), s)
 	case v.text != "":

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -25,7 +26,7 @@ func withUnread(s Stake) Stake {
 func TestAnAmountIsReachedByWhatWasRead(t *testing.T) {
 	for _, c := range []struct {
 		stake Stake
-		want  Outcome
+		want  StakerStatus
 	}{
 		{staked(21, "400", "600"), Staker},
 		{staked(21, "999.999999999999999999"), NotStaker},
@@ -41,7 +42,7 @@ func TestAnAmountIsReachedByWhatWasRead(t *testing.T) {
 func TestAnyStakeMakesAStaker(t *testing.T) {
 	for _, c := range []struct {
 		stake Stake
-		want  Outcome
+		want  StakerStatus
 	}{
 		{staked(21, "0.000000000000000001"), Staker},
 		{withUnread(staked(1, "1")), Staker},
@@ -49,8 +50,8 @@ func TestAnyStakeMakesAStaker(t *testing.T) {
 		{withUnread(staked(20)), Undetermined},
 		{Stake{}, Undetermined},
 	} {
-		if got := c.stake.Outcome(); got != c.want {
-			t.Errorf("the outcome of %+v is %v, want %v", c.stake, got, c.want)
+		if got := c.stake.StakerStatus(); got != c.want {
+			t.Errorf("the status of %+v is %v, want %v", c.stake, got, c.want)
 		}
 		if got := c.stake.Reaches(decimal.Zero); got != c.want {
 			t.Errorf("%+v reaches 0: %v, want %v", c.stake, got, c.want)
@@ -60,16 +61,27 @@ func TestAnyStakeMakesAStaker(t *testing.T) {
 
 func TestAQuoteIsOldFromATimeOn(t *testing.T) {
 	for _, c := range []struct {
-		name    string
-		oldFrom time.Time
-		want    bool
+		name         string
+		currentUntil time.Time
+		want         bool
 	}{
 		{"never", time.Time{}, false},
 		{"in an hour", time.Now().Add(time.Hour), false},
 		{"now", time.Now(), true},
 	} {
-		if got := (Quote{OldFrom: c.oldFrom}).Old(); got != c.want {
+		if got := (Quote{CurrentUntil: c.currentUntil}).Old(); got != c.want {
 			t.Errorf("%s: old %t, want %t", c.name, got, c.want)
 		}
+	}
+}
+
+func TestTheTextOfAnErrorLeavesOutTheRequest(t *testing.T) {
+	failed := (&Service{Name: "supply"}).Fail(Rejected, errors.New("answered with status 400"))
+	failed.Asked = "GET /total-supply"
+	if got := failed.Error(); got != "supply: rejected: answered with status 400" {
+		t.Errorf("the text is %q", got)
+	}
+	if got := failed.During("total supply").Asked; got != failed.Asked {
+		t.Errorf("During changes the request to %q", got)
 	}
 }

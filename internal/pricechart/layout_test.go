@@ -32,7 +32,7 @@ func drawnPicture(t *rapid.T) picture {
 		p.Logo = logo
 	}
 	if rapid.Bool().Draw(t, "old") {
-		p.quote.OldFrom = now
+		p.quote.CurrentUntil = now
 	}
 	p.quote.Change7d.Decimal = number(rapid.SampledFrom([]string{"0", "-12.5", "250000"}).Draw(t, "change"))
 	if rapid.Bool().Draw(t, "estimated") {

@@ -109,7 +109,7 @@ func estimatedWithLogo() picture {
 
 func oldQuote() picture {
 	p := ofPeriod(7*day, week()...)
-	p.quote.OldFrom = now
+	p.quote.CurrentUntil = now
 	return p
 }
 

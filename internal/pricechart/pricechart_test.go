@@ -192,7 +192,7 @@ func TestOldQuotesPromiseNoLine(t *testing.T) {
 		charts := newCharts(NewQuotes("test", nil, nil))
 		charts.draw = func(picture) ([]byte, error) { return drawPNG() }
 		quote := changed("2", time.Now().Add(-2*day), "1", "1", "1")
-		quote.OldFrom = time.Now().Add(-time.Hour)
+		quote.CurrentUntil = time.Now().Add(-time.Hour)
 		c, err := chartOf(t.Context(), charts, quote, day)
 		if err != nil || c.HasLine || !c.LineFrom.IsZero() {
 			t.Errorf("a line %t, from %v, %v", c.HasLine, c.LineFrom, err)

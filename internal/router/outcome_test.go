@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"reflect"
 	"slices"
 	"strings"
@@ -328,65 +327,5 @@ func TestAPartialErrorWithoutAReplyIsNoAnswer(t *testing.T) {
 	got := ask(t, noReply, &chat.Request{Command: "exists", From: ann})
 	if got.Title.Key != "unchecked.title" {
 		t.Errorf("got %+v", got)
-	}
-}
-
-// An answer is in the sender's language if nobody else reads it.
-func TestAnAnswerIsInTheLanguageOfItsReaders(t *testing.T) {
-	r := newRouter(t, io.Discard, func(c *router.Config) {
-		c.Language = chat.Turkish
-		c.Commands = append(c.Commands, chat.Command{
-			Name:       "price",
-			Summary:    chat.Say("price"),
-			Visibility: chat.Public,
-			Forms:      []chat.Form{{Run: ran}},
-		})
-	})
-	tooMuch := chat.Typed("x")
-	for _, test := range []struct {
-		name string
-		req  chat.Request
-		want chat.Language
-	}{
-		{
-			name: "public",
-			req:  chat.Request{Command: "price", Locale: "ru"},
-			want: chat.Turkish,
-		},
-		{
-			name: "public, in a private chat",
-			req:  chat.Request{Command: "price", Locale: "ru", Direct: true},
-			want: chat.Russian,
-		},
-		{
-			name: "public, where answers can be ephemeral",
-			req:  chat.Request{Command: "price", Locale: "es-419", CanReplyEphemerally: true},
-			want: chat.Turkish,
-		},
-		{
-			name: "private",
-			req:  chat.Request{Command: "exists", Locale: "ru"},
-			want: chat.Russian,
-		},
-		{
-			name: "an ephemeral refusal",
-			req:  chat.Request{Command: "price", Locale: "es-419", Args: tooMuch, CanReplyEphemerally: true},
-			want: chat.Spanish,
-		},
-		{
-			name: "a refusal that everybody sees",
-			req:  chat.Request{Command: "price", Locale: "es-419", Args: tooMuch},
-			want: chat.Turkish,
-		},
-		{
-			name: "an unknown command",
-			req:  chat.Request{Command: "moon", Locale: "es"},
-			want: chat.Turkish,
-		},
-	} {
-		test.req.From = ann
-		if got := r.Handle(t.Context(), &test.req).Language; got != test.want {
-			t.Errorf("%s: answered in %q, want %q", test.name, got, test.want)
-		}
 	}
 }

@@ -330,7 +330,7 @@ var maxLengths = map[string]int{
 	"button.old.":          maxToast / 2,
 	"busy.":                maxToast / 2,
 
-	"telegram.description":       maxAbout,
+	"telegram.about":             maxAbout,
 	"telegram.short_description": maxShortAbout,
 
 	"button.again":          maxButton,

@@ -12,9 +12,9 @@ import (
 )
 
 // lines returns what a check prints of the bot's rights.
-func (h *adapterTest) lines(t *testing.T, moderated ...string) string {
+func (h *adapterTest) lines(t *testing.T, entries ...platform.Entry) string {
 	var all []string
-	for _, r := range h.Rights(t.Context(), moderated...) {
+	for _, r := range h.Rights(t.Context(), entries...) {
 		all = append(all, r.Lines()...)
 	}
 	return strings.Join(all, "\n")
@@ -84,7 +84,7 @@ func TestRightsThatCannotBeReadMayPass(t *testing.T) {
 	}, inServer)
 }
 
-func TestRightsOfModeratedServersSayWhetherTheBotIsThere(t *testing.T) {
+func TestRightsOfEntriesSayWhetherTheBotIsThere(t *testing.T) {
 	for name, tt := range map[string]struct {
 		fault discordtest.Fault
 		want  platform.Right
@@ -96,8 +96,8 @@ func TestRightsOfModeratedServersSayWhetherTheBotIsThere(t *testing.T) {
 		"not there": {
 			fault: discordtest.Fault{Status: 403, Code: 50001},
 			want: platform.Right{
-				May:    "the bot is not there, and answers only those who installed it for themselves",
-				Advice: []string{"is the ID right? If so, add the bot for everybody else"},
+				May:    "the bot answers only those who installed it for themselves",
+				Advice: []string{"the bot is not there: is the ID right? If so, add the bot for everybody else"},
 			},
 		},
 		"an outage": {
@@ -111,9 +111,11 @@ func TestRightsOfModeratedServersSayWhetherTheBotIsThere(t *testing.T) {
 		simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
 			h.StakerRoles = nil
 			h.fake.Break(fakediscord.Guild, tt.fault)
-			tt.want.Setting = "MODERATOR_CHATS"
+			tt.want.Setting = "CHAT_LANGUAGE"
 			tt.want.Entry = "server " + server
-			equal(t, name, fmt.Sprintf("%+v", h.Rights(t.Context(), server)), fmt.Sprintf("%+v", []platform.Right{tt.want}))
+			tt.want.Name = server
+			entry := platform.Entry{Setting: "CHAT_LANGUAGE", ID: server}
+			equal(t, name, fmt.Sprintf("%+v", h.Rights(t.Context(), entry)), fmt.Sprintf("%+v", []platform.Right{tt.want}))
 		}, inServer)
 	}
 }
@@ -135,7 +137,8 @@ func TestEachServerIsFetchedOnceForItsRoles(t *testing.T) {
 
 func TestCheckReturnsTheRights(t *testing.T) {
 	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
-		_, rights, err := h.Check(t.Context(), nil, server)
+		entry := platform.Entry{Setting: "MODERATOR_CHATS", ID: server}
+		_, rights, err := h.Check(t.Context(), nil, entry)
 		equal(t, "error", err, nil)
 		var settings []string
 		for _, r := range rights {

@@ -119,7 +119,7 @@ func TestInlineFailureSaysWhy(t *testing.T) {
 	limit := func() *chat.Reply {
 		return &chat.Reply{Title: chat.Say("Too many"), Tone: chat.Warning, Audience: chat.SenderAlone}
 	}
-	hint := words.Say(chat.English, chat.SayWith("telegram.inline_hint", chat.Values{"commands": chat.Plain("price")}))
+	hint := words.Say(chat.English, chat.SayWith("telegram.inline_hint.commands", chat.Values{"commands": chat.Plain("price")}))
 	type test struct {
 		query  string
 		reply  func() *chat.Reply

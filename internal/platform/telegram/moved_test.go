@@ -17,14 +17,16 @@ const hall, hallNow = int64(-1002), int64(-1000000001003)
 // withHall has the hall in every setting that names groups.
 func withHall(c *Config) {
 	withJoins(c)
-	c.Moves, c.ModeratorChats = &platform.Moves{}, []string{fmt.Sprint(hall)}
+	c.Moves = &platform.Moves{}
+	c.ModeratorChats = []string{fmt.Sprint(hall)}
+	c.LanguageChats = []string{fmt.Sprint(hall)}
 	c.Settings.StakerTags = []chat.Badge{{Community: fmt.Sprint(hall), ID: "Staker"}}
 }
 
 // However Telegram says that a group has another ID, the log names the entries once, and moderators
 // see it.
 func TestTheNewIDOfAGroupIsTold(t *testing.T) {
-	const all = "JOIN_CHATS, STAKER_TAGS, MODERATOR_CHATS"
+	const all = "JOIN_CHATS, STAKER_TAGS, MODERATOR_CHATS, CHAT_LANGUAGE"
 	before, after := faketelegram.Chat{ID: hall, Type: "group"}, faketelegram.Group(hallNow)
 	id := fmt.Sprint(hall)
 	service := func(c faketelegram.Chat, member string, other int64) func(*adapterTest) {
@@ -73,8 +75,10 @@ func TestTheNewIDOfAGroupIsTold(t *testing.T) {
 func TestBotCheckNamesTheEntryOfAGroupThatMoved(t *testing.T) {
 	simulated(t, func(t *testing.T, r *adapterTest) {
 		r.api.Migrate(hall, hallNow)
-		_, rights, err := r.adapter.Check(t.Context(), nil, fmt.Sprint(hall))
-		for i, setting := range []string{"JOIN_CHATS", "STAKER_TAGS", "MODERATOR_CHATS"} {
+		moderated := platform.Entry{Setting: "MODERATOR_CHATS", ID: fmt.Sprint(hall)}
+		spoken := platform.Entry{Setting: "CHAT_LANGUAGE", ID: fmt.Sprint(hall)}
+		_, rights, err := r.adapter.Check(t.Context(), nil, moderated, spoken)
+		for i, setting := range []string{"JOIN_CHATS", "STAKER_TAGS", "MODERATOR_CHATS", "CHAT_LANGUAGE"} {
 			line := rights[i].Lines()[0]
 			names := strings.HasPrefix(line, setting+", group -1002: ")
 			if !names || !strings.Contains(line, "write -1000000001003 in the entry") || err != nil {

@@ -82,13 +82,16 @@ func TestRightsAreAskedForEachGroupOfTheSettings(t *testing.T) {
 		r.api.GrantInvite(holders, true)
 		r.api.SetChat(faketelegram.ChatInfo{Chat: holdersChat, JoinByRequest: true})
 		r.api.Fail("getChat", tt.fault)
-		_, rights, err := r.adapter.Check(t.Context(), nil, loungeID)
-		if len(rights) != 3 || err != nil {
+		moderated := platform.Entry{Setting: "MODERATOR_CHATS", ID: loungeID}
+		spoken := platform.Entry{Setting: "CHAT_LANGUAGE", ID: loungeID}
+		_, rights, err := r.adapter.Check(t.Context(), nil, moderated, spoken)
+		if len(rights) != 4 || err != nil {
 			t.Fatalf("%+v, %v", rights, err)
 		}
-		check(t, "names", fmt.Sprint(rights[0].Name, ", ", rights[1].Name), "-1002, Staker")
+		check(t, "names", fmt.Sprint(rights[0].Name, ", ", rights[1].Name, ", ", rights[3].Name), "-1002, Staker, "+loungeID)
 		check(t, "lines", rights[1].Lines()[0], "STAKER_TAGS, group "+loungeID+" (Lounge): the bot may set tags")
 		check(t, "lines", rights[2].Lines()[0], "MODERATOR_CHATS, group "+loungeID+" (Lounge): the bot is there")
+		check(t, "lines", rights[3].Lines()[0], "CHAT_LANGUAGE, group "+loungeID+" (Lounge): the bot is there")
 		if r := rights[0]; r.Passing != tt.passing || (r.Problem == "") != (tt.problem == "") || !strings.Contains(r.Problem, tt.problem) || r.Passing && strings.Contains(r.Problem, "ID") {
 			t.Errorf("%+v", r)
 		}

@@ -48,33 +48,36 @@ type Settings struct {
 	TTL time.Duration
 }
 
+// IsOn reports whether there are pools to read.
+func (s Settings) IsOn() bool { return s.RPCURL.IsSet() }
+
 // Table declares the settings that fill s.
 func (s *Settings) Table() []config.Setting {
 	const name = `[A-Za-z_$][A-Za-z0-9_$]{0,127}`
 	method := config.Matching(name+`\(address\)`, "of the form name(address)")
 	return []config.Setting{
 		{
-			Heading:  "Staking",
-			Name:     "EVM_RPC_URL",
-			Required: true,
-			Secret:   true,
-			Example:  "https://rpc.example.org/v1/my-key",
-			Comment:  "JSON-RPC endpoint of the chain with the pools, with a key if any.",
-			Set:      config.Field(&s.RPCURL, config.Hidden(parseRPCURL)),
+			Heading: "Staking",
+			Name:    "EVM_RPC_URL",
+			Secret:  true,
+			Example: "https://rpc.example.org/v1/my-key",
+			Needs:   []string{"EVM_CHAIN_ID", "STAKING_POOLS"},
+			Comment: "JSON-RPC endpoint of the chain with the pools, with a key if any.",
+			Set:     config.Field(&s.RPCURL, config.Hidden(parseRPCURL)),
 		},
 		{
-			Name:     "EVM_CHAIN_ID",
-			Required: true,
-			Example:  "1",
-			Set:      config.Field(&s.ChainID, parseChainID),
-			Comment:  "That chain's ID. An endpoint of another chain is refused.",
+			Name:    "EVM_CHAIN_ID",
+			Example: "1",
+			Needs:   []string{"EVM_RPC_URL", "STAKING_POOLS"},
+			Set:     config.Field(&s.ChainID, parseChainID),
+			Comment: "That chain's ID. An endpoint of another chain is refused.",
 		},
 		{
-			Name:     "STAKING_POOLS",
-			Required: true,
-			Example:  "0x52908400098527886E0F7030069857D2E4169EE7",
-			Set:      config.Field(&s.Pools, parsePools),
-			Comment:  "The pools' addresses; or @FILE: one a line and its name, which answers show.",
+			Name:    "STAKING_POOLS",
+			Example: "0x52908400098527886E0F7030069857D2E4169EE7",
+			Needs:   []string{"EVM_RPC_URL", "EVM_CHAIN_ID"},
+			Set:     config.Field(&s.Pools, parsePools),
+			Comment: "The pools' addresses; or @FILE: one a line and its name, which answers show.",
 		},
 		{
 			Name:    "STAKING_METHOD",

@@ -13,8 +13,11 @@ type Command struct {
 	Ephemeral   bool   `json:"is_ephemeral,omitempty"`
 }
 
-// MenuKey identifies a menu by who sees it.
-type MenuKey struct{ Scope, Language string }
+// MenuKey identifies a menu by who sees it. Chat is 0 unless the scope is about one chat.
+type MenuKey struct {
+	Scope, Language string
+	Chat            int64
+}
 
 var (
 	commandName  = regexp.MustCompile(`^[a-z0-9_]*$`)
@@ -30,14 +33,20 @@ func (s *Server) MenuOf(key MenuKey) []Command {
 // in their language before none.
 // https://core.telegram.org/bots/api#determining-list-of-commands
 func (s *Server) MenuFor(chat Chat, user int64, language string) []Command {
-	scopes := []string{"default"}
+	scopes := []MenuKey{{Scope: "chat", Chat: chat.ID}, {Scope: "default"}}
 	status := locked(s, func() string { return s.status[[2]int64{chat.ID, user}] })
 	if status == "administrator" || status == "creator" {
-		scopes = []string{"all_chat_administrators", "default"}
+		scopes = []MenuKey{
+			{Scope: "chat_administrators", Chat: chat.ID},
+			{Scope: "chat", Chat: chat.ID},
+			{Scope: "all_chat_administrators"},
+			{Scope: "default"},
+		}
 	}
-	for _, scope := range scopes {
+	for _, key := range scopes {
 		for _, l := range []string{language, ""} {
-			if menu := s.MenuOf(MenuKey{Scope: scope, Language: l}); len(menu) > 0 {
+			key.Language = l
+			if menu := s.MenuOf(key); len(menu) > 0 {
 				return menu
 			}
 		}
@@ -55,25 +64,29 @@ func (s *Server) ShortDescription(language string) string {
 	return locked(s, func() string { return s.descriptions[[2]string{"short_description", language}] })
 }
 
-// menuScopes are the scopes that the bot uses.
-var menuScopes = []string{"default", "all_chat_administrators"}
+// menuScopes are the scopes that the bot uses, in all chats and in one.
+var menuScopes, chatScopes = []string{"default", "all_chat_administrators"}, []string{"chat", "chat_administrators"}
 
-func menuKey(p params) (key MenuKey, no *refusal) {
+// menuKey returns what a call says about a menu, under the lock. It refuses one of a chat that the bot is not in.
+func (s *Server) menuKey(p params) (key MenuKey, no *refusal) {
 	scope := arg[struct {
 		Type string `json:"type"`
+		Chat int64  `json:"chat_id"`
 	}](p, "scope")
-	key = MenuKey{Scope: cmp.Or(scope.Type, "default"), Language: arg[string](p, "language_code")}
+	key = MenuKey{Scope: cmp.Or(scope.Type, "default"), Language: arg[string](p, "language_code"), Chat: scope.Chat}
 	switch {
-	case !slices.Contains(menuScopes, key.Scope):
+	case !slices.Contains(slices.Concat(menuScopes, chatScopes), key.Scope):
 		return key, bad("can't parse BotCommandScope: unsupported type specified")
 	case !languageCode.MatchString(key.Language):
 		return key, bad("invalid language code specified")
+	case slices.Contains(chatScopes, key.Scope):
+		return key, s.reachable(key.Chat)
 	}
 	return key, nil
 }
 
 func (s *Server) setMyCommands(p params) (result any, no *refusal) {
-	key, no := menuKey(p)
+	key, no := s.menuKey(p)
 	menu := arg[[]Command](p, "commands")
 	if no != nil {
 		return nil, no

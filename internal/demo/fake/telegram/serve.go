@@ -160,7 +160,7 @@ func (s *Server) carryOut(method string, p params, files map[string][]byte) (res
 	case "setMyCommands":
 		return s.setMyCommands(p)
 	case "getMyCommands":
-		key, no := menuKey(p)
+		key, no := s.menuKey(p)
 		return append([]Command{}, s.menus[key]...), no
 	case "setMyDescription":
 		return s.describe("description", p)
