@@ -2,7 +2,6 @@ package members
 
 import (
 	"fmt"
-	"math"
 	"strings"
 	"testing"
 	"time"
@@ -197,7 +196,7 @@ func TestNothingIsRemovedBeforeAllRowsAreCounted(t *testing.T) {
 		m.settle(m.Context(), m.platform.community("9001"), user(1), byPress)
 		m.equal("calls", m.called(), "")
 		rows, checked, held, unreadable := m.Census()
-		m.equal("census", fmt.Sprint(rows, checked, held, unreadable), fmt.Sprint(math.NaN(), math.NaN(), math.NaN(), math.NaN()))
+		m.equal("census", []float64{rows, checked, held, unreadable}, "[NaN NaN NaN NaN]")
 		_, err := m.Status("discord", "9001")
 		m.equal("status", err, errUnread)
 	})

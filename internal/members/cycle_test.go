@@ -394,15 +394,57 @@ func TestAWalletIsProvenOnceAMonth(t *testing.T) {
 	const month = proofLasts
 	for name, c := range map[string]proofCase{
 		"a young proof is not asked for": {stake: 5, age: month - time.Second, want: "reached"},
-		"theirs":                         {stake: 5, age: month, user: "did:1", owner: "did:1", want: "reached proven"},
-		"another's":                      {stake: 5, age: month, user: "did:1", owner: "did:2", want: "missed disowned"},
-		"two that do not exist":          {stake: 5, age: month, want: "missed disowned"},
-		"an account that is not known":   {stake: 5, age: month, user: "away", owner: "did:1", want: "unknown"},
-		"an owner who is not known":      {stake: 5, age: month, user: "did:1", owner: "away", want: "unknown"},
-		"whose stake is gone anyhow":     {age: month, user: "away", owner: "did:1", want: "missed"},
-		"no block to count from":         {stake: -1, age: month, user: "did:1", owner: "did:2", want: "unknown disowned"},
-		"nothing to lose":                {age: month, holdsNone: true, want: "missed"},
-		"a stake that is new":            {stake: 5, age: month, holdsNone: true, user: "did:1", owner: "did:1", want: "reached proven"},
+		"theirs": {
+			stake: 5,
+			age:   month,
+			user:  "did:1",
+			owner: "did:1",
+			want:  "reached proven",
+		},
+		"another's": {
+			stake: 5,
+			age:   month,
+			user:  "did:1",
+			owner: "did:2",
+			want:  "missed disowned",
+		},
+		"two that do not exist": {stake: 5, age: month, want: "missed disowned"},
+		"an account that is not known": {
+			stake: 5,
+			age:   month,
+			user:  "away",
+			owner: "did:1",
+			want:  "unknown",
+		},
+		"an owner who is not known": {
+			stake: 5,
+			age:   month,
+			user:  "did:1",
+			owner: "away",
+			want:  "unknown",
+		},
+		"whose stake is gone anyhow": {
+			age:   month,
+			user:  "away",
+			owner: "did:1",
+			want:  "missed",
+		},
+		"no block to count from": {
+			stake: -1,
+			age:   month,
+			user:  "did:1",
+			owner: "did:2",
+			want:  "unknown disowned",
+		},
+		"nothing to lose": {age: month, holdsNone: true, want: "missed"},
+		"a stake that is new": {
+			stake:     5,
+			age:       month,
+			holdsNone: true,
+			user:      "did:1",
+			owner:     "did:1",
+			want:      "reached proven",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(m *membersTest) {

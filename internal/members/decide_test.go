@@ -88,11 +88,12 @@ func TestABadgeGoesByTwoMissesAnHourApart(t *testing.T) {
 
 func TestAMissUnderOtherSettingsDoesNotCount(t *testing.T) {
 	tiers := testTiers()
+	ofAnotherAmount := Held{Low: Low{timeOf(at(0)), underOf(tiers, "7001")}}
 	judge(t, tiers, map[string]judged{
 		"a first of other settings":     {Held{Low: Low{timeOf(at(0)), 1}}, checkOf(0, 6), " low @18:00"},
 		"two of other settings":         {Held{Low: Low{timeOf(at(0)), 1}, Goes: 1}, checkOf(0, 6), " low @18:00"},
 		"two of others, then unknown":   {Held{Goes: 1}, checkOf(-1, 6), " goes under other settings"},
-		"a first of another amount":     {Held{Low: Low{timeOf(at(0)), underOf(tiers, "7001")}}, checkOf(0, 6), " low @18:00"},
+		"a first of another amount":     {ofAnotherAmount, checkOf(0, 6), " low @18:00"},
 		"an amount that is not its own": {Held{Badge: "7001"}, checkOf(5, 6), ""},
 	})
 }
@@ -176,8 +177,11 @@ func TestABlockOfOtherPoolsIsNotOlder(t *testing.T) {
 func TestACheckOfAnOlderBlockChangesNothing(t *testing.T) {
 	tiers := testTiers()
 	before := Row{
-		Wallet: common.Address{1}, Block: timeOf(at(6)), CheckedAt: timeOf(at(6)), Pools: tiers.pools,
-		Badges: []Held{{Community: "9001", Badge: "7001", Low: Low{timeOf(at(0)), underOf(tiers, "7001")}}},
+		Wallet:    common.Address{1},
+		Block:     timeOf(at(6)),
+		CheckedAt: timeOf(at(6)),
+		Pools:     tiers.pools,
+		Badges:    []Held{{Community: "9001", Badge: "7001", Low: Low{timeOf(at(0)), underOf(tiers, "7001")}}},
 	}
 	for name, c := range map[string]check{
 		"missed":     checkOf(0, 5),

@@ -39,7 +39,8 @@ func (m *membersTest) putFormer(shared bool, values map[string]string) {
 	m.Helper()
 	for key, value := range values {
 		old, _ := m.memory.Bucket("former").Load(m.Context(), key)
-		if replaced, err := m.memory.Bucket("former").Replace(m.Context(), key, old, []byte(value)); !replaced || err != nil {
+		replaced, err := m.memory.Bucket("former").Replace(m.Context(), key, old, []byte(value))
+		if !replaced || err != nil {
 			m.Fatal(replaced, err)
 		}
 	}
@@ -73,7 +74,9 @@ func TestEachFormatIsRead(t *testing.T) {
 			}
 			r := m.saved(1)
 			m.equal(name, shown(r), "7001, 7002 unsure, idle 9002")
-			m.equal(name+": times", fmt.Sprint(r.SavedAt.Unix(), r.Block.Unix(), r.Badges[0].Since.Unix()), "1795521600 1795543200 1795521600")
+			m.equal(name+": saved at", r.SavedAt.Unix(), 1795521600)
+			m.equal(name+": block", r.Block.Unix(), 1795543200)
+			m.equal(name+": since", r.Badges[0].Since.Unix(), 1795521600)
 			m.equal(name+": wallet", r.Wallet, wallet(1))
 			m.equal(name+": reached", r.Reached.Valid && r.Reached.Decimal.IsZero(), true)
 		})

@@ -55,8 +55,11 @@ func TestAPressSavesTheWalletAndGivesWhatItReaches(t *testing.T) {
 		"of no stake":  {},
 		"of an unread": {stake: -1},
 		"another wallet": {
-			row: func(m *membersTest) Row { return m.row(1, 0) }, wallet: 2, stake: 1000,
-			told: "+7001, +7002, +7003", left: "7001, 7002, 7003",
+			row:    func(m *membersTest) Row { return m.row(1, 0) },
+			wallet: 2,
+			stake:  1000,
+			told:   "+7001, +7002, +7003",
+			left:   "7001, 7002, 7003",
 		},
 		"where they were idle": {
 			row: func(m *membersTest) Row {
@@ -64,11 +67,15 @@ func TestAPressSavesTheWalletAndGivesWhatItReaches(t *testing.T) {
 				r.setIdle("9001")
 				return r
 			},
-			stake: 5, told: "+7001, +7003", left: "7001, 7003",
+			stake: 5,
+			told:  "+7001, +7003",
+			left:  "7001, 7003",
 		},
 		"of a forgotten row": {
 			row:   func(m *membersTest) Row { return m.row(1, 0, "7001").afterForget() },
-			stake: 5, told: "+7003", left: "7001, 7003",
+			stake: 5,
+			told:  "+7003",
+			left:  "7001, 7003",
 		},
 		"of a forgotten row that stakes nothing": {
 			row:  func(m *membersTest) Row { return m.row(1, 0, "7001").afterForget() },
@@ -87,7 +94,12 @@ func TestAPressKeepsNoBadge(t *testing.T) {
 		"that was missed, and cannot be read now": {row: low, stake: -1, left: "7001 low"},
 		"that was missed, and is missed again":    {row: low, told: "-7001"},
 		"and another wallet is no excuse":         {row: low, wallet: 2, told: "-7001"},
-		"but a reached one does":                  {row: low, stake: 5, told: "+7003", left: "7001, 7003"},
+		"but a reached one does": {
+			row:   low,
+			stake: 5,
+			told:  "+7003",
+			left:  "7001, 7003",
+		},
 	})
 }
 
@@ -95,7 +107,9 @@ func TestAPressKeepsNoBadge(t *testing.T) {
 func TestAnUnreadWalletGivesNothingThatTheWalletBeforeReached(t *testing.T) {
 	runPress(t, map[string]pressCase{"of an unread one": {
 		row:    func(m *membersTest) Row { return m.row(1, 1000, "7001") },
-		wallet: 2, stake: -1, left: "7001",
+		wallet: 2,
+		stake:  -1,
+		left:   "7001",
 	}})
 }
 
@@ -303,14 +317,29 @@ type seenCase struct {
 
 func TestACommandGivesBackWhatIsMissing(t *testing.T) {
 	for name, c := range map[string]seenCase{
-		"who has all":            {row: "7001", wears: "7001", left: "7001"},
-		"who came back":          {row: "7001", calls: "give 7001 1", left: "7001"},
-		"who was idle":           {idle: true, calls: "give 7001 1", left: "7001"},
-		"who is unsure":          {row: "7001:unsure", wears: "7001", left: "7001"},
-		"who has a role of VIPs": {row: "7001", wears: "VIP", calls: "give 7001 1", left: "7001"},
-		"who has a tag of VIPs":  {row: "7001", wears: "VIP", oneEach: true, left: "idle 9001"},
-		"whose tag of VIPs went": {idle: true, oneEach: true, calls: "give 7001 1", left: "7001"},
-		"who has saved nothing":  {row: "none"},
+		"who has all":   {row: "7001", wears: "7001", left: "7001"},
+		"who came back": {row: "7001", calls: "give 7001 1", left: "7001"},
+		"who was idle":  {idle: true, calls: "give 7001 1", left: "7001"},
+		"who is unsure": {row: "7001:unsure", wears: "7001", left: "7001"},
+		"who has a role of VIPs": {
+			row:   "7001",
+			wears: "VIP",
+			calls: "give 7001 1",
+			left:  "7001",
+		},
+		"who has a tag of VIPs": {
+			row:     "7001",
+			wears:   "VIP",
+			oneEach: true,
+			left:    "idle 9001",
+		},
+		"whose tag of VIPs went": {
+			idle:    true,
+			oneEach: true,
+			calls:   "give 7001 1",
+			left:    "7001",
+		},
+		"who has saved nothing": {row: "none"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(m *membersTest) {
@@ -385,11 +414,23 @@ type refreshCase struct {
 
 func TestVerifyGivesBackWhatIsMissingElsewhere(t *testing.T) {
 	for name, c := range map[string]refreshCase{
-		"nothing is missing":           {wallet: 1, stake: 5, asked: 2},
-		"one is missing":               {wallet: 1, stake: 5, missing: "9002", calls: "give 7003 1", asked: 3},
-		"in the server of the command": {wallet: 1, stake: 5, here: "9001", missing: "9001", asked: 1},
-		"of another wallet":            {wallet: 2, stake: 5, missing: "9002"},
-		"less is staked":               {wallet: 1, stake: 0, asked: 2},
+		"nothing is missing": {wallet: 1, stake: 5, asked: 2},
+		"one is missing": {
+			wallet:  1,
+			stake:   5,
+			missing: "9002",
+			calls:   "give 7003 1",
+			asked:   3,
+		},
+		"in the server of the command": {
+			wallet:  1,
+			stake:   5,
+			here:    "9001",
+			missing: "9001",
+			asked:   1,
+		},
+		"of another wallet": {wallet: 2, stake: 5, missing: "9002"},
+		"less is staked":    {wallet: 1, stake: 0, asked: 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(m *membersTest) {

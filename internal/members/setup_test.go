@@ -94,12 +94,16 @@ func (f *fake) config() Config {
 		Settings:  Settings{Every: cycle},
 		Bucket:    f.bucket,
 		Platforms: map[chat.Platform]Platform{"discord": {Bot: "42", Badges: roles, Adapter: f}},
-		Claims:    f.memory, Limiter: f.memory,
-		Symbol: "TKN", Chain: "1", Pools: poolList(21),
-		Stakes: f.readStakes, Accounts: f,
-		Language: chat.English,
-		Count:    func(event string) { f.change(func() { f.events[event]++ }) },
-		Log:      f.log.Logger(),
+		Claims:    f.memory,
+		Limiter:   f.memory,
+		Symbol:    "TKN",
+		Chain:     "1",
+		Pools:     poolList(21),
+		Stakes:    f.readStakes,
+		Accounts:  f,
+		Language:  chat.English,
+		Count:     func(event string) { f.change(func() { f.events[event]++ }) },
+		Log:       f.log.Logger(),
 	}
 }
 
@@ -439,8 +443,14 @@ func (m *membersTest) equal(what string, got, want any) {
 func (m *membersTest) row(id int, reaches int64, badges ...string) Row {
 	now := timeOf(time.Now())
 	r := Row{
-		User: user(id), Wallet: wallet(id), Pools: m.platform.tiers.pools,
-		SavedAt: now, ProvenAt: now, CheckedAt: now, Block: now, Due: m.platform.nextDue(now.Time),
+		User:      user(id),
+		Wallet:    wallet(id),
+		Pools:     m.platform.tiers.pools,
+		SavedAt:   now,
+		ProvenAt:  now,
+		CheckedAt: now,
+		Block:     now,
+		Due:       m.platform.nextDue(now.Time),
 	}
 	if reaches >= 0 {
 		r.Reached = decimal.NewNullDecimal(decimal.NewFromInt(reaches))

@@ -14,14 +14,16 @@ import (
 
 // savedCase is a row of user 1, and what commands show of it.
 type savedCase struct {
-	reaches  int64
-	badges   string
-	lost     string // badges, the later one later
-	idle     bool   // in 9002
-	oneEach  bool
-	isStaked bool
-	// has, going and missing are badges.
-	has, going, missing string
+	reaches int64  // -1 is none
+	badges  string // of the row, as heldOf reads them
+	lost    string // badges, in the order in which they were lost
+	idle    bool   // in server 9002
+	oneEach bool
+
+	// What is shown: badges, separated by spaces.
+	has     string
+	going   string
+	missing string
 }
 
 // losses returns a Loss of each badge, one an hour.
@@ -32,12 +34,16 @@ func losses(badges string) (all []Loss) {
 			community = "9002"
 		}
 		all = append(all, Loss{
-			Community: community, Badge: badge, First: timeOf(at(0)), Second: timeOf(at(float64(1 + i))),
+			Community: community,
+			Badge:     badge,
+			First:     timeOf(at(0)),
+			Second:    timeOf(at(float64(1 + i))),
 		})
 	}
 	return all
 }
 
+// names returns the name of each badge, separated by spaces.
 func names[B any](all []B, name func(B) string) string {
 	var list []string
 	for _, b := range all {
@@ -46,44 +52,86 @@ func names[B any](all []B, name func(B) string) string {
 	return strings.Join(list, " ")
 }
 
-func TestCommandsShowWhatIsSaved(t *testing.T) {
-	for name, c := range map[string]savedCase{
-		"two badges":          {reaches: 1000, badges: "7002 7001", isStaked: true, has: "7001 7002"},
-		"a first low check":   {reaches: 0, badges: "7001 7002:low", isStaked: true, has: "7001 7002", going: "7002"},
-		"two":                 {reaches: -1, badges: "7001:goes", has: "7001", going: "7001"},
-		"perhaps removed":     {reaches: 0, badges: "7001:unsure", isStaked: true, has: "7001"},
-		"lost":                {reaches: -1, lost: "7002 7001 7003", missing: "7001 7002 7003"},
-		"the higher is lost":  {reaches: 0, badges: "7001", lost: "7002", isStaked: true, has: "7001", missing: "7002"},
-		"not removed yet":     {reaches: -1, badges: "7001:goes", lost: "7001 7003", has: "7001", going: "7001", missing: "7003"},
-		"lost, and left":      {reaches: -1, lost: "7001 7003", idle: true, missing: "7001"},
-		"lost, not in any":    {reaches: -1, lost: "6000"},
-		"of tags the latest":  {reaches: -1, oneEach: true, lost: "7002 7001 7003", missing: "7001 7003"},
-		"a removed badge":     {reaches: 0, badges: "6000 7001", isStaked: true, has: "6000 7001"},
-		"a removed one alone": {reaches: -1, badges: "6000", has: "6000", going: "6000"},
-	} {
+func runSaved(t *testing.T, table map[string]savedCase) {
+	t.Helper()
+	for name, c := range table {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(m *membersTest) {
 				m.change(func() { m.oneEach = c.oneEach })
 				r := m.row(1, c.reaches)
-				r.Badges, r.Lost = heldOf(m.platform.tiers, c.badges), losses(c.lost)
+				r.Badges = heldOf(m.platform.tiers, c.badges)
 				for i := range r.Badges {
 					r.Badges[i].Since = r.SavedAt
 				}
+				r.Lost = losses(c.lost)
 				if c.idle {
 					r.setIdle("9002")
 				}
 				m.put(r)
+
 				s, err := m.Saved(m.Context(), user(1))
-				has := func(h Has) string { return h.ID }
+
 				m.equal("error", err, nil)
-				m.equal("stakes", s.Stakes, c.isStaked)
-				m.equal("has", names(s.Badges, has), c.has)
-				m.equal("going", names(s.Going, has), c.going)
-				m.equal("missing", names(s.Missing, func(b Badge) string { return b.ID }), c.missing)
+				m.equal("stakes", s.Stakes, c.reaches >= 0)
+				m.equal("has", names(s.Badges, hasID), c.has)
+				m.equal("going", names(s.Going, hasID), c.going)
+				m.equal("missing", names(s.Missing, badgeID), c.missing)
 				m.equal("why", s.Lost != nil, c.missing != "")
 			})
 		})
 	}
+}
+
+func hasID(h Has) string     { return h.ID }
+func badgeID(b Badge) string { return b.ID }
+
+func TestSavedShowsBadgesAndWhichOfThemMayGo(t *testing.T) {
+	runSaved(t, map[string]savedCase{
+		"two badges":               {reaches: 1000, badges: "7002 7001", has: "7001 7002"},
+		"after a first low check":  {badges: "7001 7002:low", has: "7001 7002", going: "7002"},
+		"after a second low check": {reaches: -1, badges: "7001:goes", has: "7001", going: "7001"},
+		"perhaps removed":          {badges: "7001:unsure", has: "7001"},
+	})
+}
+
+func TestSavedShowsLostBadges(t *testing.T) {
+	runSaved(t, map[string]savedCase{
+		"all": {reaches: -1, lost: "7002 7001 7003", missing: "7001 7002 7003"},
+		"the higher one": {
+			badges:  "7001",
+			lost:    "7002",
+			has:     "7001",
+			missing: "7002",
+		},
+		"one that is not removed yet": {
+			reaches: -1,
+			badges:  "7001:goes",
+			lost:    "7001 7003",
+			has:     "7001",
+			going:   "7001",
+			missing: "7003",
+		},
+		"one in a server that the user left": {
+			reaches: -1,
+			lost:    "7001 7003",
+			idle:    true,
+			missing: "7001",
+		},
+		"of the tags of a server, the latest": {
+			reaches: -1,
+			oneEach: true,
+			lost:    "7002 7001 7003",
+			missing: "7001 7003",
+		},
+	})
+}
+
+func TestSavedShowsBadgesThatTheSettingsDoNotNameWhileTheyAreHeld(t *testing.T) {
+	runSaved(t, map[string]savedCase{
+		"beside another": {badges: "6000 7001", has: "6000 7001"},
+		"alone":          {reaches: -1, badges: "6000", has: "6000", going: "6000"},
+		"lost":           {reaches: -1, lost: "6000"},
+	})
 }
 
 // Nobody knows whether it was given.
@@ -92,7 +140,7 @@ func TestABadgeThatIsUnsureAndNewIsNotShown(t *testing.T) {
 		m.failWith(lost(true))
 		m.presses(wallet(1), 5)
 		s, err := m.Saved(m.Context(), user(1))
-		m.equal("has", fmt.Sprint(names(s.Badges, func(h Has) string { return h.ID }), err), "7003<nil>")
+		m.equal("has", fmt.Sprint(names(s.Badges, hasID), err), "7003<nil>")
 		m.equal("elsewhere", len(s.Elsewhere("9002").Badges), 0)
 		m.equal("and here", len(s.Badges), 1)
 	})

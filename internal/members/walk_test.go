@@ -67,8 +67,11 @@ func walkTiers(id string) *tiers {
 // newWalk returns a member who has just saved a wallet without a stake.
 func newWalk(oneEach bool) walk {
 	return walk{
-		named: settingsA, oneEach: oneEach, isMember: true, now: noon,
-		row: Row{User: user(1), Wallet: wallet(1)},
+		named:    settingsA,
+		oneEach:  oneEach,
+		isMember: true,
+		now:      noon,
+		row:      Row{User: user(1), Wallet: wallet(1)},
 	}
 }
 
