@@ -105,8 +105,8 @@ func TestTheRowsThatWereDueFirstAreCheckedFirst(t *testing.T) {
 		m.run()
 		first := m.saved(3*minDue - 1)
 		last := m.saved(0)
-		m.equal("the first is still due", first.Due.After(time.Now()), true)
-		m.equal("the last is still due", last.Due.After(time.Now()), false)
+		m.equal("the first was checked", first.Due.After(time.Now()), true)
+		m.equal("the last was checked", last.Due.After(time.Now()), false)
 	})
 }
 
