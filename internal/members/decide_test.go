@@ -218,23 +218,26 @@ func TestAnUnknownCheckCanOnlyRaiseReached(t *testing.T) {
 		c.stake.Failed = make([]core.UnreadPool, 1)
 		return c
 	}
-	for name, c := range map[string]struct {
-		before  int64 // -1 is none
-		pools   Under
-		check   check
-		want    int64
-		checked bool
+	here := tiers.pools
+	const others = Under(1)
+	for _, c := range []struct {
+		name      string
+		before    int64 // the amount that the row reaches; -1: none
+		pools     Under // of the row
+		check     check
+		after     int64
+		isChecked bool
 	}{
-		"a first check":              {-1, 0, checkOf(1000, 6), 1000, true},
-		"a rise":                     {0, tiers.pools, checkOf(1000, 6), 1000, true},
-		"a fall":                     {1000, tiers.pools, checkOf(5, 6), 0, true},
-		"a fall to nothing":          {1000, tiers.pools, checkOf(0, 6), -1, true},
-		"a rise that is partly read": {-1, tiers.pools, partly(5), 0, false},
-		"a fall that is partly read": {1000, tiers.pools, partly(5), 1000, false},
-		"unknown":                    {1000, tiers.pools, checkOf(-1, 6), 1000, false},
-		"partly read in other pools": {1000, 1, partly(5), 0, false},
-		"unknown in other pools":     {1000, 1, checkOf(-1, 6), -1, false},
-		"a failure":                  {1000, tiers.pools, check{failed: true}, 1000, false},
+		{"a first check", -1, 0, checkOf(1000, 6), 1000, true},
+		{"a rise", 0, here, checkOf(1000, 6), 1000, true},
+		{"a fall", 1000, here, checkOf(5, 6), 0, true},
+		{"a fall to nothing", 1000, here, checkOf(0, 6), -1, true},
+		{"a rise that is partly read", -1, here, partly(5), 0, false},
+		{"a fall that is partly read", 1000, here, partly(5), 1000, false},
+		{"unknown", 1000, here, checkOf(-1, 6), 1000, false},
+		{"partly read in other pools", 1000, others, partly(5), 0, false},
+		{"unknown in other pools", 1000, others, checkOf(-1, 6), -1, false},
+		{"a failure", 1000, here, check{failed: true}, 1000, false},
 	} {
 		before := Row{Wallet: common.Address{1}, Pools: c.pools}
 		if c.before >= 0 {
@@ -247,8 +250,9 @@ func TestAnUnknownCheckCanOnlyRaiseReached(t *testing.T) {
 				got = amount.IntPart()
 			}
 		}
-		if isChecked := !after.CheckedAt.IsZero(); got != c.want || isChecked != c.checked {
-			t.Errorf("%s: reaches %d, checked %t; want %d, %t", name, got, isChecked, c.want, c.checked)
+		isChecked := !after.CheckedAt.IsZero()
+		if got != c.after || isChecked != c.isChecked {
+			t.Errorf("%s: reaches %d, checked %t; want %d, %t", c.name, got, isChecked, c.after, c.isChecked)
 		}
 	}
 }
