@@ -20,13 +20,16 @@ import (
 	"testing/synctest"
 	"time"
 
+	"herald/commands/commandstest"
 	"herald/internal/chat"
+	"herald/internal/core"
 	faketelegram "herald/internal/demo/fake/telegram"
 	"herald/internal/demo/fake/telegramtest"
 	"herald/internal/platform"
 	"herald/internal/platform/platformtest"
 	"herald/internal/platform/telegram/botapi"
 	"herald/internal/ratelimit"
+	"herald/internal/router"
 	"herald/internal/secret"
 	"herald/internal/secret/logtest"
 	"herald/internal/store"
@@ -117,6 +120,19 @@ func setUp(t *testing.T, changes ...func(*Config)) *adapterTest {
 		}
 	})
 	return r
+}
+
+// product runs the product's commands with 30 logins, two minutes after commandstest.Noon. It must be called in
+// simulated time.
+func product(t *testing.T) (*adapterTest, *commandstest.Answers, *router.Router) {
+	t.Helper()
+	time.Sleep(time.Until(commandstest.Noon.Add(2 * time.Minute)))
+	answers := commandstest.Healthy()
+	for i := range 30 {
+		login := core.Login{Dapp: fmt.Sprint("Dapp ", i), Platform: "EVM", At: commandstest.Noon}
+		answers.Logins = append(answers.Logins, login)
+	}
+	return setUp(t), answers, answers.Router(t)
 }
 
 // open makes the adapter, with its calls carried by r.
