@@ -320,9 +320,9 @@ func inPrivate(user int64, text string) faketelegram.Message {
 	return writes(faketelegram.Private(user), user, text)
 }
 
-// as makes a message one of a chat, whose sender's name is withheld: a channel's or, with
+// sentAs makes a message one of a chat, whose sender's name is withheld: a channel's or, with
 // the ID of its own group, an anonymous administrator's.
-func as(sender int64, m faketelegram.Message) faketelegram.Message {
+func sentAs(sender int64, m faketelegram.Message) faketelegram.Message {
 	m["from"], m["sender_chat"] = faketelegram.User{ID: 1087968824, IsBot: true}, faketelegram.Chat{ID: sender, Type: "channel"}
 	return m
 }

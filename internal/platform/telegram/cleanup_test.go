@@ -50,7 +50,7 @@ type reactionCase struct {
 var reactions = map[string]reactionCase{
 	"a refusal":            {inGroup(ann, "/price"), privateReply("Too many commands"), false},
 	"in a topic":           {inGroup(ann, "/price").In(7), privateReply("Too many commands"), false},
-	"not for the nameless": {as(group, inGroup(1, "/exists 77")), privateReply("Too many commands"), false},
+	"not for the nameless": {sentAs(group, inGroup(1, "/exists 77")), privateReply("Too many commands"), false},
 	"in private":           {inPrivate(ann, "/price"), privateReply("Too many commands"), true},
 	"an answer":            {inGroup(ann, "/price"), &chat.Reply{Title: chat.Say("x")}, true},
 	"a pointer":            {inGroup(ann, "/mylogins"), &chat.Reply{Title: chat.Say("x")}, false},

@@ -49,9 +49,9 @@ func (a *audience) anybody(number, group int64) faketelegram.Message {
 	m := writes(faketelegram.Group(group), 1000+number, a.questions[a.IntN(len(a.questions))])
 	switch a.IntN(4) {
 	case 0:
-		return as(-7000-number, m)
+		return sentAs(-7000-number, m)
 	case 1:
-		return as(group, m)
+		return sentAs(group, m)
 	}
 	return m
 }
