@@ -147,7 +147,9 @@ func (r *adapterTest) directTest(
 }
 
 // priceReply answers every command with a price.
-func priceReply(context.Context, *chat.Request) *chat.Reply { return &chat.Reply{Title: chat.Say("$1")} }
+func priceReply(context.Context, *chat.Request) *chat.Reply {
+	return &chat.Reply{Title: chat.Say("$1")}
+}
 
 // Each user has a topic in a channel's direct messages.
 func TestAChannelsDirectMessagesAreAnsweredInTheirTopics(t *testing.T) {
