@@ -71,13 +71,14 @@ func TestAWalletInPrivateAsksStaked(t *testing.T) {
 		wallet   = "0x52908400098527886E0F7030069857D2E4169EE7"
 		another  = "0x8617E340B3D01FA5F11F306F4090FD50E238070D"
 		onSolana = "So11111111111111111111111111111111111111112"
+		explorer = "https://etherscan.io/address/"
 	)
 	checkGuesses(t, map[string]guessCase{
 		"alone":            {" " + wallet + "\n", nil, "staked " + wallet},
 		"too short":        {"0X12", nil, "staked 0X12"},
 		"of another chain": {onSolana, nil, "staked " + onSolana},
 		"among words":      {"is " + wallet + " ok", nil, "staked is " + wallet + " ok"},
-		"in a link":        {"https://etherscan.io/address/" + wallet, nil, "staked https://etherscan.io/address/" + wallet},
+		"in a link":        {explorer + wallet, nil, "staked " + explorer + wallet},
 		"beside another":   {wallet + " or " + another, nil, "staked " + wallet + " or " + another},
 		"below a picture":  {wallet, []messageOption{asCaption}, "staked " + wallet},
 	})

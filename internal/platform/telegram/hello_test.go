@@ -130,9 +130,18 @@ func TestNoHelloWhereTheBotMayNotWrite(t *testing.T) {
 
 func TestNoHelloFromAMemberOfTheGroup(t *testing.T) {
 	checkHellos(t, map[string]helloCase{
-		"promoted, demoted": {chat: helloSupergroup, standings: []faketelegram.Standing{member, admin, restricted, member}},
-		"allowed to write":  {chat: helloSupergroup, standings: []faketelegram.Standing{muted, restricted, member}},
-		"removed":           {chat: helloSupergroup, standings: []faketelegram.Standing{member, kicked, gone}},
+		"promoted and demoted": {
+			chat:      helloSupergroup,
+			standings: []faketelegram.Standing{member, admin, restricted, member},
+		},
+		"allowed to write": {
+			chat:      helloSupergroup,
+			standings: []faketelegram.Standing{muted, restricted, member},
+		},
+		"removed": {
+			chat:      helloSupergroup,
+			standings: []faketelegram.Standing{member, kicked, gone},
+		},
 		"with its group": {
 			chat:      helloGroup,
 			standings: []faketelegram.Standing{member},

@@ -210,17 +210,19 @@ func TestParseIgnoresBotsAndForwards(t *testing.T) {
 
 func TestParseReadsArguments(t *testing.T) {
 	exists := commandAt(0, 7)
-	ann := models.User{ID: 8, FirstName: "Ann"}
+	annAt := func(offset, length int) messageOption {
+		return nameAt(offset, length, models.User{ID: 8, FirstName: "Ann"})
+	}
 	for name, tt := range map[string]struct {
 		message *models.Message
 		want    []string
 	}{
 		"words":                  {groupMessage("/exists  a\n b", exists), []string{"a", "b"}},
 		"words of a caption":     {groupMessage("/exists a b", exists, asCaption), []string{"a", "b"}},
-		"words beside a person":  {groupMessage("/exists 😀 Ann B x", exists, nameAt(11, 5, ann)), []string{"😀", "x"}},
-		"a person, in a caption": {groupMessage("/exists 😀 Ann", exists, nameAt(11, 3, ann), asCaption), []string{"😀"}},
+		"words beside a person":  {groupMessage("/exists 😀 Ann B x", exists, annAt(11, 5)), []string{"😀", "x"}},
+		"a person, in a caption": {groupMessage("/exists 😀 Ann", exists, annAt(11, 3), asCaption), []string{"😀"}},
 		"a person, after a mention": {
-			groupMessage("@OurBot /exists 😀 Ann", mentionOf(7), commandAt(8, 7), nameAt(19, 3, ann)),
+			groupMessage("@OurBot /exists 😀 Ann", mentionOf(7), commandAt(8, 7), annAt(19, 3)),
 			[]string{"😀"},
 		},
 		"a reply": {groupMessage("/exists", exists, inReplyTo()), nil},
@@ -234,7 +236,9 @@ func TestParseReadsArguments(t *testing.T) {
 
 func TestParseFindsThePersonNamedOrRepliedTo(t *testing.T) {
 	exists := commandAt(0, 7)
-	ann := models.User{ID: 8, FirstName: "Ann"}
+	annAt := func(offset, length int) messageOption {
+		return nameAt(offset, length, models.User{ID: 8, FirstName: "Ann"})
+	}
 	nameless := from(models.User{ID: 1087968824})
 	ofTopicCreated := func(m *models.Message) { m.ForumTopicCreated = &models.ForumTopicCreated{} }
 	const nobody = "none"
@@ -244,10 +248,10 @@ func TestParseFindsThePersonNamedOrRepliedTo(t *testing.T) {
 	}{
 		"nobody":                        {groupMessage("/exists a b", exists), nobody},
 		"in a caption without a person": {groupMessage("/exists a b", exists, asCaption), nobody},
-		"a mention without a username":  {groupMessage("/exists 😀 Ann B x", exists, nameAt(11, 5, ann)), "8 Ann"},
-		"in a caption":                  {groupMessage("/exists 😀 Ann", exists, nameAt(11, 3, ann), asCaption), "8 Ann"},
+		"a mention without a username":  {groupMessage("/exists 😀 Ann B x", exists, annAt(11, 5)), "8 Ann"},
+		"in a caption":                  {groupMessage("/exists 😀 Ann", exists, annAt(11, 3), asCaption), "8 Ann"},
 		"after a mention of us": {
-			groupMessage("@OurBot /exists 😀 Ann", mentionOf(7), commandAt(8, 7), nameAt(19, 3, ann)),
+			groupMessage("@OurBot /exists 😀 Ann", mentionOf(7), commandAt(8, 7), annAt(19, 3)),
 			"8 Ann",
 		},
 		"a reply":                {groupMessage("/exists", exists, inReplyTo()), "8 Bob"},

@@ -242,9 +242,12 @@ func TestPressIsAnsweredBelowAnUneditableMessage(t *testing.T) {
 	})
 }
 
-// editsAfter presses a button of a card once per answer while the first edit is in flight. data returns what the
-// button of each press carries. editsAfter returns the card in the end.
-func editsAfter(t *testing.T, minutes []int, data func(press int, card faketelegram.Sent) string) faketelegram.Sent {
+// buttonData returns what the button of a press carries.
+type buttonData func(press int, card faketelegram.Sent) string
+
+// editsAfter presses a button of a card once per answer while the first edit is in flight. It returns the card in
+// the end.
+func editsAfter(t *testing.T, minutes []int, data buttonData) faketelegram.Sent {
 	t.Helper()
 	var answers []*chat.Reply
 	for _, minute := range minutes {

@@ -340,15 +340,31 @@ func asksPriceIn(id int64) func(*adapterTest) {
 }
 
 func TestStakerTagsAreSortedByGroupAndAmount(t *testing.T) {
-	for value, want := range map[string]string{
-		"telegram:-2: Big staker :1000, telegram:-1:b:5,telegram:-2:Staker": "[{-1 b 5} {-2 Staker 0} {-2 Big staker 1000}]",
-		"telegram:-1:a:5,telegram:-1:b:5.5,telegram:-2:a":                   "[{-1 a 5} {-1 b 5.5} {-2 a 0}]",
-		"telegram:-1:Стейкер,telegram:-2:质押者":                               "[{-1 Стейкер 0} {-2 质押者 0}]",
-		"telegram:-1:  0123456789abcdef  ,telegram:-2:a-b(c)":               "[{-1 0123456789abcdef 0} {-2 a-b(c) 0}]",
+	for _, tt := range []struct {
+		value string
+		want  string
+	}{
+		{
+			value: "telegram:-2: Big staker :1000, telegram:-1:b:5,telegram:-2:Staker",
+			want:  "[{-1 b 5} {-2 Staker 0} {-2 Big staker 1000}]",
+		},
+		{
+			value: "telegram:-1:a:5,telegram:-1:b:5.5,telegram:-2:a",
+			want:  "[{-1 a 5} {-1 b 5.5} {-2 a 0}]",
+		},
+		{
+			value: "telegram:-1:Стейкер,telegram:-2:质押者",
+			want:  "[{-1 Стейкер 0} {-2 质押者 0}]",
+		},
+		{
+			value: "telegram:-1:  0123456789abcdef  ,telegram:-2:a-b(c)",
+			want:  "[{-1 0123456789abcdef 0} {-2 a-b(c) 0}]",
+		},
 	} {
 		var s Settings
-		if err := s.setStakerTags(value); err != nil || fmt.Sprint(s.StakerTags) != want {
-			t.Errorf("%s is read as %v, %v", value, s.StakerTags, err)
+		if err := s.setStakerTags(tt.value); err != nil {
+			t.Error(err)
 		}
+		check(t, tt.value, fmt.Sprint(s.StakerTags), tt.want)
 	}
 }
