@@ -61,129 +61,10 @@ type press struct {
 	says  string // within the answer
 }
 
-// presses are buttons. An answer for one person never replaces a message that others see. No button decides who sees
-// its answer: one of an earlier version may name a command that has become private.
-var presses = map[string]press{
-	"an answer": {
-		under: "price",
-		reply: &chat.Reply{Title: chat.Say("new"), Source: asOf(time.Minute)},
-		want:  replaces,
-		says:  "new",
-	},
-	"another page of one's own": {
-		under: "mylogins",
-		state: "1 e 0 mylogins 2",
-		reply: &chat.Reply{Title: chat.Say("new")},
-		want:  replaces,
-		says:  "new",
-	},
-	"what does not edit": {
-		under: "price",
-		state: "1 n 0 price",
-		reply: &chat.Reply{Title: chat.Say("new")},
-		want:  public,
-		says:  "new",
-	},
-	"an older answer": {
-		under: "price",
-		reply: &chat.Reply{Title: chat.Say("new"), Source: asOf(-time.Minute)},
-		want:  alone,
-		says:  "Nothing newer yet",
-	},
-	"nothing new": {
-		under: "price",
-		reply: &chat.Reply{Title: chat.Say("new"), Source: asOf(time.Second - 1)},
-		want:  alone,
-		says:  "Nothing newer yet",
-	},
-	"nothing new, without time": {
-		under: "price",
-		reply: &chat.Reply{
-			Title:   chat.Say("the answer"),
-			Text:    chat.Say("text"),
-			Checked: start,
-			Actions: []chat.Action{refresh},
-		},
-		want: alone,
-		says: "Nothing newer yet",
-	},
-	"new, without time": {
-		under: "price",
-		reply: &chat.Reply{Title: chat.Say("new")},
-		want:  replaces,
-		says:  "new",
-	},
-	"a limit": {
-		under: "price",
-		reply: &chat.Reply{Title: chat.Say("Too many"), Audience: chat.SenderAlone},
-		want:  alone,
-		says:  "Too many",
-	},
-	"a limit with a picture": {
-		under: "price",
-		reply: &chat.Reply{Title: chat.Say("Too many"), Audience: chat.SenderAlone, Image: &curve},
-		want:  alone,
-		says:  "Too many",
-	},
-	"no answer": {
-		under: "price",
-		reply: &chat.Reply{Title: chat.NoAnswer("price")},
-		want:  alone,
-		says:  "Price unavailable",
-	},
-	"private, forged to edit": {
-		under: "price",
-		state: "1 e 0 mylogins",
-		reply: &chat.Reply{Title: chat.Say("secret"), Source: asOf(0)},
-		want:  alone,
-		says:  "secret",
-	},
-	"private, forged to refresh": {
-		under: "price",
-		state: "1 e tlpwu8 exists 6",
-		reply: &chat.Reply{Title: chat.Say("secret"), Source: asOf(0)},
-		want:  alone,
-		says:  "secret",
-	},
-	"private": {
-		under: "price",
-		state: "1 n 0 mylogins",
-		reply: &chat.Reply{Title: chat.Say("secret")},
-		want:  alone,
-		says:  "secret",
-	},
-	"an unlisted private one": {
-		under: "mylogins",
-		state: "1 e 0 keep 0x1",
-		reply: &chat.Reply{Title: chat.Say("new")},
-		want:  replaces,
-		says:  "new",
-	},
-	"unlisted, forged to edit": {
-		under: "price",
-		state: "1 e 0 keep 0x1",
-		reply: &chat.Reply{Title: chat.Say("secret")},
-		want:  alone,
-		says:  "secret",
-	},
-	"an unknown command": {
-		under: "price",
-		state: "1 e 0 nonsense",
-		reply: &chat.Reply{Title: chat.Say("secret")},
-		want:  alone,
-		says:  "secret",
-	},
-	"of another version": {
-		under: "price",
-		state: "0 price",
-		reply: &chat.Reply{Title: chat.Say("secret")},
-		want:  alone,
-		says:  "has expired",
-	},
-}
-
-func TestAPressIsAnsweredWhereItsCommandMayBe(t *testing.T) {
-	for name, tt := range presses {
+// checkPresses presses each button, with an answer at once and one that is deferred.
+func checkPresses(t *testing.T, cases map[string]press) {
+	t.Helper()
+	for name, tt := range cases {
 		for slow, update := range map[time.Duration]int{0: updateMessage, 5 * time.Second: promiseUpdate} {
 			t.Run(fmt.Sprint(name, " after ", slow), func(t *testing.T) {
 				eachWay(t, func(t *testing.T, h *adapterTest) {
@@ -227,6 +108,149 @@ func (tt press) isShown(t *testing.T, before fakediscord.Message, all []fakedisc
 	}
 	equal(t, "the message above", all[0].Text(), before.Text())
 	equal(t, "the message above has it", strings.Contains(all[0].Everything(), tt.says), false)
+}
+
+func TestANewerAnswerReplacesTheMessage(t *testing.T) {
+	checkPresses(t, map[string]press{
+		"an answer": {
+			under: "price",
+			reply: &chat.Reply{Title: chat.Say("new"), Source: asOf(time.Minute)},
+			want:  replaces,
+			says:  "new",
+		},
+		"another page of one's own": {
+			under: "mylogins",
+			state: "1 e 0 mylogins 2",
+			reply: &chat.Reply{Title: chat.Say("new")},
+			want:  replaces,
+			says:  "new",
+		},
+		"an unlisted private one": {
+			under: "mylogins",
+			state: "1 e 0 keep 0x1",
+			reply: &chat.Reply{Title: chat.Say("new")},
+			want:  replaces,
+			says:  "new",
+		},
+		"new, without time": {
+			under: "price",
+			reply: &chat.Reply{Title: chat.Say("new")},
+			want:  replaces,
+			says:  "new",
+		},
+	})
+}
+
+func TestAButtonThatDoesNotEditOpensAMessage(t *testing.T) {
+	checkPresses(t, map[string]press{
+		"what does not edit": {
+			under: "price",
+			state: "1 n 0 price",
+			reply: &chat.Reply{Title: chat.Say("new")},
+			want:  public,
+			says:  "new",
+		},
+		"private": {
+			under: "price",
+			state: "1 n 0 mylogins",
+			reply: &chat.Reply{Title: chat.Say("secret")},
+			want:  alone,
+			says:  "secret",
+		},
+	})
+}
+
+func TestAnAnswerThatIsNotNewerIsNotShown(t *testing.T) {
+	checkPresses(t, map[string]press{
+		"an older answer": {
+			under: "price",
+			reply: &chat.Reply{Title: chat.Say("new"), Source: asOf(-time.Minute)},
+			want:  alone,
+			says:  "Nothing newer yet",
+		},
+		"nothing new": {
+			under: "price",
+			reply: &chat.Reply{Title: chat.Say("new"), Source: asOf(time.Second - 1)},
+			want:  alone,
+			says:  "Nothing newer yet",
+		},
+		"nothing new, without time": {
+			under: "price",
+			reply: &chat.Reply{
+				Title:   chat.Say("the answer"),
+				Text:    chat.Say("text"),
+				Checked: start,
+				Actions: []chat.Action{refresh},
+			},
+			want: alone,
+			says: "Nothing newer yet",
+		},
+	})
+}
+
+// An answer for one user never replaces a message that others see.
+func TestARefusalDoesNotReplaceTheMessage(t *testing.T) {
+	checkPresses(t, map[string]press{
+		"a limit": {
+			under: "price",
+			reply: &chat.Reply{Title: chat.Say("Too many"), Audience: chat.SenderAlone},
+			want:  alone,
+			says:  "Too many",
+		},
+		"a limit with a picture": {
+			under: "price",
+			reply: &chat.Reply{Title: chat.Say("Too many"), Audience: chat.SenderAlone, Image: &curve},
+			want:  alone,
+			says:  "Too many",
+		},
+		"no answer": {
+			under: "price",
+			reply: &chat.Reply{Title: chat.NoAnswer("price")},
+			want:  alone,
+			says:  "Price unavailable",
+		},
+	})
+}
+
+// A button does not decide who sees its answer: one of an earlier version may name a command that has become private.
+func TestAForgedOrOldButtonShowsNothingToOthers(t *testing.T) {
+	checkPresses(t, map[string]press{
+		"private, forged to edit": {
+			under: "price",
+			state: "1 e 0 mylogins",
+			reply: &chat.Reply{Title: chat.Say("secret"), Source: asOf(0)},
+			want:  alone,
+			says:  "secret",
+		},
+		"private, forged to refresh": {
+			under: "price",
+			state: "1 e tlpwu8 exists 6",
+			reply: &chat.Reply{Title: chat.Say("secret"), Source: asOf(0)},
+			want:  alone,
+			says:  "secret",
+		},
+		"unlisted, forged to edit": {
+			under: "price",
+			state: "1 e 0 keep 0x1",
+			reply: &chat.Reply{Title: chat.Say("secret")},
+			want:  alone,
+			says:  "secret",
+		},
+		"an unknown command": {
+			under: "price",
+			state: "1 e 0 nonsense",
+			reply: &chat.Reply{Title: chat.Say("secret")},
+			want:  alone,
+			says:  "secret",
+		},
+		"of another version": {
+			under: "price",
+			state: "0 price",
+			reply: &chat.Reply{Title: chat.Say("secret")},
+			want:  alone,
+			says:  "has expired",
+		},
+	})
 }
 
 // The message to edit may be gone.
