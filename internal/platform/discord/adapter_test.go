@@ -264,13 +264,13 @@ func (h *adapterTest) suite() platformtest.AdapterTest {
 			platformtest.WaitUntil(t, "ready", h.Ready)
 			h.send(t, i)
 		},
-		Press: func(t *testing.T, label string, other bool) {
+		Press: func(t *testing.T, label string, by platformtest.Presser) {
 			for _, m := range slices.Backward(h.fake.Messages()) {
 				if b, ok := m.Button(label); ok {
 					i := command("")
 					i.Button = b.CustomID
 					i.On = &m
-					if other {
+					if by == platformtest.Another {
 						i.UserID = "6"
 					}
 					h.send(t, i)

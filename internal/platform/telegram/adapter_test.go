@@ -212,10 +212,10 @@ func (r *adapterTest) harness() platformtest.AdapterTest {
 			}
 			return all
 		},
-		Press: func(t *testing.T, label string, other bool) {
+		Press: func(t *testing.T, label string, by platformtest.Presser) {
 			t.Helper()
 			user := int64(ann)
-			if other {
+			if by == platformtest.Another {
 				user++
 			}
 			r.press(user, label)
