@@ -18,6 +18,7 @@ import (
 
 	"herald/internal/chat"
 	"herald/internal/core"
+	"herald/internal/members"
 	"herald/internal/query"
 )
 
@@ -43,6 +44,22 @@ type Sources struct {
 	Moves Moves
 	// Started is when Joins, and the counts of Members.Status, began.
 	Started time.Time
+}
+
+// Members saves wallets, and gives and removes badges by their stakes. *members.Members implements it.
+type Members interface {
+	Enabled() bool
+	RecheckEvery() time.Duration
+	Badges(p chat.Platform, community string) []members.Badge
+	CommunityName(p chat.Platform, community string) chat.Untrusted
+	Offer(ctx context.Context, user chat.User, here string, stake core.Stake) []members.Badge
+	Saved(ctx context.Context, user chat.User) (*members.Saved, error)
+	Save(ctx context.Context, user chat.User, wallet common.Address, stake core.Stake) ([]members.Change, error)
+	Refresh(
+		ctx context.Context, user chat.User, here string, wallet common.Address, stake core.Stake,
+	) ([]members.Change, error)
+	Forget(ctx context.Context, user chat.User) (members.Forgotten, error)
+	Status(p chat.Platform, community string) (members.Status, error)
 }
 
 // JoinLog says what became of requests to join groups.

@@ -10,6 +10,8 @@ import (
 	"herald/internal/members"
 )
 
+const forgetName = "forget"
+
 // forgetCommand answers /forget.
 type forgetCommand inputs
 
@@ -52,7 +54,7 @@ func (c forgetCommand) run(ctx context.Context, req *chat.Request) (*chat.Reply,
 	reply := &chat.Reply{
 		Tone:  chat.Positive,
 		Title: chat.Say("forget.done"),
-		Notes: lines(outcomesOf(req.Community, f.Changes)),
+		Notes: lines(badgeResults(req.Community, f.Changes)),
 	}
 	if hadWallet {
 		reply.Text = chat.SayWith("forget.text", chat.Values{"wallet": c.address(f.Wallet)})

@@ -5,15 +5,13 @@ import (
 	"context"
 	"errors"
 	"regexp"
+	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 
 	"herald/internal/chat"
 	"herald/internal/core"
 )
-
-// joinsPerMinute is how often a minute a person may have checked whether they may join one group.
-const joinsPerMinute = 3
 
 // maxGroupName bounds the shown name of a group, in characters.
 const maxGroupName = 64
@@ -38,17 +36,15 @@ func join(from Sources, options Options) chat.Command {
 }
 
 func (c joinCommand) form(run chat.Run, params ...chat.Param) chat.Form {
-	return chat.Form{Params: params, Unlisted: true, PerMinute: c.perMinute, PerMinuteOf: groupParam.Name, Run: run}
+	limit := chat.Limit{Uses: 3, Per: time.Minute, Of: groupParam.Name, Counts: c.isCheck}
+	return chat.Form{Params: params, Unlisted: true, Limit: limit, Run: run}
 }
 
-// perMinute returns joinsPerMinute for a request that is checked. It returns 0 for one that
-// is answered by a question, or not at all.
-func (c joinCommand) perMinute(req *chat.Request) int {
+// isCheck reports whether a request is checked. The answer to any other is a question for a wallet, or that the button
+// has expired.
+func (c joinCommand) isCheck(req *chat.Request) bool {
 	required, listed := c.requirement(req)
-	if !listed || required.Staker && req.Args.Value(walletParam.Name) == "" {
-		return 0
-	}
-	return joinsPerMinute
+	return listed && (!required.Staker || req.Args.Value(walletParam.Name) != "")
 }
 
 // requirement returns what the group in the arguments requires. listed is false if the group

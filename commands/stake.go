@@ -37,7 +37,7 @@ var (
 // not known.
 func (s stakeText) verdict(keys stakeKeys) (chat.Tone, chat.Text) {
 	total := chat.Values{"total": s.amount(s.Total(), chat.Short)}
-	switch outcome := s.Outcome(); {
+	switch outcome := s.StakerStatus(); {
 	case outcome == core.Staker && len(s.Failed) > 0:
 		return chat.Positive, chat.SayWith(keys.atLeast, total)
 	case outcome == core.Staker:
@@ -112,7 +112,7 @@ func (s stakeText) withdrawals() (lines chat.Section) {
 			lines.Fields = append(lines.Fields, chat.Field{Value: more(line)})
 		}
 	}
-	add(claimable, s.Claimable, func(line chat.Text) chat.Text { return line })
+	add(claimable, s.Withdrawable, func(line chat.Text) chat.Text { return line })
 	add(unstaking, s.Unbonding, s.withNextClaim)
 	return lines
 }
@@ -125,7 +125,7 @@ const maxStandstill = 10 * time.Minute
 // next, and when; without the amount if that is all. It returns the line unchanged if the time is
 // not known. An unread pool may have an earlier claim.
 func (s stakeText) withNextClaim(unstaking chat.Text) chat.Text {
-	next := s.NextClaim
+	next := s.NextWithdrawal
 	if !s.Complete() || next.At.IsZero() || time.Since(s.BlockTime) > maxStandstill {
 		return unstaking
 	}
@@ -155,7 +155,7 @@ func (s stakeText) full(wallet common.Address) []chat.Field {
 	address := s.address(wallet)
 	address.Full = true
 	fields := []chat.Field{{Value: address}}
-	if s.Outcome() == core.Staker && len(s.Failed) == 0 {
+	if s.StakerStatus() == core.Staker && len(s.Failed) == 0 {
 		fields = append(fields, chat.Field{Name: chat.Say("stake.exact"), Value: s.amount(s.Total(), chat.Exact)})
 	}
 	return fields
@@ -175,7 +175,7 @@ func (s stakeText) notes() []chat.Text {
 
 // footer names the block, and how many pools were read unless the verdict says so.
 func (s stakeText) footer() (parts chat.Parts) {
-	if s.Outcome() != core.Undetermined {
+	if s.StakerStatus() != core.Undetermined {
 		parts = append(parts, s.poolsRead())
 	}
 	if s.Block > 0 {

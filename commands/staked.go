@@ -106,7 +106,7 @@ func (from Sources) stakeAndPrice(
 	ctx context.Context, wallet common.Address,
 ) (stake query.Answer[core.Stake], price query.Snapshot[*core.Quote]) {
 	stake = query.Ask(ctx, from.Stakes, wallet)
-	if from.Price == nil || stake.Err != nil || stake.Value.Outcome() != core.Staker {
+	if from.Price == nil || stake.Err != nil || stake.Value.StakerStatus() != core.Staker {
 		return stake, query.Snapshot[*core.Quote]{}
 	}
 	// The price is asked only now, because it costs a credit, and most wallets need none.
@@ -140,7 +140,7 @@ func (c stakedCommand) reply(
 	wallet common.Address, stake query.Answer[core.Stake], price query.Snapshot[*core.Quote],
 ) *chat.Reply {
 	s := stakeText{stake.Value, c.Options}
-	outcome := s.Outcome()
+	outcome := s.StakerStatus()
 	tone, verdict := s.verdict(titleKeys)
 	pools, folded := s.poolSections()
 	reply := &chat.Reply{
@@ -172,7 +172,7 @@ func (c stakedCommand) reply(
 }
 
 // buttons returns the buttons under a stake with this outcome.
-func (c stakedCommand) buttons(wallet common.Address, outcome core.Outcome) []chat.Action {
+func (c stakedCommand) buttons(wallet common.Address, outcome core.StakerStatus) []chat.Action {
 	again := refresh("staked", wallet.Hex())
 	if outcome == core.Undetermined {
 		again = chat.TryAgain("staked", wallet.Hex())

@@ -138,7 +138,7 @@ func (p proof) owned() bool {
 
 // stakeKnown reports whether it is known that the wallet stakes, or that it does not.
 func (p proof) stakeKnown() bool {
-	return p.stake.Err == nil && p.stake.Value.Outcome() != core.Undetermined
+	return p.stake.Err == nil && p.stake.Value.StakerStatus() != core.Undetermined
 }
 
 // card says whether the wallet belongs to the person, and what the wallet stakes. Sections of

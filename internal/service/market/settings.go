@@ -57,9 +57,8 @@ func (s *Settings) Table() []config.Setting {
 		{
 			Name:    "PRICE_TOKEN_ID",
 			Example: "1027",
-			Comment: "The token's number at the provider. Set it if you can: many coins share a symbol. " +
-				"Unset: Herald asks for TOKEN_SYMBOL.",
-			Set: s.setToken("id", config.Matching(`[1-9][0-9]{0,11}`, "the token's number at the provider")),
+			Comment: "The token's UCID at CoinMarketCap. Set it, because coins share symbols.",
+			Set:     s.setToken("id", config.Matching(`[1-9][0-9]{0,11}`, "the token's number at the provider")),
 		},
 		{
 			Name:     "TOKEN_SYMBOL",
