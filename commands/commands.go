@@ -204,7 +204,7 @@ func Explain(err error) chat.Text {
 	case isDoubt:
 		return chat.SayWith("doubt.reason", chat.Values{"service": serviceText("price")})
 	case is && failed.RetryAfter > time.Minute:
-		return chat.SayWith("reason.next", chat.Values{"why": why(failed)})
+		return chat.SayWith("reason.next", chat.Values{"why": failureText(failed)})
 	case is:
 		return chat.SayWith("reason."+string(failed.Reason), chat.Values{"service": serviceText(failed.Service.Name)})
 	case errors.Is(err, context.DeadlineExceeded):

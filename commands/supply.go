@@ -115,12 +115,12 @@ func (c supplyCommand) doubtful(f supplyFigures) (reply *chat.Reply, doubtful bo
 		Text:     chat.SayWith(text, count),
 		Sections: []chat.Section{{Fields: []chat.Field{other}}},
 		Checked:  f.supply.At,
-		Source:   chat.Source{Why: why(f.supply.Why), Stale: f.supply.Stale},
+		Source:   chat.Source{Why: failureText(f.supply.Why), Stale: f.supply.Stale},
 		Actions:  []chat.Action{refresh("supply")},
 	}
 	_, reply.Source.AsOf.Time, reply.Source.FreshUntil = f.times()
 	if f.supply.Stale {
-		reply.Footer = chat.Parts{why(f.supply.Why)}
+		reply.Footer = chat.Parts{failureText(f.supply.Why)}
 	}
 	return reply, true
 }
@@ -134,7 +134,7 @@ func (c supplyCommand) reply(f supplyFigures) *chat.Reply {
 		Subtitle: chat.SayWith("supply.part", chat.Values{"share": share(s.Circulating, s.Total)}),
 		Sections: []chat.Section{{Row: true, Fields: c.supplyFields(f)}},
 		Source: chat.Source{
-			Why:   why(cmp.Or(f.supply.Why, f.price.Why)),
+			Why:   failureText(cmp.Or(f.supply.Why, f.price.Why)),
 			Stale: f.supply.Stale || f.price.Stale,
 		},
 		Actions: []chat.Action{refresh("supply")},
@@ -237,7 +237,7 @@ func otherCap(s core.Supply, q core.Quote) []chat.Text {
 // supplyFooter returns the price that was used, and its source or why there is no newer figure.
 func supplyFooter(f supplyFigures) (footer chat.Parts) {
 	if f.supply.Stale {
-		footer = chat.Parts{why(f.supply.Why)}
+		footer = chat.Parts{failureText(f.supply.Why)}
 	}
 	if f.price.Err != nil {
 		return footer
