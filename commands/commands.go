@@ -240,9 +240,6 @@ var personParam = chat.Param{
 	Name: "user", Summary: chat.Say("param.user"), Example: "123456789", Person: true, Check: chat.Say("check.user"),
 }
 
-// subject returns whom a request is about: sender, target or typedIdentity.
-type subject func(*chat.Request) (core.Identity, error)
-
 // sender returns the sender's own account on the chat platform.
 func sender(req *chat.Request) (core.Identity, error) {
 	if req.From.ID == "" {
