@@ -3,10 +3,10 @@ package commands
 import (
 	"context"
 	"strings"
+	"time"
 
 	"herald/internal/chat"
 	"herald/internal/core"
-	"herald/internal/query"
 )
 
 var (
@@ -52,9 +52,9 @@ func (c existsCommand) own(ctx context.Context, req *chat.Request) (*chat.Reply,
 		return nil, err
 	}
 	if account.Value.Registered() {
-		return c.registered("exists.you.yes", id, account), nil
+		return c.registered("exists.you.yes", id, account.At), nil
 	}
-	reply := c.unregistered("exists.you.no", id, account)
+	reply := c.unregistered("exists.you.no", id, account.At)
 	reply.Actions = nextStep("button.register", c.RegisterURL)
 	return reply, nil
 }
@@ -85,9 +85,9 @@ func (c existsCommand) forModerator(ctx context.Context, req *chat.Request, id c
 		return nil, err
 	}
 	isRegistered := account.Value.Registered()
-	reply := c.unregistered("exists.they.no", id, account)
+	reply := c.unregistered("exists.they.no", id, account.At)
 	if isRegistered {
-		reply = c.registered("exists.they.yes", id, account)
+		reply = c.registered("exists.they.yes", id, account.At)
 	}
 	reply.Sections = []chat.Section{{Fields: []chat.Field{personField(id, req)}}}
 	notes, unreadable := c.noteForModerators(ctx, id, req.Community)
@@ -98,23 +98,25 @@ func (c existsCommand) forModerator(ctx context.Context, req *chat.Request, id c
 	return reply, partly(unreadable)
 }
 
-// registered says that a person is registered, in the words of textKey.
-func (c existsCommand) registered(textKey string, id core.Identity, account query.Snapshot[core.Account]) *chat.Reply {
+// registered says that a person is registered, in the words of textKey. checked is when the partner
+// said so.
+func (c existsCommand) registered(textKey string, id core.Identity, checked time.Time) *chat.Reply {
 	return &chat.Reply{
 		Tone:    chat.Positive,
 		Title:   chat.Say("exists.yes"),
 		Text:    c.aboutPlatform(textKey, id),
-		Checked: account.At,
+		Checked: checked,
 	}
 }
 
-// unregistered says that a person is not registered, in the words of textKey.
-func (c existsCommand) unregistered(textKey string, id core.Identity, account query.Snapshot[core.Account]) *chat.Reply {
+// unregistered says that a person is not registered, in the words of textKey. checked is when the
+// partner said so.
+func (c existsCommand) unregistered(textKey string, id core.Identity, checked time.Time) *chat.Reply {
 	return &chat.Reply{
 		Tone:    chat.Negative,
 		Title:   chat.Say("exists.no"),
 		Text:    c.aboutPlatform(textKey, id),
-		Checked: account.At,
+		Checked: checked,
 	}
 }
 
