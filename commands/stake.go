@@ -159,7 +159,7 @@ func inAbout(d time.Duration) chat.Text {
 	return chat.SayWith("stake.in_hours", chat.Values{"n": chat.Count(d.Round(time.Hour) / time.Hour)})
 }
 
-// full returns the whole wallet and, if every pool was read, its stake to the last digit.
+// full returns the unshortened address of the wallet and, if every pool was read, its stake to the last digit.
 func (s stakeText) full(wallet common.Address) []chat.Field {
 	address := s.address(wallet)
 	address.Full = true
