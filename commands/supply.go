@@ -163,8 +163,8 @@ func (c supplyCommand) reply(f supplyFigures) *chat.Reply {
 }
 
 // times returns three times of the Reply. Checked is when the oldest figure was read; it is zero if the price is old.
-// AsOf is when the price was quoted; it is zero if the price is unknown, or old and shown with its age. FreshUntil is
-// when the first of the figures expires; it is zero if the price is unknown.
+// AsOf is when the price was quoted; it is zero if there is no price, or an old one, which is shown with its age.
+// FreshUntil is when the first of the figures expires; it is zero if the price could not be read.
 func (f supplyFigures) times() (checked, asOf, freshUntil time.Time) {
 	checked, freshUntil = f.supply.At, f.supply.FreshUntil
 	if f.stakeKnown() {
