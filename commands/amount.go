@@ -64,7 +64,7 @@ func splitAmount(typed string) typedAmount {
 	}
 }
 
-// readNumber parses digits with separators. group is what divides thousands in the reader's language. A
+// readNumber parses digits with separators. group is the separator of thousands in the language. A
 // separator that occurs once is the decimal point, unless it is group and three digits follow it: with
 // the group ".", 1.500 is 1500 and 1.5 is 1.5. ok is false if the separators are misplaced, or if there
 // are no digits.

@@ -52,7 +52,7 @@ func (c joinCommand) perMinute(req *chat.Request) int {
 	return joinsPerMinute
 }
 
-// requirement returns what the group in the arguments requires. listed is false if the group
+// requirement returns the requirement of the group in the arguments. listed is false if the group
 // is not in JoinChats.
 func (c joinCommand) requirement(req *chat.Request) (required chat.Requirement, listed bool) {
 	required, listed = c.JoinChats[string(req.From.Platform)+":"+req.Args.Value(groupParam.Name)]
@@ -98,7 +98,7 @@ func (c joinCommand) byGroup(ctx context.Context, req *chat.Request) (*chat.Repl
 	case err != nil:
 		return couldNotCheck(req, "join.unknown", err)
 	case required.Staker:
-		return c.whatIsMissing(req, required, account.Value.Registered()), nil
+		return c.stakerRequirements(req, required, account.Value.Registered()), nil
 	case account.Value.Registered():
 		return c.approve(ctx, req, nil), nil
 	}
@@ -107,9 +107,9 @@ func (c joinCommand) byGroup(ctx context.Context, req *chat.Request) (*chat.Repl
 	return reply, nil
 }
 
-// whatIsMissing lists what a group of stakers requires. It asks a registered sender for their wallet,
+// stakerRequirements lists what a group of stakers requires. It asks a registered sender for their wallet,
 // and any other sender to register.
-func (c joinCommand) whatIsMissing(req *chat.Request, required chat.Requirement, isRegistered bool) *chat.Reply {
+func (c joinCommand) stakerRequirements(req *chat.Request, required chat.Requirement, isRegistered bool) *chat.Reply {
 	account := chat.Values{"what": c.groupText("join.account", req)}
 	stake := chat.Values{"what": c.withAmount("join.stake", "join.stake.amount", required)}
 	reply := &chat.Reply{

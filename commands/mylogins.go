@@ -104,7 +104,7 @@ func pageButton(label string, page int) chat.Action {
 	return chat.Action{Label: chat.Say(label), Command: "mylogins", Args: []string{strconv.Itoa(page)}, Edit: true}
 }
 
-// walletPlatforms are the platforms of core.Platforms whose accounts are wallets.
+// walletPlatforms are the platforms in core.Platforms where an account is a wallet.
 var walletPlatforms = []string{core.EVM, "BTC", "TRON", "TON", "SOL"}
 
 // loginPlatform returns "via Telegram" or "via EVM wallet", or only the name of a platform that is not in
