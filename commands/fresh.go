@@ -21,8 +21,8 @@ func dated(s query.Snapshot[*core.Quote]) *core.Quote {
 		copied := *q
 		q = &copied
 		q.LastUpdated = cmp.Or(q.LastUpdated, s.At)
-		if from := q.LastUpdated.Add(oldAfter); q.OldFrom.IsZero() || from.Before(q.OldFrom) {
-			q.OldFrom = from
+		if from := q.LastUpdated.Add(oldAfter); q.CurrentUntil.IsZero() || from.Before(q.CurrentUntil) {
+			q.CurrentUntil = from
 		}
 	}
 	return q

@@ -5,15 +5,13 @@ import (
 	"context"
 	"errors"
 	"regexp"
+	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 
 	"herald/internal/chat"
 	"herald/internal/core"
 )
-
-// joinsPerMinute is how many times in a minute a person can be checked for one group.
-const joinsPerMinute = 3
 
 // maxGroupName is the maximum length of a group's name as it is shown, in characters.
 const maxGroupName = 64
@@ -37,19 +35,17 @@ func join(from Sources, options Options) chat.Command {
 	}
 }
 
-// form returns an unlisted form with a limit for each user and group.
+// form returns an unlisted form. A person can be checked three times a minute for each group.
 func (c joinCommand) form(run chat.Run, params ...chat.Param) chat.Form {
-	return chat.Form{Params: params, Unlisted: true, PerMinute: c.perMinute, PerMinuteOf: groupParam.Name, Run: run}
+	limit := chat.Limit{Uses: 3, Per: time.Minute, Of: groupParam.Name, Counts: c.isCheck}
+	return chat.Form{Params: params, Unlisted: true, Limit: limit, Run: run}
 }
 
-// perMinute returns the limit for a request: joinsPerMinute if the request leads to a check, and 0, no
-// limit, if the reply asks for a wallet or the group is not in JoinChats.
-func (c joinCommand) perMinute(req *chat.Request) int {
+// isCheck reports whether a request leads to a check. The reply to any other request asks for a wallet, or says
+// that the button has expired.
+func (c joinCommand) isCheck(req *chat.Request) bool {
 	required, listed := c.requirement(req)
-	if !listed || required.Staker && req.Args.Value(walletParam.Name) == "" {
-		return 0
-	}
-	return joinsPerMinute
+	return listed && (!required.Staker || req.Args.Value(walletParam.Name) != "")
 }
 
 // requirement returns the requirement of the group in the arguments. listed is false if the group

@@ -4,17 +4,17 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"herald/internal/chat"
 	"herald/internal/core"
 	"herald/internal/members"
 )
 
-const (
-	saveName = "save"
-	// savesPerMinute is how often a person may save an address in a minute, because each time calls the chat platform.
-	savesPerMinute = 6
-)
+const saveName = "save"
+
+// saveLimit is how often a person may save an address, because each time calls the chat platform.
+var saveLimit = chat.Limit{Uses: 6, Per: time.Minute}
 
 // saveCommand answers the button that saves an address.
 type saveCommand struct{ verifyCommand }
@@ -27,10 +27,10 @@ func save(from Sources, options Options) chat.Command {
 		Asks:       []string{"partner", "chain"},
 		Forms: []chat.Form{
 			{
-				Params:    []chat.Param{walletParam},
-				Unlisted:  true,
-				PerMinute: func(*chat.Request) int { return savesPerMinute },
-				Run:       c.run,
+				Params:   []chat.Param{walletParam},
+				Unlisted: true,
+				Limit:    saveLimit,
+				Run:      c.run,
 			},
 			{Unlisted: true, Run: c.ownSaved},
 		},
@@ -104,7 +104,7 @@ func (c saveCommand) withoutResults(req *chat.Request, s *members.Saved, p proof
 		Notes: c.badgeNotes(s),
 	}
 	all := c.Members.Badges(req.From.Platform, req.Community)
-	isIdle := p.stake.Value.Outcome() == core.NotStaker
+	isIdle := p.stake.Value.StakerStatus() == core.NotStaker
 	if len(all) > 0 && reply.Notes == nil && isIdle {
 		values["badge"] = badgesIn(req.Community, all)
 		reply.Notes = []chat.Text{chat.SayWith("save.later", values)}

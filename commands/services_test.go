@@ -2,7 +2,6 @@ package commands_test
 
 import (
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 
@@ -12,42 +11,36 @@ import (
 )
 
 // off names services that are off.
-type off struct{ price, supply, pools, partner bool }
+type off struct {
+	price   bool
+	supply  bool
+	pools   bool
+	partner bool
+}
 
 // commandsWithout returns the commands of a bot that lacks services.
 func commandsWithout(w *commandstest.Answers, lacks off) chat.Commands {
 	sources := w.Sources()
 	if lacks.price {
-		sources.Price, sources.Chart = nil, nil
+		sources.Price = nil
+		sources.Chart = nil
 	}
 	if lacks.supply {
 		sources.Supply = nil
 	}
 	if lacks.pools {
-		sources.Stakes, sources.Total = nil, nil
+		sources.Stakes = nil
+		sources.Total = nil
 	}
 	if lacks.partner {
-		sources.Accounts, sources.Logins = nil, nil
+		sources.Accounts = nil
+		sources.Logins = nil
 	}
 	return commands.All(sources, w.Options)
 }
 
-// answerWithout runs the first form of a command that takes one wallet or nothing, as Ann.
-func answerWithout(
-	t *testing.T, w *commandstest.Answers, lacks off, name string, args map[string]string,
-) (*chat.Reply, error) {
-	t.Helper()
-	c, known := commandsWithout(w, lacks).Find(name)
-	if !known {
-		t.Fatalf("there is no /%s", name)
-	}
-	i := slices.IndexFunc(c.Forms, func(f chat.Form) bool { return !f.Moderators && len(f.Params) == len(args) })
-	ann := chat.User{Platform: "telegram", ID: commandstest.Ann}
-	return c.Forms[i].Run(t.Context(), &chat.Request{Args: chat.Named(args), From: ann})
-}
-
 func TestSupplyLeavesOutItsWorthIfThereIsNoPriceProvider(t *testing.T) {
-	reply, err := answerWithout(t, withTotal("244123456.7", 0), off{price: true}, "supply", nil)
+	reply, err := run(t, commandsWithout(withTotal("244123456.7", commandstest.Noon), off{price: true}), "supply", nil)
 	if err != nil {
 		t.Errorf("the answer is not whole: %v", err)
 	}
@@ -61,7 +54,7 @@ func TestSupplyLeavesOutItsWorthIfThereIsNoPriceProvider(t *testing.T) {
 }
 
 func TestSupplyLeavesOutWhatIsStakedIfThereAreNoPools(t *testing.T) {
-	reply, err := answerWithout(t, withTotal("244123456.7", 0), off{pools: true}, "supply", nil)
+	reply, err := run(t, commandsWithout(withTotal("244123456.7", commandstest.Noon), off{pools: true}), "supply", nil)
 	if err != nil {
 		t.Errorf("the answer is not whole: %v", err)
 	}
@@ -71,8 +64,7 @@ func TestSupplyLeavesOutWhatIsStakedIfThereAreNoPools(t *testing.T) {
 }
 
 func TestStakedLeavesOutItsWorthIfThereIsNoPriceProvider(t *testing.T) {
-	wallet := map[string]string{"wallet": commandstest.AnnsWallet}
-	reply, err := answerWithout(t, commandstest.Healthy(), off{price: true}, "staked", wallet)
+	reply, err := run(t, commandsWithout(commandstest.Healthy(), off{price: true}), "staked", aboutAnns)
 	if err != nil {
 		t.Errorf("the answer is not whole: %v", err)
 	}
@@ -84,8 +76,7 @@ func TestStakedLeavesOutItsWorthIfThereIsNoPriceProvider(t *testing.T) {
 func TestVerifySaysOnlyWhoseAWalletIsIfThereAreNoPools(t *testing.T) {
 	w := commandstest.Healthy()
 	w.Saved.Off = false
-	wallet := map[string]string{"wallet": commandstest.AnnsWallet}
-	reply, err := answerWithout(t, w, off{pools: true}, "verify", wallet)
+	reply, err := run(t, commandsWithout(w, off{pools: true}), "verify", aboutAnns)
 	if err != nil {
 		t.Errorf("the answer is not whole: %v", err)
 	}
@@ -100,9 +91,8 @@ func TestVerifySaysOnlyWhoseAWalletIsIfThereAreNoPools(t *testing.T) {
 
 func TestVerifyHasNoAnswerIfThePartnerFailsAndThereAreNoPools(t *testing.T) {
 	w := commandstest.Healthy()
-	w.AccountsErr = failure
-	wallet := map[string]string{"wallet": commandstest.AnnsWallet}
-	reply, err := answerWithout(t, w, off{pools: true}, "verify", wallet)
+	w.AccountsErr = partnerDown
+	reply, err := run(t, commandsWithout(w, off{pools: true}), "verify", aboutAnns)
 	_, isPartial := errors.AsType[*chat.PartialError](err)
 	if err == nil || isPartial {
 		t.Errorf("want an error and no card, got %v and %v", err, reply)
@@ -113,11 +103,11 @@ func TestVerifyHasNoAnswerIfThePartnerFailsAndThereAreNoPools(t *testing.T) {
 func TestForgetIsUnlistedButWorksIfThereIsNoPartner(t *testing.T) {
 	w := commandstest.Healthy()
 	w.Saved.Off = false
-	forget, known := commandsWithout(w, off{partner: true}).Find("forget")
-	if !known || !forget.Forms[0].Unlisted {
-		t.Fatalf("/forget is known %t and unlisted %t", known, known && forget.Forms[0].Unlisted)
+	command, found := commandsWithout(w, off{partner: true}).Find("forget")
+	if !found || !command.Forms[0].Unlisted {
+		t.Fatalf("/forget is known %t and unlisted %t", found, found && command.Forms[0].Unlisted)
 	}
-	reply, err := answerWithout(t, w, off{partner: true}, "forget", nil)
+	reply, err := run(t, commandsWithout(w, off{partner: true}), "forget", nil)
 	if err != nil || reply.Title.Key != "forget.nothing" {
 		t.Errorf("got %v, %v", reply, err)
 	}

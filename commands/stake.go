@@ -37,7 +37,7 @@ var (
 // read, and the tone is Warning.
 func (s stakeText) verdict(keys stakeKeys) (chat.Tone, chat.Text) {
 	total := chat.Values{"total": s.amount(s.Total(), chat.Short)}
-	switch s.Outcome() {
+	switch s.StakerStatus() {
 	case core.Staker:
 		if len(s.Failed) > 0 {
 			return chat.Positive, chat.SayWith(keys.atLeast, total)
@@ -108,7 +108,7 @@ func (s stakeText) withdrawals() (lines chat.Section) {
 	if !s.Complete() {
 		claimable, unstaking = "stake.claimable_least", "stake.unstaking_least"
 	}
-	if sum := sumOf(s.Claimable); !sum.IsZero() {
+	if sum := sumOf(s.Withdrawable); !sum.IsZero() {
 		lines.Fields = append(lines.Fields, chat.Field{Value: s.sumLine(claimable, sum)})
 	}
 	if sum := sumOf(s.Unbonding); !sum.IsZero() {
@@ -133,7 +133,7 @@ const maxStandstill = 10 * time.Minute
 // and how much that is, unless it is all of it. It returns the line unchanged if the time is unknown, or if a
 // pool is unread, because that pool may have an earlier claim.
 func (s stakeText) withNextClaim(unstaking chat.Text) chat.Text {
-	next := s.NextClaim
+	next := s.NextWithdrawal
 	if !s.Complete() || next.At.IsZero() || time.Since(s.BlockTime) > maxStandstill {
 		return unstaking
 	}
@@ -164,7 +164,7 @@ func (s stakeText) full(wallet common.Address) []chat.Field {
 	address := s.address(wallet)
 	address.Full = true
 	fields := []chat.Field{{Value: address}}
-	if s.Outcome() == core.Staker && len(s.Failed) == 0 {
+	if s.StakerStatus() == core.Staker && len(s.Failed) == 0 {
 		fields = append(fields, chat.Field{Name: chat.Say("stake.exact"), Value: s.amount(s.Total(), chat.Exact)})
 	}
 	return fields
@@ -184,7 +184,7 @@ func (s stakeText) notes() []chat.Text {
 
 // footer returns the number of the block, and how many pools were read unless the verdict says that.
 func (s stakeText) footer() (parts chat.Parts) {
-	if s.Outcome() != core.Undetermined {
+	if s.StakerStatus() != core.Undetermined {
 		parts = append(parts, s.poolsRead())
 	}
 	if s.Block > 0 {

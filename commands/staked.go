@@ -108,7 +108,7 @@ func (from Sources) stakeAndPrice(
 	ctx context.Context, wallet common.Address,
 ) (stake query.Answer[core.Stake], price query.Snapshot[*core.Quote]) {
 	stake = query.Ask(ctx, from.Stakes, wallet)
-	if from.Price == nil || stake.Err != nil || stake.Value.Outcome() != core.Staker {
+	if from.Price == nil || stake.Err != nil || stake.Value.StakerStatus() != core.Staker {
 		return stake, query.Snapshot[*core.Quote]{}
 	}
 	// The price is asked only now, because it costs a credit, and most wallets do not stake.
@@ -142,7 +142,7 @@ func (c stakedCommand) reply(
 	wallet common.Address, stake query.Answer[core.Stake], price query.Snapshot[*core.Quote],
 ) *chat.Reply {
 	s := stakeText{stake.Value, c.Options}
-	outcome := s.Outcome()
+	staking := s.StakerStatus()
 	tone, verdict := s.verdict(titleKeys)
 	pools, folded := s.poolSections()
 	reply := &chat.Reply{
@@ -160,9 +160,9 @@ func (c stakedCommand) reply(
 			AsOf:       chat.Version{Time: stake.At, Block: c.blockOf(s.Stake)},
 			FreshUntil: stake.FreshUntil,
 		},
-		Actions: c.buttons(wallet, outcome),
+		Actions: c.buttons(wallet, staking),
 	}
-	switch outcome {
+	switch staking {
 	case core.Staker: // The price is a part of the answer: either figure may change it.
 		reply.Source.AsOf.Time = core.Later(stake.At, price.At)
 		reply.Source.FreshUntil = core.Earlier(stake.FreshUntil, price.FreshUntil)
@@ -175,14 +175,14 @@ func (c stakedCommand) reply(
 
 // buttons returns the buttons under a stake: the one to try again if it is undetermined, and the one to stake if
 // nothing is staked.
-func (c stakedCommand) buttons(wallet common.Address, outcome core.Outcome) []chat.Action {
+func (c stakedCommand) buttons(wallet common.Address, staking core.StakerStatus) []chat.Action {
 	again := refresh("staked", wallet.Hex())
-	if outcome == core.Undetermined {
+	if staking == core.Undetermined {
 		again = chat.TryAgain("staked", wallet.Hex())
 	}
 	buttons := []chat.Action{again, {Label: chat.Say("button.copy_wallet"), Copy: wallet.Hex()}}
 	buttons = append(buttons, link(chat.Say("button.explorer"), c.address(wallet).URL)...)
-	if outcome == core.NotStaker {
+	if staking == core.NotStaker {
 		buttons = append(buttons, nextStep("button.stake", c.StakeURL)...)
 	}
 	return buttons

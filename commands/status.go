@@ -3,7 +3,6 @@ package commands
 import (
 	"cmp"
 	"context"
-	"errors"
 	"strconv"
 	"sync"
 	"time"
@@ -17,6 +16,8 @@ import (
 type Service interface {
 	Ping(ctx context.Context) (query.Snapshot[any], error)
 	Health() query.Health
+	// EndedEndpoints returns the endpoints that the service has ended, according to the answer to a ping or its error.
+	EndedEndpoints(answer any, err error) []query.EndedEndpoint
 }
 
 // statusCommand answers /status. It shows a service as failing if the latest call of any command failed.
@@ -43,7 +44,7 @@ func (c statusCommand) answer(ctx context.Context, req *chat.Request) (*chat.Rep
 	asking.Wait()
 	var all []serviceStatus
 	for i, s := range c.Services {
-		all = append(all, statusOf(pinged[i], s.Health()))
+		all = append(all, statusOf(s, pinged[i]))
 	}
 	reply := statusReply(all)
 	if req.Community != "" {
@@ -73,16 +74,18 @@ var failingStates = map[core.Reason]string{
 	core.NoData:      "status.no_data",
 }
 
-// statusOf returns the status of a service from the answer to a ping and its Health.
-func statusOf(pinged query.Answer[any], h query.Health) (s serviceStatus) {
-	quote, isQuote := pinged.Value.(*core.Quote)
+// statusOf returns the status of a service from the answer to its ping and its Health.
+func statusOf(service Service, pinged query.Answer[any]) (s serviceStatus) {
+	h := service.Health()
+	value := pinged.Value
+	_, isQuote := value.(*core.Quote)
 	err := pinged.Err
 	if err == nil && pinged.Stale && pinged.Why != nil && !isQuote { // quoteStatus shows the age of a quote.
 		err = pinged.Why
 	}
 	doubt, isDoubt := doubtOf(err)
 	if isDoubt {
-		quote = doubt.Answer.Value
+		value = doubt.Answer.Value
 	}
 	switch {
 	case !h.FailingSince.IsZero():
@@ -94,10 +97,7 @@ func statusOf(pinged query.Answer[any], h query.Health) (s serviceStatus) {
 	default:
 		s = answerStatus(pinged.Snapshot)
 	}
-	if quote != nil && quote.V1Gone {
-		s.notes = append(s.notes, chat.Say("status.v1_gone"))
-	}
-	s.notes = append(s.notes, versionNotes(pinged)...)
+	s.notes = append(s.notes, endpointNotes(service.EndedEndpoints(value, errorOf(pinged)))...)
 	s.name = h.Service.Name
 	s.asked = cmp.Or(h.LastCall, pinged.At)
 	return s
@@ -118,23 +118,31 @@ func failingStatus(h query.Health, err error) serviceStatus {
 	return s
 }
 
-// versionNotes says that version 1 of the quotes is gone and how version 3 fails, if that is why a ping failed or
-// returned an earlier answer.
-func versionNotes(pinged query.Answer[any]) []chat.Text {
-	err := pinged.Err
-	if err == nil && pinged.Why != nil {
-		err = pinged.Why
+// errorOf returns why a ping failed, or why its answer is not newer. It returns nil if neither is the case.
+func errorOf(pinged query.Answer[any]) error {
+	if pinged.Err == nil && pinged.Why != nil {
+		return pinged.Why
 	}
-	gone, isGone := errors.AsType[*core.V1GoneError](err)
-	if !isGone {
-		return nil
+	return pinged.Err
+}
+
+// replacementKeys are the messages about an ended endpoint, by the state of its replacement.
+var replacementKeys = map[query.ReplacementState]string{
+	query.ReplacementWorks:   "status.v1_gone",
+	query.ReplacementRefuses: "status.v3_status",
+	query.ReplacementBroken:  "status.v3_broken",
+}
+
+// endpointNotes says which endpoints a service has ended, and how their replacements work.
+func endpointNotes(ended []query.EndedEndpoint) (notes []chat.Text) {
+	for _, e := range ended {
+		notes = append(notes, chat.SayWith(replacementKeys[e.State], chat.Values{
+			"v1":     chat.Code(e.Path),
+			"v3":     chat.Code(e.Replacement),
+			"status": chat.Plain(strconv.Itoa(e.Status)),
+		}))
 	}
-	status := chat.Plain(strconv.Itoa(gone.Status))
-	values := chat.Values{"v1": chat.Code(gone.V1), "v3": chat.Code(gone.V3), "status": status}
-	if gone.Status == 0 {
-		return []chat.Text{chat.SayWith("status.v3_broken", values)}
-	}
-	return []chat.Text{chat.SayWith("status.v3_status", values)}
+	return notes
 }
 
 // uncheckedStatus says that it is unknown whether a service works, because its ping failed with err.

@@ -107,7 +107,7 @@ func (c supplyCommand) doubtful(f supplyFigures) (reply *chat.Reply, isDoubtful 
 	count := chat.Values{"source": chat.Plain(q.Source), "amount": c.amount(doubt.Count, chat.Short)}
 	title, text := "supply.doubtful", "supply.doubt"
 	other := c.supplyFields(f)[0]
-	if doubt.Total {
+	if doubt.IsTotal {
 		title, text = "supply.total_doubtful", "supply.total_doubt"
 		other = chat.Field{Value: chat.SayWith("supply.title", supply)}
 	}

@@ -160,11 +160,11 @@ func (p proof) owned() bool { return p.ownership() == isOwner }
 
 // staking returns whether the wallet stakes anything. It is Undetermined if the pools did not answer or
 // are off.
-func (p proof) staking() core.Outcome {
+func (p proof) staking() core.StakerStatus {
 	if p.stake.Err != nil {
 		return core.Undetermined
 	}
-	return p.stake.Value.Outcome()
+	return p.stake.Value.StakerStatus()
 }
 
 // stakeKnown reports whether it is known that the wallet stakes, or that it does not.

@@ -272,12 +272,24 @@ func aboutQuote(found market.Listing, err error) ([]string, error) {
 	if found.Quote.Old() {
 		details = append(details, "that price is old: is this the right token?")
 	}
-	if found.Quote.V1Gone {
+	if found.IsV1Gone() {
 		details = append(details,
 			"it has ended version 1 of its quotes (/v1/cryptocurrency/quotes/latest); version 3 is asked")
 	}
 	return details, nil
 }
+
+// aboutRefusal returns the provider's sentence about its refusal, if there is one.
+func aboutRefusal(said string) []string {
+	shown := chat.NewUntrusted(said, maxSaid)
+	if shown == "" {
+		return nil
+	}
+	return []string{"it says: " + string(shown)}
+}
+
+// maxSaid limits a service's sentence in the table, in characters.
+const maxSaid = 120
 
 // aboutDoubt says that a price which was just fetched is doubtful.
 func aboutDoubt(prices *belief.Prices, quote core.Quote) []string {

@@ -19,12 +19,12 @@ var update = flag.Bool("update", false, "write config.example.env anew from the 
 
 const exampleFile = "../../config.example.env"
 
-// filledIn reports whether s is one of the settings that people fill in first: a platform's token, a required one, or
-// one that turns on a service. The file has them at the top.
+// filledIn reports whether s is one of the settings that people fill in first: a platform's token, a required one, the
+// token's number, or one that turns on a service. The file has them at the top.
 func filledIn(s config.Setting) bool {
-	first := slices.Concat([]string{telegram.TokenSetting, discord.TokenSetting, "PRICE_API_KEY"},
-		supplyOn.names, stakingOn.names, partnerOn.names)
-	return s.Required || slices.Contains(first, s.Name)
+	isFirst := func(service turningOn) bool { return slices.Contains(service.names, s.Name) }
+	others := []string{telegram.TokenSetting, discord.TokenSetting, "PRICE_TOKEN_ID"}
+	return s.Required || slices.Contains(others, s.Name) || slices.ContainsFunc(everyService, isFirst) && s.Name != "PRICE_API_URL"
 }
 
 // renderExample returns config.example.env. It keeps the prose of old: the text before the

@@ -3,6 +3,7 @@ package app
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"herald/internal/config"
 )
@@ -37,6 +38,9 @@ var (
 	}
 )
 
+// everyService has the settings of each service.
+var everyService = []turningOn{priceOn, supplyOn, stakingOn, partnerOn}
+
 // givenIn reports whether one of the settings is given. If others are missing beside it, config.Given.Fill says so.
 func (s turningOn) givenIn(given config.Given) bool { return slices.ContainsFunc(s.names, given.Has) }
 
@@ -44,9 +48,13 @@ func (s turningOn) givenIn(given config.Given) bool { return slices.ContainsFunc
 // is not.
 func (c *Config) missingServices(given config.Given) (wrong config.Errors) {
 	isGiven := func(s turningOn) bool { return s.givenIn(given) }
-	if !slices.ContainsFunc([]turningOn{priceOn, supplyOn, stakingOn, partnerOn}, isGiven) {
-		wrong = append(wrong, "PRICE_API_KEY, SUPPLY_URL, EVM_RPC_URL, PARTNER_BASE_URL: none is set, "+
-			"so there is no service to ask; set at least one, for example "+priceOn.example)
+	if !slices.ContainsFunc(everyService, isGiven) {
+		var first []string
+		for _, s := range everyService {
+			first = append(first, s.names[0])
+		}
+		wrong = append(wrong, strings.Join(first, ", ")+": none is set, so there is no service to ask; "+
+			"set at least one, for example "+priceOn.example)
 	}
 	for _, need := range c.needs() {
 		if need.isSet && !isGiven(need.service) {

@@ -134,13 +134,15 @@ func (s *upstreams) connectPrice(state *state) {
 	s.sources.Price = prices
 	s.sources.Chart = pricechart.New(quotes, s.cfg.Market.Symbol, s.cfg.Charts).Chart
 	s.list = append(s.list, service{
-		HealthCheck: query.NewHealthCheck(client.Upstream, prices),
+		HealthCheck: query.NewHealthCheck(client.Upstream, prices).WithEnded(market.EndedEndpoints),
 		url:         s.cfg.Market.URL,
 		free:        client.Reach,
 		ask: func(ctx context.Context, _ string) ([]string, error) {
 			found, err := client.Probe(ctx)
 			details, err := aboutQuote(found, err)
-			if err == nil {
+			if err != nil {
+				details = append(details, aboutRefusal(client.Said())...)
+			} else {
 				details = append(details, aboutDoubt(prices, found.Quote)...)
 				left, failed := client.Credits(ctx)
 				details = append(details, aboutCredits(left, failed, client.Budget != nil))

@@ -226,7 +226,7 @@ func documentedWithdrawals(t *testing.T, examples map[string]string) {
 		s.ClaimBlocks = &afterOneBlock
 	}, []string{examples["chain-block-request"], batch}, []string{examples["chain-block-answer"], answer})
 	stake, err := client.Stakes.Fetch(t.Context(), documentedWallet)
-	if err != nil || len(stake.Claimable) != 1 || stake.Claimable[0].Amount.String() != "25" {
+	if err != nil || len(stake.Withdrawable) != 1 || stake.Withdrawable[0].Amount.String() != "25" {
 		t.Errorf("%+v, %v", stake, err)
 	}
 }

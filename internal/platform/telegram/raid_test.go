@@ -111,8 +111,8 @@ func (p *slowPartner) fetch(ctx context.Context, id core.Identity) (core.Account
 }
 
 // Call and Lookup implement query.Observer.
-func (*slowPartner) Call(*core.Service, query.Outcome, time.Duration) {}
-func (*slowPartner) Lookup(string, query.Result, time.Duration)       {}
+func (*slowPartner) Call(*core.Service, query.CallResult, time.Duration) {}
+func (*slowPartner) Lookup(string, query.LookupResult, time.Duration)    {}
 
 // accounts asks the partner as the bot does.
 func (p *slowPartner) accounts(t *testing.T) query.Source[core.Identity, core.Account] {

@@ -1,6 +1,7 @@
 package services
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -55,8 +56,8 @@ func standing(q core.Quote) func(time.Time) (core.Quote, map[string]decimal.Deci
 	}
 }
 
-// data returns the data of an answer, in the form of the API's first version.
-func (m market) data() string {
+// data returns the data of an answer, in the form of the API's first version. key is what was asked for.
+func (m market) data(key string) string {
 	q, percent := m.at(m.old.since(time.Now(), 3*time.Hour))
 	usd := map[string]any{
 		"price":        number(q.Price),
@@ -74,7 +75,7 @@ func (m market) data() string {
 		"slug":   "herald-demo",
 		"quote":  map[string]any{"USD": usd},
 	}
-	data, _ := json.Marshal(map[string]any{TokenID: entry}) // has numbers and texts alone
+	data, _ := json.Marshal(map[string]any{key: entry}) // has numbers and texts alone
 	return string(data)
 }
 
@@ -91,14 +92,16 @@ func (m market) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		m.refuse(w, http.StatusNotFound, 404, "Not Found")
 	case query.Has("convert") && query.Get("convert") != "USD":
 		m.refuse(w, http.StatusBadRequest, 400, `Invalid value for \"convert\"`)
-	case query.Get("id") != TokenID:
+	case query.Has("id") && query.Get("id") != TokenID:
 		m.refuse(w, http.StatusBadRequest, 400, `Invalid value for \"id\"`)
+	case !query.Has("id") && query.Get("symbol") != Symbol:
+		m.refuse(w, http.StatusBadRequest, 400, `Invalid value for \"symbol\"`)
 	case m.limited.On.Load():
 		m.refuse(w, http.StatusTooManyRequests, 1008,
 			"You've exceeded your API Key's HTTP request rate limit. Rate limits reset every minute.")
 	default:
 		m.used.Add(1)
-		writeJSON(w, http.StatusOK, marketAnswer(0, "null", m.data()))
+		writeJSON(w, http.StatusOK, marketAnswer(0, "null", m.data(cmp.Or(query.Get("id"), query.Get("symbol")))))
 	}
 }
 

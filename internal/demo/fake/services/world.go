@@ -31,7 +31,7 @@ type World struct {
 	Staked    []core.PoolAmount
 	Claimable []core.PoolAmount
 	Unbonding []core.PoolAmount
-	NextClaim core.Claim
+	NextClaim core.NextWithdrawal
 	// TotalStaked is what all wallets have staked in all pools.
 	TotalStaked decimal.Decimal
 
@@ -94,7 +94,7 @@ func newWorld(now time.Time) World {
 		{amount(19, "86.420000000000000003"), 6 * day}}
 	w.Claimable = []core.PoolAmount{amount(8, "1000")}
 	w.Unbonding = []core.PoolAmount{amount(8, "1500.75"), amount(19, "86.420000000000000003")}
-	w.NextClaim = core.Claim{Amount: decimal.New(500, 0), At: now.Add(3 * day)}
+	w.NextClaim = core.NextWithdrawal{Amount: decimal.New(500, 0), At: now.Add(3 * day)}
 	w.totals = map[common.Address]decimal.Decimal{}
 	for i, pool := range w.Pools {
 		w.totals[pool.Address] = decimal.New(int64(i+1), 6)
