@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"herald/commands/commandstest"
 	"herald/internal/chat"
@@ -100,21 +101,24 @@ func TestOnlyChecksCountAgainstTheLimitOfJoining(t *testing.T) {
 	for _, test := range []struct {
 		group  string
 		wallet string
-		want   int
+		want   bool
 	}{
-		{group: commandstest.Members, wallet: "", want: 3},
-		{group: commandstest.Members, wallet: commandstest.Wallet, want: 3},
-		{group: commandstest.Stakers, wallet: "", want: 0},
-		{group: commandstest.Stakers, wallet: commandstest.Wallet, want: 3},
-		{group: "-5", wallet: commandstest.Wallet, want: 0},
+		{group: commandstest.Members, wallet: "", want: true},
+		{group: commandstest.Members, wallet: commandstest.Wallet, want: true},
+		{group: commandstest.Stakers, wallet: "", want: false},
+		{group: commandstest.Stakers, wallet: commandstest.Wallet, want: true},
+		{group: "-5", wallet: commandstest.Wallet, want: false},
 	} {
 		req := &chat.Request{
 			From: chat.User{Platform: "telegram"},
 			Args: chat.Named(map[string]string{"group": test.group, "wallet": test.wallet}),
 		}
 		for _, f := range command.Forms {
-			if got := f.PerMinute(req); got != test.want || f.PerMinuteOf != "group" {
-				t.Errorf("%s %s: %d a minute of %q, want %d", test.group, test.wallet, got, f.PerMinuteOf, test.want)
+			if f.Limit.Uses != 3 || f.Limit.Per != time.Minute || f.Limit.Of != "group" {
+				t.Fatalf("the limit is %+v", f.Limit)
+			}
+			if got := f.Limit.Counts(req); got != test.want {
+				t.Errorf("%s %s counts: %t, want %t", test.group, test.wallet, got, test.want)
 			}
 		}
 	}

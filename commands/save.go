@@ -4,17 +4,17 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"herald/internal/chat"
 	"herald/internal/core"
 	"herald/internal/members"
 )
 
-const (
-	saveName = "save"
-	// savesPerMinute is how often a person may save an address in a minute, because each time calls the chat platform.
-	savesPerMinute = 6
-)
+const saveName = "save"
+
+// saveLimit is how often a person may save an address, because each time calls the chat platform.
+var saveLimit = chat.Limit{Uses: 6, Per: time.Minute}
 
 // saveCommand answers the button that saves an address.
 type saveCommand struct{ verifyCommand }
@@ -27,10 +27,10 @@ func save(from Sources, options Options) chat.Command {
 		Asks:       []string{"partner", "chain"},
 		Forms: []chat.Form{
 			{
-				Params:    []chat.Param{walletParam},
-				Unlisted:  true,
-				PerMinute: func(*chat.Request) int { return savesPerMinute },
-				Run:       c.run,
+				Params:   []chat.Param{walletParam},
+				Unlisted: true,
+				Limit:    saveLimit,
+				Run:      c.run,
 			},
 			{Unlisted: true, Run: c.ownSaved},
 		},
@@ -50,7 +50,7 @@ func (c saveCommand) run(ctx context.Context, req *chat.Request) (*chat.Reply, e
 	}
 	p := c.prove(ctx, id, wallet)
 	if !p.owned() || !p.stakeKnown() {
-		return c.card(p, yourWallet, &chat.Reply{Notes: []chat.Text{chat.Say("save.not")}})
+		return c.ownCard(p, &chat.Reply{Notes: []chat.Text{chat.Say("save.not")}})
 	}
 	changes, err := c.Members.Save(ctx, req.From, wallet, p.stake.Value)
 	if errors.Is(err, members.ErrUnreadable) {

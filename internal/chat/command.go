@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Visibility says who may read a command's answer. Its zero value is refused, so
@@ -110,13 +111,22 @@ type Form struct {
 	// Inline forms also answer inline queries, in chats that the bot is not in.
 	// They are Public and have at most one of Params.
 	Inline bool
-	// PerMinute bounds how many such requests a user may make in a minute, beside the limits of
-	// all commands. The forms of a command count together. 0 or a nil func is no bound.
-	PerMinute func(*Request) int
-	// PerMinuteOf is the name of a parameter whose arguments PerMinute bounds one by one; empty:
-	// all requests count together.
-	PerMinuteOf string
-	Run         Run
+	// Limit is the form's own limit, beside those of all commands. The forms of a command count together.
+	Limit Limit
+	Run   Run
+}
+
+// Limit is how often one user may use a form. The zero Limit is no limit.
+//
+// For example, {Uses: 5, Per: time.Hour} allows five uses at once, and then one every twelve minutes.
+type Limit struct {
+	// Uses is how many uses are allowed at once, and as many again spread over each Per.
+	Uses int
+	Per  time.Duration
+	// Of is the name of a parameter: the limit then holds for each of its arguments by itself. "": for all uses together.
+	Of string
+	// Counts reports whether a request counts; nil: every request does.
+	Counts func(*Request) bool
 }
 
 // Run answers a request of a sender who may use the form. The Args are named by its Params.

@@ -165,7 +165,7 @@ func TestALimitComesBackEvenlyOverAMinute(t *testing.T) {
 	bounded := chat.Command{
 		Name:       "bounded",
 		Visibility: chat.Private,
-		Forms:      []chat.Form{{PerMinute: func(*chat.Request) int { return 5 }, Run: ran}},
+		Forms:      []chat.Form{{Limit: chat.Limit{Uses: 5, Per: time.Minute}, Run: ran}},
 	}
 	steps := []struct {
 		pause   time.Duration
@@ -237,10 +237,10 @@ func hidden(perMinute int, run chat.Run) chat.Command {
 		Name:       "hidden",
 		Visibility: chat.Private,
 		Forms: []chat.Form{{
-			Params:    []chat.Param{{Name: "group", Like: regexp.MustCompile("^-")}},
-			Unlisted:  true,
-			PerMinute: func(*chat.Request) int { return perMinute },
-			Run:       run,
+			Params:   []chat.Param{{Name: "group", Like: regexp.MustCompile("^-")}},
+			Unlisted: true,
+			Limit:    chat.Limit{Uses: perMinute, Per: time.Minute},
+			Run:      run,
 		}},
 	}
 }
@@ -302,13 +302,38 @@ func hiddenRequest(group string) *chat.Request {
 	return &chat.Request{Command: "hidden", Args: chat.Typed(group), From: ann}
 }
 
-func TestTheLimitOfAFormMayDependOnItsRequest(t *testing.T) {
-	command := hidden(0, ran)
-	command.Forms[0].PerMinute = func(req *chat.Request) int { return len(req.Args.Value("group")) }
+func TestAFormMayCountOnlySomeRequests(t *testing.T) {
+	command := hidden(1, ran)
+	command.Forms[0].Limit.Counts = func(req *chat.Request) bool { return req.Args.Value("group") == "-5" }
 	r := newRouter(t, io.Discard, withCommand(command))
-	if got := allowed(t, r, hiddenRequest("-5"), hiddenRequest("-5"), hiddenRequest("-5")); got != 2 {
-		t.Errorf("%d are allowed, want 2", got)
+	if got := allowed(t, r, hiddenRequest("-5"), hiddenRequest("-5"), hiddenRequest("-6"), hiddenRequest("-6")); got != 3 {
+		t.Errorf("%d are allowed, want 3: one of the two that count, and two others", got)
 	}
+}
+
+func TestAFormMayHaveALimitOfAnHour(t *testing.T) {
+	command := hidden(2, ran)
+	command.Forms[0].Limit.Per = time.Hour
+	synctest.Test(t, func(t *testing.T) {
+		r := newRouter(t, io.Discard, func(c *router.Config) {
+			withCommand(command)(c)
+			c.Limiter = ratelimit.NewMemory()
+		})
+		for _, step := range []struct {
+			pause time.Duration
+			want  int
+		}{
+			{pause: 0, want: 2},
+			{pause: 29 * time.Minute, want: 0},
+			{pause: time.Minute, want: 1},
+		} {
+			time.Sleep(step.pause)
+			got := allowed(t, r, hiddenRequest("-5"), hiddenRequest("-5"), hiddenRequest("-5"))
+			if got != step.want {
+				t.Errorf("after another %v, %d are allowed, want %d", step.pause, got, step.want)
+			}
+		}
+	})
 }
 
 func TestTheLimitOfACommandLeavesOtherCommandsAlone(t *testing.T) {
@@ -323,7 +348,7 @@ func TestTheLimitOfACommandLeavesOtherCommandsAlone(t *testing.T) {
 
 func TestAFormMayLimitEachArgumentByItself(t *testing.T) {
 	command := hidden(2, ran)
-	command.Forms[0].PerMinuteOf = "group"
+	command.Forms[0].Limit.Of = "group"
 	r := newRouter(t, io.Discard, withCommand(command))
 	for _, group := range []string{"-1", "-2", "-3"} {
 		if got := allowed(t, r, hiddenRequest(group), hiddenRequest(group), hiddenRequest(group)); got != 2 {

@@ -22,7 +22,8 @@ func respond(t *testing.T, answer http.HandlerFunc) *adapterTest {
 	t.Helper()
 	server := httptest.NewServer(answer)
 	t.Cleanup(server.Close)
-	return newAdapterTest(t, discordtest.New(), overGateway, func(_ *adapterTest, c *Config) { c.APIURL = server.URL })
+	toServer := func(_ *adapterTest, c *Config) { c.APIURL = server.URL }
+	return newAdapterTest(t, discordtest.New(), overGateway, toServer)
 }
 
 // discordgo's limiter would fail on the first two of these, and sleep on the
@@ -171,7 +172,8 @@ func TestEditsStopAfterTooManyRefusals(t *testing.T) {
 		for range 5500 {
 			go func() {
 				body := render(&chat.Reply{Title: chat.Say("x")}, someIDs)
-				if h.api.Edit(t.Context(), i, api.Message{Body: body}, time.Now().Add(api.TokenLife)) == nil {
+				err := h.api.Edit(t.Context(), i, api.Message{Body: body}, time.Now().Add(api.TokenLife))
+				if err == nil {
 					edited.Add(1)
 				}
 			}()

@@ -27,7 +27,10 @@ var (
 			{Type: models.MessageEntityTypeTextLink, Offset: 11, Length: 4, URL: "https://example.com/"},
 		},
 		Markup: &models.InlineKeyboardMarkup{InlineKeyboard: [][]models.InlineKeyboardButton{
-			{{Text: "Refresh", CallbackData: "1:price", Style: "primary"}, {Text: "Explorer", URL: "https://example.com/x"}},
+			{
+				{Text: "Refresh", CallbackData: "1:price", Style: "primary"},
+				{Text: "Explorer", URL: "https://example.com/x"},
+			},
 			{{Text: "Copy", CopyText: &models.CopyTextButton{Text: "0x1"}}},
 		}},
 	}
