@@ -230,9 +230,6 @@ func worthOf(
 	return reply, price.Asked, time.Since(began)
 }
 
-// aboutWallet has the arguments of a command about Wallet.
-var aboutWallet = map[string]string{"wallet": commandstest.Wallet}
-
 // An old price says nothing about today's worth.
 func TestAStakesWorthIsShownAtTodaysPrice(t *testing.T) {
 	for _, test := range []struct {
