@@ -140,7 +140,8 @@ func TestABadgeThatIsUnsureAndNewIsNotShown(t *testing.T) {
 		m.failWith(lost(true))
 		m.presses(wallet(1), 5)
 		s, err := m.Saved(m.Context(), user(1))
-		m.equal("has", fmt.Sprint(names(s.Badges, hasID), err), "7003<nil>")
+		m.equal("error", err, nil)
+		m.equal("has", names(s.Badges, hasID), "7003")
 		m.equal("elsewhere", len(s.Elsewhere("9002").Badges), 0)
 		m.equal("and here", len(s.Badges), 1)
 	})
@@ -151,7 +152,8 @@ func TestForgottenUsersAndStrangersHaveNothingSaved(t *testing.T) {
 		m.put(m.row(1, 0, "7001").afterForget())
 		for id := 1; id <= 2; id++ {
 			s, err := m.Saved(m.Context(), user(id))
-			m.equal("saved", fmt.Sprint(s, err), "<nil> <nil>")
+			m.equal("error", err, nil)
+			m.equal("saved", s == nil, true)
 		}
 	})
 }
@@ -215,8 +217,11 @@ func TestStatusCountsEachBadge(t *testing.T) {
 		here.record(m.Context(), "1", step{give, "7002"}, failure(chat.RoleAbove))
 		s, err := m.Status("discord", "9001")
 		each := names(s.Each, func(b BadgeStatus) string { return fmt.Sprint(b.ID, ":", b.Have, "/", b.Checked, b.Refused) })
-		m.equal("each", fmt.Sprint(each, " ", err), "7001:3/2 7002:1/1role_above <nil>")
-		m.equal("all", fmt.Sprint(s.Have, s.Losing, s.Held), "3 0 0")
+		m.equal("error", err, nil)
+		m.equal("each", each, "7001:3/2 7002:1/1role_above")
+		m.equal("have", s.Have, 3)
+		m.equal("losing", s.Losing, 0)
+		m.equal("held", s.Held, 0)
 	})
 }
 
@@ -251,7 +256,8 @@ func TestStatusNamesTheRefusal(t *testing.T) {
 				}
 			}
 			s, err := m.Status("discord", "9001")
-			m.equal(name, fmt.Sprint(s.Refused, err), string(c.want)+"<nil>")
+			m.equal(name+": error", err, nil)
+			m.equal(name+": refused", s.Refused, c.want)
 		})
 	}
 }
