@@ -350,8 +350,10 @@ func TestTagsThatSwapTheirTextsAreExchanged(t *testing.T) {
 		m.run()
 		m.presses(wallet(1), 1000)
 		m.restart(func(c *Config) {
-			swapped := []chat.Badge{{Community: "9001", ID: "7002"}, {Community: "9001", ID: "7001", Amount: roles[1].Amount}}
-			c.setBadges(swapped)
+			c.setBadges([]chat.Badge{
+				{Community: "9001", ID: "7002"},
+				{Community: "9001", ID: "7001", Amount: roles[1].Amount},
+			})
 		})
 		m.cycles(2)
 		m.equal("in the end", m.seen("9001"), "1:7001")
@@ -384,37 +386,54 @@ func TestARoleOfAnotherServerTakesNothingElse(t *testing.T) {
 	})
 }
 
-// whileSettling is what happens in the middle of settle, for user 1 who reaches 7001.
+// whileSettling is a change during the first call for user 1, who reaches 7001.
 type whileSettling struct {
-	badges     string
-	happens    func(m *membersTest)
-	calls, row string
+	badges  string // before, as heldOf reads them
+	happens func(m *membersTest)
+	calls   string
+	row     string
 }
 
-// The row may change during a call. What it says then comes next.
+// Changes of the row of user 1.
+
+func forgets(m *membersTest) { m.put(m.saved(1).afterForget()) }
+
+func stakesLess(m *membersTest) {
+	r := m.saved(1)
+	r.Reached.Valid = false
+	r.Badges[0].Goes = underOf(m.platform.tiers, "7001")
+	m.put(r)
+}
+
+func stakesMore(m *membersTest) {
+	r := m.saved(1)
+	r.Reached = m.row(1, 1000).Reached
+	m.put(r)
+}
+
+func keepsBadge(m *membersTest) {
+	r := m.saved(1)
+	r.Badges[0].Goes = 0
+	m.put(r)
+}
+
+// If the row changes during a call, the next calls follow the changed row.
 func TestARowThatChangesDuringACallIsFollowed(t *testing.T) {
-	edit := func(change func(m *membersTest, r Row) Row) func(m *membersTest) {
-		return func(m *membersTest) { m.put(change(m, m.saved(1))) }
-	}
-	forget := edit(func(_ *membersTest, r Row) Row { return r.afterForget() })
-	falls := edit(func(m *membersTest, r Row) Row {
-		r.Reached.Valid = false
-		r.Badges[0].Goes = underOf(m.platform.tiers, "7001")
-		return r
-	})
-	rises := edit(func(m *membersTest, r Row) Row {
-		r.Reached = m.row(1, 1000).Reached
-		return r
-	})
 	for name, c := range map[string]whileSettling{
-		"who forgets loses it":      {"", forget, "give 7001 1, remove 7001 1", ""},
-		"who falls loses it":        {"", falls, "give 7001 1, remove 7001 1", ""},
-		"who rises gets the next":   {"", rises, "give 7001 1, give 7002 1", "7001, 7002"},
-		"who is gone gets no row":   {"", deleteRow, "give 7001 1", ""},
-		"a store that fails is due": {"", fill, "give 7001 1", "7001 unsure"},
-		"a press during a removal gives again": {
-			"7001:goes", edit(func(_ *membersTest, r Row) Row { r.Badges[0].Goes = 0; return r }),
-			"remove 7001 1, give 7001 1", "7001",
+		"/forget":       {happens: forgets, calls: "give 7001 1, remove 7001 1"},
+		"a lower stake": {happens: stakesLess, calls: "give 7001 1, remove 7001 1"},
+		"a higher stake": {
+			happens: stakesMore,
+			calls:   "give 7001 1, give 7002 1",
+			row:     "7001, 7002",
+		},
+		"the row is lost":  {happens: deleteRow, calls: "give 7001 1"},
+		"the disk is full": {happens: fill, calls: "give 7001 1", row: "7001 unsure"},
+		"a press during a removal": {
+			badges:  "7001:goes",
+			happens: keepsBadge,
+			calls:   "remove 7001 1, give 7001 1",
+			row:     "7001",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -430,7 +449,7 @@ func TestARowThatChangesDuringACallIsFollowed(t *testing.T) {
 	}
 }
 
-// deleteRow loses the row of user 1, as an emptied store.
+// deleteRow makes the store lose the row of user 1.
 func deleteRow(m *membersTest) {
 	b := m.memory.Bucket("members/discord-42")
 	value, _ := b.Load(m.Context(), "1")
@@ -442,12 +461,12 @@ func fill(m *membersTest) { m.change(func() { m.full = true }) }
 
 func TestARowThatChangesBeforeACallPreventsTheCall(t *testing.T) {
 	for name, change := range map[string]func(m *membersTest){
-		"forgotten":             func(m *membersTest) { m.put(m.saved(1).afterForget()) },
-		"in another replica":    func(m *membersTest) { m.change(func() { m.atReplace = func() { deleteRow(m) } }) },
-		"a disk that is full":   fill,
-		"a store that is away":  func(m *membersTest) { m.change(func() { m.down = true }) },
-		"a user who is gone":    deleteRow,
-		"a stake that has gone": func(m *membersTest) { m.put(m.row(1, -1)) },
+		"/forget":                  forgets,
+		"the row is lost":          deleteRow,
+		"another replica loses it": func(m *membersTest) { m.change(func() { m.atReplace = func() { deleteRow(m) } }) },
+		"nothing is staked":        func(m *membersTest) { m.put(m.row(1, -1)) },
+		"the disk is full":         fill,
+		"the store is unavailable": func(m *membersTest) { m.change(func() { m.down = true }) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(m *membersTest) {

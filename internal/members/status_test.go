@@ -183,7 +183,8 @@ func TestALossIsToldWithItsTimes(t *testing.T) {
 
 func TestOnlyALossOfAConfiguredBadgeIsTold(t *testing.T) {
 	for name, c := range map[string]struct {
-		lost, badge string
+		lost        string // as losses reads it
+		badge       string
 		isForgotten bool
 		notices     int
 	}{
@@ -216,9 +217,11 @@ func TestStatusCountsEachBadge(t *testing.T) {
 		here := m.platform.community("9001")
 		here.record(m.Context(), "1", step{give, "7002"}, failure(chat.RoleAbove))
 		s, err := m.Status("discord", "9001")
-		each := names(s.Each, func(b BadgeStatus) string { return fmt.Sprint(b.ID, ":", b.Have, "/", b.Checked, b.Refused) })
 		m.equal("error", err, nil)
-		m.equal("each", each, "7001:3/2 7002:1/1role_above")
+		inShort := func(b BadgeStatus) string {
+			return fmt.Sprintf("%s:%d/%d%s", b.ID, b.Have, b.Checked, b.Refused)
+		}
+		m.equal("each", names(s.Each, inShort), "7001:3/2 7002:1/1role_above")
 		m.equal("have", s.Have, 3)
 		m.equal("losing", s.Losing, 0)
 		m.equal("held", s.Held, 0)
@@ -226,33 +229,40 @@ func TestStatusCountsEachBadge(t *testing.T) {
 }
 
 func TestStatusNamesTheRefusal(t *testing.T) {
-	type refused struct {
-		community, badge string
-		problem          chat.BadgeProblem // "" is a success
+	// made is a call that gives a badge.
+	type made struct {
+		community string
+		badge     string
+		problem   chat.BadgeProblem // empty: it succeeds
 	}
-	const right, above, gone = chat.MissingRight, chat.RoleAbove, chat.BadgeGone
+	serverRefuses := made{"9001", "7002", chat.MissingRight}
+	firstRefused := made{"9001", "7001", chat.RoleAbove}
+	secondDeleted := made{"9001", "7002", chat.BadgeGone}
+	firstGiven := made{"9001", "7001", ""}
+	secondGiven := made{"9001", "7002", ""}
 	for name, c := range map[string]struct {
-		calls []refused
+		calls []made
 		want  chat.BadgeProblem
 	}{
-		"none":                   {},
-		"the server":             {[]refused{{"9001", "7001", right}}, right},
-		"the first role":         {[]refused{{"9001", "7001", above}}, above},
-		"the second role":        {[]refused{{"9001", "7002", gone}}, gone},
-		"a role and the server":  {[]refused{{"9001", "7001", above}, {"9001", "7002", right}}, right},
-		"a role, then another":   {[]refused{{"9001", "7001", above}, {"9001", "7002", ""}}, above},
-		"a role, then it":        {[]refused{{"9001", "7001", above}, {"9001", "7001", ""}}, ""},
-		"one of another server":  {[]refused{{"9002", "7003", above}}, ""},
-		"one that was taken out": {[]refused{{"9001", "6000", above}}, ""},
+		"none":                    {nil, ""},
+		"the server":              {[]made{serverRefuses}, chat.MissingRight},
+		"the first role":          {[]made{firstRefused}, chat.RoleAbove},
+		"the second role":         {[]made{secondDeleted}, chat.BadgeGone},
+		"a role and the server":   {[]made{firstRefused, serverRefuses}, chat.MissingRight},
+		"a role, another given":   {[]made{firstRefused, secondGiven}, chat.RoleAbove},
+		"a role, given later":     {[]made{firstRefused, firstGiven}, ""},
+		"one of another server":   {[]made{{"9002", "7003", chat.RoleAbove}}, ""},
+		"one not in the settings": {[]made{{"9001", "6000", chat.RoleAbove}}, ""},
 	} {
 		inBubble(t, func(m *membersTest) {
 			m.run()
-			for _, made := range c.calls {
-				here, this := m.platform.community(made.community), step{give, made.badge}
-				if made.problem == "" {
-					here.succeeded("1", this)
+			for _, call := range c.calls {
+				here := m.platform.community(call.community)
+				gives := step{give, call.badge}
+				if call.problem == "" {
+					here.succeeded("1", gives)
 				} else {
-					here.record(m.Context(), "1", this, failure(made.problem))
+					here.record(m.Context(), "1", gives, failure(call.problem))
 				}
 			}
 			s, err := m.Status("discord", "9001")
@@ -262,7 +272,7 @@ func TestStatusNamesTheRefusal(t *testing.T) {
 	}
 }
 
-// An ID would tell a member nothing.
+// An ID means nothing to a member.
 func TestACommunityWithoutANameIsNotShownByItsID(t *testing.T) {
 	named := map[chat.Untrusted]chat.Value{"Holders": chat.Untrusted("Holders"), "": chat.Say("group.unnamed")}
 	for name, want := range named {
