@@ -117,17 +117,41 @@ func TestModeratorsReadWhyARequestStaysOpen(t *testing.T) {
 		change func(*commandstest.Answers)
 		want   string // empty: nothing
 	}{
-		{"unregistered", joinMembers, unregistered, "details.unregistered"},
-		{"unregistered, for stakers", joinStakers, unregistered, "details.unregistered"},
-		{"unregistered, with a wallet", joinStakersWallet, unregistered, "details.unregistered"},
-		{"registered, for stakers", joinStakers, nil, "details.asked"},
+		{
+			name:   "unregistered",
+			line:   joinMembers,
+			change: unregistered,
+			want:   "details.unregistered",
+		},
+		{
+			name:   "unregistered, for stakers",
+			line:   joinStakers,
+			change: unregistered,
+			want:   "details.unregistered",
+		},
+		{
+			name:   "unregistered, with a wallet",
+			line:   joinStakersWallet,
+			change: unregistered,
+			want:   "details.unregistered",
+		},
+		{
+			name: "registered, for stakers",
+			line: joinStakers,
+			want: "details.asked",
+		},
 		{
 			name:   "not their wallet",
 			line:   joinStakersWallet,
 			change: func(w *commandstest.Answers) { delete(w.Accounts, unclaimed) },
 			want:   "details.not_theirs",
 		},
-		{"stakes nothing", joinStakersWallet, stakesNothing, "details.too_little"},
+		{
+			name:   "stakes nothing",
+			line:   joinStakersWallet,
+			change: stakesNothing,
+			want:   "details.too_little",
+		},
 		{
 			name:   "a stake that cannot be read",
 			line:   joinStakersWallet,

@@ -211,34 +211,20 @@ func TestDecideDoesNotChangeTheRowBefore(t *testing.T) {
 	}
 }
 
-func TestAnUnknownCheckCanOnlyRaiseReached(t *testing.T) {
+// reachedCase is a check of a row, and the amount that the row reaches afterwards. -1 is none.
+type reachedCase struct {
+	name   string
+	before int64
+	pools  Under // that the row was checked in before
+	check  check
+	after  int64
+}
+
+// checkReached checks each case under testTiers. A conclusive check also sets CheckedAt.
+func checkReached(t *testing.T, isConclusive bool, cases []reachedCase) {
+	t.Helper()
 	tiers := testTiers()
-	partly := func(stake int64) check {
-		c := checkOf(stake, 6)
-		c.stake.Failed = make([]core.UnreadPool, 1)
-		return c
-	}
-	here := tiers.pools
-	const others = Under(1)
-	for _, c := range []struct {
-		name      string
-		before    int64 // the amount that the row reaches; -1: none
-		pools     Under // of the row
-		check     check
-		after     int64
-		isChecked bool
-	}{
-		{"a first check", -1, 0, checkOf(1000, 6), 1000, true},
-		{"a rise", 0, here, checkOf(1000, 6), 1000, true},
-		{"a fall", 1000, here, checkOf(5, 6), 0, true},
-		{"a fall to nothing", 1000, here, checkOf(0, 6), -1, true},
-		{"a rise that is partly read", -1, here, partly(5), 0, false},
-		{"a fall that is partly read", 1000, here, partly(5), 1000, false},
-		{"unknown", 1000, here, checkOf(-1, 6), 1000, false},
-		{"partly read in other pools", 1000, others, partly(5), 0, false},
-		{"unknown in other pools", 1000, others, checkOf(-1, 6), -1, false},
-		{"a failure", 1000, here, check{failed: true}, 1000, false},
-	} {
+	for _, c := range cases {
 		before := Row{Wallet: common.Address{1}, Pools: c.pools}
 		if c.before >= 0 {
 			before.Reached = decimal.NewNullDecimal(decimal.NewFromInt(c.before))
@@ -250,11 +236,101 @@ func TestAnUnknownCheckCanOnlyRaiseReached(t *testing.T) {
 				got = amount.IntPart()
 			}
 		}
-		isChecked := !after.CheckedAt.IsZero()
-		if got != c.after || isChecked != c.isChecked {
-			t.Errorf("%s: reaches %d, checked %t; want %d, %t", c.name, got, isChecked, c.after, c.isChecked)
+		if got != c.after {
+			t.Errorf("%s: reaches %d, want %d", c.name, got, c.after)
+		}
+		if isChecked := !after.CheckedAt.IsZero(); isChecked != isConclusive {
+			t.Errorf("%s: checked %t, want %t", c.name, isChecked, isConclusive)
 		}
 	}
+}
+
+func TestAWholeCheckSetsReached(t *testing.T) {
+	here := testTiers().pools
+	checkReached(t, true, []reachedCase{
+		{
+			name:   "a first check",
+			before: -1,
+			pools:  0,
+			check:  checkOf(1000, 6),
+			after:  1000,
+		},
+		{
+			name:   "a rise",
+			before: 0,
+			pools:  here,
+			check:  checkOf(1000, 6),
+			after:  1000,
+		},
+		{
+			name:   "a fall",
+			before: 1000,
+			pools:  here,
+			check:  checkOf(5, 6),
+			after:  0,
+		},
+		{
+			name:   "a fall to nothing",
+			before: 1000,
+			pools:  here,
+			check:  checkOf(0, 6),
+			after:  -1,
+		},
+	})
+}
+
+func TestAnUnknownCheckCanOnlyRaiseReached(t *testing.T) {
+	here := testTiers().pools
+	const others = Under(1)
+	partly := func(stake int64) check {
+		c := checkOf(stake, 6)
+		c.stake.Failed = make([]core.UnreadPool, 1)
+		return c
+	}
+	checkReached(t, false, []reachedCase{
+		{
+			name:   "a rise that is partly read",
+			before: -1,
+			pools:  here,
+			check:  partly(5),
+			after:  0,
+		},
+		{
+			name:   "a fall that is partly read",
+			before: 1000,
+			pools:  here,
+			check:  partly(5),
+			after:  1000,
+		},
+		{
+			name:   "unknown",
+			before: 1000,
+			pools:  here,
+			check:  checkOf(-1, 6),
+			after:  1000,
+		},
+		{
+			name:   "partly read in other pools",
+			before: 1000,
+			pools:  others,
+			check:  partly(5),
+			after:  0,
+		},
+		{
+			name:   "unknown in other pools",
+			before: 1000,
+			pools:  others,
+			check:  checkOf(-1, 6),
+			after:  -1,
+		},
+		{
+			name:   "a failure",
+			before: 1000,
+			pools:  here,
+			check:  check{failed: true},
+			after:  1000,
+		},
+	})
 }
 
 func TestALossIsNotedOnceAndEndsWhenTheAmountIsReached(t *testing.T) {
