@@ -54,7 +54,7 @@ func TestEightWithinASecondAreAllTold(t *testing.T) {
 	})
 }
 
-func TestAsManyAsAreNoCrowdAreAllToldWithPacing(t *testing.T) {
+func TestUpToCrowdSizeEverybodyIsToldWithPacing(t *testing.T) {
 	simulated(t, func(t *testing.T, _ *adapterTest) {
 		r := joinTest(t, paced)
 		r.runJoins()

@@ -32,7 +32,7 @@ func sentTexts(c *outboxTest) (texts []string) {
 	return texts
 }
 
-func TestWhoAsksTheSameSharesTheMessageThatWaits(t *testing.T) {
+func TestEqualQuestionsShareTheMessageThatWaits(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *outboxTest) {
 		start := time.Now()
 		for user := range int64(20) {
@@ -136,7 +136,7 @@ func TestA429IsToldToTheFirstOfASharedMessage(t *testing.T) {
 	})
 }
 
-// edit returns an edit whose answer is that old.
+// edit returns an edit whose answer has an age.
 func edit(id int, text string, age time.Duration) Message {
 	m := message(person, 1, text)
 	m.EditID = id
