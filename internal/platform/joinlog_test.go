@@ -21,7 +21,7 @@ func leaveOutThirteen(log *platform.JoinLog, group string) {
 	}
 }
 
-// leftOut returns the numbers of the people whom a group left out last.
+// leftOut returns the numbers of the people that a group left out last.
 func leftOut(log *platform.JoinLog, group string) string {
 	_, last := log.For(group)
 	var numbers []string

@@ -191,7 +191,7 @@ func TestTooLongALineIsNotSent(t *testing.T) {
 	}
 }
 
-// The group's members see what is in the group. What only one person sees is marked.
+// Messages that only one person sees are marked.
 func TestPrivateMessagesAreMarked(t *testing.T) {
 	answer := func(b *bot, u update) {
 		b.send(u.Message.Chat.ID, "in the group", nil)

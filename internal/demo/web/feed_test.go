@@ -23,7 +23,7 @@ func checkEvents(t *testing.T, got, want string) {
 	}
 }
 
-// newAnswered returns a feed with two messages on Discord, the first of which is for one person, and one on Telegram.
+// newAnswered returns a feed with one message on Telegram and two on Discord. The first on Discord is for one person.
 func newAnswered() *feed {
 	f := newFeed()
 	f.add(Event{Kind: KindThinking, Side: Discord, ID: "1"})

@@ -169,7 +169,7 @@ func (p *page) scheme(scheme string) {
 
 var cards = flag.String("cards", "", "a folder for pictures of every card")
 
-// visit is a talk whose cards are in the pictures.
+// visit is a talk. The pictures show its cards.
 type visit struct {
 	name   string
 	symbol string // of the token

@@ -16,11 +16,12 @@ import (
 	"herald/internal/words"
 )
 
-// publicLines and privateLines are commands whose answers everybody, or only the asker, may read.
+// publicLines returns commands with answers that everybody may read.
 func publicLines(staker, idle string) []string {
 	return []string{"/price", "/price 7d", "/price 1500", "/supply", "/staked " + staker, "/staked " + idle}
 }
 
+// privateLines returns commands with answers that only the asker may read.
 func privateLines(staker string) []string {
 	return []string{
 		"/mylogins",

@@ -46,7 +46,7 @@ func TestRateLimitHeadersOfASuccessAreIgnored(t *testing.T) {
 	}
 }
 
-// faults are failures of a call, and whether another try may succeed.
+// faults are failures of a call, and whether another attempt may succeed.
 var faults = map[string]struct {
 	fault discordtest.Fault
 	again bool

@@ -248,7 +248,7 @@ func linkedReply() *chat.Reply {
 	return reply
 }
 
-// sentAfterTwoRefusals has Telegram refuse a reply twice without a reason, and returns the message that it takes.
+// sentAfterTwoRefusals makes Telegram refuse a reply twice without a reason, and returns the message that it takes.
 func (r *adapterTest) sentAfterTwoRefusals(reply *chat.Reply) faketelegram.Sent {
 	r.Helper()
 	r.answer(reply)

@@ -108,7 +108,7 @@ func TestButtonsThatDiscordRefuses(t *testing.T) {
 // ephemeralFlags are the flags of an ephemeral message, and of one that everybody sees.
 var ephemeralFlags = map[bool]string{false: "0", true: "64"}
 
-// deferred returns an interaction whose answer is deferred, and a message with the other flags.
+// deferred returns an interaction with a deferred answer, and a message with the other flags.
 func deferred(t *testing.T, ephemeral bool) (s *Server, p *Pending, other string) {
 	t.Helper()
 	s = startServer(t)

@@ -14,7 +14,7 @@ import (
 // quotes returns the quote at a time and its changes in per cent, by period.
 type quotes func(time.Time) (core.Quote, map[string]decimal.Decimal)
 
-// walking returns services whose price walks, the quotes before the walk, and the ones that follow.
+// walking makes the price walk. It returns the services, the quotes before the walk, and the ones that follow.
 func walking() (s *Fakes, past []core.Quote, at quotes) {
 	s = New()
 	past = s.Walk()
