@@ -1,5 +1,5 @@
-// Package telegramtest is the stand-in of Telegram for tests: it adds faults, a record of
-// calls and of what people saw, and waits. Nothing of it is linked into the program.
+// Package telegramtest is a fake of Telegram for tests. It adds faults, waits, and a record of calls and of what people
+// saw. Nothing of it is linked into the program.
 package telegramtest
 
 import (
@@ -18,8 +18,7 @@ import (
 	faketelegram "herald/internal/demo/fake/telegram"
 )
 
-// Server is a stand-in whose calls can go wrong. Its methods may be called from many
-// goroutines.
+// Server is a fake of Telegram with faults. Its methods may be called from many goroutines.
 type Server struct {
 	*faketelegram.Server
 	faults faketest.Faults[string]
