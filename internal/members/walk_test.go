@@ -264,14 +264,15 @@ func (w *walk) answer(s step, o outcome) *chat.BadgeError {
 // judge returns what is wrong about the badges that a call removed, or "".
 func (w *walk) judge(before []string) string {
 	for _, badge := range before {
+		if slices.Contains(w.worn, badge) {
+			continue
+		}
 		amount := amountOf(badge)
-		_, isNamed := w.tiers.find("9001", badge)
+		_, isConfigured := w.tiers.find("9001", badge)
 		hasBetter := slices.ContainsFunc(w.worn, func(id string) bool { return amountOf(id) >= amount })
-		switch {
-		case slices.Contains(w.worn, badge), w.lost[amount]:
-		case hasBetter && (w.oneEach || !isNamed):
-		case !isNamed && w.isComplete[w.settingsIndex()] && !w.found[amount]:
-		default:
+		isExchanged := hasBetter && (w.oneEach || !isConfigured)
+		isOutdated := !isConfigured && w.isComplete[w.settingsIndex()] && !w.found[amount]
+		if !w.lost[amount] && !isExchanged && !isOutdated {
 			return fmt.Sprintf("%s is removed after %d low checks", badge, w.missedInARow[amount])
 		}
 	}
