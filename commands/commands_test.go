@@ -164,7 +164,7 @@ func TestAWalletIsPastedWithWhatStandsAroundIt(t *testing.T) {
 	w.StakeErr, w.AccountsErr = errInner, errInner // A button has room for the wallet, but not for all that was pasted.
 	for _, command := range []string{"staked", "verify"} {
 		again := buttons(t, commandstest.Ask(t, r, "/"+command+" https://explorer.example/address/"+strings.ToLower(bobs)))["Try again"]
-		if want := chat.TryAgain(command, common.HexToAddress(bobs).Hex()).State(chat.Version{}); again != want {
+		if want, _ := chat.TryAgain(command, common.HexToAddress(bobs).Hex()).State(chat.Version{}); again != want {
 			t.Errorf("/%s is tried again by %q, want %q", command, again, want)
 		}
 	}

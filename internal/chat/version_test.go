@@ -64,7 +64,7 @@ func TestAButtonKeepsWhatItsAnswerIsAsOf(t *testing.T) {
 		{chat.Version{Time: second, Block: chat.Block{Chain: 1, Number: math.MaxUint64}}, "tlpwu8", chat.Version{Time: second}},
 		{chat.Version{}, "1", chat.Version{Time: time.Unix(1, 0)}},
 	} {
-		state := chat.Action{Command: "staked", Args: []string{wallet}, Edit: true, Refresh: true}.State(tt.version)
+		state, _ := chat.Action{Command: "staked", Args: []string{wallet}, Edit: true, Refresh: true}.State(tt.version)
 		if want := fmt.Sprintf("1 e %s staked %s", tt.word, wallet); state != want || len(state) > 64 {
 			t.Errorf("%+v: the state is %q, want %q", tt.version, state, want)
 		}

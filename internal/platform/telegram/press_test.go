@@ -223,7 +223,8 @@ func TestRefreshShowsOnlyANewerAnswer(t *testing.T) {
 			reply.Source.FreshUntil = time.Now().Add(4 * time.Minute)
 		}
 		r.answer(reply)
-		r.api.Press(ann, faketelegram.Group(group), r.one().ID, chat.Action{Command: "price", Edit: true, Refresh: true}.State(chat.Version{Time: time.Now().Add(tt.shown)}))
+		state, _ := chat.Action{Command: "price", Edit: true, Refresh: true}.State(chat.Version{Time: time.Now().Add(tt.shown)})
+		r.api.Press(ann, faketelegram.Group(group), r.one().ID, state)
 		if got := r.pressAnswers(1)[0].Text; got != tt.told {
 			t.Errorf("told %q, want %q", got, tt.told)
 		}
