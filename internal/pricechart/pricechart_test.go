@@ -129,7 +129,7 @@ func TestChartIsDrawnOnceForAll(t *testing.T) {
 		expect("2", quote, day, chat.Chinese, "Herald")
 		expect("3", quote, 7*day, chat.English, "Herald")
 		expect("4", newer, day, chat.English, "Herald")
-		time.Sleep(keepFor + 1)
+		time.Sleep(drawnTTL + 1)
 		expect("5", newer, day, chat.English, "Herald")
 		expect("6", newer, day, chat.English, "Another")
 		if c, err := charts.Chart(t.Context(), newer, day, chat.English, "Another", "@renamed_bot"); err != nil || string(c.PNG) != "7" {
