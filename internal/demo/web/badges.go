@@ -67,7 +67,7 @@ func (d *Demo) followBadges(ctx context.Context) {
 		return telegram.Tag(community.GroupID, p.TelegramID) == community.Badge
 	}
 	go d.watchBadges(ctx, Telegram, hasTag, telegram.Wait)
-	hasRole := func(p community.Person) bool { return d.Discord.Wears(discordGuild, p.DiscordID, roleID) }
+	hasRole := func(p community.Person) bool { return d.Discord.HasRole(discordGuild, p.DiscordID, roleID) }
 	go d.watchBadges(ctx, Discord, hasRole, d.Discord.Wait)
 }
 

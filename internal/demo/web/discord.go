@@ -131,7 +131,7 @@ func (d *Demo) use(a Act, by community.Person, name string, words []string, i fa
 			options = append(options, map[string]string{"name": o.Name, "value": value, "person": person})
 		}
 	}
-	p, deliver := d.Discord.Keep(i)
+	p, deliver := d.Discord.PushLater(i)
 	asked := d.discordEvent(KindAsked, i)
 	asked.From = a.As
 	asked.ID = p.ID

@@ -102,7 +102,7 @@ func (p *person) has(community string) (ids []string) {
 		return ids
 	}
 	for _, role := range roles {
-		if p.w.discord.Wears(community, p.id, role) {
+		if p.w.discord.HasRole(community, p.id, role) {
 			ids = append(ids, role)
 		}
 	}

@@ -208,7 +208,7 @@ func TestCheckTellsWhoTheBotIsAndHowInteractionsCome(t *testing.T) {
 					c.PublicKey = make(ed25519.PublicKey, ed25519.PublicKeySize)
 				}
 			})
-			h.fake.EnterEndpoint(tt.endpoint)
+			h.fake.SetEndpoint(tt.endpoint)
 			details, _, err := h.Check(t.Context(), nil)
 			if want := append(tt.details, "its 0 commands are registered"); !slices.Equal(details, want) {
 				t.Errorf("details %q, want %q", details, want)

@@ -83,7 +83,7 @@ func readForm(r *http.Request, known map[string]*schema.Schema, p params, files 
 func formValue(known *schema.Schema, text string) json.RawMessage {
 	var v any
 	isText := known == nil || known.Type == "string"
-	if !isText && json.Unmarshal([]byte(text), &v) == nil && botAPI().Fits("", known, v) == nil {
+	if !isText && json.Unmarshal([]byte(text), &v) == nil && botAPI().CheckSchema("", known, v) == nil {
 		return json.RawMessage(text)
 	}
 	quoted, _ := json.Marshal(text)
