@@ -93,7 +93,7 @@ func (c *Community) Write(l Line) {
 // meet returns a person as they appear in updates from then on.
 func (c *Community) meet(by Person, language string) telegram.User {
 	user := telegram.User{ID: by.TelegramID, FirstName: by.Name, Language: language}
-	c.Telegram.Meet(user)
+	c.Telegram.SetUser(user)
 	return user
 }
 

@@ -65,7 +65,7 @@ func (w *world) addPerson(i int) {
 	}
 	if p.platform == "telegram" {
 		w.telegram.Start(number(p.id))
-		w.telegram.Meet(faketelegram.Person(number(p.id)))
+		w.telegram.SetUser(faketelegram.Person(number(p.id)))
 	}
 }
 
