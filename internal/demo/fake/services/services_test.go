@@ -10,10 +10,10 @@ import (
 func TestThePriceWalksAndItsChangesAreTrue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, again := New(), New()
-		start, startChanges := standing(s.World.Quote)(time.Now())
+		start, startChanges := constantPrices(s.World.Quote)(time.Now())
 		past := s.Walk()
 		again.Walk()
-		at, otherAt := s.Price.Handler.(market).at, again.Price.Handler.(market).at
+		at, otherAt := s.Price.Handler.(market).prices, again.Price.Handler.(market).prices
 		first, firstChanges := at(time.Now())
 		if !first.Price.Equal(start.Price) || !first.LastUpdated.Equal(start.LastUpdated) {
 			t.Errorf("the walk begins with %v, want %v", first, start)
