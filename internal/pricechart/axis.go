@@ -27,8 +27,8 @@ const (
 	spanPadding = 0.08
 )
 
-// axis returns the axis of a plot whose prices are between lowest and highest. It has three or four
-// hairlines at equal distances.
+// axis returns the axis of a plot with prices between lowest and highest. It has three or four hairlines at equal
+// distances.
 func (p picture) axis(lowest, highest, last decimal.Decimal) axis {
 	low, high := lowest.InexactFloat64(), highest.InexactFloat64()
 	if span := minSpan * high; high-low < span {

@@ -91,7 +91,7 @@ func xy(x, y float64) position { return position{x: x, y: y} }
 // rect is a rectangle on a canvas, in pixels from its upper left corner.
 type rect struct{ left, top, right, bottom float64 }
 
-// row returns the place of one line of text, whose middle is at y. The rectangle has no height.
+// row returns the place of one line of text with its middle at y. The rectangle has no height.
 func row(left, right, y float64) rect { return rect{left: left, top: y, right: right, bottom: y} }
 
 func (r rect) middle() float64 { return (r.top + r.bottom) / 2 }

@@ -75,8 +75,7 @@ func joinFields(fields []Field) Field {
 	return Field{Value: line}
 }
 
-// Line is a text whose parts may have different styles. Cards share lines, so nothing changes
-// a Line in place.
+// Line is a text. Its parts may have different styles. Cards share lines, so nothing changes a Line in place.
 type Line []Span
 
 // Style is how a Span is shown.

@@ -68,7 +68,7 @@ func checkPayload(message map[string]any) error {
 	return checkButtons(message["components"])
 }
 
-// textMembers are the members of an embed whose text counts towards maxEmbeds.
+// textMembers are the members of an embed with text that counts towards maxEmbeds.
 var textMembers = []string{"title", "description", "name", "value", "text"}
 
 // textLength returns the length of the text in an embed or a part of it, in UTF-16 code units.

@@ -85,7 +85,7 @@ func (j *joinRequests) contactable(user int64) bool {
 	})
 }
 
-// forget deletes the requests whose time is old.
+// forget deletes the old requests. isOld reports whether a request from this time is old.
 func (j *joinRequests) forget(isOld func(time.Time) bool) {
 	all := j.all
 	*j = joinRequests{}

@@ -186,8 +186,8 @@ func (s *Server) Sent() []Sent {
 }
 
 // Forget empties the lists of messages and answers, so that a long run needs no more memory than a short one. Messages
-// and join requests that are younger than keep can still be answered, edited and pressed. A user whose request is
-// forgotten counts as a member, like a user that never made one.
+// and join requests that are younger than keep can still be answered, edited and pressed. If a user's request is
+// forgotten, the user counts as a member, like a user that never made a request.
 func (s *Server) Forget(keep time.Duration) {
 	s.Lock()
 	defer s.Unlock()
