@@ -77,9 +77,9 @@ func (p picture) hasLine() bool { return p.seen() >= minSeen }
 // lineFrom returns when there will be a line, rounded up to a minute or, for a period above a day, to a day. It returns
 // zero if there is a line already, or if the quote is old or has no time.
 //
-// lineFrom assumes that from now on all time is seen. By then, the period has moved on by at most a quarter, so only the
-// time seen in its first quarter is lost. If the period is 24 hours and the last 2 hours are seen, there will be a line
-// after 4 more hours, plus the step by which the latest quote may be old.
+// lineFrom assumes that from now on all time is seen. By then, the period has moved on by at most a quarter, so
+// only the time seen in its first quarter is lost. If the period is 24 hours and the last 2 hours are seen, there
+// will be a line after 4 more hours, plus the step by which the latest quote may be old.
 func (p picture) lineFrom() time.Time {
 	if p.hasLine() || p.quote.Old() || p.quote.LastUpdated.IsZero() {
 		return time.Time{}
@@ -283,8 +283,8 @@ func tile(i, n int) rect {
 	return rect{left: left, top: tileTop, right: left + tileWidth, bottom: tileBottom}
 }
 
-// drawCard draws a tile for each other period with a known change, below them the market's sums, and when there will be a
-// line. If the price is old, it draws no tiles, and the sums in their place.
+// drawCard draws a tile for each other period with a known change, below them the market's sums, and when there
+// will be a line. If the price is old, it draws no tiles, and the sums in their place.
 func (s sheet) drawCard() {
 	var shown []time.Duration
 	for _, period := range []time.Duration{time.Hour, day, 7 * day} {

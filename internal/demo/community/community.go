@@ -50,11 +50,11 @@ func Open(world services.World, fake *telegram.Server) *Community {
 			fake.Promote(GroupID, p.TelegramID, "administrator")
 		}
 	}
-	fake.GrantTags(GroupID, true)
+	fake.GrantTags(GroupID, telegram.Granted)
 	fake.SetChat(telegram.ChatInfo{Chat: Group(), Permissions: &telegram.ChatPermissions{}})
 	for _, g := range JoinGroups {
 		fake.SetChat(telegram.ChatInfo{Chat: g.chat(), JoinByRequest: true})
-		fake.GrantInvite(g.id, true)
+		fake.GrantInvite(g.id, telegram.Granted)
 	}
 	return c
 }

@@ -151,8 +151,16 @@ func splitLong(words [][]cell, room int) (all [][]cell) {
 	return all
 }
 
-// draw returns lines as text. If coloured is set, the text has escape sequences for bold and dim characters.
-func draw(lines [][]cell, coloured bool) string {
+// escapes is whether a text has escape sequences for bold and dim characters.
+type escapes bool
+
+const (
+	withEscapes    escapes = true
+	withoutEscapes escapes = false
+)
+
+// draw returns lines as text.
+func draw(lines [][]cell, e escapes) string {
 	var text strings.Builder
 	for i, line := range lines {
 		if i > 0 {
@@ -161,7 +169,7 @@ func draw(lines [][]cell, coloured bool) string {
 		current := normal
 		for _, c := range line {
 			wanted := c.look & (bold | dim)
-			if coloured && wanted != current {
+			if e == withEscapes && wanted != current {
 				current = wanted
 				text.WriteString(current.escape())
 			}
@@ -202,4 +210,6 @@ func Width(out io.Writer) int {
 
 // Wrap breaks the lines of a text between words, so that each line has at most width columns, or only one word. It
 // does not break a line at non-breaking spaces, and replaces them by spaces.
-func Wrap(text string, width int) string { return draw(wrap(cellsOf(text, normal), width), false) }
+func Wrap(text string, width int) string {
+	return draw(wrap(cellsOf(text, normal), width), withoutEscapes)
+}

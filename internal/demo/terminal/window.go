@@ -328,7 +328,7 @@ func (w *window) sayTooLong() {
 // print writes a text and an empty line.
 func (w *window) print(text []cell) {
 	w.printed++
-	w.write(draw(wrap(text, Width(w.Out)), w.Colour) + "\n\n")
+	w.write(draw(wrap(text, Width(w.Out)), escapes(w.Colour)) + "\n\n")
 }
 
 // write writes to Out. It has no effect after an error.

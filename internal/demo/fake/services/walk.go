@@ -13,8 +13,8 @@ import (
 
 const minutesPerDay = 24 * 60
 
-// changes lists the changes of the World's Quote, in per cent, over periods of different lengths. name is the provider's
-// name of the period. The longest period is last.
+// changes lists the changes of the World's Quote, in per cent, over periods of different lengths. name is the
+// provider's name of the period. The longest period is last.
 var changes = []struct {
 	name    string
 	minutes int

@@ -235,18 +235,27 @@ func (s *Server) answerJoin(r *JoinRequest, result string) {
 	s.showJoin(r)
 }
 
-// GrantInvite makes the bot an administrator of a chat. may says whether it has the right to add members. Promote
-// gives the bot another status.
-func (s *Server) GrantInvite(chat int64, may bool) {
+// Right is whether the bot has a right of an administrator.
+type Right bool
+
+// The values of a Right.
+const (
+	Granted Right = true
+	Denied  Right = false
+)
+
+// GrantInvite makes the bot an administrator of a chat, and grants or denies it the right to add members. Promote gives
+// the bot another status.
+func (s *Server) GrantInvite(chat int64, right Right) {
 	s.Change(func() {
 		s.status[inChat{chat, BotID}] = "administrator"
-		s.inviting[chat] = may
+		s.inviting[chat] = right
 	})
 }
 
 // mayInvite reports whether the bot has the right can_invite_users. The caller must hold the lock.
 func (s *Server) mayInvite(chat int64) bool {
-	return s.status[inChat{chat, BotID}] == "administrator" && s.inviting[chat]
+	return s.status[inChat{chat, BotID}] == "administrator" && s.inviting[chat] == Granted
 }
 
 // statusOf returns a user's status in a chat, or "" if neither Promote nor a join request has set it. The caller must
@@ -276,8 +285,8 @@ func (s *Server) getChatMember(p params) (result any, refused *refusal) {
 	member := map[string]any{"status": cmp.Or(s.statusOf(chat, user), "member"), "user": s.person(user)}
 	if user == BotID && member["status"] == "administrator" {
 		member["can_invite_users"] = s.inviting[chat]
-		if may, isSet := s.tagging[chat]; isSet {
-			member["can_manage_tags"] = may
+		if right, isSet := s.tagging[chat]; isSet {
+			member["can_manage_tags"] = right
 		}
 	}
 	if member["status"] == "restricted" {

@@ -13,8 +13,8 @@ type Command struct {
 	Ephemeral   bool   `json:"is_ephemeral,omitempty"`
 }
 
-// MenuKey identifies a menu by the users that see it. If there is no menu in a user's language, they see the menu with the
-// Language "".
+// MenuKey identifies a menu by the users that see it. If there is no menu in a user's language, they see the menu
+// with the Language "".
 type MenuKey struct{ Scope, Language string }
 
 var (

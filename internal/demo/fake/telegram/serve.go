@@ -123,8 +123,8 @@ func (s *Server) call(
 	return result, refused
 }
 
-// handlers maps methods to their handlers, except the methods with files and getUpdates. The server's lock is held while
-// a handler runs.
+// handlers maps methods to their handlers, except the methods with files and getUpdates. The server's lock is held
+// while a handler runs.
 var handlers = map[string]func(*Server, params) (result any, refused *refusal){
 	"getMe":                      (*Server).getMe,
 	"deleteMessage":              (*Server).deleteMessage,
@@ -296,8 +296,8 @@ func (s *Server) poll(
 	return batch, s.Changed(), nil
 }
 
-// allows reports whether a bot that asked for the kinds in allowed gets updates of this kind. If allowed is empty, it gets
-// all kinds of the fake. Updates of PushRaw have the kind "", and every bot gets them.
+// allows reports whether a bot that asked for the kinds in allowed gets updates of this kind. If allowed is empty,
+// it gets all kinds of the fake. Updates of PushRaw have the kind "", and every bot gets them.
 func allows(allowed []string, kind string) bool {
 	return kind == "" || len(allowed) == 0 || slices.Contains(allowed, kind)
 }

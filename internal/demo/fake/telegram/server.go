@@ -92,11 +92,11 @@ type Server struct {
 	inlineAnswers []InlineAnswer
 
 	joins    joinRequests
-	inviting map[int64]bool   // whether the bot may add members, by chat
+	inviting map[int64]Right  // to add members, by chat
 	barred   map[int64]string // why approvals are refused, by user
 	chats    map[int64]ChatInfo
 
-	tagging map[int64]bool    // whether the bot may set tags, by chat
+	tagging map[int64]Right   // to set tags, by chat
 	tags    map[inChat]string // tags of users
 	tagged  []TagCall
 
@@ -156,10 +156,10 @@ func New() *Server {
 		ephemerals:     map[inChat]ephemeral{},
 		presses:        map[string]*press{},
 		queries:        map[string]*inlineQuery{},
-		inviting:       map[int64]bool{},
+		inviting:       map[int64]Right{},
 		barred:         map[int64]string{},
 		chats:          map[int64]ChatInfo{},
-		tagging:        map[int64]bool{},
+		tagging:        map[int64]Right{},
 		tags:           map[inChat]string{},
 		people:         map[int64]User{},
 		watch:          func(Event) {},

@@ -27,11 +27,11 @@ func isTag(text string) bool {
 	return !hasEmoji
 }
 
-// GrantTags makes the bot an administrator of a chat. may says whether it has the right to set tags.
-func (s *Server) GrantTags(chat int64, may bool) {
+// GrantTags makes the bot an administrator of a chat, and grants or denies it the right to set tags.
+func (s *Server) GrantTags(chat int64, right Right) {
 	s.Change(func() {
 		s.status[inChat{chat, BotID}] = "administrator"
-		s.tagging[chat] = may
+		s.tagging[chat] = right
 	})
 }
 
@@ -65,7 +65,7 @@ func (s *Server) setChatMemberTag(p params) (result any, refused *refusal) {
 	}
 	status := s.statusOf(call.Chat, call.User)
 	switch {
-	case s.status[inChat{call.Chat, BotID}] != "administrator" || !s.tagging[call.Chat]:
+	case s.status[inChat{call.Chat, BotID}] != "administrator" || s.tagging[call.Chat] == Denied:
 		return nil, bad("CHAT_ADMIN_REQUIRED")
 	case slices.Contains([]string{"left", "kicked"}, status):
 		return nil, bad("USER_NOT_PARTICIPANT")
