@@ -75,14 +75,17 @@ func (m *Mirror) Sync() {
 	if len(m.stores) == 0 {
 		return
 	}
-	waiting, done := context.WithTimeout(context.Background(), maxWait)
+	finished := make(chan struct{})
 	m.running.Go(func() {
-		defer done()
+		defer close(finished)
 		m.exchanging <- struct{}{}
 		m.mergeAndSave(context.Background())
 		<-m.exchanging
 	})
-	<-waiting.Done()
+	select {
+	case <-finished:
+	case <-time.After(maxWait):
+	}
 }
 
 // Close saves the value, and blocks until no exchange is in flight. Call it once, after the last call of Sync.

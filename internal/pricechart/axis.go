@@ -48,7 +48,7 @@ func (p picture) axis(lowest, highest, last decimal.Decimal) axis {
 		a.labels = append(a.labels, p.inUnit(price, unit, places))
 	}
 	a.last = p.inUnit(last, unit, places)
-	if last.Shift(-unit).Round(places).IsZero() {
+	if last.Shift(-unit).Round(places).IsZero() { // The price would be shown as 0.
 		a.last = p.price(last)
 	}
 	return a

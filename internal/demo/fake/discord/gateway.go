@@ -74,6 +74,7 @@ type conn struct {
 	session   *session    // nil until READY or RESUMED was sent; guarded by the server's lock
 }
 
+// packet is a message of the gateway. Only dispatches have a Sequence and a Type.
 type packet struct {
 	Op       int    `json:"op"`
 	Data     any    `json:"d"`
@@ -130,6 +131,7 @@ func (s *Server) each(do func(*conn)) {
 
 var upgrader = websocket.Upgrader{}
 
+// serveGateway serves one connection. It blocks until the connection ends.
 func (s *Server) serveGateway(w http.ResponseWriter, r *http.Request) {
 	ws, err := upgrader.Upgrade(w, r, nil)
 	if err != nil {
