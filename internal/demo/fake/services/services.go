@@ -111,7 +111,7 @@ func New() *Fakes {
 func (s *Fakes) addPoolFaults(node Node) {
 	largest := s.World.Staked[1].Pool.Address // has most of Staker's stake
 	for _, pool := range s.World.Pools {
-		contract := node.Contracts[pool.Address]
+		original := node.Contracts[pool.Address]
 		node.Contracts[pool.Address] = func(n Node, block uint64, input []byte) ([]byte, error) {
 			switch {
 			case s.Unstaked.On.Load() && bytes.HasPrefix(input, evmabi.Selector(StakingMethod)):
@@ -119,7 +119,7 @@ func (s *Fakes) addPoolFaults(node Node) {
 			case s.Pool.On.Load() && pool.Address == largest:
 				return nil, Reverted("")
 			}
-			return contract(n, block, input)
+			return original(n, block, input)
 		}
 	}
 }
