@@ -73,20 +73,23 @@ func TestRightsLimitsAndTheLanguageReachTheRouter(t *testing.T) {
 		request *chat.Request
 		title   string // of the third answer
 	}{
-		"MODERATOR_CHATS=telegram:-6": {ofAnother, "unlisted.title"},
-		"MODERATOR_CHATS=telegram:-5": {ofAnother, "exists.yes"},
-		"OPERATORS=telegram:77":       {ofAnother, "exists.yes"},
-		"RATE_LIMIT_USER=0":           {price, "price.title"},
-		"RATE_LIMIT_USER=2":           {price, "limit.title"},
-		"RATE_LIMIT_CHAT=2":           {price, "limit.title"},
-		"CHAT_LANGUAGE=tr":            {price, "price.title"},
+		"MODERATOR_CHATS=telegram:-6":  {ofAnother, "unlisted.title"},
+		"MODERATOR_CHATS=telegram:-5":  {ofAnother, "exists.yes"},
+		"OPERATORS=telegram:77":        {ofAnother, "exists.yes"},
+		"RATE_LIMIT_USER=0":            {price, "price.title"},
+		"RATE_LIMIT_USER=2":            {price, "limit.title"},
+		"RATE_LIMIT_CHAT=2":            {price, "limit.title"},
+		"CHAT_LANGUAGE=tr":             {price, "price.title"},
+		"CHAT_LANGUAGE=telegram:-5:tr": {price, "price.title"},
+		"CHAT_LANGUAGE=telegram:-6:tr": {price, "price.title"},
 	} {
 		bot := newBot(t, DemoSettings(world), "MODERATOR_CHATS=telegram:-6", setting)
 		var reply *chat.Reply
 		for range 3 {
 			reply = bot.Router.Handle(t.Context(), test.request)
 		}
-		if reply.Title.Key != test.title || (reply.Language == chat.Turkish) != (setting == "CHAT_LANGUAGE=tr") {
+		wantsTurkish := setting == "CHAT_LANGUAGE=tr" || setting == "CHAT_LANGUAGE=telegram:-5:tr"
+		if reply.Title.Key != test.title || (reply.Language == chat.Turkish) != wantsTurkish {
 			t.Errorf("%s: answered with %+v", setting, reply)
 		}
 		bot.Close()
@@ -174,12 +177,15 @@ func TestEverySourceAndOptionReachesTheCommands(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer asked.close()
-	saving := newMembers(cfg, memberParts{state: &state{}, services: asked, metrics: ops.NewMetrics()})
-	sources := asked.sources(saving, new(platform.JoinLog), new(platform.Moves))
+	sources := asked.sources
+	sources.Members = newMembers(cfg, memberParts{state: &state{}, services: asked, metrics: ops.NewMetrics()})
+	sources.Joins = new(platform.JoinLog)
+	sources.Moves = new(platform.Moves)
+	sources.Started = time.Now()
 	for _, given := range []reflect.Value{reflect.ValueOf(sources), reflect.ValueOf(cfg.Answers)} {
 		for i := range given.NumField() {
 			if given.Field(i).IsZero() {
-				t.Errorf("%s.%s is not set: sources, in services.go, sets sources, and settings or Load, in settings.go, set options", given.Type(), given.Type().Field(i).Name)
+				t.Errorf("%s.%s is not set: the functions connect, in services.go, set sources, and settings or Load, in settings.go, set options", given.Type(), given.Type().Field(i).Name)
 			}
 		}
 	}
@@ -190,31 +196,6 @@ func TestEverySourceAndOptionReachesTheCommands(t *testing.T) {
 		}
 		if !slices.ContainsFunc(services.New().Services(), func(f *services.Service) bool { return f.Name == known.Name }) {
 			t.Errorf("add a stand-in of the service %s to New, in internal/demo/fake/services/services.go", known.Name)
-		}
-	}
-}
-
-// The sources of services that are not set are nil; the others answer.
-func TestNoCommandNeedsAServiceThatIsNotSet(t *testing.T) {
-	world, table := startSandbox(t), new(Services).table()
-	required := slices.DeleteFunc(DemoSettings(world), func(set string) bool {
-		name, _, _ := strings.Cut(set, "=")
-		return slices.ContainsFunc(table, func(s config.Setting) bool { return s.Name == name && !s.Required && s.Default == "" })
-	})
-	operator := chat.User{Platform: "telegram", ID: world.World.Registered.UID("Telegram")}
-	bot := newBot(t, required, "PRICE_API_KEY="+world.PriceKey, "PRICE_TOKEN_ID="+services.TokenID, "OPERATORS=telegram:"+operator.ID)
-	defer bot.Close()
-	for _, s := range bot.services.list {
-		if s.url == "" {
-			t.Errorf("connect, in services.go, asks the service %s even if its URL is not set", s.Name)
-		}
-	}
-	for _, c := range bot.Router.Commands() {
-		for _, f := range c.Forms {
-			args := chat.Typed(strings.Fields(c.Example(f))[1:]...)
-			if reply := bot.Router.Handle(t.Context(), &chat.Request{Command: c.Name, Args: args, From: operator}); reply.Title.Key == chat.SomethingWentWrong("").Title.Key {
-				t.Errorf("/%s panics: All, in commands/commands.go, must leave it out while its source is nil", c.Name)
-			}
 		}
 	}
 }
@@ -241,7 +222,7 @@ func TestWithoutANetworkTheLogHasALineAMinute(t *testing.T) {
 			reachOnly(t, reached)
 			var log logtest.Buffer
 			cfg := mustLoad(t, with("TELEGRAM_BOT_TOKEN=1:a", "TELEGRAM_API_URL=http://telegram.example.org", "DISCORD_BOT_TOKEN=a.b.c",
-				"DISCORD_API_URL=http://discord.example.org", "DISCORD_PRESENCE=price", "HTTP_ADDR=off"), "")
+				"DISCORD_API_URL=http://discord.example.org", "DISCORD_PRESENCE=price", "HTTP_ADDR=off", "PRICE_API_KEY=a-key"), "")
 			bot := mustNew(t, cfg, slog.New(slog.NewTextHandler(&log, nil)))
 			defer bot.Close()
 			ctx, stop := context.WithCancel(t.Context())
@@ -309,7 +290,7 @@ func TestDetailsOfProbesInWords(t *testing.T) {
 		"partner refuses": {text(aboutPartner("https://h.example", -3*time.Hour, denied), nil), "its clock is 3h0m0s behind this machine's"},
 		"clock fast":      {text(aboutPartner("https://h.example", 9*time.Second, nil), nil), "the signature is accepted|its clock is 9s ahead of this machine's"},
 		"an old quote": {text(aboutQuote(market.Listing{ID: "1", Symbol: "HRLD", Name: "Herald\x1b[31m\nDemo",
-			Quote: core.Quote{Price: decimal.NewFromInt(1), LastUpdated: hourAgo, OldFrom: hourAgo}}, nil)),
+			Quote: core.Quote{Price: decimal.NewFromInt(1), LastUpdated: hourAgo, CurrentUntil: hourAgo}}, nil)),
 			"HRLD (Herald[31m Demo), id 1, $1.000, 1 h ago|that price is old: is this the right token?"},
 		"credits counted here": {aboutCredits(market.Reading{}, denied, true),
 			"it does not say what is left of the plan: credits are counted here, by PRICE_MONTHLY_CREDITS or 10000 a month"},
@@ -332,8 +313,40 @@ type asked struct {
 
 func (asked) Platform() chat.Platform { return "discord" }
 
-func (a asked) Check(_ context.Context, _ chat.Commands, moderated ...string) ([]string, []platform.Right, error) {
-	return moderated, a.rights, a.err
+// Check returns the entries as details.
+func (a asked) Check(_ context.Context, _ chat.Commands, entries ...platform.Entry) (details []string, _ []platform.Right, err error) {
+	for _, e := range entries {
+		details = append(details, e.Setting+" "+e.ID)
+	}
+	return details, a.rights, a.err
+}
+
+// watchedAdapter is an adapter whose rights are watched.
+type watchedAdapter struct {
+	asked
+	entries *[]platform.Entry
+}
+
+// Rights records the entries that it is asked about.
+func (a watchedAdapter) Rights(_ context.Context, entries ...platform.Entry) []platform.Right {
+	*a.entries = append(*a.entries, entries...)
+	return nil
+}
+
+// The watch does not ask about MODERATOR_CHATS; bot check does.
+func TestTheWatchAsksAboutTheChatsOfChatLanguage(t *testing.T) {
+	var entries []platform.Entry
+	b := &Bot{
+		cfg: &Config{
+			ModeratorChats: []string{"discord:5"},
+			ChatLanguages:  map[string]chat.Language{"discord:7": "tr", "telegram:-8": "tr"},
+		},
+		connections: []connection{{adapter: watchedAdapter{entries: &entries}}},
+	}
+	b.watchRights(t.Context())
+	if want := []platform.Entry{{Setting: "CHAT_LANGUAGE", ID: "7"}}; !slices.Equal(entries, want) {
+		t.Errorf("asked about %+v, want %+v", entries, want)
+	}
 }
 
 func TestAMissingRightFailsTheCheck(t *testing.T) {
@@ -343,13 +356,17 @@ func TestAMissingRightFailsTheCheck(t *testing.T) {
 	for want, test := range map[string]struct {
 		asked
 		moderators []string
+		languages  map[string]chat.Language
 	}{
 		"": {}, "A, group 1 (Owls): it may|A, group 1 (Owls): but see": {asked: asked{rights: []platform.Right{may}}}, "|refused": {asked: asked{err: refused}},
 		"A, group 1 (Owls): it may|A, group 1 (Owls): but see|B, group 2: it may not|B does not work yet: see above": {asked: asked{rights: []platform.Right{may, mayNot}}},
 		"B, group 2: it may not|refused": {asked: asked{rights: []platform.Right{mayNot}, err: refused}},
-		"5|6":                            {moderators: []string{"telegram:-6", "*", "discord:5", "discord:6"}},
+		"MODERATOR_CHATS 5|MODERATOR_CHATS 6|CHAT_LANGUAGE 5|CHAT_LANGUAGE 7": {
+			moderators: []string{"telegram:-6", "*", "discord:5", "discord:6"},
+			languages:  map[string]chat.Language{"discord:7": "tr", "telegram:-8": "tr", "discord:5": "es"},
+		},
 	} {
-		b := &Bot{cfg: &Config{ModeratorChats: test.moderators}, Router: &router.Router{}}
+		b := &Bot{cfg: &Config{ModeratorChats: test.moderators, ChatLanguages: test.languages}, Router: &router.Router{}}
 		lines, err := b.probe(connection{adapter: test.asked}).ask(t.Context())
 		if err != nil {
 			lines = append(lines, probe{}.advice(err)...)

@@ -19,6 +19,7 @@ import (
 	"herald/internal/app"
 	"herald/internal/config/configtest"
 	"herald/internal/demo/fake/services"
+	faketelegram "herald/internal/demo/fake/telegram"
 	"herald/internal/demo/fake/telegramtest"
 	"herald/internal/demo/fake/transporttest"
 	"herald/internal/e2e/e2etest"
@@ -100,10 +101,10 @@ func TestCheckNamesWhatIsWrong(t *testing.T) {
 				e.World.Partner.SetFault(fault.Named(t, fault.Partner, "clock an hour fast"))
 			},
 			"its clock is (59m5[0-9]s|1h0m[0-9]+s) ahead of this machine's\n +refuses the credentials.*\n" +
-				" +look at PARTNER_APP_ID and PARTNER_SECRET_KEY"},
+				" +asked: POST /api/v1/partner/user/exists\n +look at PARTNER_APP_ID and PARTNER_SECRET_KEY"},
 		"a code that may mean no": {nil, func(_ *testing.T, e *e2etest.Everything) {
 			e.World.Partner.SetFault(fault.Answer(200, "application/json", `{"code":10004,"data":null,"message":"no such user"}`))
-		}, "code 10004.*\n +look at .*PARTNER_NOT_FOUND_CODES if it means"},
+		}, "code 10004.*\n +asked: POST /api/v1/partner/user/exists\n +look at .*PARTNER_NOT_FOUND_CODES if it means"},
 		"a pool without code": {[]string{"STAKING_POOLS=0x00000000000000000000000000000000DeaDBeef"}, nil,
 			"pools with code: 0, without: 1\n(.*\n)*.*no contract at 0x00000000000000000000000000000000DeaDBeef\n +look at STAKING_POOLS"},
 		"version 1 of the quotes gone and version 3 down": {nil, func(t *testing.T, e *e2etest.Everything) {
@@ -116,9 +117,15 @@ func TestCheckNamesWhatIsWrong(t *testing.T) {
 			})
 			e.Settings = append(e.Settings, "PRICE_API_URL="+url)
 		}, "/v1/cryptocurrency/quotes/latest is gone, and /v3/cryptocurrency/quotes/latest fails: .*status 500\n" +
-			" +look at PRICE_API_URL"},
+			" +asked: GET /v3/cryptocurrency/quotes/latest\\?convert=USD&id=31415\n +look at PRICE_API_URL"},
 		"Discord's token":            {[]string{"DISCORD_BOT_TOKEN=another.bot.token"}, nil, "refuses it\n +look at DISCORD_BOT_TOKEN"},
 		"plain HTTP on the Internet": {[]string{"PARTNER_BASE_URL=http://herald.invalid"}, nil, "PARTNER_BASE_URL is not https://.*forge the answers\n"},
+		"chats of CHAT_LANGUAGE without the bot": {[]string{"CHAT_LANGUAGE=telegram:-1007:tr,discord:9:es"},
+			func(_ *testing.T, e *e2etest.Everything) {
+				e.Telegram.SetChat(faketelegram.ChatInfo{Chat: faketelegram.Group(-1007), Unknown: true})
+			},
+			"CHAT_LANGUAGE, group -1007: .*is the ID right, and the bot in the group\\?\n(.*\n)*" +
+				".*CHAT_LANGUAGE, server 9: the bot is not there: is the ID right\\?"},
 		"Redis' password": {nil, func(_ *testing.T, e *e2etest.Everything) { e.Redis.RequireAuth("another password") },
 			"WRONGPASS.*\n +look at REDIS_URL"},
 	} {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"reflect"
 	"slices"
@@ -144,7 +145,13 @@ var refused = []struct {
 	{"REGISTER_URL", "URL", []string{canary, "passport.example.org", "javascript:alert(1)", "javascript://x/%0aalert(1)", "tg://x", "https://h/\u202ea"}},
 	{"REGISTER_URL", "user", []string{"https://u:" + canary + "@host"}},
 	{"STAKE_URL", "512", []string{"https://h/" + strings.Repeat("a", 503)}},
-	{"CHAT_LANGUAGE", strings.Trim(strings.ReplaceAll(fmt.Sprint(chat.Languages()), " ", ", "), "[]"), []string{canary, "EN", "es-419", "xx"}},
+	{"CHAT_LANGUAGE", strings.Trim(strings.ReplaceAll(fmt.Sprint(chat.Languages()), " ", ", "), "[]"), []string{canary, "EN", "es-419", "xx",
+		"telegram:-1:xx", "telegram:-1:", "tr,discord:5:" + canary, "en,telegram:-1:TR"}},
+	{"CHAT_LANGUAGE", "entry 2 must be a language, or telegram:ID:LANGUAGE with the ID of a group, which is negative, or discord:ID:LANGUAGE",
+		[]string{"en,telegram:123:tr", "en,telegram:-1", "en,telegram:-0:tr", "en,telegram:@" + canary + ":tr", "en,discord:-1:tr", "en,discord:1",
+			"en,slack:1:tr", "en,-1001234567890:tr", "en,:tr", "en,*:tr", "en,telegram:-1:tr:es"}},
+	{"CHAT_LANGUAGE", "entry 3 names the chat of entry 1 again; keep one of the two", []string{"telegram:-1:tr,en,telegram:-1:es", "discord:1:tr discord:2:tr discord:1:tr"}},
+	{"CHAT_LANGUAGE", "entry 3 is a second default language, after entry 2; keep one of the two", []string{"telegram:-1:tr,en,es", "discord:1:tr,es,es"}},
 	{"STALE_FOR", "from 0s to 8760h", []string{"-1s", canary}},
 	{"COMMAND_TIMEOUT", "from 1ms to 14m", []string{"0s", "15m"}},
 	{"RATE_LIMIT_USER", "whole number", []string{"-1", canary}},
@@ -198,6 +205,43 @@ func TestSettingsAcceptTheirBounds(t *testing.T) {
 	} {
 		if read[0] != read[1] {
 			t.Errorf("%s is read as %q, want %q", setting, read[0], read[1])
+		}
+	}
+}
+
+func TestChatLanguageTakesEntriesForChats(t *testing.T) {
+	for value, want := range map[string]struct {
+		language chat.Language
+		chats    map[string]chat.Language
+	}{
+		"":                  {chat.English, map[string]chat.Language{}},
+		"vi":                {chat.Vietnamese, map[string]chat.Language{}},
+		"telegram:-1:tr":    {chat.English, map[string]chat.Language{"telegram:-1": chat.Turkish}},
+		"telegram:-1:tr,es": {chat.Spanish, map[string]chat.Language{"telegram:-1": chat.Turkish}},
+		"discord:1:ru , en": {chat.English, map[string]chat.Language{"discord:1": chat.Russian}},
+		"discord:1:ru,discord:2:ru,zh,telegram:-1:en": {chat.Chinese, map[string]chat.Language{
+			"discord:1": chat.Russian, "discord:2": chat.Russian, "telegram:-1": chat.English,
+		}},
+	} {
+		c, err := Load(with("CHAT_LANGUAGE="+value), "", ToLook)
+		switch {
+		case (err != nil) != (want.chats == nil):
+			t.Errorf("%q: %v", value, err)
+		case err == nil && (c.Language != want.language || !maps.Equal(c.ChatLanguages, want.chats)):
+			t.Errorf("%q is read as %q and %q, want %q and %q", value, c.Language, c.ChatLanguages, want.language, want.chats)
+		}
+	}
+}
+
+func TestEachInvalidEntryOfChatLanguageIsTold(t *testing.T) {
+	told := configtest.Try(settings, "CHAT_LANGUAGE=xx,telegram:5:tr,discord:1:tr,discord:1:es,en,tr")
+	wants := []string{"entry 1 must name one of", "entry 2 must be a language, or", "entry 4 names the chat of entry 3", "entry 6 is a second default"}
+	if len(told) != len(wants) {
+		t.Fatalf("%d lines, want %d: %q", len(told), len(wants), told)
+	}
+	for i, want := range wants {
+		if !strings.HasPrefix(told[i], "CHAT_LANGUAGE: "+want) {
+			t.Errorf("told %q, want %q", told[i], want)
 		}
 	}
 }

@@ -232,7 +232,7 @@ func TestASupplyOfAThousandTimesTheirsIsDoubtful(t *testing.T) {
 		if doubt != nil {
 			got = doubt.Count.String()
 		}
-		if got != test.want || doubt != nil && doubt.Total != (test.want == "5000") {
+		if got != test.want || doubt != nil && doubt.IsTotal != (test.want == "5000") {
 			t.Errorf("%s: %+v, want %q", name, doubt, test.want)
 		}
 	}

@@ -51,8 +51,8 @@ import (
 	"herald/internal/ratelimit"
 )
 
-// Config is what Members work with. Every field but those of the store is required. The methods All and Release need
-// only Settings, Platforms without Adapters, Chain, Pools, Log, and those of the store.
+// Config is what Members work with. Every field is required but those of the store, and Stakes and Accounts. The
+// methods All and Release need only Settings, Platforms without Adapters, Chain, Pools, Log, and those of the store.
 type Config struct {
 	Settings
 	// Bucket opens the values of one kind; nil: no address can be saved.
@@ -71,6 +71,8 @@ type Config struct {
 	Chain string
 	Pools []core.Pool
 	// Stakes returns an answer for each wallet, in order. It blocks until all are read or failed, or ctx is done.
+	// Stakes and Accounts are nil if the services that they ask are off. Then no row is checked, but those who ask for it
+	// are still forgotten.
 	Stakes   func(ctx context.Context, wallets []common.Address) []query.Answer[core.Stake]
 	Accounts query.Source[core.Identity, core.Account]
 	// Language is that of notices in private chats.

@@ -72,12 +72,12 @@ func (m *Metrics) Command(platform chat.Platform, command string, outcome router
 }
 
 // Call implements query.Observer.
-func (m *Metrics) Call(service *core.Service, outcome query.Outcome, took time.Duration) {
+func (m *Metrics) Call(service *core.Service, outcome query.CallResult, took time.Duration) {
 	m.calls.WithLabelValues(service.Name, string(outcome)).Observe(took.Seconds())
 }
 
 // Lookup implements query.Observer.
-func (m *Metrics) Lookup(question string, result query.Result, age time.Duration) {
+func (m *Metrics) Lookup(question string, result query.LookupResult, age time.Duration) {
 	m.lookups.WithLabelValues(question, string(result)).Inc()
 	if result != query.Failed {
 		m.ages.WithLabelValues(question).Set(age.Seconds())

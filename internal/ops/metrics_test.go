@@ -24,7 +24,7 @@ func TestMetricsAndTheirLabels(t *testing.T) {
 	m.Command("telegram", "staked", router.OK, 40*time.Millisecond)
 	m.Command("telegram", "staked", router.OK, 2*time.Second)
 	m.Command("telegram", "price", router.Panicked, time.Second)
-	m.Call(&core.Service{Name: "price"}, query.Outcome(core.Limited), 200*time.Millisecond)
+	m.Call(&core.Service{Name: "price"}, query.CallResult(core.Limited), 200*time.Millisecond)
 	m.Lookup("stake", query.Stale, 90*time.Second)
 	m.Lookup("stake", query.Failed, 0)
 	m.Events("discord")("rate_limited")

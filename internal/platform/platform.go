@@ -19,7 +19,8 @@ type Handler interface {
 	// Visibility returns who may read the answer to a command, listed or not, by its name or alias. It returns 0 for an
 	// unknown one: that answer must not replace a public message.
 	Visibility(name string) chat.Visibility
-	// Language returns the language of an answer to req, which the sender alone reads if it is Private.
+	// Language returns the language of an answer to req, which the sender alone reads if it is Private. Of req, it reads
+	// only the Locale, the Community and its platform, and whether it is Direct.
 	Language(req *chat.Request, visibility chat.Visibility) chat.Language
 	// Limits returns the rate limits that count req.
 	Limits(req *chat.Request) []ratelimit.Limit

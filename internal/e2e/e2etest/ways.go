@@ -2,6 +2,7 @@ package e2etest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/hex"
 	"net/http"
@@ -146,6 +147,8 @@ type Command struct {
 	// Alter changes Telegram's message before it is delivered, as to stand in another
 	// group; nil changes nothing.
 	Alter func(faketelegram.Message)
+	// Guild is the server of Discord, if Group is set; "" means GuildID.
+	Guild string
 }
 
 // Asked is a command that was asked.
@@ -182,7 +185,7 @@ func (p *Platform) Ask(c Command) *Asked {
 	if p.OnDiscord {
 		i := fakediscord.Interaction{Command: c.Name, UserID: strconv.FormatInt(c.User, 10)}
 		if c.Group {
-			i.GuildID = GuildID
+			i.GuildID = cmp.Or(c.Guild, GuildID)
 		}
 		if c.Argument != "" {
 			i.Options = map[string]string{"wallet": c.Argument}

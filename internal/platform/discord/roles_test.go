@@ -304,6 +304,7 @@ func TestACauseThatCannotBeFetchedIsAskedForOnceAMinute(t *testing.T) {
 
 func TestASenderIsReportedWithTheirRoles(t *testing.T) {
 	const elsewhere = "400000000000000009"
+	const allRoles = "[" + above + " " + whale + " " + staker + "]"
 	unchanged := func(*adapterTest) {}
 	enter := func(roles ...string) func(*adapterTest) {
 		return func(h *adapterTest) { h.fake.Enter(server, somebody, roles...) }
@@ -321,7 +322,7 @@ func TestASenderIsReportedWithTheirRoles(t *testing.T) {
 	}{
 		"without a role":              {server, unchanged, "[]"},
 		"with one of two":             {server, enter(staker), "[" + staker + "]"},
-		"with all":                    {server, enter(above, whale, staker), "[" + above + " " + whale + " " + staker + "]"},
+		"with all":                    {server, enter(above, whale, staker), allRoles},
 		"back again":                  {server, comeBack, "[]"},
 		"before they accept rules":    {server, pending, ""},
 		"in a server of no setting":   {elsewhere, unchanged, ""},
@@ -348,7 +349,7 @@ func TestASenderIsReportedWithTheirRoles(t *testing.T) {
 	}
 }
 
-// An interaction without roles says nothing of them.
+// An interaction without roles does not tell which ones the sender has.
 func TestASenderWhoseRolesAreUnknownIsNotReported(t *testing.T) {
 	h := newAdapterTest(t, discordtest.New(), overGateway, inServer, func(h *adapterTest, _ *Config) {
 		h.handler.OnSeen = func(chat.User, string, []string) { t.Error("reported") }

@@ -114,6 +114,8 @@ type Config struct {
 	Moves *platform.Moves
 	// ModeratorChats are the IDs of Telegram's groups in MODERATOR_CHATS.
 	ModeratorChats []string
+	// LanguageChats are the IDs of Telegram's groups in CHAT_LANGUAGE. They get menus in the Handler's language of each.
+	LanguageChats []string
 	// Links are the settings that become links in messages.
 	Links []Link
 }

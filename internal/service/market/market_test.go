@@ -174,6 +174,7 @@ func TestQuoteIsExact(t *testing.T) {
 		bare(`"price":1,"market_cap":-0,"volume_24h":0`): {Price: decimal.RequireFromString("1"), Volume24h: number("0")},
 	} {
 		want.Source = "CoinMarketCap"
+		want.Endpoint = "/v1/cryptocurrency/quotes/latest"
 		got, err := ask(t, "id", "42", 200, ok(`{"42":`+entry+`}`))
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: %v\ngot  %+v\nwant %+v", entry, err, got, want)
@@ -203,8 +204,8 @@ func TestAQuoteIsOldFromMaxPriceAgeOn(t *testing.T) {
 		configtest.Fill(t, s.Table(), "TOKEN_SYMBOL=HRD", "MAX_PRICE_AGE="+setting)
 		s.URL = serve(t, 200, ok(`{"42":`+entry+`}`))
 		q, err := quote(t.Context(), s)
-		if err != nil || q.Old() != (want > 0) || want > 0 && q.OldFrom.Sub(q.LastUpdated) != want {
-			t.Errorf("%q: %v, old from %v, %v", setting, q.LastUpdated, q.OldFrom, err)
+		if err != nil || q.Old() != (want > 0) || want > 0 && q.CurrentUntil.Sub(q.LastUpdated) != want {
+			t.Errorf("%q: %v, old from %v, %v", setting, q.LastUpdated, q.CurrentUntil, err)
 		}
 	}
 }

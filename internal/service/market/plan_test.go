@@ -371,7 +371,7 @@ func TestVersion3IsAskedWhereVersion1IsGone(t *testing.T) {
 			found, err := c.Probe(t.Context())
 			if test.want != "" {
 				resttest.WantReason(t, err, market.Service, test.want)
-			} else if err != nil || found.Quote.Price.String() != "1.5" || found.Quote.V1Gone != (test.v1 != 200) {
+			} else if err != nil || found.Quote.Price.String() != "1.5" || found.IsV1Gone() != (test.v1 != 200) {
 				t.Errorf("%s: got %+v, %v", name, found, err)
 			}
 		}
@@ -400,14 +400,17 @@ func TestAnErrorOfVersion3NamesVersion1(t *testing.T) {
 	for name, test := range map[string]struct {
 		fails  http.HandlerFunc
 		want   core.Reason
+		state  query.ReplacementState
 		status int
 		text   string
 	}{
-		"500":           {answering(500, ""), core.Unreachable, 500, "answered with status 500"},
-		"404":           {http.NotFound, core.Rejected, 404, "answered with status 404"},
-		"an error code": {answering(200, `{"status":{"error_code":1002}}`), core.Denied, 0, "error code 1002"},
-		"HTML":          {answering(200, "<html>"), core.Malformed, 0, "HTML"},
-		"a break":       {resttest.Broken("", true), core.Unreachable, 0, "connection"},
+		"500": {answering(500, ""), core.Unreachable, query.ReplacementRefuses, 500, "answered with status 500"},
+		"404": {http.NotFound, core.Rejected, query.ReplacementRefuses, 404, "answered with status 404"},
+		"an error code": {
+			answering(200, `{"status":{"error_code":1002}}`), core.Denied, query.ReplacementBroken, 0, "error code 1002",
+		},
+		"HTML":    {answering(200, "<html>"), core.Malformed, query.ReplacementBroken, 0, "HTML"},
+		"a break": {resttest.Broken("", true), core.Unreachable, query.ReplacementBroken, 0, "connection"},
 	} {
 		url := resttest.Serve(t, func(w http.ResponseWriter, r *http.Request) {
 			if strings.HasPrefix(r.URL.Path, "/v1/") {
@@ -418,9 +421,9 @@ func TestAnErrorOfVersion3NamesVersion1(t *testing.T) {
 		})
 		_, err := newClient(market.Settings{URL: url, By: "id", Token: "42", Symbol: "hrd"}).Probe(t.Context())
 		resttest.WantReason(t, err, market.Service, test.want)
-		gone, is := errors.AsType[*core.V1GoneError](err)
+		gone, is := errors.AsType[*market.V1GoneError](err)
 		const both = "/v1/cryptocurrency/quotes/latest is gone, and /v3/cryptocurrency/quotes/latest fails"
-		if !is || gone.Status != test.status {
+		if !is || gone.State != test.state || gone.Status != test.status {
 			t.Errorf("%s: got %+v", name, gone)
 		}
 		if !strings.Contains(err.Error(), test.text) || !strings.Contains(err.Error(), both) {
@@ -447,10 +450,10 @@ func TestVersion3GivesTheSameQuote(t *testing.T) {
 			io.WriteString(w, ok(data))
 		})
 		q, err := quote(t.Context(), market.Settings{URL: url, By: "id", Token: "42", Symbol: "hrd"})
-		if err != nil || q.V1Gone != (version == "/v3/") {
+		if err != nil || !strings.HasPrefix(q.Endpoint, version) {
 			t.Fatalf("%s: got %+v, %v", version, q, err)
 		}
-		q.V1Gone = false
+		q.Endpoint = ""
 		quotes[version] = q
 	}
 	if !reflect.DeepEqual(quotes["/v1/"], quotes["/v3/"]) {

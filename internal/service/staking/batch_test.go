@@ -56,7 +56,7 @@ func wantStakes(t *testing.T, answers []query.Answer[core.Stake]) {
 		case 13:
 			want = core.Undetermined
 		}
-		if a.Err != nil || a.Value.Outcome() != want || want == core.Staker && a.Value.Total().IntPart() != int64(n) || a.Value.BlockTime.IsZero() {
+		if a.Err != nil || a.Value.StakerStatus() != want || want == core.Staker && a.Value.Total().IntPart() != int64(n) || a.Value.BlockTime.IsZero() {
 			t.Errorf("wallet %d: %+v", n, a)
 		}
 	}
@@ -67,7 +67,7 @@ func TestManyWalletsAreReadInFewCalls(t *testing.T) {
 		node, pools := countingNode(t)
 		c := newClient(t, node, pools)
 		told := map[core.Pool]int{}
-		c.unread = func(p core.Pool) { told[p]++ }
+		c.countUnread = func(p core.Pool) { told[p]++ }
 		answers := c.StakesOf(t.Context(), walletsTo(n))
 		if node.trips != trips || len(answers) != n || told[pools[20]] != min(n/14, 1) {
 			t.Errorf("%d wallets: %d answers in %d calls, want %d calls; unread %v", n, len(answers), node.trips, trips, told)
@@ -152,7 +152,7 @@ func TestABrokenBatchIsNoAnswer(t *testing.T) {
 			// Of fewer results, those that are there count; wallet 0 and some others stake nothing.
 			wrong := a.Err == nil
 			if name == "fewer results" {
-				wrong = a.Value.Outcome() == core.NotStaker && i < 59 && 59-i != 13
+				wrong = a.Value.StakerStatus() == core.NotStaker && i < 59 && 59-i != 13
 			}
 			if wrong {
 				t.Errorf("%s: wallet %d: %+v", name, 59-i, a)

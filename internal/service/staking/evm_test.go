@@ -136,12 +136,12 @@ func TestEVMStakesAreReadInEveryWay(t *testing.T) {
 					t.Fatal(err)
 				}
 				wantAmounts(t, "staked", stake.Staked, "pool 1: 1175", "pool 4: 0.000000000000000001")
-				wantAmounts(t, "claimable", stake.Claimable, "pool 1: 300")
+				wantAmounts(t, "claimable", stake.Withdrawable, "pool 1: 300")
 				wantAmounts(t, "unbonding", stake.Unbonding, "pool 1: 25")
 				// The EVM's blocks have other times than the node's, as where Multicall3 tells
 				// another chain's block. Without gas for Multicall3, the node's block is read.
 				at := map[bool]time.Time{false: stake.BlockTime.Add(40 * 2 * time.Second)}[way.name == "multicall" && !burning]
-				if next := stake.NextClaim; !next.Amount.Equal(whole(25)) || !next.At.Equal(at) {
+				if next := stake.NextWithdrawal; !next.Amount.Equal(whole(25)) || !next.At.Equal(at) {
 					t.Errorf("the next claim is %+v", next)
 				}
 				if !slices.Equal(poolsOf(stake.Failed), pools[2:4]) || !slices.Equal(poolsOf(stake.UnbondingFailed), pools[2:4]) {
@@ -171,7 +171,7 @@ func TestEVMManyWalletsAreReadAsOne(t *testing.T) {
 	}
 	for i, wallet := range wallets {
 		one, err := c.Stakes.Fetch(t.Context(), wallet)
-		if many := answers[i]; err != nil || many.Err != nil || many.Value.Outcome() != one.Outcome() || !many.Value.Total().Equal(one.Total()) {
+		if many := answers[i]; err != nil || many.Err != nil || many.Value.StakerStatus() != one.StakerStatus() || !many.Value.Total().Equal(one.Total()) {
 			t.Errorf("wallet %d: %+v among many, %+v alone, %v", i, many, one, err)
 		}
 	}

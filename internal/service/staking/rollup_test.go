@@ -42,9 +42,9 @@ func TestWithdrawalsAreCountedByTheBlocksThatContractsRead(t *testing.T) {
 		if err != nil || !stake.Complete() || stake.Block != parentBlock {
 			t.Fatalf("block %d, %v, unread %v", stake.Block, err, stake.Unread())
 		}
-		wantAmounts(t, "claimable", stake.Claimable, "pool 20: 7")
+		wantAmounts(t, "claimable", stake.Withdrawable, "pool 20: 7")
 		wantAmounts(t, "unbonding", stake.Unbonding, "pool 20: 500")
-		if next := stake.NextClaim; !next.Amount.Equal(whole(500)) || !next.At.IsZero() {
+		if next := stake.NextWithdrawal; !next.Amount.Equal(whole(500)) || !next.At.IsZero() {
 			t.Errorf("the next claim is %+v; the headers do not tell the pace of the parent chain", next)
 		}
 	})
@@ -70,8 +70,8 @@ func TestTheBlocksOfAPaceAreThoseOfContracts(t *testing.T) {
 		n.Height = nil
 		n.Contracts[poolAt(20).Address] = pool(tokensOf(3), entriesAt(n.Block(), entry{500, -50_399}))
 		stake, err := c.Stakes.Fetch(t.Context(), ann)
-		if want := stake.BlockTime.Add(2 * time.Second); err != nil || !stake.NextClaim.At.Equal(want) {
-			t.Errorf("the next claim is %+v, want at %v; %v", stake.NextClaim, want, err)
+		if want := stake.BlockTime.Add(2 * time.Second); err != nil || !stake.NextWithdrawal.At.Equal(want) {
+			t.Errorf("the next claim is %+v, want at %v; %v", stake.NextWithdrawal, want, err)
 		}
 	})
 }
@@ -106,10 +106,10 @@ func TestNothingIsToldOfWhenIfTheNumberOfContractsIsUnknown(t *testing.T) {
 		if err != nil || !stake.Complete() || stake.Block != 0 {
 			t.Fatalf("%s: block %d, %v, unread %v", name, stake.Block, err, stake.Unread())
 		}
-		wantAmounts(t, name+": claimable", stake.Claimable)
+		wantAmounts(t, name+": claimable", stake.Withdrawable)
 		wantAmounts(t, name+": unbonding", stake.Unbonding, "pool 20: 500")
-		if !stake.NextClaim.Amount.IsZero() {
-			t.Errorf("%s: the next claim is %+v", name, stake.NextClaim)
+		if !stake.NextWithdrawal.Amount.IsZero() {
+			t.Errorf("%s: the next claim is %+v", name, stake.NextWithdrawal)
 		}
 		if found, err := c.Probe(t.Context(), ann.Hex()); err != nil || found.Height != 0 || found.ReadAt != 0 {
 			t.Errorf("%s: probed: %+v, %v", name, found, err)

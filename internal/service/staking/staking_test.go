@@ -90,7 +90,7 @@ func TestEachUnreadPoolIsToldOnceAReadingAndWhy(t *testing.T) {
 	chain, pools := deploy(pool(tokensOf(1), withdrawalsOf()), pool(nil, nil), pool(wordOf(0), nil), nil)
 	c := newClient(t, newNode(t, chain), pools)
 	told := map[core.Pool]int{}
-	c.unread = func(p core.Pool) { told[p]++ }
+	c.countUnread = func(p core.Pool) { told[p]++ }
 	stake, err := c.Stakes.Fetch(t.Context(), ann)
 	unread := stake.Unread()
 	if want := []core.Pool{pools[1], pools[3], pools[2]}; err != nil || !slices.Equal(poolsOf(unread), want) {

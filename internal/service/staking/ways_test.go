@@ -108,7 +108,7 @@ func TestWhatIsKnownIsAskedForAgainOnceItsTimeIsOver(t *testing.T) {
 		lasts     time.Duration
 		trips     [3]int
 	}{
-		"the pace":              {sandbox.Contracts[multicallAddr], []entry{{500, 0}}, func(t *testing.T, c *Client) { next(t, c) }, paceTTL, [3]int{3, 1, 3}},
+		"the pace":              {sandbox.Contracts[multicallAddr], []entry{{500, 0}}, func(t *testing.T, c *Client) { next(t, c) }, intervalTTL, [3]int{3, 1, 3}},
 		"Multicall3 that fails": {nil, nil, fetch, cooldown, [3]int{3, 2, 3}},
 		"a ping":                {sandbox.Contracts[multicallAddr], nil, func(t *testing.T, c *Client) { _, _ = c.Ping.Get(t.Context(), struct{}{}) }, 15 * time.Second, [3]int{1, 0, 1}},
 	} {

@@ -1,6 +1,7 @@
 package services
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -63,8 +64,9 @@ func constantPrices(quote core.Quote) prices {
 	}
 }
 
-// quotes returns the data of an answer with the quote, in the form of the API's version 1.
-func (m market) quotes() string {
+// quotes returns the data of an answer with the quote, in the form of the API's version 1. key is the ID or the symbol
+// that the call asks for.
+func (m market) quotes(key string) string {
 	q, percent := m.prices(m.oldQuote.timeBefore(time.Now(), 3*time.Hour))
 	usd := map[string]any{
 		"price":        number(q.Price),
@@ -82,7 +84,7 @@ func (m market) quotes() string {
 		"slug":   "herald-demo",
 		"quote":  map[string]any{"USD": usd},
 	}
-	data, _ := json.Marshal(map[string]any{TokenID: entry}) // cannot fail
+	data, _ := json.Marshal(map[string]any{key: entry}) // cannot fail
 	return string(data)
 }
 
@@ -100,14 +102,17 @@ func (m market) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		m.refuse(w, http.StatusNotFound, 404, "Not Found")
 	case query.Has("convert") && query.Get("convert") != "USD":
 		m.refuse(w, http.StatusBadRequest, 400, `Invalid value for \"convert\"`)
-	case query.Get("id") != TokenID:
+	case query.Has("id") && query.Get("id") != TokenID:
 		m.refuse(w, http.StatusBadRequest, 400, `Invalid value for \"id\"`)
+	case !query.Has("id") && query.Get("symbol") != Symbol:
+		m.refuse(w, http.StatusBadRequest, 400, `Invalid value for \"symbol\"`)
 	case m.rateLimit.On.Load():
 		m.refuse(w, http.StatusTooManyRequests, 1008,
 			"You've exceeded your API Key's HTTP request rate limit. Rate limits reset every minute.")
 	default:
 		m.usedCredits.Add(1)
-		writeJSON(w, http.StatusOK, marketAnswer(0, "null", m.quotes()))
+		asked := cmp.Or(query.Get("id"), query.Get("symbol"))
+		writeJSON(w, http.StatusOK, marketAnswer(0, "null", m.quotes(asked)))
 	}
 }
 

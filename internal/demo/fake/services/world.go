@@ -31,7 +31,7 @@ type World struct {
 	Staked    []core.PoolAmount
 	Claimable []core.PoolAmount
 	Unbonding []core.PoolAmount
-	NextClaim core.Claim
+	NextClaim core.NextWithdrawal
 	// TotalStaked is the stake of all wallets in all pools.
 	TotalStaked decimal.Decimal
 
@@ -160,7 +160,7 @@ func (w *World) addStakes(now time.Time) {
 	}
 	w.Claimable = []core.PoolAmount{amount(8, "1000")}
 	w.Unbonding = []core.PoolAmount{amount(8, "1500.75"), amount(19, "86.420000000000000003")}
-	w.NextClaim = core.Claim{Amount: decimal.New(500, 0), At: now.Add(3 * day)}
+	w.NextClaim = core.NextWithdrawal{Amount: decimal.New(500, 0), At: now.Add(3 * day)}
 	w.totals = map[common.Address]decimal.Decimal{}
 	for i, pool := range w.Pools {
 		w.totals[pool.Address] = decimal.New(int64(i+1), 6)

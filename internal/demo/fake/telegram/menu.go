@@ -14,8 +14,11 @@ type Command struct {
 }
 
 // MenuKey identifies a menu by the users that see it. If there is no menu in a user's language, they see the menu
-// with the Language "".
-type MenuKey struct{ Scope, Language string }
+// with the Language "". Chat is 0 unless the Scope is one of chatScopes.
+type MenuKey struct {
+	Scope, Language string
+	Chat            int64
+}
 
 var (
 	commandName  = regexp.MustCompile(`^[a-z0-9_]*$`)
@@ -31,14 +34,20 @@ func (s *Server) MenuOf(key MenuKey) []Command {
 // menu in the user's language.
 // https://core.telegram.org/bots/api#determining-list-of-commands
 func (s *Server) MenuFor(chat Chat, user int64, language string) []Command {
-	scopes := []string{"default"}
+	keys := []MenuKey{{Scope: "chat", Chat: chat.ID}, {Scope: "default"}}
 	status := locked(s, func() string { return s.status[inChat{chat.ID, user}] })
 	if status == "administrator" || status == "creator" {
-		scopes = []string{"all_chat_administrators", "default"}
+		keys = []MenuKey{
+			{Scope: "chat_administrators", Chat: chat.ID},
+			{Scope: "chat", Chat: chat.ID},
+			{Scope: "all_chat_administrators"},
+			{Scope: "default"},
+		}
 	}
-	for _, scope := range scopes {
+	for _, key := range keys {
 		for _, menuLanguage := range []string{language, ""} {
-			menu := s.MenuOf(MenuKey{Scope: scope, Language: menuLanguage})
+			key.Language = menuLanguage
+			menu := s.MenuOf(key)
 			if len(menu) > 0 {
 				return menu
 			}
@@ -57,26 +66,38 @@ func (s *Server) ShortDescription(language string) string {
 	return locked(s, func() string { return s.descriptions[[2]string{shortDescription, language}] })
 }
 
-// menuScopes are the scopes that the bot uses.
-var menuScopes = []string{"default", "all_chat_administrators"}
+// The scopes that the bot uses: globalScopes are about all chats, and chatScopes about one chat.
+var (
+	globalScopes = []string{"default", "all_chat_administrators"}
+	chatScopes   = []string{"chat", "chat_administrators"}
+)
 
-// readMenuKey reads the parameters scope and language_code.
-func readMenuKey(p params) (key MenuKey, refused *refusal) {
+// readMenuKey reads the parameters scope and language_code. It refuses a scope about a chat that the bot is not in. The
+// caller must hold the lock.
+func (s *Server) readMenuKey(p params) (key MenuKey, refused *refusal) {
 	scope := arg[struct {
 		Type string `json:"type"`
+		Chat int64  `json:"chat_id"`
 	}](p, "scope")
-	key = MenuKey{Scope: cmp.Or(scope.Type, "default"), Language: arg[string](p, "language_code")}
+	key = MenuKey{
+		Scope:    cmp.Or(scope.Type, "default"),
+		Language: arg[string](p, "language_code"),
+		Chat:     scope.Chat,
+	}
+	isAboutChat := slices.Contains(chatScopes, key.Scope)
 	switch {
-	case !slices.Contains(menuScopes, key.Scope):
+	case !isAboutChat && !slices.Contains(globalScopes, key.Scope):
 		return key, bad("can't parse BotCommandScope: unsupported type specified")
 	case !languageCode.MatchString(key.Language):
 		return key, bad("invalid language code specified")
+	case isAboutChat:
+		return key, s.reachable(key.Chat)
 	}
 	return key, nil
 }
 
 func (s *Server) setMyCommands(p params) (result any, refused *refusal) {
-	key, refused := readMenuKey(p)
+	key, refused := s.readMenuKey(p)
 	if refused != nil {
 		return nil, refused
 	}
@@ -92,7 +113,7 @@ func (s *Server) setMyCommands(p params) (result any, refused *refusal) {
 }
 
 func (s *Server) getMyCommands(p params) (result any, refused *refusal) {
-	key, refused := readMenuKey(p)
+	key, refused := s.readMenuKey(p)
 	return append([]Command{}, s.menus[key]...), refused
 }
 

@@ -40,7 +40,7 @@ var olds = map[string]struct {
 	"an old price":       {11 * time.Minute, func(w *commandstest.Answers) { w.Price.Stale = true }, Stale, Right},
 	"a price of an hour": {61 * time.Minute, func(w *commandstest.Answers) { w.Price.Stale = true }, Stale, Right},
 	"an old quote": {72 * time.Hour, func(w *commandstest.Answers) {
-		w.Price.Value.OldFrom = w.Price.At
+		w.Price.Value.CurrentUntil = w.Price.At
 	}, Stale, Right},
 	"no credit": {11 * time.Minute, func(w *commandstest.Answers) {
 		w.Price.Why = &core.Error{Service: market.Service, Reason: core.NoCredit, RetryAfter: time.Hour}

@@ -49,9 +49,9 @@ func TestWithdrawalsAreSplitByTheBlockThatWasRead(t *testing.T) {
 			if err != nil || !stake.Complete() {
 				t.Fatalf("%v, unread %v", err, stake.Unread())
 			}
-			wantAmounts(t, "claimable", stake.Claimable, "pool 0: 1000", "pool 1: 7")
+			wantAmounts(t, "claimable", stake.Withdrawable, "pool 0: 1000", "pool 1: 7")
 			wantAmounts(t, "unbonding", stake.Unbonding, "pool 0: 80", "pool 1: 20", "pool 2: 500")
-			if next, at := stake.NextClaim, stake.BlockTime.Add(900*2*time.Second); !next.Amount.Equal(whole(520)) || !next.At.Equal(at) {
+			if next, at := stake.NextWithdrawal, stake.BlockTime.Add(900*2*time.Second); !next.Amount.Equal(whole(520)) || !next.At.Equal(at) {
 				t.Errorf("the next claim is %+v, want 520 at %v", next, at)
 			}
 		}, claimBlocks(uint64(claim)))
@@ -97,7 +97,7 @@ func TestOddWithdrawalsAreUnreadInTheirPoolAlone(t *testing.T) {
 			if !slices.Equal(poolsOf(stake.UnbondingFailed), want) {
 				t.Errorf("%s, set %t: unread %v, want %v", name, set, stake.UnbondingFailed, want)
 			}
-			if amounts := append(stake.Claimable, stake.Unbonding...); !slices.ContainsFunc(amounts, func(a core.PoolAmount) bool { return a.Pool == pools[20] && a.Amount.Equal(whole(4)) }) {
+			if amounts := append(stake.Withdrawable, stake.Unbonding...); !slices.ContainsFunc(amounts, func(a core.PoolAmount) bool { return a.Pool == pools[20] && a.Amount.Equal(whole(4)) }) {
 				t.Errorf("%s, set %t: of the other pool %v", name, set, amounts)
 			}
 		}
@@ -113,7 +113,7 @@ func TestThousandsOfWithdrawalsAreReadUpToMaxBody(t *testing.T) {
 		inEveryWay(t, func(t *testing.T, chain contracts, n *node, c *Client) {
 			chain[poolAt(4).Address] = pool(tokensOf(2), withdrawalsOf(slices.Repeat([]int64{1}, count)...))
 			stake, err := c.Stakes.Fetch(t.Context(), ann)
-			if err != nil || stake.Checked != 21 || stake.Total().String() != "5" || len(stake.Claimable) != map[bool]int{true: 2, false: 1}[fits] {
+			if err != nil || stake.Checked != 21 || stake.Total().String() != "5" || len(stake.Withdrawable) != map[bool]int{true: 2, false: 1}[fits] {
 				t.Fatalf("%d: %+v, %v", count, stake, err)
 			}
 			if unread := poolsOf(stake.Unread()); fits != (len(unread) == 0) || !fits && !slices.Equal(unread, c.settings.Pools[4:5]) {
@@ -180,17 +180,17 @@ func withdrawing(t *testing.T, claim uint64, entries ...entry) (*inMemory, *Clie
 }
 
 // next returns the next claim of ann, who can always be answered.
-func next(t *testing.T, c *Client) core.Claim {
+func next(t *testing.T, c *Client) core.NextWithdrawal {
 	t.Helper()
 	stake, err := c.Stakes.Fetch(t.Context(), ann)
-	if err != nil || !stake.Complete() || len(stake.Staked) != 1 || len(stake.Unbonding) != 1 || stake.NextClaim.Amount.IsZero() {
+	if err != nil || !stake.Complete() || len(stake.Staked) != 1 || len(stake.Unbonding) != 1 || stake.NextWithdrawal.Amount.IsZero() {
 		t.Fatalf("%+v, %v", stake, err)
 	}
-	return stake.NextClaim
+	return stake.NextWithdrawal
 }
 
 func TestThePaceIsMeasuredOverTheClaimBlocks(t *testing.T) {
-	for claim, over := range map[uint64]uint64{5000: 5000, 0: paceBlocks, maxClaimBlocks: 0} {
+	for claim, over := range map[uint64]uint64{5000: 5000, 0: intervalBlocks, maxClaimBlocks: 0} {
 		synctest.Test(t, func(t *testing.T) {
 			m, c := withdrawing(t, claim, entry{500, 100 - int64(claim)})
 			if claim == maxClaimBlocks { // At most to block 1.
@@ -234,7 +234,7 @@ func TestAnUnknownPaceLeavesTheRest(t *testing.T) {
 			if at := next(t, c).At; !at.IsZero() {
 				t.Errorf("%s: and yet %v", name, at)
 			}
-			if took := time.Since(began); took > maxPaceWait {
+			if took := time.Since(began); took > maxIntervalWait {
 				t.Errorf("%s: it took %v", name, took)
 			}
 			if m.hangs {
@@ -259,7 +259,7 @@ func TestWhoWaitsForThePaceBlocksNobody(t *testing.T) {
 		var asking sync.WaitGroup
 		for i := range 2 * query.MaxCalls {
 			asking.Go(func() {
-				if stake, err := c.Stakes.Get(t.Context(), walletNo(i)); err != nil || stake.Value.NextClaim.At.IsZero() {
+				if stake, err := c.Stakes.Get(t.Context(), walletNo(i)); err != nil || stake.Value.NextWithdrawal.At.IsZero() {
 					t.Errorf("wallet %d: %+v, %v", i, stake.Value, err)
 				}
 			})
@@ -304,7 +304,7 @@ func TestTheTotalIsOfEveryPoolOrIncomplete(t *testing.T) {
 			n := newNode(t, chain)
 			c := newClient(t, n, pools, way, func(s *Settings) { s.TotalMethod, s.PendingMethod = testTotal, "" })
 			told := map[core.Pool]int{}
-			c.unread = func(p core.Pool) { told[p]++ }
+			c.countUnread = func(p core.Pool) { told[p]++ }
 			total, err := c.Total(time.Minute).Get(t.Context(), struct{}{})
 			if err != nil || total.Value.Total().String() != test.want || total.Value.Checked != test.checked || total.Value.Complete() != (test.checked == len(pools)) {
 				t.Errorf("%s: %+v, %v", name, total, err)
