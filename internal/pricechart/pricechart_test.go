@@ -203,7 +203,7 @@ func TestChartIsDrawnOnceForAll(t *testing.T) {
 		time.Sleep(time.Second)
 		c, err := chartOf(t.Context(), charts, quote, day)
 		wantPicture(t, "1", c, err)
-		time.Sleep(keepFor + 1)
+		time.Sleep(drawnTTL + 1)
 		c, err = chartOf(t.Context(), charts, quote, day)
 		wantPicture(t, "2", c, err)
 	})
