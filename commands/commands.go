@@ -51,7 +51,7 @@ type Sources struct {
 type Members interface {
 	Enabled() bool
 	RecheckEvery() time.Duration
-	Badges(p chat.Platform, community string) []members.Badge
+	ConfiguredBadges(p chat.Platform, community string) []members.Badge
 	CommunityName(p chat.Platform, community string) chat.Untrusted
 	Offer(ctx context.Context, user chat.User, here string, stake core.Stake) []members.Badge
 	Saved(ctx context.Context, user chat.User) (*members.Saved, error)

@@ -171,7 +171,7 @@ func TestModeratorsReadWhyARequestStaysOpen(t *testing.T) {
 }
 
 func TestModeratorsReadWhyAnApprovalFailed(t *testing.T) {
-	for outcome, want := range map[chat.AdmissionOutcome]string{
+	for outcome, want := range map[chat.ApprovalResult]string{
 		chat.LetIn:           "",
 		chat.NotRequested:    "details.not_approved",
 		chat.MayNotApprove:   "details.not_approved",
@@ -219,7 +219,7 @@ func TestWhichRequestsHoldAProof(t *testing.T) {
 // Each outcome has words of its own. If the sender can change it, the words say how.
 func TestARefusedApprovalSaysWhatToDo(t *testing.T) {
 	admit := commandstest.Ask(t, openRequest(nil).Router(t), joinMembers).Join.Admit
-	for outcome, want := range map[chat.AdmissionOutcome]string{
+	for outcome, want := range map[chat.ApprovalResult]string{
 		chat.LetIn:            "join.in  []",
 		chat.NotRequested:     "join.gone.title join.gone.text []",
 		chat.MayNotApprove:    "join.failed join.denied [button.again]",

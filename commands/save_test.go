@@ -286,7 +286,7 @@ func TestPressingAgainChangesNothing(t *testing.T) {
 
 	after, err := w.Sources().Members.Saved(t.Context(), ann)
 	if err != nil || after.Wallet != before.Wallet || after.SavedAt != before.SavedAt ||
-		!slices.Equal(after.Badges, before.Badges) {
+		!slices.Equal(after.Given, before.Given) {
 		t.Errorf("after %+v, before %+v, %v", after, before, err)
 	}
 	if holders := w.Saved.Holders(); len(holders) != 1 {

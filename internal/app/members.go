@@ -51,7 +51,7 @@ type memberParts struct {
 	state *state
 	// services and badges are nil for who only lists and releases.
 	services *upstreams
-	badges   map[chat.Platform]chat.Badges
+	badges   map[chat.Platform]chat.BadgeGiver
 	metrics  *ops.Metrics
 	log      *slog.Logger
 }
@@ -61,7 +61,7 @@ func newMembers(cfg *Config, with memberParts) *members.Members {
 	bots, named := cfg.bots(), cfg.badges()
 	platforms := map[chat.Platform]members.Platform{}
 	for _, p := range cfg.platforms() {
-		platforms[p.name] = members.Platform{Bot: bots[p.name], Badges: named[p.name], Adapter: with.badges[p.name]}
+		platforms[p.name] = members.Platform{Bot: bots[p.name], Configured: named[p.name], Adapter: with.badges[p.name]}
 	}
 	c := members.Config{
 		Settings:  cfg.Members,

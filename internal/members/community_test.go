@@ -60,7 +60,7 @@ func runAwait(t *testing.T, table map[string]awaitCase) {
 				err := here.await(ctx)
 				waited := time.Since(began)
 				if c.waits < 0 {
-					m.equal("error", err, errTooSoon)
+					m.equal("error", err, errWaitTooLong)
 					m.equal("waited in vain", waited, 0*time.Second)
 					return
 				}

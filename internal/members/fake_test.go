@@ -88,7 +88,7 @@ func (f *fake) config() Config {
 	return Config{
 		Settings:  Settings{Every: cycle},
 		Bucket:    f.bucket,
-		Platforms: map[chat.Platform]Platform{"discord": {Bot: "42", Badges: roles, Adapter: f}},
+		Platforms: map[chat.Platform]Platform{"discord": {Bot: "42", Configured: roles, Adapter: f}},
 		Claims:    f.memory,
 		Limiter:   f.memory,
 		Symbol:    "TKN",
@@ -249,8 +249,8 @@ func (f *fake) Notify(_ context.Context, _ string, r *chat.Reply) {
 	f.change(func() { f.notices = append(f.notices, r) })
 }
 
-// Has implements chat.Badges.
-func (f *fake) Has(ctx context.Context, community, user string) ([]string, error) {
+// Worn implements chat.BadgeGiver.
+func (f *fake) Worn(ctx context.Context, community, user string) ([]string, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.asked++
@@ -263,12 +263,12 @@ func (f *fake) Has(ctx context.Context, community, user string) ([]string, error
 	return slices.Clone(f.worn[community+" "+user]), nil
 }
 
-// Give implements chat.Badges.
+// Give implements chat.BadgeGiver.
 func (f *fake) Give(_ context.Context, community, id, user, _ string) error {
 	return f.carryOut(call{"give", community, id, user})
 }
 
-// Remove implements chat.Badges.
+// Remove implements chat.BadgeGiver.
 func (f *fake) Remove(_ context.Context, community, id, user, _ string) error {
 	return f.carryOut(call{"remove", community, id, user})
 }

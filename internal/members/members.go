@@ -27,7 +27,7 @@
 // fuse does not hold it.
 //
 // Every row exists because its user pressed a button. A community's refusals, pauses and fuse affect no other
-// community. The package imports no platform and no service: adapters implement chat.Badges, and package app passes
+// community. The package imports no platform and no service: adapters implement chat.BadgeGiver, and package app passes
 // them in.
 package members
 
@@ -86,10 +86,10 @@ type Config struct {
 type Platform struct {
 	// Bot is the bot's ID there. Rows belong to one bot. It is "" if the bot has no token: nothing is saved then.
 	Bot string
-	// Badges are those that the settings name, sorted by community and then by ascending amount.
-	Badges []chat.Badge
+	// Configured are those that the settings name, sorted by community and then by ascending amount.
+	Configured []chat.Badge
 	// Adapter gives and removes badges; nil: the platform is off in this process.
-	Adapter chat.Badges
+	Adapter chat.BadgeGiver
 }
 
 // Settings are what an operator chooses.
@@ -124,7 +124,7 @@ type platform struct {
 	name    chat.Platform
 	bot     string
 	config  *Config
-	adapter chat.Badges // nil: the platform is off in this process
+	adapter chat.BadgeGiver // nil: the platform is off in this process
 	tiers   tiers
 	// rows and releases are nil if nothing can be saved, or the platform's token is not set.
 	rows     *rows
@@ -155,7 +155,7 @@ func newPlatform(c *Config, name chat.Platform, of Platform) *platform {
 		bot:         of.Bot,
 		config:      c,
 		adapter:     of.Adapter,
-		tiers:       newTiers(c.Chain, c.Pools, of.Badges, c.Every),
+		tiers:       newTiers(c.Chain, c.Pools, of.Configured, c.Every),
 		latest:      &latest{known: map[uint64]bool{}},
 		communities: map[string]*community{},
 	}
@@ -230,8 +230,8 @@ func (p *platform) key(what string) string {
 	return "members " + string(p.name) + " " + p.bot + " " + what
 }
 
-// concerned returns the IDs of the communities that the settings name, and of those where the row has a badge.
-func (p *platform) concerned(r Row) []string {
+// communitiesFor returns the IDs of the communities that the settings name, and of those where the row has a badge.
+func (p *platform) communitiesFor(r Row) []string {
 	ids := p.tiers.communities()
 	for _, h := range r.Badges {
 		if !slices.Contains(ids, h.Community) {
@@ -288,8 +288,8 @@ func (p *platform) badgeOf(community, id string) Badge {
 // badgeOf returns a badge of the community.
 func (c *community) badgeOf(id string) Badge { return c.platform.badgeOf(c.id, id) }
 
-// Badges returns the badges of a community, or with "" of the platform, by ascending amount.
-func (m *Members) Badges(name chat.Platform, community string) (all []Badge) {
+// ConfiguredBadges returns the badges of a community, or with "" of the platform, by ascending amount.
+func (m *Members) ConfiguredBadges(name chat.Platform, community string) (all []Badge) {
 	p := m.platforms[name]
 	if p == nil || p.adapter == nil {
 		return nil

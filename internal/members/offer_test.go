@@ -74,13 +74,13 @@ func TestAnErrorMeansThatTheUserIsAbsentIfTheyCannotHaveABadge(t *testing.T) {
 // hanging is a platform on which Has does not answer in server 9001.
 type hanging struct{ *fake }
 
-// Has blocks in server 9001 until ctx is done.
-func (h hanging) Has(ctx context.Context, community, user string) ([]string, error) {
+// Worn blocks in server 9001 until ctx is done.
+func (h hanging) Worn(ctx context.Context, community, user string) ([]string, error) {
 	if community == "9001" {
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}
-	return h.fake.Has(ctx, community, user)
+	return h.fake.Worn(ctx, community, user)
 }
 
 func TestVerifyGivesBackWhileAnotherServerHangs(t *testing.T) {

@@ -104,8 +104,8 @@ func (m *membersTest) onBothPlatforms() *Members {
 	m.Helper()
 	c := m.config()
 	c.Platforms = map[chat.Platform]Platform{
-		"discord":  {Bot: "42", Badges: roles},
-		"telegram": {Bot: "77", Badges: []chat.Badge{{Community: "-1001", ID: "Staker"}}},
+		"discord":  {Bot: "42", Configured: roles},
+		"telegram": {Bot: "77", Configured: []chat.Badge{{Community: "-1001", ID: "Staker"}}},
 	}
 	both := New(c)
 	for name, p := range both.platforms {

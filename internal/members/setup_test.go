@@ -30,7 +30,7 @@ type membersTest struct {
 // setBadges configures other badges.
 func (c *Config) setBadges(badges []chat.Badge) {
 	p := c.Platforms["discord"]
-	p.Badges = badges
+	p.Configured = badges
 	c.Platforms = map[chat.Platform]Platform{"discord": p}
 }
 
@@ -61,7 +61,7 @@ func (m *membersTest) use(c Config) {
 }
 
 // useAdapter replaces the Members by one with another adapter.
-func (m *membersTest) useAdapter(adapter chat.Badges) {
+func (m *membersTest) useAdapter(adapter chat.BadgeGiver) {
 	c := m.config()
 	p := c.Platforms["discord"]
 	p.Adapter = adapter

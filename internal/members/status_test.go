@@ -73,8 +73,8 @@ func runSaved(t *testing.T, table map[string]savedCase) {
 
 				m.equal("error", err, nil)
 				m.equal("stakes", s.Stakes, c.reaches >= 0)
-				m.equal("has", names(s.Badges, hasID), c.has)
-				m.equal("going", names(s.Going, hasID), c.going)
+				m.equal("has", names(s.Given, hasID), c.has)
+				m.equal("going", names(s.AtRisk, hasID), c.going)
 				m.equal("missing", names(s.Missing, badgeID), c.missing)
 				m.equal("why", s.Lost != nil, c.missing != "")
 			})
@@ -82,7 +82,7 @@ func runSaved(t *testing.T, table map[string]savedCase) {
 	}
 }
 
-func hasID(h Has) string     { return h.ID }
+func hasID(h GivenBadge) string     { return h.ID }
 func badgeID(b Badge) string { return b.ID }
 
 func TestSavedShowsBadgesAndWhichOfThemMayGo(t *testing.T) {
@@ -141,9 +141,9 @@ func TestABadgeThatIsUnsureAndNewIsNotShown(t *testing.T) {
 		m.presses(wallet(1), 5)
 		s, err := m.Saved(m.Context(), user(1))
 		m.equal("error", err, nil)
-		m.equal("has", names(s.Badges, hasID), "7003")
-		m.equal("elsewhere", len(s.Elsewhere("9002").Badges), 0)
-		m.equal("and here", len(s.Badges), 1)
+		m.equal("has", names(s.Given, hasID), "7003")
+		m.equal("elsewhere", len(s.Elsewhere("9002").Given), 0)
+		m.equal("and here", len(s.Given), 1)
 	})
 }
 

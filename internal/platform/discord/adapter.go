@@ -41,7 +41,7 @@ import (
 const maxName = 40
 
 // Adapter joins Discord to a Handler. It implements platform.Adapter, http.Handler for interactions that arrive by
-// HTTP, and chat.Badges for the roles that come with a stake.
+// HTTP, and chat.BadgeGiver for the roles that come with a stake.
 type Adapter struct {
 	Config
 	api      *api.Client

@@ -86,7 +86,7 @@ type Method[P, R any] func(*bot.Bot, context.Context, P) (R, error)
 // Call calls a method of the library, and returns its result. It fails with *Error, even if only
 // the result cannot be read.
 func Call[P, R any](ctx context.Context, c *Client, method Method[P, R], params P) (R, error) {
-	var done outcome
+	var done callState
 	result, err := method(c.library(), done.watch(ctx), params)
 	return result, done.errorOf(err)
 }
@@ -101,14 +101,14 @@ func Change[P, R any](ctx context.Context, c *Client, method Method[P, R], param
 
 // GetMe returns the bot's own user. People see its FirstName.
 func (c *Client) GetMe(ctx context.Context) (*models.User, error) {
-	var done outcome
+	var done callState
 	me, err := c.library().GetMe(done.watch(ctx))
 	return me, done.errorOf(err)
 }
 
 // GetWebhookInfo returns where updates are delivered to, and the last failed delivery.
 func (c *Client) GetWebhookInfo(ctx context.Context) (*models.WebhookInfo, error) {
-	var done outcome
+	var done callState
 	info, err := c.library().GetWebhookInfo(done.watch(ctx))
 	return info, done.errorOf(err)
 }
