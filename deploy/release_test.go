@@ -67,8 +67,8 @@ func repository(t *testing.T) string {
 		t.Fatal(err)
 	}
 	must(t, dir, nil, "git", "init", "-q")
-	commit(t, dir, "CHANGELOG.md", "## Unreleased\n\n- A.\n\n## 1.2.4 - 2026-11-28\n\n### New\n\n"+
-		"## 1.2.30\n\n- E.\n\n## 1.2.3 - 2026-11-27\n\n### New\n\n- B.\n\n### Mended\n\n- C.\n\n## 1.2.2\n\n- D.\n")
+	commit(t, dir, "CHANGELOG.md", "## Unreleased\n\n- A.\n\n## 1.2.4 - 2026-11-28\n\n### Added\n\n"+
+		"## 1.2.30\n\n- E.\n\n## 1.2.3 - 2026-11-27\n\n### Added\n\n- B.\n\n### Fixed\n\n- C.\n\n## 1.2.2\n\n- D.\n")
 	return dir
 }
 
@@ -93,7 +93,7 @@ func TestAReleaseRefusesWhatIsNotCommitted(t *testing.T) {
 
 func TestAReleaseTellsItsSectionOfTheChangelog(t *testing.T) {
 	dir := repository(t)
-	for version, want := range map[string]string{"v1.2.3": "### New\n\n- B.\n\n### Mended\n\n- C.", "1.2.2": "- D."} {
+	for version, want := range map[string]string{"v1.2.3": "### Added\n\n- B.\n\n### Fixed\n\n- C.", "1.2.2": "- D."} {
 		if got := must(t, dir, nil, ".ci/notes", version); got != want {
 			t.Errorf("%s: %q, want %q", version, got, want)
 		}

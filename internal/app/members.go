@@ -23,6 +23,10 @@ var errNothingSaved = errors.New("no addresses can be saved: set DATA_DIR or RED
 var errNoBot = errors.New("saved addresses belong to a bot: " +
 	"set TELEGRAM_BOT_TOKEN and DISCORD_BOT_TOKEN to what the running bot has")
 
+// errNoPartner is their error if addresses are saved in Redis and the partner API is off.
+var errNoPartner = errors.New("in Redis, saved addresses are found by the partner's key: " +
+	"set PARTNER_BASE_URL, PARTNER_APP_ID and PARTNER_SECRET_KEY to what the running bot has, or had")
+
 // openMembers calls use with what saves addresses, and nothing that runs.
 func openMembers(cfg *Config, log *slog.Logger, use func(*members.Members) error) error {
 	metrics := ops.NewMetrics()
@@ -36,6 +40,8 @@ func openMembers(cfg *Config, log *slog.Logger, use func(*members.Members) error
 		return errNothingSaved
 	case len(cfg.bots()) == 0:
 		return errNoBot
+	case state.rows.bucket == nil:
+		return errNoPartner
 	}
 	return use(newMembers(cfg, memberParts{state: state, metrics: metrics, log: log}))
 }

@@ -95,11 +95,12 @@ func (c *Config) admitsStakers() bool {
 	return false
 }
 
-// idleModerators says which settings have no effect because the partner API is off, which every moderators' form
-// asks. It returns "" if there are none.
+// idleModerators says that settings about moderators have little effect, because the partner API is off. It returns ""
+// if that is not so.
 func (c *Config) idleModerators() string {
 	if c.Partner.IsOn() || len(c.Operators)+len(c.ModeratorChats) == 0 {
 		return ""
 	}
-	return "OPERATORS and MODERATOR_CHATS have no effect: the commands of moderators need " + partnerOn.text
+	return "OPERATORS and MODERATOR_CHATS only open [Details] under /status: other commands of moderators need " +
+		partnerOn.text
 }

@@ -2,9 +2,13 @@ package app
 
 import (
 	"bytes"
+	"errors"
+	"io"
 	"log/slog"
 	"strings"
 	"testing"
+
+	"github.com/alicebob/miniredis/v2"
 
 	"herald/internal/config"
 	"herald/internal/config/configtest"
@@ -136,5 +140,35 @@ func TestModeratorsWithoutAPartnerAreWarnedOf(t *testing.T) {
 		if got := strings.Contains(log.String(), "PARTNER_BASE_URL"); got != warned {
 			t.Errorf("%s: warned %t, want %t", setting, got, warned)
 		}
+	}
+}
+
+// A bot without the partner API could not find addresses in Redis, and must not say that there are none.
+func TestWithoutAPartnerNoAddressIsKeptInRedis(t *testing.T) {
+	cfg := mustLoad(t, append(priceOnly, "REDIS_URL=redis://"+miniredis.RunT(t).Addr()), "")
+	bot := mustNew(t, cfg, slog.New(slog.DiscardHandler))
+	defer bot.Close()
+	if bot.members.Enabled() {
+		t.Error("addresses can be saved")
+	}
+	if _, known := bot.Router.Config.Commands.Find("forget"); known {
+		t.Error("there is a /forget, which would find nothing")
+	}
+	err := ListMembers(t.Context(), cfg, slog.New(slog.DiscardHandler), io.Discard)
+	if !errors.Is(err, errNoPartner) {
+		t.Errorf("bot members says %v", err)
+	}
+}
+
+func TestKeysInRedisDependOnASecret(t *testing.T) {
+	withToken := func(token string) string {
+		return mustLoad(t, append(priceOnly, "TELEGRAM_BOT_TOKEN="+token), "").saltSecret()
+	}
+	if withToken("1:a") == withToken("1:b") {
+		t.Error("without the partner API, keys do not depend on the token")
+	}
+	withPartner := with("TELEGRAM_BOT_TOKEN=1:a", "PARTNER_SECRET_KEY=the-key")
+	if got := mustLoad(t, withPartner, "").saltSecret(); got != "the-key" {
+		t.Error("with the partner API, keys depend on something else than its key")
 	}
 }

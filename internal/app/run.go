@@ -62,7 +62,7 @@ func (b *Bot) logWarnings(ctx context.Context) {
 		b.log.Warn(unencrypted)
 	}
 	if idle := b.cfg.idleModerators(); idle != "" {
-		b.log.Warn("a setting has no effect", "reason", idle)
+		b.log.Warn("settings have little effect", "reason", idle)
 	}
 }
 

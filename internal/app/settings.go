@@ -160,7 +160,7 @@ func (c *Config) answersTable() []config.Setting {
 			Default: defaultServiceName,
 			Example: "Example Passport",
 			Set:     config.Field(&c.Answers.ServiceName, parseServiceName),
-			Comment: "What people call the service they are registered with, as in \"registered with Example Passport\". " +
+			Comment: "Name of the service that members are registered with, as in \"registered with Example Passport\". " +
 				"The default is translated.",
 		},
 		{
@@ -173,13 +173,13 @@ func (c *Config) answersTable() []config.Setting {
 			Name:    "REGISTER_URL",
 			Example: "https://passport.example.org/register",
 			Set:     config.Field(&c.Answers.RegisterURL, config.PageURL),
-			Comment: "Page where one registers with the service: a button under \"not registered\". Unset: no button.",
+			Comment: "Page to register with the service: a button under \"not registered\". Unset: no button.",
 		},
 		{
 			Name:    "STAKE_URL",
 			Example: "https://stake.example.org",
 			Set:     config.Field(&c.Answers.StakeURL, config.PageURL),
-			Comment: "Page where one stakes: a button under \"not staked\". Unset: no button.",
+			Comment: "Page to stake: a button under \"not staked\". Unset: no button.",
 		},
 		{
 			Name:    "CHAT_LANGUAGE",
@@ -220,7 +220,7 @@ func (c *Config) limitsTable() []config.Setting {
 			Name:    "RATE_LIMIT_USER",
 			Default: "20",
 			Set:     config.Field(&c.Limits.UserPerMinute, perMinute),
-			Comment: "Commands of one user: so many at once, and as many again spread over each minute. 0: no limit.",
+			Comment: "Commands of one user: this many at once, and the same number again spread over each minute. 0: no limit.",
 		},
 		{
 			Name:    "RATE_LIMIT_CHAT",
@@ -238,13 +238,13 @@ func (c *Config) rightsTable() []config.Setting {
 			Name:    "OPERATORS",
 			Example: "telegram:123456789,discord:123456789012345678",
 			Set:     config.Field(&c.Operators, config.ListOf(parseOperator)),
-			Comment: "Who may ask about others everywhere, by user ID. Unset: nobody.",
+			Comment: "IDs of the users who may ask about others in every chat. Unset: nobody.",
 		},
 		{
 			Name:    "MODERATOR_CHATS",
 			Example: "telegram:-1001234567890,discord:123456789012345678",
 			Set:     config.Field(&c.ModeratorChats, config.ListOf(parseModeratorChat)),
-			Comment: "Chats whose moderators may ask about others there, by ID of group or server; *: " +
+			Comment: "IDs of the groups and servers whose moderators may ask about others there. *: " +
 				"every chat, so that anybody may (docs/operating.md). Unset: none.",
 		},
 	}

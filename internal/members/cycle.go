@@ -172,8 +172,8 @@ func (m *Members) mostDue(rows int) int {
 	return max(minDue, int(share))
 }
 
-// isDue reports whether a row is to be checked: no row is if Stakes is nil. A row that is due later than in a whole cycle was written under another
-// clock, or under a longer cycle.
+// isDue reports whether a row is to be checked: no row is if Stakes is nil. A row that is due later than in a whole
+// cycle was written under another clock, or under a longer cycle.
 func (p *platform) isDue(r Row, now time.Time) bool {
 	if p.config.Stakes == nil {
 		return false

@@ -31,8 +31,8 @@ func (s *Settings) Table() []config.Setting {
 			Name:    "HTTP_ADDR",
 			Default: "127.0.0.1:8080",
 			Example: "0.0.0.0:8080",
-			Comment: "Where /healthz, /readyz, /metrics and webhooks are served; off: nowhere. " +
-				"In a container it must be 0.0.0.0:8080 to be reached from outside.",
+			Comment: "Address that serves /healthz, /readyz, /metrics and webhooks; off: none does. " +
+				"In a container, it must be 0.0.0.0:8080 to be reachable from outside.",
 			Set: config.Field(&s.Addr, parseAddr),
 		},
 	}

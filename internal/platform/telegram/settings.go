@@ -55,7 +55,7 @@ func (s *Settings) Table() []config.Setting {
 			Name:    TokenSetting,
 			Secret:  true,
 			Example: "123456789:AAEexample-of-a-token_from-BotFather",
-			Comment: "Turns Telegram on; @BotFather gives it.",
+			Comment: "Turns Telegram on. You get it from @BotFather.",
 			Set:     config.Field(&s.Token, config.Hidden(readToken)),
 		},
 		{
@@ -68,7 +68,7 @@ func (s *Settings) Table() []config.Setting {
 		{
 			Name:    "TELEGRAM_WEBHOOK_URL",
 			Example: "https://bot.example.org/telegram",
-			Comment: "Public HTTPS URL, whose path a TLS proxy passes on to HTTP_ADDR; needs TELEGRAM_WEBHOOK_SECRET. " +
+			Comment: "Public HTTPS URL. A TLS proxy passes its path on to HTTP_ADDR. Needs TELEGRAM_WEBHOOK_SECRET. " +
 				"Unset: long polling, which needs no public address.",
 			Needs: []string{TokenSetting, "TELEGRAM_WEBHOOK_SECRET", "HTTP_ADDR"},
 			Set:   s.setWebhook,
@@ -77,8 +77,8 @@ func (s *Settings) Table() []config.Setting {
 			Name:    "TELEGRAM_WEBHOOK_SECRET",
 			Secret:  true,
 			Example: "a-long-random_text",
-			Comment: "Proves that a delivery comes from Telegram: 1 to 256 of A-Z a-z 0-9 _ -, " +
-				"such as `openssl rand -hex 32` prints.",
+			Comment: "Proves that a delivery comes from Telegram: 1 to 256 characters of A-Z a-z 0-9 _ -, " +
+				"for example from `openssl rand -hex 32`.",
 			Set: config.Field(&s.WebhookSecret, config.Hidden(readWebhookSecret)),
 		},
 		{
@@ -100,8 +100,8 @@ func (s *Settings) Table() []config.Setting {
 			Example: "telegram:-1001234567890:registered,telegram:-1009876543210:staker:1000",
 			Needs:   []string{TokenSetting},
 			Set:     s.setJoinChats,
-			Comment: "Groups that the bot lets people into: telegram:<group ID>:registered, " +
-				":staker or :staker:<least stake in tokens>. See docs/members.md. Unset: none.",
+			Comment: "Groups whose join requests the bot approves: telegram:<group ID>:registered, " +
+				":staker or :staker:<minimum stake in tokens> (docs/members.md). Unset: none.",
 		},
 		{
 			Name:       "STAKER_TAGS",
@@ -109,8 +109,8 @@ func (s *Settings) Table() []config.Setting {
 			Needs:      []string{TokenSetting},
 			NeedsOneOf: []string{"DATA_DIR", "REDIS_URL"},
 			Set:        s.setStakerTags,
-			Comment: "Tags that come with a stake: telegram:<group ID>:<tag>, optionally :<least stake in tokens>; " +
-				"commas between them. See docs/members.md. Unset: none.",
+			Comment: "Tags for members who stake: telegram:<group ID>:<tag>, optionally :<minimum stake in tokens>; " +
+				"separated by commas. See docs/members.md. Unset: none.",
 		},
 	}
 }

@@ -43,15 +43,15 @@ func (s *Settings) Table() []config.Setting {
 			Heading: "Token and its price",
 			Name:    "PRICE_API_URL",
 			Example: coinMarketCap,
-			Comment: "Where the price provider is; /v1/... and /v3/... are appended. " +
-				"Unset: CoinMarketCap, if PRICE_API_KEY is set; otherwise there is no /price.",
+			Comment: "URL of the price provider; /v1/... and /v3/... are appended. " +
+				"Unset: CoinMarketCap if PRICE_API_KEY is set; otherwise there is no /price.",
 			Set: config.Field(&s.URL, config.BaseURLWithout("/v1/cryptocurrency")),
 		},
 		{
 			Name:    "PRICE_API_KEY",
 			Secret:  true,
 			Example: "01234567-89ab-cdef-0123-456789abcdef",
-			Comment: "Your key for CoinMarketCap. Unset: none is sent.",
+			Comment: "Your key for CoinMarketCap; it turns on /price. Unset: none is sent.",
 			Set:     s.setAPIKey,
 		},
 		{
@@ -83,7 +83,7 @@ func (s *Settings) Table() []config.Setting {
 		{
 			Name:    "PRICE_MONTHLY_CREDITS",
 			Example: "5000",
-			Comment: "How many of the plan's calls a month this bot may use; 0: no bound. " +
+			Comment: "Maximum number of the plan's calls per month that this bot uses; 0: no limit. " +
 				"Unset: as many as the provider says are left, or 10000 if it does not say.",
 			Set: s.setCredits,
 		},

@@ -34,7 +34,7 @@ func (s *Settings) Table() []config.Setting {
 			Name:    "PARTNER_BASE_URL",
 			Example: "https://partner.example.org",
 			Needs:   []string{"PARTNER_APP_ID", "PARTNER_SECRET_KEY"},
-			Comment: "Where the partner API is; /api/v1/partner/... is appended.",
+			Comment: "URL of the partner API; /api/v1/partner/... is appended.",
 			Set:     config.Field(&s.URL, config.BaseURLWithout("/api/v1/partner")),
 		},
 		{
@@ -57,7 +57,7 @@ func (s *Settings) Table() []config.Setting {
 			Example: "10004,10005",
 			Set:     config.Field(&s.NotFoundCodes, config.ListOf(parseCode)),
 			Comment: "Codes of the existence check that mean \"no such user\". Any other code but 0 is an error: " +
-				"people read \"Registration unavailable\". Unset: none.",
+				"members read \"Registration unavailable\". Unset: none.",
 		},
 		{
 			Name:    "EXISTS_TTL",

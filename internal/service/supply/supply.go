@@ -43,7 +43,7 @@ func (s *Settings) Table() []config.Setting {
 			Heading: "Supply",
 			Name:    "SUPPLY_URL",
 			Example: "https://supply.example.org/token",
-			Comment: "Where the supply host is; /total-supply and /circulating-supply are appended.",
+			Comment: "URL of the supply host; /total-supply and /circulating-supply are appended.",
 			Set:     config.Field(&s.URL, config.BaseURLWithout(totalPath, circulatingPath)),
 		},
 		{
