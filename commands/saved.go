@@ -28,8 +28,8 @@ func (c verifyCommand) ownSaved(ctx context.Context, req *chat.Request) (*chat.R
 	return reply, partly(err)
 }
 
-// saveOrRefresh returns what a card about the sender's own wallet gets at its end: refreshBadges if the wallet is saved,
-// and offerSave if it can be. If the saved row is unreadable, a note says so, and saveOrRefresh also returns the error.
+// saveOrRefresh returns the end of a card about the sender's own wallet: refreshBadges if the wallet is saved, and
+// offerSave if it can be. If the saved row is unreadable, a note says so, and saveOrRefresh also returns the error.
 func (c verifyCommand) saveOrRefresh(ctx context.Context, req *chat.Request, p proof) (*chat.Reply, error) {
 	if !p.owned() || !c.canSave() {
 		return &chat.Reply{}, nil

@@ -185,23 +185,6 @@ func TestANameInAnEnvFileThatIsNoSettingIsWrong(t *testing.T) {
 	}
 }
 
-// In the environment a former name may be another program's.
-func TestAFormerSettingInAnEnvFileIsToldWithWhatHoldsInstead(t *testing.T) {
-	file := write(t, "DISCORD_APPLICATION_ID=1\nCHART_THEME=light\nPRICE_TOKEN_SLUG="+canary)
-	want := Errors{
-		file + ":2: CHART_THEME: is not a setting any more: charts are dark; remove the line, or make it a comment, for example #CHART_THEME=",
-		file + ":3: PRICE_TOKEN_SLUG: is not a setting any more: PRICE_TOKEN_ID names the token; remove the line, or make it a comment, for example #PRICE_TOKEN_SLUG=",
-	}
-	if got := unknown(t, file); !slices.Equal(got, want) {
-		t.Errorf("got\n%v\nwant\n%v", got, want)
-	}
-	for name := range retired {
-		if got := unknown(t, "", name+"=x"); len(got) > 0 {
-			t.Errorf("in the environment: %v", got)
-		}
-	}
-}
-
 func TestTheSettingIsNamedThatWasMeant(t *testing.T) {
 	for name, meant := range map[string]string{
 		"TELEGRAM_TOKEN": "TELEGRAM_BOT_TOKEN", "DISCORD_TOKEN": "DISCORD_BOT_TOKEN", "PARTNER_KEY": "PARTNER_SECRET_KEY", // a word is missing
@@ -242,6 +225,7 @@ func TestNamesOfOthersInTheEnvironmentAreLeftAlone(t *testing.T) {
 	for _, name := range strings.Fields(`
 		PATH HOSTNAME XDG_DATA_DIRS HTTP_PROXY HTTPS_PROXY HTTP_HOST HTTPS_ADDR SSL_CERT_FILE KUBERNETES_SERVICE_PORT_HTTPS REDIS_PORT
 		REDIS_SERVICE_HOST REDIS_PASSWORD REDIS_TLS_URL REDIS_URI SUPPLY_PORT EVM_RPC_PORT EVM_RPC_URI POD_NAME SERVICE_HOST OTEL_SERVICE_NAME GITHUB_TOKEN
+		DISCORD_APPLICATION_ID DISCORD_GUILD_ID CHART_THEME CACHE_MAX_ITEMS PRICE_TOKEN_SLUG
 		LOGLEVEL LOG_FILE LOG_DIR DATABASE_URL DATADIR DATA_PATH TELEGRAM_TOKEN DISCORD_TOKEN SLACK_BOT_TOKEN ETH_RPC_URL OPERATOR OPERATOR_NAME`) {
 		environ = append(environ, name+"=x")
 	}

@@ -33,7 +33,7 @@ func TestEntries(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"a", "a:1"} {
-		if got, err := Entries(SplitList, `[a-z0-9:]+`, "this")(text); err != nil || len(got) != 1 || got[0].Platform != "a" || got[0].What != "" {
+		if got, err := Entries(SplitList, `[a-z0-9:]+`, "this")(text); err != nil || len(got) != 1 || got[0].Platform != "a" || got[0].Value != "" {
 			t.Errorf("%q, of a form without colons: %v, %v", text, got, err)
 		}
 	}

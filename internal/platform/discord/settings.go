@@ -115,15 +115,15 @@ func (s *Settings) setStakerRoles(value string) error {
 	}
 	s.StakerRoles = nil
 	for i, e := range entries {
-		if e.What == e.Community {
+		if e.Value == e.Community {
 			return fmt.Errorf("entry %d must be a role of some members: the one with the server's ID is @everyone", i+1)
 		}
 		first := slices.IndexFunc(entries,
-			func(other config.Entry) bool { return other.Community == e.Community && other.What == e.What })
+			func(other config.Entry) bool { return other.Community == e.Community && other.Value == e.Value })
 		if first < i {
 			return fmt.Errorf("entry %d names the role of entry %d again; keep one of the two", i+1, first+1)
 		}
-		s.StakerRoles = append(s.StakerRoles, chat.Badge{Community: e.Community, ID: e.What, Amount: e.Amount})
+		s.StakerRoles = append(s.StakerRoles, chat.Badge{Community: e.Community, ID: e.Value, Amount: e.Amount})
 	}
 	slices.SortFunc(s.StakerRoles, chat.Badge.Compare)
 	return nil

@@ -134,7 +134,7 @@ func (s *Settings) setJoinChats(value string) error {
 			return fmt.Errorf("entry %d names the group of entry %d again; keep one of the two", i+1, first+1)
 		}
 		id, _ := strconv.ParseInt(e.Community, 10, 64) // It has 18 digits at most.
-		s.JoinChats[id] = chat.Requirement{Staker: e.What == "staker", Amount: e.Amount}
+		s.JoinChats[id] = chat.Requirement{Staker: e.Value == "staker", Amount: e.Amount}
 	}
 	return err
 }
@@ -148,17 +148,17 @@ func (s *Settings) setStakerTags(value string) error {
 	entries, err := readStakerTags(value)
 	s.StakerTags = nil
 	for i, e := range entries {
-		if e.What == "" || utf8.RuneCountInString(e.What) > maxTag || strings.ContainsFunc(e.What, notInTag) {
+		if e.Value == "" || utf8.RuneCountInString(e.Value) > maxTag || strings.ContainsFunc(e.Value, notInTag) {
 			return fmt.Errorf("entry %d must have a tag of 1 to %d letters, digits, spaces and signs, without colons and emoji",
 				i+1, maxTag)
 		}
 		for j, other := range entries[:i] {
-			if e.Community == other.Community && (e.What == other.What || e.Amount.Equal(other.Amount)) {
+			if e.Community == other.Community && (e.Value == other.Value || e.Amount.Equal(other.Amount)) {
 				return fmt.Errorf("must have each tag of a group once, and each with an amount of its own: see entries %d and %d",
 					j+1, i+1)
 			}
 		}
-		s.StakerTags = append(s.StakerTags, chat.Badge{Community: e.Community, ID: e.What, Amount: e.Amount})
+		s.StakerTags = append(s.StakerTags, chat.Badge{Community: e.Community, ID: e.Value, Amount: e.Amount})
 	}
 	slices.SortFunc(s.StakerTags, chat.Badge.Compare)
 	return err
