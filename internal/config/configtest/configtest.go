@@ -1,4 +1,4 @@
-// Package configtest tests the settings of a package by its table.
+// Package configtest helps packages to test the tables of their settings.
 package configtest
 
 import (

@@ -1,5 +1,5 @@
-// Package discordtest is the stand-in of Discord for tests: it adds faults of REST calls,
-// interactions by HTTP, and a network in memory. Nothing of it is linked into the program.
+// Package discordtest is the fake of Discord for tests: it adds faults of REST calls, interactions over HTTP, and a
+// network in memory. The program does not link it.
 package discordtest
 
 import (

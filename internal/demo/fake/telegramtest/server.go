@@ -1,5 +1,5 @@
-// Package telegramtest is the stand-in of Telegram for tests: it adds faults, a record of
-// calls and of what people saw, and waits. Nothing of it is linked into the program.
+// Package telegramtest is the fake of Telegram for tests: it adds faults, a record of calls and of the messages that
+// people saw, and waits. The program does not link it.
 package telegramtest
 
 import (
