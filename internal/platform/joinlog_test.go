@@ -12,16 +12,16 @@ import (
 
 func person(number int) chat.User { return chat.User{Platform: "telegram", ID: strconv.Itoa(number)} }
 
-// leaveOutThirteen leaves out the people 0 to 12 of a group, one each second. Those with an even number were checked.
-func leaveOutThirteen(log *platform.JoinLog, group string) {
+// leaveOutThirteen leaves out the people 0 to 12 of group -1, one each second. Those with an even number were checked.
+func leaveOutThirteen(log *platform.JoinLog) {
 	for i := range 13 {
 		out := chat.LeftOut{User: person(i), At: time.Unix(int64(i), 0), Why: chat.Say("why")}
 		wasChecked := i%2 == 0
-		log.LeaveOut(group, out, wasChecked)
+		log.LeaveOut("-1", out, wasChecked)
 	}
 }
 
-// leftOut returns the numbers of the people whom a group left out last.
+// leftOut returns the numbers of the people that a group left out last.
 func leftOut(log *platform.JoinLog, group string) string {
 	_, last := log.For(group)
 	var numbers []string
@@ -33,7 +33,7 @@ func leftOut(log *platform.JoinLog, group string) string {
 
 func TestAJoinLogRemembersTheLastTenOfEachGroup(t *testing.T) {
 	var log platform.JoinLog
-	leaveOutThirteen(&log, "-1")
+	leaveOutThirteen(&log)
 	for group, want := range map[string]string{
 		"-1": "12 11 10 9 8 7 6 5 4 3",
 		"-2": "",
@@ -46,7 +46,7 @@ func TestAJoinLogRemembersTheLastTenOfEachGroup(t *testing.T) {
 
 func TestAJoinLogMovesToTheFrontWhomItLeavesOutAgain(t *testing.T) {
 	var log platform.JoinLog
-	leaveOutThirteen(&log, "-1")
+	leaveOutThirteen(&log)
 	log.LeaveOut("-1", chat.LeftOut{User: person(5), Why: chat.Say("again")}, true)
 	if got, want := leftOut(&log, "-1"), "5 12 11 10 9 8 7 6 4 3"; got != want {
 		t.Errorf("left out %q, want %q", got, want)
@@ -59,7 +59,7 @@ func TestAJoinLogMovesToTheFrontWhomItLeavesOutAgain(t *testing.T) {
 
 func TestAJoinLogForgetsWhomItLetsIn(t *testing.T) {
 	var log platform.JoinLog
-	leaveOutThirteen(&log, "-1")
+	leaveOutThirteen(&log)
 	log.LetIn("-1", person(9))
 	log.LetIn("-2", person(4))
 	if got, want := leftOut(&log, "-1"), "12 11 10 8 7 6 5 4 3"; got != want {
@@ -69,7 +69,7 @@ func TestAJoinLogForgetsWhomItLetsIn(t *testing.T) {
 
 func TestAJoinLogCountsEachOutcome(t *testing.T) {
 	var log platform.JoinLog
-	leaveOutThirteen(&log, "-1")
+	leaveOutThirteen(&log)
 	log.LeaveOut("-1", chat.LeftOut{User: person(5)}, true)
 	log.LetIn("-1", person(9))
 	log.LetIn("-2", person(4))

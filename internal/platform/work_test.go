@@ -37,7 +37,7 @@ type panicTest struct {
 	logWhenShown string
 }
 
-// newPanicTest makes a Work whose handler answers by reply.
+// newPanicTest makes a Work. Its handler answers by reply.
 func newPanicTest(reply func() *chat.Reply) *panicTest {
 	p := &panicTest{}
 	handler := &platformtest.Handler{Reply: func(context.Context, *chat.Request) *chat.Reply { return reply() }}

@@ -43,7 +43,7 @@ func (a fixedAnswer) RoundTrip(req *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: a.status, Body: io.NopCloser(strings.NewReader(a.body)), Request: req}, nil
 }
 
-// newSession returns a Session of discordgo whose REST calls get this answer.
+// newSession returns a Session of discordgo. Its REST calls get this answer.
 func newSession(token string, a fixedAnswer) *discordgo.Session {
 	s, _ := discordgo.New(token)
 	s.Client = &http.Client{Transport: a}

@@ -54,7 +54,7 @@ func answered() *chat.Reply {
 
 // press is a button that user 6 presses under an answer to user 5, or forges.
 type press struct {
-	under string // the command whose answer has the button
+	under string // the command that was answered
 	state string // of the button; "" is the state of Refresh
 	reply *chat.Reply
 	want  destination
@@ -383,7 +383,7 @@ func atBlock(n uint64) *chat.Reply {
 	}
 }
 
-// What is shown is known from the button, after a restart and on another replica too.
+// The button tells which answer is shown, also after a restart and on another replica.
 func TestAnOlderBlockNeverReplacesANewerOne(t *testing.T) {
 	for _, slow := range []time.Duration{0, 5 * time.Second} {
 		eachWay(t, func(t *testing.T, h *adapterTest) {

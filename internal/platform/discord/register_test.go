@@ -140,7 +140,7 @@ func TestCommandsThatAreRightAreNotWrittenAgain(t *testing.T) {
 	})
 }
 
-// Discord returns more than was sent, and may leave out what is empty.
+// Discord returns more than was sent, and may leave out empty members.
 func TestACommandIsRecognisedInTheFormThatDiscordReturns(t *testing.T) {
 	const asWanted, different = "[] [] []", "[] [/x] []"
 	param := chat.Param{Name: "p", Summary: chat.Say("s")}

@@ -244,8 +244,8 @@ func hangs(req *http.Request) (*http.Response, error) {
 	return nil, req.Context().Err()
 }
 
-// again returns a second adapter at the same Telegram, whose calls are not broken. It has the same handler, logs and
-// events.
+// again returns a second adapter at the same Telegram. Its calls are not broken, and its handler, logs and events are
+// the same.
 func (r *adapterTest) again() *adapterTest {
 	next := *r
 	next.broken = ""
@@ -257,7 +257,7 @@ func (r *adapterTest) again() *adapterTest {
 // returned.
 func (r *adapterTest) run() (stop func() error) { return r.serve(r.handler) }
 
-// serve is run with another handler.
+// serve is like run, but with another handler.
 func (r *adapterTest) serve(h platform.Handler) (stop func() error) {
 	stop = platformtest.Start(r.T, func(ctx context.Context) error { return r.adapter.Run(ctx, h) })
 	if r.adapter.Settings.WebhookURL != "" {
@@ -402,7 +402,7 @@ func secretReply(_ context.Context, req *chat.Request) *chat.Reply {
 	return &chat.Reply{Title: chat.Say(req.Command), Text: chat.Say("confidential")}
 }
 
-// hidesFromOthers fails the test if anybody but ann saw what is for her alone.
+// hidesFromOthers fails the test if anybody but ann saw a text of secretReply.
 func (r *adapterTest) hidesFromOthers() {
 	r.Helper()
 	for _, seen := range r.api.SeenByOthers(ann) {

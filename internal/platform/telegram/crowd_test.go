@@ -30,8 +30,7 @@ type audience struct {
 	asked    map[string]int // by group and question
 	// over has the IDs of questions from senders who have used up their share, and wait for it.
 	over map[int64]bool
-	// questions are as many as a flooded group has room for: each takes two messages of
-	// each replica.
+	// questions are few enough for a flooded group: each takes two messages of each replica.
 	questions []string
 	groups    int64
 }

@@ -96,7 +96,7 @@ type doorTest struct {
 	*rand.Rand
 	router *router.Router
 	people []*applicant
-	// rough lets everything happen. Otherwise, whoever deserves it must be let in.
+	// rough lets everything happen. Otherwise, everybody who deserves it must be let in.
 	rough bool
 	// restarted is set once a process was ended.
 	restarted bool
@@ -402,7 +402,7 @@ func (d *doorTest) act() {
 	d.deliver()
 }
 
-// doorCalls are the methods whose calls fail.
+// doorCalls are the methods that fail.
 var doorCalls = []string{
 	"sendMessage",
 	"editMessageText",
@@ -434,8 +434,7 @@ func (d *doorTest) see(e faketelegram.Event) {
 	}
 }
 
-// checkShown checks a text that a user reads. Everybody reads what is sent to a group, whose ID is negative: nothing
-// may be.
+// checkShown checks a text that a reader sees. A negative reader is a group, which must not be told anything.
 func (d *doorTest) checkShown(reader int64, text string) {
 	wrong := reader < 0 || strings.Contains(text, "did:x")
 	if reader > 0 && reader <= int64(len(d.people)) && strings.Contains(text, "Not registered yet") {

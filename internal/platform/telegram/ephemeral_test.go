@@ -78,8 +78,8 @@ func TestEphemeralCommandIsAnsweredInTheGroup(t *testing.T) {
 	})
 }
 
-// Telegram takes an ephemeral answer for 15 seconds.
-func TestEphemeralCommandIsAnsweredInPrivateIfItMustBe(t *testing.T) {
+// Telegram takes an ephemeral answer for 15 seconds. Later, or if it refuses, the private chat has the answer.
+func TestEphemeralCommandIsAnsweredPrivately(t *testing.T) {
 	checkEphemeral(t, map[string]ephemeralCase{
 		"too late":          {takes: tooLate, privately: 1},
 		"refused":           {faults: []telegramtest.Fault{telegramtest.NoRights()}, privately: 1},

@@ -209,7 +209,7 @@ func TestInvalidArgumentIsAskedAgainInPrivate(t *testing.T) {
 	})
 }
 
-// checkRepliesToAQuestion has ann answer the question for a wallet again and again. The question itself is
+// checkRepliesToAQuestion makes ann answer the question for a wallet again and again. The question itself is
 // deleted after two minutes in a group, and stays in private.
 func checkRepliesToAQuestion(t *testing.T, where faketelegram.Chat, replies []replyCase) {
 	synctest.Test(t, func(t *testing.T) {

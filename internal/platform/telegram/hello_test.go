@@ -36,7 +36,7 @@ type helloCase struct {
 	refused   int // calls
 }
 
-// deliverTwice passes to a webhook what is queued, each update twice. An adapter that polls needs no help.
+// deliverTwice delivers each queued update twice to a webhook. It does nothing if the adapter polls.
 func (r *adapterTest) deliverTwice() {
 	if r.adapter.Settings.WebhookURL == "" {
 		return

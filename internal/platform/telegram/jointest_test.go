@@ -22,7 +22,7 @@ func withJoins(c *Config) {
 	c.Joins = &platform.JoinLog{}
 }
 
-// joinTest returns an adapterTest whose adapter answers the join requests of holders by joinReply.
+// joinTest returns an adapterTest. Its handler answers join requests for holders by joinReply.
 func joinTest(t *testing.T, changes ...func(*Config)) *adapterTest {
 	r := setUp(t, append(changes, withJoins)...)
 	r.handler.Reply = joinReply
@@ -111,7 +111,7 @@ func afterwards(takes time.Duration) func(context.Context, *chat.Request) *chat.
 	}
 }
 
-// lateJoinReply is joinReply at the Deadline.
+// lateJoinReply answers as joinReply does, but only at the Deadline.
 func lateJoinReply(ctx context.Context, req *chat.Request) *chat.Reply {
 	time.Sleep(time.Until(req.Deadline))
 	return joinReply(ctx, req)

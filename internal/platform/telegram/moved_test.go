@@ -14,7 +14,7 @@ import (
 // hall is the ID of a group, which becomes the supergroup hallNow.
 const hall, hallNow = int64(-1002), int64(-1000000001003)
 
-// withHall has the hall in every setting that names groups.
+// withHall puts the hall into every setting that names groups.
 func withHall(c *Config) {
 	withJoins(c)
 	c.Moves = &platform.Moves{}

@@ -110,7 +110,7 @@ func from(user models.User) messageOption {
 	return func(m *models.Message) { m.From = &user }
 }
 
-// asChat has the message sent in the name of a chat.
+// asChat makes a chat the sender of the message.
 func asChat(id int64) messageOption {
 	return func(m *models.Message) { m.SenderChat = &models.Chat{ID: id} }
 }

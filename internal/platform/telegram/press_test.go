@@ -117,7 +117,7 @@ func (r *adapterTest) readers() (all []string) {
 	return all
 }
 
-// unansweredPress is a press of a card in the group whose answer the toast does not show.
+// unansweredPress is a press below a card in the group. The toast does not show its answer.
 type unansweredPress struct {
 	user    int64
 	command string

@@ -46,7 +46,7 @@ func TestAPersonIsALinkToThem(t *testing.T) {
 	}
 }
 
-// withForeignNames returns a reply with so many names by a service, and then our own words among more of them.
+// withForeignNames returns a reply with a number of fields that a service has named, and with our own words.
 func withForeignNames(fields int) *chat.Reply {
 	foreign := chat.Section{Heading: chat.Say("Heading")}
 	for range fields {
@@ -227,7 +227,7 @@ func FuzzRender(f *testing.F) {
 	})
 }
 
-// shortened returns the first bytes of s, at most so many. Commands limit foreign text too, so that megabytes would
+// shortened returns the first bytes of s, at most the given number. Commands limit foreign text too, so megabytes would
 // only test the memory.
 func shortened(s string, most int) string { return s[:min(len(s), most)] }
 

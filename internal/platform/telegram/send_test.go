@@ -73,8 +73,8 @@ func checkFailedSends(t *testing.T, cases map[string]failedSend) {
 	})
 }
 
-// The attempts are at least two seconds apart.
-func TestAMessageThatMayBeDeliveredIsSentThreeTimesAtMost(t *testing.T) {
+// A message that may be delivered is sent at most three times, at least two seconds apart.
+func TestFailedMessageIsRepeated(t *testing.T) {
 	unknown := telegramtest.Status(http.StatusInternalServerError)
 	delivered := unknown.CarriedOut()
 	page := telegramtest.Page(http.StatusOK)
@@ -248,7 +248,7 @@ func linkedReply() *chat.Reply {
 	return reply
 }
 
-// sentAfterTwoRefusals has Telegram refuse a reply twice without a reason, and returns the message that it takes.
+// sentAfterTwoRefusals makes Telegram refuse a reply twice without a reason, and returns the message that it takes.
 func (r *adapterTest) sentAfterTwoRefusals(reply *chat.Reply) faketelegram.Sent {
 	r.Helper()
 	r.answer(reply)

@@ -35,7 +35,7 @@ func tagTest(t *testing.T, changes ...func(*Config)) *adapterTest {
 	return r
 }
 
-// giveTag has the adapter give user 7 a tag of the lounge.
+// giveTag makes the adapter give user 7 a tag of the lounge.
 func (r *adapterTest) giveTag(tag string) {
 	r.Helper()
 	if err := r.adapter.Give(r.Context(), loungeID, tag, "7", ""); err != nil {
@@ -43,7 +43,7 @@ func (r *adapterTest) giveTag(tag string) {
 	}
 }
 
-// removeTag has the adapter remove a tag of the lounge from user 7.
+// removeTag makes the adapter remove a tag of the lounge from user 7.
 func (r *adapterTest) removeTag(tag string) {
 	r.Helper()
 	if err := r.adapter.Remove(r.Context(), loungeID, tag, "7", ""); err != nil {
@@ -110,12 +110,12 @@ func standing(status string) func(*adapterTest) {
 	return func(r *adapterTest) { r.api.Promote(lounge, 7, status) }
 }
 
-// failing has the next call of a method fail.
+// failing makes the next call of a method fail.
 func failing(method string, fault telegramtest.Fault) func(*adapterTest) {
 	return func(r *adapterTest) { r.api.Fail(method, fault) }
 }
 
-// refusing has Telegram refuse the next call of a method.
+// refusing makes Telegram refuse the next call of a method.
 func refusing(method string, status int, description string) func(*adapterTest) {
 	return failing(method, telegramtest.Fault{Status: status, Description: description})
 }
@@ -262,8 +262,8 @@ func TestNoticesGoToPrivateChatsThatExist(t *testing.T) {
 	}
 }
 
-// senderReport is what user 7 does, and what is reported about them: their ID, the group and their tags; "" if
-// nothing is.
+// senderReport is an action of user 7, and the report about them: their ID, the group and their tags. The report is ""
+// if there is none.
 type senderReport struct {
 	tag  string // of user 7 in the lounge
 	does func(r *adapterTest)

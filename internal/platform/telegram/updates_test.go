@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// trackerWith returns a tracker of these updates, whose IDs are 1, 2, 3 and so on.
+// trackerWith returns a tracker of these updates. Their IDs are 1, 2, 3 and so on.
 func trackerWith(saturated bool, updates ...polledUpdate) *tracker {
 	t := newTracker(func() bool { return saturated })
 	for i, u := range updates {
@@ -134,7 +134,7 @@ func TestTheOffsetPassesOnlyAnsweredUpdatesWhileSaturated(t *testing.T) {
 	})
 }
 
-// What is left when a session ends comes again, even if it hides others.
+// Updates that are left when a session ends come again, even if they hide others.
 func TestTheLastOffsetPassesOnlyWhatIsDone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		waiting := polledIn(stateWaiting, time.Hour)

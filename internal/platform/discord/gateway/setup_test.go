@@ -135,8 +135,8 @@ func equal[T comparable](t *testing.T, what string, got, want T) {
 	}
 }
 
-// expect fails the test unless Discord has seen so many connections that became READY or
-// RESUMED, so many of them RESUMED, and so many IDENTIFYs.
+// expect checks how many connections became READY or RESUMED, how many of them became RESUMED, and how many IDENTIFYs
+// Discord has seen.
 func (h *gatewayTest) expect(t *testing.T, connects, resumes, identifies int) {
 	t.Helper()
 	equal(t, "connections", h.fake.Connects(), connects)

@@ -51,7 +51,7 @@ func answers(body string) *http.Response {
 	return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(body))}
 }
 
-// GetUpdates is ours because of this.
+// This is why we have our own GetUpdates.
 func TestLibraryStillAcknowledgesAnUpdateBeforeItsHandlerEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
@@ -85,7 +85,7 @@ func TestLibraryStillAcknowledgesAnUpdateBeforeItsHandlerEnds(t *testing.T) {
 	})
 }
 
-// ServeHTTP of package telegram is ours because of these two.
+// These are why package telegram has its own ServeHTTP.
 func TestLibrarysWebhookStillAccepts(t *testing.T) {
 	library := newLibrary(t, nil, bot.WithWebhookSecretToken("right"))
 	for name, delivery := range map[string]struct {
@@ -107,7 +107,7 @@ func TestLibrarysWebhookStillAccepts(t *testing.T) {
 	}
 }
 
-// AnswerInlineQuery is ours because of these two.
+// These two are why we have our own AnswerInlineQuery.
 func TestLibrarysInlineAnswerStillLacksZeroAndSendsNull(t *testing.T) {
 	var sent map[string]string
 	library := newLibrary(t, func(req *http.Request) (*http.Response, error) {

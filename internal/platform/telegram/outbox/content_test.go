@@ -50,7 +50,7 @@ func picture() []byte {
 	return b.Bytes()
 }
 
-// openOutbox returns an Outbox beside a fake of Telegram.
+// openOutbox returns an Outbox that is connected to a fake of Telegram.
 func openOutbox(t *testing.T) (*Outbox, *telegramtest.Server) {
 	t.Helper()
 	s := telegramtest.NewInMemory(t)

@@ -23,7 +23,7 @@ func refusal(t *testing.T, code int, description string) *botapi.Error {
 // testBackoff is the wait before the next attempt, unless the error says more.
 const testBackoff = time.Second
 
-// stepCase is a failed attempt whose error no part of the message can have caused, and what follows.
+// stepCase is a failed attempt and what follows. No part of the message can have caused the error.
 type stepCase struct {
 	name string
 	err  *botapi.Error

@@ -91,7 +91,7 @@ func checkRefusedParts(t *testing.T, cases []refusedParts) {
 	}
 }
 
-// buttonsWith returns two rows of buttons, one of which opens a URL.
+// buttonsWith returns two rows of buttons. One button opens a URL.
 func buttonsWith(url string) *models.InlineKeyboardMarkup {
 	return &models.InlineKeyboardMarkup{
 		InlineKeyboard: [][]models.InlineKeyboardButton{
