@@ -1,6 +1,7 @@
-// Package deploy holds the files that deploy the bot with Docker Compose, systemd and Kubernetes; docs/deployment.md
-// explains them. Its only Go files are tests: they check that every setting, secret, port and path that a file names
-// exists. internal/e2e checks the metrics of the alerts and the dashboard.
+// Package deploy holds files to deploy the bot with Docker Compose, systemd and
+// Kubernetes; docs/deployment.md explains them. It has tests only: they look up every
+// setting, secret, port and path that a file names. internal/e2e looks up the metrics of
+// the alerts and the dashboard.
 package deploy
 
 import (

@@ -1,7 +1,8 @@
-// Package e2e tests the whole bot: its answers are true, each command is answered once however it arrives, nothing
-// leaks, and the bot stays within its limits, whatever services, platforms and replicas do.
+// Package e2e tests the whole bot: that its answers are true, that each command
+// is answered once in every way in, that nothing leaks, and that it stays within
+// its bounds, whatever services, platforms and replicas do.
 //
-// The long tests run at night: see the flags, and .ci/nightly.
+// What takes long runs at night: see the flags, and .ci/nightly.
 package e2e
 
 import (

@@ -1,7 +1,6 @@
-// Package mirror keeps a value in memory, and copies of it in stores, which outlive the process and may be shared by
-// replicas.
+// Package mirror keeps a value of this process also in stores, which outlive the process and which replicas may share.
 //
-// The value is merged with each store's copy before the copy is saved, so no replica's part of the value is lost.
+// Memory is merged with each store's copy before the copy is saved, so nobody's part of the value is lost.
 package mirror
 
 import (

@@ -1,6 +1,6 @@
-// Package ops serves the metrics, the liveness and the readiness of the bot over HTTP. Its server also receives the
-// platforms' webhooks, and limits the connections. No metric and no response names a user, a chat, a wallet or an
-// argument.
+// Package ops serves the metrics, the liveness and the readiness of the bot by HTTP. Its
+// server also receives the platforms' webhooks and bounds the connections. No metric and no
+// response names a user, a chat, a wallet or an argument.
 package ops
 
 import (

@@ -1,8 +1,9 @@
-// Package pricechart draws the price of a period as a picture: from the quotes that the bot saw, and from the latest
-// quote's changes over an hour to 30 days.
+// Package pricechart draws the price of a period as a picture: from the quotes that
+// the bot saw, and from the newest quote's changes over an hour to 30 days.
 //
-// It does not invent prices. Points far apart are not joined, and an estimate looks different from a price that was
-// seen. The package asks no service and sends nothing. Package belief decides which prices it gets.
+// It makes no price up. Points far apart are not joined, and an estimate looks
+// different from a price that was seen. It asks no service and sends nothing. Package belief
+// decides which prices it gets.
 package pricechart
 
 import (

@@ -1,9 +1,11 @@
-// Package secret keeps secrets out of logs and answers. A Value holds a secret and does not print it, a Redactor
-// removes secrets from text, and PanicError describes a recovered panic without its value, which may be personal.
+// Package secret keeps secrets out of logs and answers. A Value holds a secret and does not
+// print it, a Redactor removes secrets from text, and PanicError words a
+// recovered panic, without a value that may be personal.
 //
-// Other code must not put a secret into an error or an attribute: the Redactor is the last line of defence. It finds
-// only the secrets that it was given, and the tokens in the URLs of Discord's interactions. The package imports no
-// other package of Herald, so that every package may use it.
+// Other code must not put a secret into an error or an attribute: the Redactor is the last
+// line of defence. It finds only the secrets that it was given, and the tokens in the URLs
+// of Discord's interactions. The package imports nothing of Herald, so that every package
+// may use it.
 package secret
 
 import (

@@ -1,8 +1,10 @@
-// Package transport makes the HTTP clients for all other hosts, decides when to retry, and describes errors. Its
-// clients keep and limit connections, do not follow redirects, and notice a dead connection within seconds. Errors
-// contain only the host of a URL, because URLs here carry tokens and keys.
+// Package transport makes the HTTP clients for everything outside, decides when to retry,
+// and words failures. Its clients are pooled and bounded, follow no redirect, and notice a
+// dead connection within seconds. Of a URL, an error holds the host alone, because URLs
+// here carry tokens and keys.
 //
-// net/http's defaults and the client libraries do none of that. The package knows no service and no platform.
+// net/http's defaults and the client libraries do none of that. The package knows no
+// service and no platform.
 package transport
 
 import (

@@ -1,8 +1,8 @@
-// Package words prints a chat.Reply as a Card in a language; an adapter renders the Card. A language is a file in
-// locales and a row in chat/language.go. A message is a line in every file. Tests report missing languages and
-// messages, and where to write them.
+// Package words prints a chat.Reply as a Card in a language, which an adapter renders. A
+// language is a file in locales and a row in chat/language.go. A message is a line in
+// every file. Tests name what is missing, and where to write it.
 //
-// The package knows no platform. Card.Fit shortens a card to a platform's limit.
+// It knows no platform. Card.Fit shortens a card to a platform's limit.
 package words
 
 import (

@@ -1,4 +1,4 @@
-// Package configtest helps packages to test the tables of their settings.
+// Package configtest tests the settings of a package by its table.
 package configtest
 
 import (

@@ -1,6 +1,6 @@
-// Package community is the demo's community on the fake Telegram: three people, their group, and two groups that they
-// may ask to join. The terminal and the page are windows on it: they turn people's actions there into the updates that
-// Telegram would send to the bot.
+// Package community is the community of the demo on the fake Telegram: three people, their
+// group, and two groups that they may ask to join. The terminal and the page are windows on it:
+// they turn what somebody does there into the updates that Telegram would send to the bot.
 package community
 
 import (

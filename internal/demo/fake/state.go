@@ -1,4 +1,5 @@
-// Package fake has a lock that wakes waiters, for the fakes of both chat platforms. The package knows no platform.
+// Package fake has a lock that wakes waiters. The stand-ins of both chat platforms use the
+// lock. The package knows no platform.
 package fake
 
 import (

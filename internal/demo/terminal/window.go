@@ -1,9 +1,10 @@
-// Package terminal is the chat of `bot demo`: a window on the fake Telegram. Each line that is typed, or read from a
-// pipe, is sent to the demo's group as a message of the person whom the user at the keyboard plays. Each message of the
-// bot is printed, with an empty line after it.
+// Package terminal is the chat of `bot demo`: a window on the fake Telegram. Each line that is
+// typed, or comes from a pipe, goes to the demo's group as a message of whoever the person at the
+// keyboard has chosen to be. Each message of the bot's is printed, with an empty line after it.
 //
-// Nobody checks who is at the keyboard, so no real accounts may be behind the window. In a terminal, lines can be
-// edited; a pipe gets the same text without escape sequences. Text of the bot never contains escape sequences.
+// Nobody checks who is at the keyboard, so real accounts must never be behind the window. At a
+// terminal, lines are edited; a pipe gets the same text without escape sequences. Text of the bot
+// never contains escape sequences.
 package terminal
 
 import (

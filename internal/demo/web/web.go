@@ -1,9 +1,10 @@
-// Package web is the page of `bot demo --web`: one chat, as Telegram and as Discord show it, side by side. The bot's
-// own adapters run against fakes of the Bot API and of Discord in this process. The page shows the messages that the
-// fakes receive, and turns people's actions there into updates and interactions.
+// Package web is the page of `bot demo --web`: one chat, as Telegram and as Discord
+// show it, side by side. The bot's own adapters run against stand-ins of the Bot API and
+// of Discord in this process. The page shows the messages that the stand-ins receive, and
+// turns what people do there into updates and interactions.
 //
-// The page serves one person, on loopback, who chooses without any proof whom to play. So no real service may be behind
-// the page, and requests from other sites are refused.
+// The page serves one person, on loopback, who chooses whom to be without any proof. So no
+// real service may stand behind the page, and requests from other sites are refused.
 package web
 
 import (

@@ -1,5 +1,5 @@
-// Package e2etest holds what the tests of the whole bot share: services that can fail, a bot made from its settings,
-// the platforms, and the search for secrets.
+// Package e2etest holds what the tests of the whole bot share: services that can fail, a bot
+// by its settings, the platforms, and the search for secrets.
 package e2etest
 
 import (

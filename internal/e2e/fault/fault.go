@@ -1,5 +1,5 @@
-// Package fault makes the fakes of internal/demo/fake/services fail in the ways that Of lists. An Echo is a fault of
-// any server. Only tests may import it.
+// Package fault makes the stand-ins of internal/demo/fake/services fail in the ways that Of
+// lists. An Echo is a fault of any server. Only tests may import it.
 package fault
 
 import (

@@ -1,14 +1,15 @@
-// Package membership tests the promises about saved addresses, roles and tags over the whole bot. Tapes of random
-// events drive the bot in simulated time, with fakes of both platforms. A judge knows only what people did and what the
-// chain returned.
+// Package membership tests what the bot promises about saved addresses, roles and tags
+// (contract, section 5) over the whole bot. Tapes of random events drive it, in simulated
+// time, before the stand-ins of both platforms. A judge knows only what people did and what
+// the chain said.
 //
-//	network_test.go    every host in memory, and gates to a Redis outside of simulated time
+//	network_test.go    every host in memory, and gates of a Redis outside of simulated time
 //	world_test.go      communities, people, chain and partner
-//	settings_test.go   the settings of an operator, and their changes at a restart
+//	settings_test.go   what an operator sets, and changes at a restart
 //	process_test.go    a bot that is started, stopped and killed
 //	fault_test.go      how services and communities fail
-//	discord_test.go    people's actions on Discord; telegram_test.go: on Telegram
-//	person_test.go     people's presses and messages, and what is known of them
+//	discord_test.go    what people do on Discord; telegram_test.go: on Telegram
+//	person_test.go     what people press and send, and what is known of them
 //	judge_test.go      what must hold
 //	tape_test.go       random tapes, made of the events in events_test.go
 //	fuse_test.go       a scripted tape of a fuse that blows

@@ -1,17 +1,19 @@
 //go:build speed
 
-// Package speed measures the built bot beside another one: the bare client library with a constant answer, the bot of
-// an earlier commit, or itself without Redis. It measures Telegram by polling and by webhook, and Discord by gateway
-// and over HTTP.
+// Package speed measures the built bot beside another one: the bare client library
+// with a constant answer, the bot of an earlier commit, or itself without Redis. Telegram is
+// measured by polling and by webhook, Discord by gateway and by HTTP.
 //
 //	go test -tags speed -v -timeout 0 ./internal/e2e/speed
 //	go test -tags speed -v -timeout 0 ./internal/e2e/speed -speed.against COMMIT
 //	go test -tags speed -v -timeout 0 ./internal/e2e/speed -speed.redis
 //
-// The two bots run in processes of their own and take turns. Fakes of their platform in this process send them /price.
-// Each ratio is of two turns that follow each other; the printed ratio is the median of all rounds. The fakes share the
-// processors with the bots, and take the same from both. A wrong, repeated or lost answer fails the test. A missed goal
-// is only printed, because every goal can be missed on a busy machine.
+// Both bots of a way run in processes of their own and take turns. Fakes of their
+// platform in this process ask them /price. A ratio is of two turns that follow
+// each other, and the one printed is the median of all rounds. The fakes share the
+// processors with the bots, and take the same from both. A wrong, doubled or lost
+// answer fails the test. A missed goal is only printed, because a busy machine
+// misses any.
 package speed
 
 import (

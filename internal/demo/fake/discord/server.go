@@ -1,9 +1,11 @@
-// Package discord is a fake of Discord on loopback, for tests and for the demo in the browser: the REST routes and the
-// gateway that a bot of commands and buttons uses. It refuses calls that violate Discord's own description of its API
-// (spec.json) or its documentation (check.go), and tracks who can see each answer.
+// Package discord is a stand-in of Discord on loopback, for tests and for the demo in the
+// browser: the REST routes and the gateway that a bot of commands and buttons uses. It
+// refuses calls by Discord's own description of its API (spec.json) and documentation
+// (check.go), and knows who sees which answer.
 //
-// The demo watches messages with Watch. Tests use the fake as a discordtest.Server, which adds faults. The package
-// imports neither package testing nor any package of Herald outside internal/demo/fake.
+// The demo watches what it shows (Watch). Tests use it as a discordtest.Server, which adds
+// faults. It imports neither package testing nor any package of Herald outside
+// internal/demo/fake.
 package discord
 
 import (

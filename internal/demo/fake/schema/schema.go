@@ -1,5 +1,5 @@
-// Package schema checks the calls of a program against a chat platform's own description of its API. The fakes of the
-// platforms share it.
+// Package schema checks what a program sends to a chat platform by the platform's own
+// description of its API. It is shared by the stand-ins of the platforms.
 package schema
 
 import (

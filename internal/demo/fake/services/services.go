@@ -1,11 +1,12 @@
-// Package services has a fake of each service that Herald asks: the partner API, the price provider, the supply host
-// and a chain with 21 staking pools. They are HTTP servers on loopback, so that `bot demo` and the tests run every line
-// that production runs.
+// Package services has a stand-in for each service that Herald asks, such as the partner API,
+// the price provider, the supply host and a chain with 21 staking pools. They are HTTP servers
+// on loopback, so that `bot demo` and the tests run every line that production runs.
 //
-// The fakes' answers are fixed, and World holds them, so that tests can compare the bot's answers with them; after
-// Walk, the price moves. The package uses none of Herald's clients, and checks signatures itself. The chain does not
-// run an EVM, which would triple the binary: its contracts are Go functions behind the ABI. The Faults are for visitors
-// of the demo; tests have more in internal/e2e/fault.
+// Their answers are fixed, and the World holds them, so that tests can compare the bot's
+// answers with it; after Walk, the price moves. The package uses none of Herald's clients
+// and checks signatures by itself. The chain runs no EVM, which would triple the binary:
+// its contracts are Go functions behind the ABI. The Faults are for visitors of the demo;
+// tests have more in internal/e2e/fault.
 package services
 
 import (

@@ -1,14 +1,17 @@
-// Package telegram is a fake of the Bot API's server, for tests and for the demo. It refuses the calls that Telegram
-// refuses, and any call that violates the Bot API's own description: botapi.json, from version 10.1 of
-// https://core.telegram.org/bots/api, and the ephemeral messages of 10.2 and 10.3, from aiogram's and grammY's
-// reference and https://github.com/tdlib/telegram-bot-api/issues/873. It has no calls that decline, restrict or remove
-// a person, so it refuses them.
+// Package telegram is a stand-in of the Bot API's server, for tests and for the demo. It refuses
+// what Telegram refuses, and any call that does not fit the Bot API's own description:
+// botapi.json, from version 10.1 of
+// https://core.telegram.org/bots/api, and the ephemeral messages of 10.2 and 10.3, from
+// aiogram's and grammY's reference and https://github.com/tdlib/telegram-bot-api/issues/873.
+// Calls that decline, restrict or remove a person are left out, and so refused.
 //
-// The demo starts it with Start, and watches messages with Watch. Tests use it as a telegramtest.Server, which adds
-// faults and assertions that the program does not link.
+// The demo starts it with Start and watches what it shows (Watch). Tests use it as a
+// telegramtest.Server, which adds faults and assertions that are not linked into the
+// program.
 //
-// It keeps Telegram's promises and no more: an update stays queued until a getUpdates with a higher offset, the bot
-// cannot write to people who have not started it, and polling fails while a webhook is set.
+// It keeps Telegram's promises and no more: an update stays queued until a
+// getUpdates with a higher offset, nobody is written to who has not started
+// the bot, and there is no webhook beside polling.
 package telegram
 
 import (

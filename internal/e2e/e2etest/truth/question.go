@@ -1,5 +1,6 @@
-// Package truth checks the bot's answers, and knows the right answers while a service fails. It reads an answer line by
-// line, and compares the lines with the lines of a bot whose services never fail.
+// Package truth checks what the bot answers, and knows what it must answer while a service
+// fails. It reads an answer line by line, and compares the lines with those of a bot whose
+// services never fail.
 package truth
 
 import (

@@ -1,7 +1,8 @@
 //go:build speed
 
-// Command bare is the smallest bot that a client library allows: it answers every command with the same text. Package
-// speed measures Herald beside it. It reads Herald's settings of the platforms. ANSWER holds the parameters of
+// Command bare is the least bot that a client library allows: every command is
+// answered with the same words. Package speed measures Herald beside it. It
+// reads Herald's settings of the platforms. ANSWER holds the parameters of
 // sendMessage, or the response to an interaction.
 package main
 

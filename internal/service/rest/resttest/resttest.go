@@ -1,5 +1,5 @@
-// Package resttest breaks a service's connection, transfer and answer in every way that its client has to survive, on
-// real servers.
+// Package resttest breaks the connection, the transfer and the answer of a
+// service in every way that its client has to survive, on real servers.
 package resttest
 
 import (
