@@ -16,19 +16,6 @@ import (
 	"herald/internal/members"
 )
 
-var annsWallet = common.HexToAddress(commandstest.AnnsWallet)
-
-// aboutAnns has the arguments of a command about Ann's wallet.
-var aboutAnns = map[string]string{"wallet": commandstest.AnnsWallet}
-
-// savingMembers returns healthy services of a bot that saves addresses and gives stakers a badge of Community.
-func savingMembers() *commandstest.Answers {
-	w := commandstest.Healthy()
-	w.Saved.Off = false
-	w.Saved.Badges = []chat.Badge{{Community: commandstest.Community, ID: "Staker"}}
-	return w
-}
-
 // fixedMembers is a Members with a fixed saved address. Save, Refresh and Forget return its changes.
 type fixedMembers struct {
 	commands.Members

@@ -265,7 +265,7 @@ func tokenRefused(ctx context.Context) error {
 func (s *session) repeat(ctx context.Context, call func() error) error {
 	return transport.Policy{
 		Backoff: backoff,
-		Again: func(err error) (bool, time.Duration) {
+		ShouldRetry: func(err error) (bool, time.Duration) {
 			e := botapi.ErrorOf(err)
 			if e.Kind == botapi.Unauthorized {
 				s.unauthorized()

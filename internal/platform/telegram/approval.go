@@ -105,7 +105,7 @@ func (s *session) afterLimits(until time.Time, call func(context.Context) error)
 func (s *session) untilKnown(ctx context.Context, until time.Time, call func(context.Context) error) error {
 	ctx, cancel := context.WithDeadline(ctx, until)
 	defer cancel()
-	policy := transport.Policy{Backoff: backoff, Until: until, Again: botapi.Retryable}
+	policy := transport.Policy{Backoff: backoff, Until: until, ShouldRetry: botapi.Retryable}
 	return policy.Do(ctx, func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
 		defer cancel()

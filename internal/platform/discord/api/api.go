@@ -230,10 +230,10 @@ type call struct {
 func (c *Client) repeat(ctx context.Context, call *call) error {
 	call.began = time.Now()
 	err := transport.Policy{
-		Backoff: transport.Backoff{First: 200 * time.Millisecond, Max: 30 * time.Second},
-		Until:   call.until,
-		Again:   call.again,
-		OnRetry: func(error) { c.count("retried") },
+		Backoff:     transport.Backoff{First: 200 * time.Millisecond, Max: 30 * time.Second},
+		Until:       call.until,
+		ShouldRetry: call.again,
+		OnRetry:     func(error) { c.count("retried") },
 	}.Do(ctx, func(ctx context.Context) error {
 		if call.Outdated != nil && call.Outdated() {
 			return nil
