@@ -1,9 +1,9 @@
-// Package commands has a file for each command, the table of all commands, and the messages about
-// failures.
+// Package commands has a file for each command, the table of all commands (commands.go), and the message for each
+// failure. The commands about saved addresses share badges.go, which describes changes of badges, and saved.go, which
+// describes a saved address.
 //
-// A command is a function from chat.Request to chat.Reply. It does not depend on the platform or the
-// language: it returns typed values and keys of package words. Text from a service or a person is
-// passed through chat.NewUntrusted first.
+// A command is a function from chat.Request to chat.Reply. It knows no platform and no language: it returns typed
+// values and keys of package words. Text of a service or a person must pass through chat.NewUntrusted first.
 package commands
 
 import (

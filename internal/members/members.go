@@ -1,29 +1,29 @@
-// Package members saves addresses for people who ask for it, checks the stakes of these addresses again and again, and
-// gives and removes badges accordingly: roles on Discord, tags on Telegram.
+// Package members saves addresses for people who ask for it, checks the stakes of these addresses regularly, and gives
+// and removes badges accordingly: roles on Discord, tags on Telegram.
 //
-// What is saved of a user is a Row. A check of their wallet changes the row by a pure function of each badge (decide).
-// The next call to the platform follows from the row alone (next). One function makes calls (settle): it notes in the
-// row that a badge is unsure, calls, notes the result, and starts again.
+// A Row holds everything that is saved about a user. A check of their wallet changes the row by a pure function of each
+// badge (decide). The next call to the platform follows from the row alone (next). One function makes calls (settle):
+// it marks the badge as unsure in the row, makes the call, writes the result into the row, and starts again.
 //
 //	press ─┬─> check ─> decide ─> the row is saved ─> settle ─> the platform
 //	tick ──┘                                           ^
 //	forget, a command in a community ──────────────────┘
 //
-//	row.go        what is saved
-//	decide.go     when a badge goes: the rule
+//	row.go        the saved row
+//	decide.go     the rule that removes a badge
 //	next.go       which call comes next, and the row after it
 //	settle.go     makes the calls
-//	cycle.go      the tick: count, check what is due, settle
+//	cycle.go      the tick: count, check the rows that are due, settle
 //	check.go      reads stakes, and proves whose wallets they are
 //	census.go     counts, and the fuse that holds badges when too many would be lost
 //	release.go    how an operator overrides the fuse
 //	press.go      save, forget, refresh, and commands in a community
 //	community.go  rate, pause and refusals of one server or group
-//	status.go     what people see
+//	status.go     what commands show of rows
 //	rows.go       loads and changes rows; formats.go, former.go: the formats of rows
 //
 // A badge is removed in one place, settling.call. Before that, next has returned its removal, because two checks at
-// least an hour apart missed its amount, the user asked to be forgotten, or the settings name it no more; and the
+// least an hour apart missed its amount, the user asked to be forgotten, or the settings no longer name it; and the
 // fuse does not hold it.
 //
 // Every row exists because its user pressed a button. A community's refusals, pauses and fuse affect no other

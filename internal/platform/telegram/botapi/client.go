@@ -1,12 +1,10 @@
-// Package botapi calls Telegram's Bot API through go-telegram/bot, and says what a failed
-// call means: whether it may have been carried out, and whether it may be repeated.
-// It knows nothing of commands.
+// Package botapi calls Telegram's Bot API through go-telegram/bot, and classifies failed calls: whether a call may have
+// had its effect, and whether it may be repeated. It does not know commands.
 //
-// Call and Change call methods of the library. Client has the calls that the library lacks
-// or makes in another way than this bot needs (missing.go, ephemeral.go), and the two that
-// take no parameters. Tests with "Still" in their names fail once the library has them.
-// Below both is the HTTP of this package (http.go), which limits a call and reads Telegram's
-// refusals, because the library's own errors quote the token and the server's text.
+// Call and Change call methods of the library. The methods of Client make the calls that the library lacks, or makes in
+// another way than this bot needs (missing.go, ephemeral.go), and the two that take no parameters. Tests with "Still"
+// in their names fail once the library has them. All of these use the HTTP client of this package (http.go), which
+// limits a call and reads Telegram's refusals. The library's own errors quote the token and the server's text.
 package botapi
 
 import (
