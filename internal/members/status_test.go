@@ -82,8 +82,8 @@ func runSaved(t *testing.T, table map[string]savedCase) {
 	}
 }
 
-func hasID(h GivenBadge) string     { return h.ID }
-func badgeID(b Badge) string { return b.ID }
+func hasID(h GivenBadge) string { return h.ID }
+func badgeID(b Badge) string    { return b.ID }
 
 func TestSavedShowsBadgesAndWhichOfThemMayGo(t *testing.T) {
 	runSaved(t, map[string]savedCase{

@@ -102,7 +102,7 @@ func TestRightsOfEntriesSayWhetherTheBotIsThere(t *testing.T) {
 		"an outage": {
 			fault: discordtest.Fault{Status: 502},
 			want: platform.Right{
-				Problem: "nobody knows whether Discord has it: discord refused with status 502, code 0",
+				Problem:   "nobody knows whether Discord has it: discord refused with status 502, code 0",
 				Temporary: true,
 			},
 		},
