@@ -15,131 +15,145 @@ import (
 	"herald/internal/secret/logtest"
 )
 
-// subset is a bot with some of the four services.
-type subset struct {
-	services string // that are on
-	commands string // in the order of menus
-	topics   string // of the greeting
-}
-
-// subsets are all fifteen, and what a bot offers with each.
-var subsets = []subset{
-	{
-		services: "price",
-		commands: "price status help",
-		topics:   "HRLD price: ask me here.",
-	},
-	{
-		services: "supply",
-		commands: "supply status help",
-		topics:   "HRLD supply: ask me here.",
-	},
-	{
-		services: "chain",
-		commands: "staked status help",
-		topics:   "HRLD stakes: ask me here.",
-	},
-	{
-		services: "partner",
-		commands: "mylogins exists verify forget status help",
-		topics:   "HRLD registration: ask me here.",
-	},
-	{
-		services: "price supply",
-		commands: "price supply status help",
-		topics:   "HRLD price and supply: ask me here.",
-	},
-	{
-		services: "price chain",
-		commands: "price staked status help",
-		topics:   "HRLD price and stakes: ask me here.",
-	},
-	{
-		services: "price partner",
-		commands: "price mylogins exists verify forget status help",
-		topics:   "HRLD price: ask me here.",
-	},
-	{
-		services: "supply chain",
-		commands: "supply staked status help",
-		topics:   "HRLD supply and stakes: ask me here.",
-	},
-	{
-		services: "supply partner",
-		commands: "supply mylogins exists verify forget status help",
-		topics:   "HRLD supply: ask me here.",
-	},
-	{
-		services: "chain partner",
-		commands: "staked mylogins exists verify forget status help",
-		topics:   "HRLD stakes: ask me here.",
-	},
-	{
-		services: "price supply chain",
-		commands: "price supply staked status help",
-		topics:   "HRLD price, supply and stakes: ask me here.",
-	},
-	{
-		services: "price supply partner",
-		commands: "price supply mylogins exists verify forget status help",
-		topics:   "HRLD price and supply: ask me here.",
-	},
-	{
-		services: "price chain partner",
-		commands: "price staked mylogins exists verify forget status help",
-		topics:   "HRLD price and stakes: ask me here.",
-	},
-	{
-		services: "supply chain partner",
-		commands: "supply staked mylogins exists verify forget status help",
-		topics:   "HRLD supply and stakes: ask me here.",
-	},
-	{
-		services: "price supply chain partner",
-		commands: "price supply staked mylogins exists verify forget status help",
-		topics:   "HRLD price, supply and stakes: ask me here.",
-	},
-}
-
-// serviceParts are the four services: the settings that turn each one on, and its names for people and operators.
-var serviceParts = []struct {
+// servicePart is one of the services that may be left out, and what a bot offers with it.
+type servicePart struct {
 	name     string
-	settings []string
-	inStatus string
-	inCheck  string
-}{
+	settings []string // that turn it on
+	commands []string // in the order of menus
+	// topic is its word in a greeting. A bot greets with isPrivate topics only if it has no other.
+	topic     string
+	isPrivate bool
+	inStatus  string // its name in /status
+	inCheck   string // and in bot check
+	// fake returns the service that the bot asks.
+	fake func(*fault.Fakes) *fault.Service
+}
+
+// serviceParts has every service, in the order of menus.
+var serviceParts = []servicePart{
 	{
 		name:     "price",
 		settings: []string{"PRICE_API_KEY", "PRICE_API_URL"},
+		commands: []string{"price"},
+		topic:    "price",
 		inStatus: "Prices",
 		inCheck:  "price provider",
+		fake:     func(f *fault.Fakes) *fault.Service { return f.Price },
 	},
 	{
 		name:     "supply",
 		settings: []string{"SUPPLY_URL"},
+		commands: []string{"supply"},
+		topic:    "supply",
 		inStatus: "Supply",
 		inCheck:  "supply host",
+		fake:     func(f *fault.Fakes) *fault.Service { return f.Supply },
 	},
 	{
 		name:     "chain",
 		settings: []string{"EVM_RPC_URL", "EVM_CHAIN_ID", "STAKING_POOLS"},
+		commands: []string{"staked"},
+		topic:    "stakes",
 		inStatus: "Staking",
 		inCheck:  "staking pools",
+		fake:     func(f *fault.Fakes) *fault.Service { return f.Chain },
 	},
 	{
-		name:     "partner",
-		settings: []string{"PARTNER_BASE_URL", "PARTNER_APP_ID", "PARTNER_SECRET_KEY"},
-		inStatus: "Registration",
-		inCheck:  "partner API",
+		name:      "partner",
+		settings:  []string{"PARTNER_BASE_URL", "PARTNER_APP_ID", "PARTNER_SECRET_KEY"},
+		commands:  []string{"mylogins", "exists", "verify", "forget"},
+		topic:     "registration",
+		isPrivate: true,
+		inStatus:  "Registration",
+		inCheck:   "partner API",
+		fake:      func(f *fault.Fakes) *fault.Service { return f.Partner },
 	},
 }
 
-// everyCommand has all commands of menus.
-var everyCommand = strings.Fields(subsets[len(subsets)-1].commands)
-
-func (s subset) isOn(service string) bool {
-	return slices.Contains(strings.Fields(s.services), service)
+// subset is a bot with some of the services, and what it offers.
+type subset struct {
+	services []string
+	commands []string // in the order of menus
+	greeting string   // how it begins
 }
+
+// newSubset returns the subset with these services.
+func newSubset(parts []servicePart) subset {
+	var s subset
+	var public, private []string
+	for _, part := range parts {
+		s.services = append(s.services, part.name)
+		s.commands = append(s.commands, part.commands...)
+		if part.isPrivate {
+			private = append(private, part.topic)
+		} else {
+			public = append(public, part.topic)
+		}
+	}
+	s.commands = append(s.commands, "status", "help")
+	topics := public
+	if topics == nil {
+		topics = private
+	}
+	list := topics[0]
+	if last := len(topics) - 1; last > 0 {
+		list = strings.Join(topics[:last], ", ") + " and " + topics[last]
+	}
+	s.greeting = "HRLD " + list + ": ask me here."
+	return s
+}
+
+// subsets returns every subset of the services but the empty one: fifteen of four services.
+func subsets() (all []subset) {
+	for chosen := 1; chosen < 1<<len(serviceParts); chosen++ {
+		var parts []servicePart
+		for i, part := range serviceParts {
+			if chosen&(1<<i) != 0 {
+				parts = append(parts, part)
+			}
+		}
+		all = append(all, newSubset(parts))
+	}
+	return all
+}
+
+// Three of the fifteen, written out: the others are put together in the same way.
+func TestWhatSubsetsOffer(t *testing.T) {
+	for _, test := range []struct {
+		parts    []servicePart
+		commands string
+		greeting string
+	}{
+		{
+			parts:    serviceParts[:1],
+			commands: "price status help",
+			greeting: "HRLD price: ask me here.",
+		},
+		{
+			parts:    serviceParts[3:],
+			commands: "mylogins exists verify forget status help",
+			greeting: "HRLD registration: ask me here.",
+		},
+		{
+			parts:    serviceParts,
+			commands: "price supply staked mylogins exists verify forget status help",
+			greeting: "HRLD price, supply and stakes: ask me here.",
+		},
+	} {
+		got := newSubset(test.parts)
+		if strings.Join(got.commands, " ") != test.commands || got.greeting != test.greeting {
+			t.Errorf("%v offers %v, and greets with %q", got.services, got.commands, got.greeting)
+		}
+	}
+	if n := len(subsets()); n != 15 {
+		t.Errorf("there are %d subsets: correct the comments here", n)
+	}
+}
+
+// everything has every service.
+var everything = newSubset(serviceParts)
+
+func (s subset) isOn(service string) bool { return slices.Contains(s.services, service) }
 
 // slashed returns commands as people type them.
 func slashed(names []string) (commands []string) {
@@ -150,7 +164,7 @@ func slashed(names []string) (commands []string) {
 }
 
 func (s subset) offers(command string) bool {
-	return slices.Contains(strings.Fields(s.commands), command)
+	return slices.Contains(s.commands, command)
 }
 
 // settings returns the settings of a bot on the platform, without those of the services that are off.
@@ -186,11 +200,17 @@ func mustHave(t *testing.T, what, text string, names []string, wanted func(name 
 	}
 }
 
+// mustHaveOf fails unless the text contains words of a service just if the service is on.
+func (s subset) mustHaveOf(t *testing.T, service, what, text, words string) {
+	t.Helper()
+	mustHave(t, what, text, []string{words}, func(string) bool { return s.isOn(service) })
+}
+
 func TestABotOffersWhatIsConfigured(t *testing.T) {
 	t.Parallel()
-	for _, s := range subsets {
+	for _, s := range subsets() {
 		for _, way := range []e2etest.Way{e2etest.Ways[0], e2etest.Ways[2]} {
-			t.Run(s.services+" on "+way.Name, func(t *testing.T) {
+			t.Run(strings.Join(s.services, " ")+" on "+way.Name, func(t *testing.T) {
 				t.Parallel()
 				fakes := fault.Start(t)
 				platform := way.Open(t)
@@ -214,8 +234,8 @@ func (s subset) checkMenu(t *testing.T, p *e2etest.Platform) {
 		menu = menuOf(p)
 		return menu != ""
 	})
-	if menu != s.commands {
-		t.Errorf("the menu is %q, want %q", menu, s.commands)
+	if want := strings.Join(s.commands, " "); menu != want {
+		t.Errorf("the menu is %q, want %q", menu, want)
 	}
 }
 
@@ -240,7 +260,7 @@ func menuOf(p *e2etest.Platform) string {
 func (s subset) checkHelp(t *testing.T, p *e2etest.Platform) {
 	help := p.Ask(e2etest.Command{User: 1, Name: "help"}).Wait().Text
 	isOffered := func(command string) bool { return s.offers(strings.TrimPrefix(command, "/")) }
-	mustHave(t, "/help", help, slashed(everyCommand), isOffered)
+	mustHave(t, "/help", help, slashed(everything.commands), isOffered)
 }
 
 // checkGreeting reads what the bot says when it is added to a group. Discord has no such greeting.
@@ -259,25 +279,25 @@ func (s subset) checkGreeting(t *testing.T, p *e2etest.Platform) {
 		}
 		return said != ""
 	})
-	if !strings.HasPrefix(said, s.topics) {
-		t.Errorf("the group is greeted with %q, want %q", said, s.topics)
+	if !strings.HasPrefix(said, s.greeting) {
+		t.Errorf("the group is greeted with %q, want %q", said, s.greeting)
 	}
-	first := strings.Fields(s.commands)[:3]
+	first := s.commands[:3]
 	isFirst := func(command string) bool { return slices.Contains(first, strings.TrimPrefix(command, "/")) }
-	mustHave(t, "the greeting", said, slashed(everyCommand), isFirst)
+	mustHave(t, "the greeting", said, slashed(everything.commands), isFirst)
 }
 
 // checkStatus reads /status.
 func (s subset) checkStatus(t *testing.T, p *e2etest.Platform) {
 	status := e2etest.Plain(p.Ask(e2etest.Command{User: 1, Name: "status"}).Wait().Text)
 	for _, part := range serviceParts {
-		mustHave(t, "/status", status, []string{part.inStatus}, func(string) bool { return s.isOn(part.name) })
+		s.mustHaveOf(t, part.name, "/status", status, part.inStatus)
 	}
 }
 
 // checkUnknown types each command that is not offered.
 func (s subset) checkUnknown(t *testing.T, p *e2etest.Platform) {
-	for _, name := range everyCommand {
+	for _, name := range everything.commands {
 		if s.offers(name) {
 			continue
 		}
@@ -292,39 +312,35 @@ func (s subset) checkUnknown(t *testing.T, p *e2etest.Platform) {
 func (s subset) checkMetrics(t *testing.T, bot *e2etest.Bot) {
 	metrics := e2etest.Metrics(t, bot.URL)
 	for _, part := range serviceParts {
-		mustHave(t, "/metrics", metrics, []string{`service="` + part.name + `"`}, func(string) bool { return s.isOn(part.name) })
+		s.mustHaveOf(t, part.name, "/metrics", metrics, `service="`+part.name+`"`)
 	}
-	mustHave(t, "/metrics", metrics, []string{"herald_partner_clock_skew_seconds"}, func(string) bool { return s.isOn("partner") })
+	s.mustHaveOf(t, "partner", "/metrics", metrics, "herald_partner_clock_skew_seconds")
 }
 
 // checkRequests looks for requests to services that are off.
 func (s subset) checkRequests(t *testing.T, bot *e2etest.Bot, fakes *fault.Fakes) {
 	bot.AwaitProbes()
-	for name, service := range map[string]*fault.Service{
-		"price":   fakes.Price,
-		"supply":  fakes.Supply,
-		"chain":   fakes.Chain,
-		"partner": fakes.Partner,
-	} {
-		if asked := service.Requests() > 0; asked != s.isOn(name) {
-			t.Errorf("%s was asked: %t", name, asked)
+	for _, part := range serviceParts {
+		if asked := part.fake(fakes).Requests() > 0; asked != s.isOn(part.name) {
+			t.Errorf("%s was asked: %t", part.name, asked)
 		}
 	}
 }
 
 func TestCheckAsksWhatIsConfigured(t *testing.T) {
 	t.Parallel()
-	for _, s := range subsets {
-		t.Run(s.services, func(t *testing.T) {
+	for _, s := range subsets() {
+		t.Run(strings.Join(s.services, " "), func(t *testing.T) {
 			t.Parallel()
 			fakes := fault.Start(t)
 			var out bytes.Buffer
-			err := e2etest.New(t, s.settings(e2etest.Ways[0].Open(t), fakes), slog.New(slog.DiscardHandler)).Check(t.Context(), &out, "")
+			bot := e2etest.New(t, s.settings(e2etest.Ways[0].Open(t), fakes), slog.New(slog.DiscardHandler))
+			err := bot.Check(t.Context(), &out, "")
 			if errors.Is(err, app.ErrCheckFailed) {
 				t.Errorf("the check fails:\n%s", out.String())
 			}
 			for _, part := range serviceParts {
-				mustHave(t, "the table", out.String(), []string{part.inCheck}, func(string) bool { return s.isOn(part.name) })
+				s.mustHaveOf(t, part.name, "the table", out.String(), part.inCheck)
 			}
 		})
 	}
@@ -337,14 +353,14 @@ func TestAnOldButtonOfAServiceThatIsOffIsRefusedToThePresserAlone(t *testing.T) 
 			t.Parallel()
 			fakes := fault.Start(t)
 			platform := way.Open(t)
-			before := serveSubset(t, subsets[len(subsets)-1], platform, fakes)
+			before := serveSubset(t, everything, platform, fakes)
 			card := platform.Ask(e2etest.Command{User: 1, Group: true, Name: "supply"})
 			shown := card.Wait().Text
 			before.Stop()
 			if err := before.Leave(); err != nil {
 				t.Fatal(err)
 			}
-			serveSubset(t, subsets[0], platform, fakes)
+			serveSubset(t, newSubset(serviceParts[:1]), platform, fakes)
 			told := card.Press(1, card.States()[0]).Wait()
 			if !told.Private || !strings.Contains(told.Text, "Unknown command") {
 				t.Errorf("the presser is told, privately %t: %q", told.Private, told.Text)
@@ -363,7 +379,7 @@ func TestAnOldButtonAnswersWithAServiceThatIsSetLater(t *testing.T) {
 			t.Parallel()
 			fakes := fault.Start(t)
 			platform := way.Open(t)
-			before := serveSubset(t, subsets[1], platform, fakes)
+			before := serveSubset(t, newSubset(serviceParts[1:2]), platform, fakes)
 			card := platform.Ask(e2etest.Command{User: 1, Group: true, Name: "supply"})
 			if text := e2etest.Plain(card.Wait().Text); strings.Contains(text, "Market cap") {
 				t.Fatalf("a service is on too early: %s", text)
@@ -372,7 +388,7 @@ func TestAnOldButtonAnswersWithAServiceThatIsSetLater(t *testing.T) {
 			if err := before.Leave(); err != nil {
 				t.Fatal(err)
 			}
-			serveSubset(t, subsets[len(subsets)-1], platform, fakes)
+			serveSubset(t, everything, platform, fakes)
 			card.Press(1, card.States()[0])
 			e2etest.Eventually(t, "the card says what the supply is worth", func() bool {
 				return strings.Contains(e2etest.Plain(card.Answers()[0].Text), "Market cap")
