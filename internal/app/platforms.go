@@ -70,6 +70,15 @@ func (c *Config) platforms() []servable {
 	}
 }
 
+// TokenSettings returns the setting of each platform's token.
+func TokenSettings() map[chat.Platform]string {
+	settings := map[chat.Platform]string{}
+	for _, p := range new(Config).platforms() {
+		settings[p.name] = p.tokenSetting
+	}
+	return settings
+}
+
 // ofEachPlatform calls text for each platform, and returns what it returns, without empty texts. The rows have no
 // token and no badges.
 func ofEachPlatform(text func(servable) string) (all []string) {
