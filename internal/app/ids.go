@@ -7,8 +7,8 @@ import (
 	"herald/internal/config"
 )
 
-// Settings name a user or a community by its platform and its ID there, such as telegram:123456789. The IDs of users are
-// numbers on every platform.
+// Settings name a user or a community by its platform and its ID there, such as telegram:123456789. The IDs of users
+// are numbers on every platform.
 
 var (
 	matchOperator = config.Matching(
