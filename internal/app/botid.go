@@ -24,12 +24,14 @@ func idInDiscordToken(token string) string {
 	return string(decoded)
 }
 
-// botID returns the ID that the bot with this token has on the platform, without asking the platform: the token
-// contains it. The ID of a token of another form is a hash of the token.
+// botID returns the ID that the bot with this token has on the platform, without asking the platform. If the token does
+// not contain the ID, botID returns a hash of the token.
 func (p servable) botID(token string) string {
-	id := p.idInToken(token)
-	if digits.MatchString(id) {
-		return id
+	if p.idInToken != nil {
+		id := p.idInToken(token)
+		if digits.MatchString(id) {
+			return id
+		}
 	}
 	return hash("bot", token)[:32]
 }

@@ -29,7 +29,8 @@ type servable struct {
 	// tokenSource says where an operator gets a token.
 	tokenSource string
 	token       secret.Value // not set: the platform is off
-	// idInToken returns the bot's ID, which is a number. If the token has another form, the result is not a number.
+	// idInToken returns the bot's ID, which is a number. If the token has another form, the result is not a number. It is
+	// nil if tokens do not contain the bot's ID.
 	idInToken func(token string) string
 	// communityID is a regular expression of a community's ID. communityWords are the words after "with the ID of" that
 	// describe it. Both are "" if the platform has no communities.
