@@ -131,7 +131,7 @@ func badgesByCommunity(badges []members.Badge) (list chat.Value) {
 }
 
 // badgesOf returns the badges without their times.
-func badgesOf(given []members.Has) (all []members.Badge) {
+func badgesOf(given []members.GivenBadge) (all []members.Badge) {
 	for _, h := range given {
 		all = append(all, h.Badge)
 	}

@@ -1,9 +1,9 @@
-// Package commands has a file for each command, the table of all commands, and the messages about
-// failures.
+// Package commands has a file for each command, the table of all commands (commands.go), and the message for each
+// failure. The commands about saved addresses share badges.go, which describes changes of badges, and saved.go, which
+// describes a saved address.
 //
-// A command is a function from chat.Request to chat.Reply. It does not depend on the platform or the
-// language: it returns typed values and keys of package words. Text from a service or a person is
-// passed through chat.NewUntrusted first.
+// A command is a function from chat.Request to chat.Reply. It knows no platform and no language: it returns typed
+// values and keys of package words. Text of a service or a person must pass through chat.NewUntrusted first.
 package commands
 
 import (
@@ -51,7 +51,7 @@ type Sources struct {
 type Members interface {
 	Enabled() bool
 	RecheckEvery() time.Duration
-	Badges(p chat.Platform, community string) []members.Badge
+	ConfiguredBadges(p chat.Platform, community string) []members.Badge
 	CommunityName(p chat.Platform, community string) chat.Untrusted
 	Offer(ctx context.Context, user chat.User, here string, stake core.Stake) []members.Badge
 	Saved(ctx context.Context, user chat.User) (*members.Saved, error)

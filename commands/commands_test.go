@@ -261,7 +261,7 @@ func TestTryAgainRepeatsOnlyTheWallet(t *testing.T) {
 	for _, command := range []string{"staked", "verify"} {
 		reply := commandstest.Ask(t, w.Router(t), "/"+command+" "+pasted)
 		got := buttons(t, reply)["Try again"]
-		if want := chat.TryAgain(command, wallet).State(chat.Version{}); got != want {
+		if want, _ := chat.TryAgain(command, wallet).State(chat.Version{}); got != want {
 			t.Errorf("/%s is tried again by %q, want %q", command, got, want)
 		}
 	}

@@ -35,7 +35,7 @@ func (c detailsCommand) run(_ context.Context, req *chat.Request) (*chat.Reply, 
 		Notes: []chat.Text{chat.SayWith("details.entry", chat.Values{"entry": chat.Code(entry)})},
 	}
 	_, hasJoins := c.JoinChats[entry]
-	badges := c.Members.Badges(req.From.Platform, req.Community)
+	badges := c.Members.ConfiguredBadges(req.From.Platform, req.Community)
 	if !hasJoins && len(badges) == 0 {
 		reply.Text = chat.Say("details.nothing")
 	}

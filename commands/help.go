@@ -72,7 +72,7 @@ func (c *helpCommand) hello(_ context.Context, req *chat.Request) (*chat.Reply, 
 // waysIn says how to get the badges of the sender's community, or of all communities in a private chat, and which
 // other groups people can join. It leaves out groups whose name is unknown.
 func (c *helpCommand) waysIn(req *chat.Request) (ways chat.Section) {
-	if badges := c.Members.Badges(req.From.Platform, req.Community); len(badges) > 0 {
+	if badges := c.Members.ConfiguredBadges(req.From.Platform, req.Community); len(badges) > 0 {
 		values := chat.Values{"command": chat.CommandLink("/verify"), "badge": badgesIn(req.Community, badges)}
 		ways.Fields = append(ways.Fields, chat.Field{Value: chat.SayWith("help.role", values)})
 	}

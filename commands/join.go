@@ -217,7 +217,7 @@ func (c joinCommand) checkStaker(ctx context.Context, req *chat.Request, wallet 
 // nil.
 func (c joinCommand) approve(ctx context.Context, req *chat.Request, p *proof) *chat.Reply {
 	welcome := c.welcome(ctx, req, p)
-	say := func(outcome chat.AdmissionOutcome) *chat.Reply {
+	say := func(outcome chat.ApprovalResult) *chat.Reply {
 		if outcome == chat.LetIn {
 			return welcome
 		}
@@ -230,7 +230,7 @@ func (c joinCommand) approve(ctx context.Context, req *chat.Request, p *proof) *
 }
 
 // notLetIn says why a person who meets the requirement is not in the group, and what they can do.
-func (c joinCommand) notLetIn(req *chat.Request, outcome chat.AdmissionOutcome) (reply *chat.Reply) {
+func (c joinCommand) notLetIn(req *chat.Request, outcome chat.ApprovalResult) (reply *chat.Reply) {
 	leftOut := "details.not_approved"
 	switch outcome {
 	case chat.NotRequested:

@@ -19,31 +19,6 @@ const (
 	joinStakersWallet = "/join " + commandstest.Stakers + " " + commandstest.Wallet
 )
 
-// withJoin returns healthy services of a bot that answers join requests: those of Members from everybody who is
-// registered, and those of Stakers from stakers.
-func withJoin() *commandstest.Answers {
-	w := commandstest.Healthy()
-	w.Options.JoinChats = map[string]chat.Requirement{
-		"telegram:" + commandstest.Members: {},
-		"telegram:" + commandstest.Stakers: {Staker: true},
-	}
-	return w
-}
-
-// registered makes the partner answer with these DIDs for Ann's account and for Wallet. It fails about one whose DID is
-// failingDID, and has not registered one whose DID is empty.
-func registered(w *commandstest.Answers, annsDID, walletsDID string) {
-	w.AccountErrs = map[string]error{}
-	for id, did := range map[core.Identity]string{annsAccount: annsDID, unclaimed: walletsDID} {
-		w.Accounts[id] = core.Account{DID: did}
-		if did == failingDID {
-			w.AccountErrs[id.Platform] = partnerDown
-		}
-	}
-}
-
-const failingDID = "failing"
-
 // TestOnlyACompleteProofIsAdmitted asks with every combination of an account, a wallet and its stake.
 func TestOnlyACompleteProofIsAdmitted(t *testing.T) {
 	const did = "did:x:1"
@@ -142,17 +117,41 @@ func TestModeratorsReadWhyARequestStaysOpen(t *testing.T) {
 		change func(*commandstest.Answers)
 		want   string // empty: nothing
 	}{
-		{"unregistered", joinMembers, unregistered, "details.unregistered"},
-		{"unregistered, for stakers", joinStakers, unregistered, "details.unregistered"},
-		{"unregistered, with a wallet", joinStakersWallet, unregistered, "details.unregistered"},
-		{"registered, for stakers", joinStakers, nil, "details.asked"},
+		{
+			name:   "unregistered",
+			line:   joinMembers,
+			change: unregistered,
+			want:   "details.unregistered",
+		},
+		{
+			name:   "unregistered, for stakers",
+			line:   joinStakers,
+			change: unregistered,
+			want:   "details.unregistered",
+		},
+		{
+			name:   "unregistered, with a wallet",
+			line:   joinStakersWallet,
+			change: unregistered,
+			want:   "details.unregistered",
+		},
+		{
+			name: "registered, for stakers",
+			line: joinStakers,
+			want: "details.asked",
+		},
 		{
 			name:   "not their wallet",
 			line:   joinStakersWallet,
 			change: func(w *commandstest.Answers) { delete(w.Accounts, unclaimed) },
 			want:   "details.not_theirs",
 		},
-		{"stakes nothing", joinStakersWallet, stakesNothing, "details.too_little"},
+		{
+			name:   "stakes nothing",
+			line:   joinStakersWallet,
+			change: stakesNothing,
+			want:   "details.too_little",
+		},
 		{
 			name:   "a stake that cannot be read",
 			line:   joinStakersWallet,
@@ -172,7 +171,7 @@ func TestModeratorsReadWhyARequestStaysOpen(t *testing.T) {
 }
 
 func TestModeratorsReadWhyAnApprovalFailed(t *testing.T) {
-	for outcome, want := range map[chat.AdmissionOutcome]string{
+	for outcome, want := range map[chat.ApprovalResult]string{
 		chat.LetIn:           "",
 		chat.NotRequested:    "details.not_approved",
 		chat.MayNotApprove:   "details.not_approved",
@@ -220,7 +219,7 @@ func TestWhichRequestsHoldAProof(t *testing.T) {
 // Each outcome has words of its own. If the sender can change it, the words say how.
 func TestARefusedApprovalSaysWhatToDo(t *testing.T) {
 	admit := commandstest.Ask(t, openRequest(nil).Router(t), joinMembers).Join.Admit
-	for outcome, want := range map[chat.AdmissionOutcome]string{
+	for outcome, want := range map[chat.ApprovalResult]string{
 		chat.LetIn:            "join.in  []",
 		chat.NotRequested:     "join.gone.title join.gone.text []",
 		chat.MayNotApprove:    "join.failed join.denied [button.again]",

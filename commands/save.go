@@ -91,7 +91,7 @@ func (c saveCommand) done(req *chat.Request, s *members.Saved, p proof, changes 
 		reply = c.withoutResults(req, s, p, values)
 		reply.Notes = append(reply.Notes, lines(results)...)
 	}
-	reply.Actions = append(reply.Actions, forgetButton(badgesOf(s.Badges)))
+	reply.Actions = append(reply.Actions, forgetButton(badgesOf(s.Given)))
 	return reply
 }
 
@@ -103,7 +103,7 @@ func (c saveCommand) withoutResults(req *chat.Request, s *members.Saved, p proof
 		Text:  chat.SayWith("save.text", values),
 		Notes: c.badgeNotes(s),
 	}
-	all := c.Members.Badges(req.From.Platform, req.Community)
+	all := c.Members.ConfiguredBadges(req.From.Platform, req.Community)
 	isIdle := p.stake.Value.StakerStatus() == core.NotStaker
 	if len(all) > 0 && reply.Notes == nil && isIdle {
 		values["badge"] = badgesIn(req.Community, all)

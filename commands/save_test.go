@@ -16,19 +16,6 @@ import (
 	"herald/internal/members"
 )
 
-var annsWallet = common.HexToAddress(commandstest.AnnsWallet)
-
-// aboutAnns has the arguments of a command about Ann's wallet.
-var aboutAnns = map[string]string{"wallet": commandstest.AnnsWallet}
-
-// savingMembers returns healthy services of a bot that saves addresses and gives stakers a badge of Community.
-func savingMembers() *commandstest.Answers {
-	w := commandstest.Healthy()
-	w.Saved.Off = false
-	w.Saved.Badges = []chat.Badge{{Community: commandstest.Community, ID: "Staker"}}
-	return w
-}
-
 // fixedMembers is a Members with a fixed saved address. Save, Refresh and Forget return its changes.
 type fixedMembers struct {
 	commands.Members
@@ -299,7 +286,7 @@ func TestPressingAgainChangesNothing(t *testing.T) {
 
 	after, err := w.Sources().Members.Saved(t.Context(), ann)
 	if err != nil || after.Wallet != before.Wallet || after.SavedAt != before.SavedAt ||
-		!slices.Equal(after.Badges, before.Badges) {
+		!slices.Equal(after.Given, before.Given) {
 		t.Errorf("after %+v, before %+v, %v", after, before, err)
 	}
 	if holders := w.Saved.Holders(); len(holders) != 1 {

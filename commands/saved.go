@@ -87,7 +87,7 @@ func (c verifyCommand) refreshBadges(ctx context.Context, req *chat.Request, p p
 		waiting = c.waitingForRules(req, p)
 	}
 	notes := c.badgeNotes(s)
-	isBad := len(s.Going) > 0 || len(s.Missing) > 0
+	isBad := len(s.AtRisk) > 0 || len(s.Missing) > 0
 	if len(changes) > 0 {
 		results := badgeResults(req.Community, changes)
 		notes, isBad = lines(results), slices.ContainsFunc(results, badgeResult.isBad)
@@ -99,7 +99,7 @@ func (c verifyCommand) refreshBadges(ctx context.Context, req *chat.Request, p p
 		notes = append(notes, lines(badgeResults(req.Community, waiting))...)
 		notes = append(notes, whyNot(req.From.Platform, chat.RulesPending))
 	}
-	reply := &chat.Reply{Notes: notes, Actions: []chat.Action{forgetButton(badgesOf(s.Badges))}}
+	reply := &chat.Reply{Notes: notes, Actions: []chat.Action{forgetButton(badgesOf(s.Given))}}
 	if isBad {
 		reply.Tone = chat.Negative
 	}
@@ -112,7 +112,7 @@ func (c verifyCommand) waitingForRules(req *chat.Request, p proof) (changes []me
 	if p.stake.Err != nil {
 		return nil
 	}
-	for _, b := range c.Members.Badges(req.From.Platform, req.Community) {
+	for _, b := range c.Members.ConfiguredBadges(req.From.Platform, req.Community) {
 		if p.stake.Value.Reaches(b.Amount) == core.Staker {
 			changes = append(changes, members.Change{Badge: b, Problem: chat.RulesPending})
 		}
@@ -123,16 +123,16 @@ func (c verifyCommand) waitingForRules(req *chat.Request, p proof) (changes []me
 // badgeNotes tells the person who saved s since when they have each badge, which badges they lose at the next check,
 // and why they lost others.
 func (c verifyCommand) badgeNotes(s *members.Saved) (notes []chat.Text) {
-	for _, h := range s.Badges {
+	for _, h := range s.Given {
 		notes = append(notes, chat.SayWith("badge.since", chat.Values{
 			"badge": badgeNames([]members.Badge{h.Badge}),
 			"group": h.Badge.Group(),
 			"day":   chat.Day{Time: h.Since},
 		}))
 	}
-	if len(s.Going) > 0 {
+	if len(s.AtRisk) > 0 {
 		notes = append(notes, chat.SayWith("badge.going", chat.Values{
-			"badge": badgeNames(badgesOf(s.Going)),
+			"badge": badgeNames(badgesOf(s.AtRisk)),
 			"time":  clock(s.LastBlock),
 		}))
 	}
@@ -171,7 +171,7 @@ func savedState(s *members.Saved, community string) chat.Text {
 	here := func(all []members.Badge) []members.Badge {
 		return slices.DeleteFunc(slices.Clone(all), isElsewhere)
 	}
-	given, going, lost := here(badgesOf(s.Badges)), here(badgesOf(s.Going)), here(s.Missing)
+	given, going, lost := here(badgesOf(s.Given)), here(badgesOf(s.AtRisk)), here(s.Missing)
 	checked := chat.Moment{Time: s.CheckedAt}
 	switch {
 	case len(going) > 0:

@@ -122,9 +122,9 @@ var (
 
 // A preview of a message shows little more than the sign of its first line.
 func TestNoTickStandsOverALostBadge(t *testing.T) {
-	has := []members.Has{{Badge: stakerBadge}}
-	checkTone(t, savingMembers(), members.Saved{Badges: has}, nil, chat.Positive)
-	checkTone(t, savingMembers(), members.Saved{Badges: has, Going: has}, nil, chat.Negative)
+	has := []members.GivenBadge{{Badge: stakerBadge}}
+	checkTone(t, savingMembers(), members.Saved{Given: has}, nil, chat.Positive)
+	checkTone(t, savingMembers(), members.Saved{Given: has, AtRisk: has}, nil, chat.Negative)
 	checkTone(t, savingMembers(), stakerLost, nil, chat.Negative)
 }
 
@@ -151,7 +151,7 @@ func TestVerifySaysThatARoleWaitsForTheRules(t *testing.T) {
 	saved := &members.Saved{
 		Wallet: annsWallet,
 		Stakes: true,
-		Badges: []members.Has{{
+		Given: []members.GivenBadge{{
 			Badge: members.Badge{Badge: here, Name: "Staker"},
 			Since: commandstest.Noon, // before they left
 		}},

@@ -41,6 +41,12 @@ var (
 	// annsAccount and unclaimed are what the partner is asked about. Nobody has registered unclaimed.
 	annsAccount = core.Identity{Platform: "Telegram", UID: commandstest.Ann}
 	unclaimed   = identityOf(commandstest.Wallet)
+
+	annsWallet = common.HexToAddress(commandstest.AnnsWallet)
+
+	// Arguments of a command about a wallet.
+	aboutWallet = map[string]string{"wallet": commandstest.Wallet}
+	aboutAnns   = map[string]string{"wallet": commandstest.AnnsWallet}
 )
 
 // Errors of the services.
@@ -88,6 +94,39 @@ func answersTo(change func(*commandstest.Answers)) *commandstest.Answers {
 	if change != nil {
 		change(w)
 	}
+	return w
+}
+
+// withJoin returns healthy services of a bot that answers join requests: those of Members from everybody who is
+// registered, and those of Stakers from stakers.
+func withJoin() *commandstest.Answers {
+	w := commandstest.Healthy()
+	w.Options.JoinChats = map[string]chat.Requirement{
+		"telegram:" + commandstest.Members: {},
+		"telegram:" + commandstest.Stakers: {Staker: true},
+	}
+	return w
+}
+
+// registered registers Ann's account and Wallet under these DIDs. If a DID is empty, the account or the wallet is not
+// registered. If it is failingDID, the partner fails when it is asked about it.
+func registered(w *commandstest.Answers, annsDID, walletsDID string) {
+	w.AccountErrs = map[string]error{}
+	for id, did := range map[core.Identity]string{annsAccount: annsDID, unclaimed: walletsDID} {
+		w.Accounts[id] = core.Account{DID: did}
+		if did == failingDID {
+			w.AccountErrs[id.Platform] = partnerDown
+		}
+	}
+}
+
+const failingDID = "failing"
+
+// savingMembers returns healthy services of a bot that saves addresses and gives stakers a badge of Community.
+func savingMembers() *commandstest.Answers {
+	w := commandstest.Healthy()
+	w.Saved.Off = false
+	w.Saved.Badges = []chat.Badge{{Community: commandstest.Community, ID: "Staker"}}
 	return w
 }
 

@@ -105,24 +105,66 @@ func checkUnstaking(t *testing.T, name string, w *commandstest.Answers, lines ..
 	}
 }
 
-func TestUnstakingSaysWhenTheNextClaimIs(t *testing.T) {
-	for _, test := range []struct {
-		name  string
-		next  string
-		after time.Duration
-		want  string
-	}{
-		{"a part", "500", 75 * time.Hour, "Unstaking 1,587.17 TKN (500 of it in about 3 days)"},
-		{"all of it", "1587.17", 75 * time.Hour, "Unstaking 1,587.17 TKN (ready in about 3 days)"},
-		{"two days", "500", 48 * time.Hour, "Unstaking 1,587.17 TKN (500 of it in about 2 days)"},
+// nextClaim is when the next part of 1,587.17 can be claimed.
+type nextClaim struct {
+	name  string
+	next  string
+	after time.Duration
+	want  string
+}
+
+func checkNextClaims(t *testing.T, cases []nextClaim) {
+	t.Helper()
+	for _, c := range cases {
+		synctest.Test(t, func(t *testing.T) {
+			checkUnstaking(t, c.name, unstaking500And1087(c.next, c.after), c.want)
+		})
+	}
+}
+
+func TestUnstakingSaysInHowManyDaysTheNextClaimIs(t *testing.T) {
+	checkNextClaims(t, []nextClaim{
+		{
+			name:  "a part",
+			next:  "500",
+			after: 75 * time.Hour,
+			want:  "Unstaking 1,587.17 TKN (500 of it in about 3 days)",
+		},
+		{
+			name:  "all of it",
+			next:  "1587.17",
+			after: 75 * time.Hour,
+			want:  "Unstaking 1,587.17 TKN (ready in about 3 days)",
+		},
+		{
+			name:  "two days",
+			next:  "500",
+			after: 48 * time.Hour,
+			want:  "Unstaking 1,587.17 TKN (500 of it in about 2 days)",
+		},
 		{
 			name:  "almost two days",
 			next:  "500",
 			after: 47*time.Hour + 29*time.Minute,
 			want:  "Unstaking 1,587.17 TKN (500 of it in about 47 hours)",
 		},
-		{"an hour", "500", time.Hour, "Unstaking 1,587.17 TKN (500 of it in about 1 hour)"},
-		{"an hour and a bit", "500", 100 * time.Minute, "Unstaking 1,587.17 TKN (500 of it in about 2 hours)"},
+	})
+}
+
+func TestUnstakingSaysInHowManyHoursTheNextClaimIs(t *testing.T) {
+	checkNextClaims(t, []nextClaim{
+		{
+			name:  "an hour",
+			next:  "500",
+			after: time.Hour,
+			want:  "Unstaking 1,587.17 TKN (500 of it in about 1 hour)",
+		},
+		{
+			name:  "an hour and a bit",
+			next:  "500",
+			after: 100 * time.Minute,
+			want:  "Unstaking 1,587.17 TKN (500 of it in about 2 hours)",
+		},
 		{
 			name:  "within the hour",
 			next:  "500",
@@ -135,11 +177,7 @@ func TestUnstakingSaysWhenTheNextClaimIs(t *testing.T) {
 			after: -time.Minute,
 			want:  "Unstaking 1,587.17 TKN (500 of it in less than an hour)",
 		},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			checkUnstaking(t, test.name, unstaking500And1087(test.next, test.after), test.want)
-		})
-	}
+	})
 }
 
 func TestUnstakingStandsBelowWhatCanBeClaimed(t *testing.T) {
@@ -229,9 +267,6 @@ func worthOf(
 	reply, _ = run(t, commands.All(from, w.Options), "staked", aboutWallet)
 	return reply, price.Asked, time.Since(began)
 }
-
-// aboutWallet has the arguments of a command about Wallet.
-var aboutWallet = map[string]string{"wallet": commandstest.Wallet}
 
 // An old price says nothing about today's worth.
 func TestAStakesWorthIsShownAtTodaysPrice(t *testing.T) {

@@ -32,48 +32,53 @@ func withTotal(tokens string, at time.Time) *commandstest.Answers {
 	return w
 }
 
-func TestSupplyTellsTheWholeStakeOrNothingOfIt(t *testing.T) {
-	for _, test := range []struct {
-		name   string
-		total  string
-		change func(*commandstest.Answers)
-		want   string // empty: the stake is not mentioned
-	}{
-		{"a part", "244123456.7", unchanged, "Staked 244.12M (24.4%)"},
-		{"none", "0", unchanged, "Staked 0 (0%)"},
-		{"all there is", "1000000000", unchanged, "Staked 1B (100%)"},
-		{"more than there is", "1000000000.1", unchanged, ""},
-		{"more than circulates", "500000000", unchanged, "Staked 500M (50%)"},
-		{
-			name:   "a pool is unread",
-			total:  "5",
-			change: func(w *commandstest.Answers) { w.Total.Value.Failed = unreadPool() },
-		},
-		{
-			name:   "the chain does not answer",
-			total:  "5",
-			change: func(w *commandstest.Answers) { w.TotalErr = chainSlow },
-		},
-		{
-			name:   "the pools cannot say it",
-			total:  "5",
-			change: func(w *commandstest.Answers) { w.Total.Value.Checked = 0 },
-		},
-	} {
-		w := withTotal(test.total, commandstest.Noon)
-		test.change(w)
-		reply, err := run(t, allCommands(w), "supply", nil)
-		said := spaced(texts(reply))
-		if strings.Contains(said, "Staked") != (test.want != "") || !strings.Contains(said, test.want) {
-			t.Errorf("%s: want %q in\n%s", test.name, test.want, said)
-		}
-		if !strings.Contains(said, "FDV") {
-			t.Errorf("%s: the worth of the supply is missing:\n%s", test.name, said)
-		}
-		if err != nil {
-			t.Errorf("%s: a stake that is not mentioned counts as missing: %v", test.name, err)
-		}
+// checkTotal checks /supply: what all wallets stake, as it is written, or that the reply does not mention it if staked
+// is empty. The reply is whole in either case.
+func checkTotal(t *testing.T, name string, w *commandstest.Answers, staked string) {
+	t.Helper()
+	reply, err := run(t, allCommands(w), "supply", nil)
+	said := spaced(texts(reply))
+	if strings.Contains(said, "Staked") != (staked != "") || !strings.Contains(said, staked) {
+		t.Errorf("%s: want %q in\n%s", name, staked, said)
 	}
+	if !strings.Contains(said, "FDV") {
+		t.Errorf("%s: the worth of the supply is missing:\n%s", name, said)
+	}
+	if err != nil {
+		t.Errorf("%s: a stake that is not mentioned counts as missing: %v", name, err)
+	}
+}
+
+func TestSupplyTellsWhatAllWalletsStake(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		total string
+		want  string
+	}{
+		{"a part", "244123456.7", "Staked 244.12M (24.4%)"},
+		{"none", "0", "Staked 0 (0%)"},
+		{"more than circulates", "500000000", "Staked 500M (50%)"},
+		{"all there is", "1000000000", "Staked 1B (100%)"},
+	} {
+		checkTotal(t, test.name, withTotal(test.total, commandstest.Noon), test.want)
+	}
+}
+
+func TestSupplyDoesNotMentionAStakeThatIsWrongOrUnknown(t *testing.T) {
+	const notMentioned = ""
+	checkTotal(t, "more than there is", withTotal("1000000000.1", commandstest.Noon), notMentioned)
+
+	poolUnread := withTotal("5", commandstest.Noon)
+	poolUnread.Total.Value.Failed = unreadPool()
+	checkTotal(t, "a pool is unread", poolUnread, notMentioned)
+
+	noAnswer := withTotal("5", commandstest.Noon)
+	noAnswer.TotalErr = chainSlow
+	checkTotal(t, "the chain does not answer", noAnswer, notMentioned)
+
+	cannotSay := withTotal("5", commandstest.Noon)
+	cannotSay.Total.Value.Checked = 0
+	checkTotal(t, "the pools cannot say it", cannotSay, notMentioned)
 }
 
 func TestTheStakeIsShownBesideNoPrice(t *testing.T) {
@@ -148,9 +153,27 @@ func TestADoubtfulSupplyIsShownAsSuchWhateverThePrice(t *testing.T) {
 		title       string
 		text        string
 	}{
-		{"both", units, units, "supply.doubtful", "supply.doubt"},
-		{"the total", 1, units, "supply.total_doubtful", "supply.total_doubt"},
-		{"the circulating supply", units, 1, "supply.doubtful", "supply.doubt"},
+		{
+			name:        "both",
+			circulating: units,
+			total:       units,
+			title:       "supply.doubtful",
+			text:        "supply.doubt",
+		},
+		{
+			name:        "the total",
+			circulating: 1,
+			total:       units,
+			title:       "supply.total_doubtful",
+			text:        "supply.total_doubt",
+		},
+		{
+			name:        "the circulating supply",
+			circulating: units,
+			total:       1,
+			title:       "supply.doubtful",
+			text:        "supply.doubt",
+		},
 	} {
 		for _, doubtfulPrice := range []bool{false, true} {
 			w := commandstest.Healthy()

@@ -230,35 +230,54 @@ func TestOnlyOnesOwnWalletHasANextStep(t *testing.T) {
 	}
 }
 
+// verifyAsModerator returns the reply to Ann, a moderator, who types /verify in a reply to a message of target, or
+// without replying if target is nil.
+func verifyAsModerator(t *testing.T, target *chat.User, args string) *chat.Reply {
+	t.Helper()
+	return commandstest.Healthy().Router(t).Handle(t.Context(), &chat.Request{
+		Command:   "verify",
+		Args:      chat.Typed(strings.Fields(args)...),
+		Target:    target,
+		From:      ann,
+		Role:      chat.Moderator,
+		Community: commandstest.Community,
+	})
+}
+
 func TestVerifyInAReplyIsAboutTheMessagesSender(t *testing.T) {
 	anonymous := chat.User{Platform: "telegram"}
 	for _, test := range []struct {
-		name   string
-		target *chat.User
-		args   string
+		target chat.User
+		wallet string
 		title  string
 	}{
-		{"Bob's wallet, to Bob", &bob, commandstest.BobsWallet, "verify.they.yes"},
-		{"Ann's wallet, to Bob", &bob, commandstest.AnnsWallet, "verify.they.no"},
-		{"Ann's wallet, to Ann", &ann, commandstest.AnnsWallet, "verify.you.yes"},
-		{"to somebody anonymous", &anonymous, commandstest.AnnsWallet, "check.user"},
-		{"his wallet, then Bob", nil, commandstest.BobsWallet + " " + commandstest.Bob, "verify.they.yes"},
-		{"Bob alone", nil, commandstest.Bob, "input.title"},
-		{"no wallet, to Bob", &bob, "", "input.title"},
+		{bob, commandstest.BobsWallet, "verify.they.yes"},
+		{bob, commandstest.AnnsWallet, "verify.they.no"},
+		{ann, commandstest.AnnsWallet, "verify.you.yes"},
+		{anonymous, commandstest.AnnsWallet, "check.user"},
 	} {
-		reply := commandstest.Healthy().Router(t).Handle(t.Context(), &chat.Request{
-			Command:   "verify",
-			Args:      chat.Typed(strings.Fields(test.args)...),
-			Target:    test.target,
-			From:      ann,
-			Role:      chat.Moderator,
-			Community: commandstest.Community,
-		})
-		if reply.Title.Key != test.title {
-			t.Errorf("%s: %s", test.name, texts(reply))
+		reply := verifyAsModerator(t, &test.target, test.wallet)
+		if reply.Title.Key != test.title || reply.Ask != nil {
+			t.Errorf("%s, in a reply to %q: %s", test.wallet, test.target.ID, texts(reply))
 		}
-		if reply.Ask != nil {
-			t.Errorf("%s: it asks a question, whose answer would be about Ann: %s", test.name, texts(reply))
+	}
+}
+
+func TestVerifyTakesAPersonBehindTheWallet(t *testing.T) {
+	reply := verifyAsModerator(t, nil, commandstest.BobsWallet+" "+commandstest.Bob)
+	if reply.Title.Key != "verify.they.yes" || reply.Ask != nil {
+		t.Errorf("got %s", texts(reply))
+	}
+}
+
+// The answer to a question for the wallet would be about Ann, who is asked, and not about Bob.
+func TestVerifyOfAPersonAsksForNoWallet(t *testing.T) {
+	for name, reply := range map[string]*chat.Reply{
+		"by ID":      verifyAsModerator(t, nil, commandstest.Bob),
+		"by a reply": verifyAsModerator(t, &bob, ""),
+	} {
+		if reply.Title.Key != "input.title" || reply.Ask != nil {
+			t.Errorf("%s: %s", name, texts(reply))
 		}
 	}
 }

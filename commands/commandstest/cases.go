@@ -56,7 +56,7 @@ type scene struct {
 	// lines are commands, and the names of events.
 	lines []string
 	// outcomes is how many outcomes of an Admission are shown after each line.
-	outcomes chat.AdmissionOutcome
+	outcomes chat.ApprovalResult
 }
 
 // Lines of a scene that are no commands. They change what the following lines find.
@@ -150,7 +150,7 @@ func (w *Answers) happens(t *testing.T, line string) bool {
 }
 
 // admitted returns what the answer to a join request becomes after this outcome of the admission.
-func (c Case) admitted(outcome chat.AdmissionOutcome) Case {
+func (c Case) admitted(outcome chat.ApprovalResult) Case {
 	return Case{
 		Scene:   c.Scene,
 		Line:    fmt.Sprint(c.Line, ", outcome ", outcome),

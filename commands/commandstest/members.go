@@ -84,8 +84,8 @@ func (b bucket) Replace(ctx context.Context, key string, old, value []byte) (boo
 // Each implements members.Store.
 func (b bucket) Each(ctx context.Context, f func(value []byte)) error { return b.values().Each(ctx, f) }
 
-// Has returns the badges that a user has in a group. It implements chat.Badges.
-func (s *Saved) Has(_ context.Context, community, user string) (ids []string, err error) {
+// Worn returns the badges that a user has in a group. It implements chat.BadgeGiver.
+func (s *Saved) Worn(_ context.Context, community, user string) (ids []string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, b := range s.Badges {
@@ -107,10 +107,10 @@ func (s *Saved) Holders() (users []string) {
 	return users
 }
 
-// OneEach implements chat.Badges.
+// OneEach implements chat.BadgeGiver.
 func (s *Saved) OneEach() bool { return true }
 
-// BadgeName implements chat.Badges.
+// BadgeName implements chat.BadgeGiver.
 func (s *Saved) BadgeName(_, id string) chat.Untrusted {
 	if s.Unnamed {
 		return ""
@@ -118,17 +118,17 @@ func (s *Saved) BadgeName(_, id string) chat.Untrusted {
 	return chat.Untrusted(id)
 }
 
-// CommunityName implements chat.Badges.
+// CommunityName implements chat.BadgeGiver.
 func (s *Saved) CommunityName(community string) chat.Untrusted {
 	return map[string]chat.Untrusted{Community: "Token talk", Stakers: "Staking lounge"}[community]
 }
 
-// Give implements chat.Badges.
+// Give implements chat.BadgeGiver.
 func (s *Saved) Give(_ context.Context, community, id, user, _ string) error {
 	return s.set(user+" "+community+" "+id, true)
 }
 
-// Remove implements chat.Badges.
+// Remove implements chat.BadgeGiver.
 func (s *Saved) Remove(_ context.Context, community, id, user, _ string) error {
 	return s.set(user+" "+community+" "+id, false)
 }
@@ -154,7 +154,7 @@ func (s *Saved) Reserve(context.Context, time.Duration, ...ratelimit.Limit) (wai
 // Peek implements ratelimit.Limiter.
 func (s *Saved) Peek(context.Context, ...ratelimit.Limit) (wait time.Duration) { return 0 }
 
-// Notify implements chat.Badges.
+// Notify implements chat.BadgeGiver.
 func (s *Saved) Notify(context.Context, string, *chat.Reply) {}
 
 // saving is a Members whose Status is set.
@@ -175,7 +175,7 @@ func (s saving) Status(chat.Platform, string) (members.Status, error) {
 func (s *Saved) members(w *Answers) commands.Members {
 	c := members.Config{
 		Settings:  members.Settings{Every: 6 * time.Hour},
-		Platforms: map[chat.Platform]members.Platform{"telegram": {Bot: "1", Badges: s.Badges, Adapter: s}},
+		Platforms: map[chat.Platform]members.Platform{"telegram": {Bot: "1", Configured: s.Badges, Adapter: s}},
 		Symbol:    "TKN",
 		Stakes:    w.stakes,
 		Claims:    store.NewMemory(),

@@ -52,7 +52,7 @@ type memberParts struct {
 	state *state
 	// services and badges are nil for who only lists and releases.
 	services *upstreams
-	badges   map[chat.Platform]chat.Badges
+	badges   map[chat.Platform]chat.BadgeGiver
 	metrics  *ops.Metrics
 	log      *slog.Logger
 }
@@ -62,7 +62,7 @@ func newMembers(cfg *Config, with memberParts) *members.Members {
 	bots := cfg.bots()
 	platforms := map[chat.Platform]members.Platform{}
 	for _, p := range cfg.platforms() {
-		platforms[p.name] = members.Platform{Bot: bots[p.name], Badges: p.badges, Adapter: with.badges[p.name]}
+		platforms[p.name] = members.Platform{Bot: bots[p.name], Configured: p.badges, Adapter: with.badges[p.name]}
 	}
 	c := members.Config{
 		Settings:  cfg.Members,

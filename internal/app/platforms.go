@@ -106,7 +106,7 @@ type connection struct {
 // adapter is what package app uses of a platform's adapter.
 type adapter interface {
 	platform.Adapter
-	chat.Badges
+	chat.BadgeGiver
 	InFlight() int
 	// Check asks the platform about the settings, and whether it has the commands. It returns the details for `bot
 	// check`, and what Rights returns.
@@ -197,8 +197,8 @@ func newDiscord(cfg *Config, with connectionParts, retries *retryLog) connection
 }
 
 // badgesOf returns what gives each platform's badges.
-func badgesOf(connections []connection) map[chat.Platform]chat.Badges {
-	all := map[chat.Platform]chat.Badges{}
+func badgesOf(connections []connection) map[chat.Platform]chat.BadgeGiver {
+	all := map[chat.Platform]chat.BadgeGiver{}
 	for _, c := range connections {
 		all[c.adapter.Platform()] = c.adapter
 	}

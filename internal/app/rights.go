@@ -65,7 +65,7 @@ func (w *rightsWatch) run(ctx context.Context, rights func(context.Context) []pl
 func (w *rightsWatch) look(found []platform.Right) (next time.Duration) {
 	var unread *platform.Right
 	for i, r := range found {
-		if r.Passing {
+		if r.Temporary {
 			unread = &found[i]
 			continue
 		}

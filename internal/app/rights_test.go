@@ -51,7 +51,7 @@ func TestARightThatBeginsToLackIsLoggedOnce(t *testing.T) {
 }
 
 func TestAPlatformThatCannotBeAskedIsAskedAgainInAMinute(t *testing.T) {
-	passing := platform.Right{Setting: "JOIN_CHATS", Problem: "502", Passing: true}
+	passing := platform.Right{Setting: "JOIN_CHATS", Problem: "502", Temporary: true}
 	for name, test := range map[string]struct {
 		outage int // calls that fail
 		unread int // lines

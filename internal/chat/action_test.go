@@ -52,8 +52,8 @@ func TestTheStateOfAButtonComesBackAsItWasMade(t *testing.T) {
 			press:  chat.Press{Command: "x", Args: []string{longest}, AsOf: asOf},
 		},
 	} {
-		state := tt.action.State(tt.asOf)
-		if state != tt.state {
+		state, fits := tt.action.State(tt.asOf)
+		if state != tt.state || !fits {
 			t.Errorf("%+v has the state %q, want %q", tt.action, state, tt.state)
 		}
 		press, err := chat.ParseState(state)
@@ -73,7 +73,7 @@ func TestAnActionThatIsNoButtonHasNoState(t *testing.T) {
 		"65 bytes":                 {Command: "x", Args: []string{strings.Repeat("y", 52)}, Refresh: true},
 		"an argument of two words": {Command: "price", Args: []string{"7\u00a0d"}, Refresh: true},
 	} {
-		if state := action.State(asOf); state != "" {
+		if state, fits := action.State(asOf); state != "" || fits {
 			t.Errorf("%s: the state is %q", name, state)
 		}
 	}
@@ -116,7 +116,7 @@ func FuzzState(f *testing.F) {
 			Edit:    press.Edit,
 			Refresh: !press.AsOf.IsZero(),
 		}
-		state := action.State(press.AsOf)
+		state, _ := action.State(press.AsOf)
 		if state == "" || len(state) > 64 {
 			t.Fatalf("%q became %+v, whose state is %q", text, press, state)
 		}

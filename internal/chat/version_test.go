@@ -86,7 +86,7 @@ func TestAButtonKeepsWhatItsAnswerIsAsOf(t *testing.T) {
 		},
 	} {
 		action := chat.Action{Command: "staked", Args: []string{wallet}, Edit: true, Refresh: true}
-		state := action.State(tt.version)
+		state, _ := action.State(tt.version)
 		if want := fmt.Sprintf("1 e %s staked %s", tt.word, wallet); state != want || len(state) > 64 {
 			t.Errorf("%+v: the state is %q, want %q", tt.version, state, want)
 		}

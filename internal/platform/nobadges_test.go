@@ -10,12 +10,12 @@ import (
 
 func TestWithoutBadgesNobodyCanHaveOne(t *testing.T) {
 	var adapter struct{ platform.NoBadges }
-	var badges chat.Badges = adapter
-	_, errHas := badges.Has(t.Context(), "7", "5")
+	var badges chat.BadgeGiver = adapter
+	_, errWorn := badges.Worn(t.Context(), "7", "5")
 	for call, err := range map[string]error{
 		"Give":   badges.Give(t.Context(), "7", "70", "5", "reason"),
 		"Remove": badges.Remove(t.Context(), "7", "70", "5", "reason"),
-		"Has":    errHas,
+		"Worn":   errWorn,
 	} {
 		failed, ok := errors.AsType[*chat.BadgeError](err)
 		if !ok || failed.Problem != chat.CannotHave || failed.OutcomeUnknown {

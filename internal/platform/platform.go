@@ -1,6 +1,6 @@
-// Package platform holds what every adapter of a chat platform needs, and needs once: the work in flight and its drain
-// (work.go), which of two replies a message shows (shown.go), what became of requests to join (joinlog.go), groups with
-// another ID (moves.go), whether the bot may do what settings ask for (right.go), and the badges of a platform that has
+// Package platform holds what all adapters of chat platforms share: the work in flight and its drain (work.go), which
+// of two replies a message shows (shown.go), the outcomes of join requests (joinlog.go), groups with another ID
+// (moves.go), whether the bot has the rights that the settings need (right.go), and the badges of a platform that has
 // none (nobadges.go).
 //
 // Its subdirectories are the platforms. It knows none of them.

@@ -20,8 +20,8 @@ type Right struct {
 	// sentences for an operator. One of May and Problem is empty.
 	May, Problem string
 	Advice       []string
-	// Passing is true if the Problem is that the platform could not be asked, and may be later.
-	Passing bool
+	// Temporary is true if the Problem is that the platform could not be asked, and may be later.
+	Temporary bool
 }
 
 // Lines returns the sentences for an operator.

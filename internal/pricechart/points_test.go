@@ -63,11 +63,34 @@ func TestUnusableChangesImplyNoPrice(t *testing.T) {
 		period time.Duration
 		want   []point
 	}{
-		{"unknown", quoted("110", now), day, onlyNow},
-		{"impossible", changed("110", now, "-100", "-100.01", "-1000"), 7 * day, onlyNow},
-		{"of another period", changed("110", now, "", "", "-75"), day, onlyNow},
-		{"of a quote without a time", changed("1", time.Time{}, "1", "", ""), day, nil},
-		{"of a quote without a price", changed("0", now, "1", "1", "1"), day, nil},
+		{
+			name:   "unknown",
+			quote:  quoted("110", now),
+			period: day,
+			want:   onlyNow,
+		},
+		{
+			name:   "impossible",
+			quote:  changed("110", now, "-100", "-100.01", "-1000"),
+			period: 7 * day,
+			want:   onlyNow,
+		},
+		{
+			name:   "of another period",
+			quote:  changed("110", now, "", "", "-75"),
+			period: day,
+			want:   onlyNow,
+		},
+		{
+			name:   "of a quote without a time",
+			quote:  changed("1", time.Time{}, "1", "", ""),
+			period: day,
+		},
+		{
+			name:   "of a quote without a price",
+			quote:  changed("0", now, "1", "1", "1"),
+			period: day,
+		},
 	} {
 		got := pointsBetween(nil, test.quote, now.Add(-test.period), now)
 		if fmt.Sprint(got) != fmt.Sprint(test.want) {
@@ -187,12 +210,41 @@ func TestChangeIsTheProvidersOrRecorded(t *testing.T) {
 		provided decimal.NullDecimal
 		want     decimal.NullDecimal
 	}{
-		{"the provider's", whole, known("-12.5"), known("-12.5")},
-		{"the provider's, without a line", nil, known("-12.5"), known("-12.5")},
-		{"of the recorded points", whole, unknown, known("24.74")},
-		{"of recorded points with gaps", without(whole, 5*day, 3*day), unknown, known("24.74")},
-		{"of half the period", half, unknown, unknown},
-		{"since an estimate", append([]point{estimate(7*day, "9")}, half...), unknown, unknown},
+		{
+			name:     "the provider's",
+			points:   whole,
+			provided: known("-12.5"),
+			want:     known("-12.5"),
+		},
+		{
+			name:     "the provider's, without a line",
+			provided: known("-12.5"),
+			want:     known("-12.5"),
+		},
+		{
+			name:     "of the recorded points",
+			points:   whole,
+			provided: unknown,
+			want:     known("24.74"),
+		},
+		{
+			name:     "of recorded points with gaps",
+			points:   without(whole, 5*day, 3*day),
+			provided: unknown,
+			want:     known("24.74"),
+		},
+		{
+			name:     "of half the period",
+			points:   half,
+			provided: unknown,
+			want:     unknown,
+		},
+		{
+			name:     "since an estimate",
+			points:   append([]point{estimate(7*day, "9")}, half...),
+			provided: unknown,
+			want:     unknown,
+		},
 	} {
 		p := picture{
 			from:   now.Add(-7 * day),

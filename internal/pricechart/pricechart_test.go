@@ -71,9 +71,27 @@ func TestChartReportsTheRecordedPeriod(t *testing.T) {
 		period  time.Duration
 		want    string
 	}{
-		{"a day", nothing, 0, day, wholeDay},
-		{"a clock that was set back", nothing, 12 * time.Hour, day, wholeDay},
-		{"a day after a gap", aDay, 0, day, wholeDay},
+		{
+			name:    "a day",
+			missing: nothing,
+			ahead:   0,
+			period:  day,
+			want:    wholeDay,
+		},
+		{
+			name:    "a clock that was set back",
+			missing: nothing,
+			ahead:   12 * time.Hour,
+			period:  day,
+			want:    wholeDay,
+		},
+		{
+			name:    "a day after a gap",
+			missing: aDay,
+			ahead:   0,
+			period:  day,
+			want:    wholeDay,
+		},
 		{
 			name:    "a week with a gap",
 			missing: aDay,
@@ -111,11 +129,36 @@ func TestChartOfOnePriceHasNoLine(t *testing.T) {
 			period time.Duration
 			want   string
 		}{
-			{"a day", now, day, "line false, 0.00 seen since 0s, from 3 to 3"},
-			{"a week", now, 7 * day, "line false, 0.00 seen since 0s, from 3 to 3"},
-			{"a month", now, 30 * day, "line false, 0.00 seen since 0s, from 3 to 3"},
-			{"a quote ahead", now.Add(time.Hour), 7 * day, "line false, 0.00 seen since -1h0m0s, from 3 to 3"},
-			{"a quote without a time", time.Time{}, day, "line false, 0.00 seen since 0s, from 3 to 3"},
+			{
+				name:   "a day",
+				at:     now,
+				period: day,
+				want:   "line false, 0.00 seen since 0s, from 3 to 3",
+			},
+			{
+				name:   "a week",
+				at:     now,
+				period: 7 * day,
+				want:   "line false, 0.00 seen since 0s, from 3 to 3",
+			},
+			{
+				name:   "a month",
+				at:     now,
+				period: 30 * day,
+				want:   "line false, 0.00 seen since 0s, from 3 to 3",
+			},
+			{
+				name:   "a quote ahead",
+				at:     now.Add(time.Hour),
+				period: 7 * day,
+				want:   "line false, 0.00 seen since -1h0m0s, from 3 to 3",
+			},
+			{
+				name:   "a quote without a time",
+				at:     time.Time{},
+				period: day,
+				want:   "line false, 0.00 seen since 0s, from 3 to 3",
+			},
 		} {
 			quote := changed("3", test.at, "", "100", "100")
 			c, err := chartOf(t.Context(), newCharts(NewQuotes("test", nil, nil)), quote, test.period)
@@ -160,7 +203,7 @@ func TestChartIsDrawnOnceForAll(t *testing.T) {
 		time.Sleep(time.Second)
 		c, err := chartOf(t.Context(), charts, quote, day)
 		wantPicture(t, "1", c, err)
-		time.Sleep(keepFor + 1)
+		time.Sleep(drawnTTL + 1)
 		c, err = chartOf(t.Context(), charts, quote, day)
 		wantPicture(t, "2", c, err)
 	})

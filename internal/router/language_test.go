@@ -21,9 +21,9 @@ type languageCase struct {
 func checkLanguages(t *testing.T, cases []languageCase) {
 	t.Helper()
 	var ranIn chat.Language // the language of a picture; empty if no form ran
-	run := func(_ context.Context, req *chat.Request) (*chat.Reply, error) {
+	run := func(ctx context.Context, req *chat.Request) (*chat.Reply, error) {
 		ranIn = req.Language
-		return &chat.Reply{}, nil
+		return ran(ctx, req)
 	}
 	r := newRouter(t, io.Discard, func(c *router.Config) {
 		c.Language = chat.Spanish

@@ -107,9 +107,27 @@ func TestLateRequestsCountInTheMinuteInWhichTheyWereAsked(t *testing.T) {
 		perMinute     int // how many are asked in each of ten minutes, an hour ago
 		allowed       int
 	}{
-		{"within the user's limit", 5, 0, 5, 50},
-		{"within the chat's limit", 0, 7, 7, 70},
-		{"more than the user's limit", 5, 0, 9, 50},
+		{
+			name:          "within the user's limit",
+			userPerMinute: 5,
+			chatPerMinute: 0,
+			perMinute:     5,
+			allowed:       50,
+		},
+		{
+			name:          "within the chat's limit",
+			userPerMinute: 0,
+			chatPerMinute: 7,
+			perMinute:     7,
+			allowed:       70,
+		},
+		{
+			name:          "more than the user's limit",
+			userPerMinute: 5,
+			chatPerMinute: 0,
+			perMinute:     9,
+			allowed:       50,
+		},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRouter(t, io.Discard, limited(counter{}, test.userPerMinute, test.chatPerMinute))
@@ -148,10 +166,30 @@ func TestRequestsWithoutATimeCountTogether(t *testing.T) {
 		chatPerMinute int
 		allowed       int
 	}{
-		{"of the user alone", 5, 0, 5},
-		{"of the chat alone", 0, 7, 7},
-		{"of both, the smaller", 9, 7, 7},
-		{"no limit", 0, 0, 200},
+		{
+			name:          "of the user alone",
+			userPerMinute: 5,
+			chatPerMinute: 0,
+			allowed:       5,
+		},
+		{
+			name:          "of the chat alone",
+			userPerMinute: 0,
+			chatPerMinute: 7,
+			allowed:       7,
+		},
+		{
+			name:          "of both, the smaller",
+			userPerMinute: 9,
+			chatPerMinute: 7,
+			allowed:       7,
+		},
+		{
+			name:          "no limit",
+			userPerMinute: 0,
+			chatPerMinute: 0,
+			allowed:       200,
+		},
 	} {
 		r := newRouter(t, io.Discard, limited(counter{}, test.userPerMinute, test.chatPerMinute))
 		if got := allowed(t, r, existsRequests(200)...); got != test.allowed {
@@ -182,9 +220,24 @@ func TestALimitComesBackEvenlyOverAMinute(t *testing.T) {
 		userPerMinute int
 		chatPerMinute int
 	}{
-		{"user", "exists", 5, 0},
-		{"chat", "exists", 0, 5},
-		{"form", "bounded", 0, 0},
+		{
+			limit:         "user",
+			command:       "exists",
+			userPerMinute: 5,
+			chatPerMinute: 0,
+		},
+		{
+			limit:         "chat",
+			command:       "exists",
+			userPerMinute: 0,
+			chatPerMinute: 5,
+		},
+		{
+			limit:         "form",
+			command:       "bounded",
+			userPerMinute: 0,
+			chatPerMinute: 0,
+		},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRouter(t, io.Discard, func(c *router.Config) {

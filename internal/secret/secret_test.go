@@ -106,7 +106,7 @@ func FuzzString(f *testing.F) {
 			return
 		}
 		r := NewRedactor([]string{secret})
-		for _, spelling := range spellings(secret) {
+		for _, spelling := range encodings(secret) {
 			if got := r.String(before + spelling + after); !strings.Contains(got, Mark) || r.String(spelling) != Mark {
 				t.Errorf("%q becomes %q", spelling, got)
 			}

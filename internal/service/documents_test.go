@@ -30,7 +30,8 @@ import (
 )
 
 // documented checks the examples of docs/services.md against the clients, by the examples' labels. Each function gets
-// all examples, and fails the test if the client does not accept an answer, or sends another request.
+// all examples. It fails the test if the client refuses an answer that the document accepts, accepts an answer that the
+// document refuses, or sends another request.
 var documented = map[string]func(*testing.T, map[string]string){
 	"partner-openssl":      nil, // checked in package partner
 	"partner-request":      nil, // checked in package partner
@@ -41,6 +42,7 @@ var documented = map[string]func(*testing.T, map[string]string){
 	"price-v3":             documentedQuote("price-v3"),
 	"price-credits":        documentedCredits,
 	"supply-answers":       documentedSupplies,
+	"supply-refused":       documentedRefusedSupplies,
 	"chain-block-request":  documentedBatch,
 	"chain-block-answer":   nil, // used by documentedBatch
 	"chain-batch-request":  nil, // used by documentedBatch
@@ -104,7 +106,7 @@ func documentedUnregistered(t *testing.T, examples map[string]string) {
 	}
 }
 
-// The example's login is of a fixed day, so its time is replaced by that of an hour ago.
+// The example's login is of a fixed day, so its time is replaced by a time an hour ago.
 func documentedLogins(t *testing.T, examples map[string]string) {
 	hourAgo := time.Now().Add(-time.Hour).Unix()
 	text := strings.Replace(examples["partner-logins"], "1751275437", big.NewInt(hourAgo).String(), 1)
@@ -148,6 +150,15 @@ func documentedSupplies(t *testing.T, examples map[string]string) {
 	for line := range strings.Lines(examples["supply-answers"]) {
 		client := supply.New(supply.Settings{URL: serveText(t, line)}, newCache(t))
 		if found, err := client.Supply.Fetch(t.Context(), struct{}{}); err != nil || found.Total.IntPart() < 98_765_432 {
+			t.Errorf("%s: %v, %v", line, found, err)
+		}
+	}
+}
+
+func documentedRefusedSupplies(t *testing.T, examples map[string]string) {
+	for line := range strings.Lines(examples["supply-refused"]) {
+		client := supply.New(supply.Settings{URL: serveText(t, line)}, newCache(t))
+		if found, err := client.Supply.Fetch(t.Context(), struct{}{}); core.ReasonOf(err) != core.Malformed {
 			t.Errorf("%s: %v, %v", line, found, err)
 		}
 	}

@@ -47,9 +47,9 @@ func TestAnAttemptIsRepeatedWhileItMayAndThereIsTime(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			ctx, start, attempts, retries := t.Context(), time.Now(), 0, 0
 			policy := transport.Policy{
-				Backoff: transport.Backoff{First: time.Second, Max: time.Second},
-				Again:   func(error) (bool, time.Duration) { return !c.final, c.asks },
-				OnRetry: func(error) { retries++ },
+				Backoff:     transport.Backoff{First: time.Second, Max: time.Second},
+				ShouldRetry: func(error) (bool, time.Duration) { return !c.final, c.asks },
+				OnRetry:     func(error) { retries++ },
 			}
 			if c.until > 0 {
 				policy.Until = start.Add(c.until)

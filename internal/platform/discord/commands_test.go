@@ -197,7 +197,7 @@ func TestCheckTellsWhoTheBotIsAndHowInteractionsCome(t *testing.T) {
 		"HTTP, nowhere": {byHTTP, "", nowhere},
 	} {
 		h := newAdapterTest(t, discordtest.New(), tt.way)
-		h.fake.EnterEndpoint(tt.endpoint)
+		h.fake.SetEndpoint(tt.endpoint)
 		details, _, err := h.Check(t.Context(), nil)
 		equal(t, name+": error", err, nil)
 		want := []string{checkName, tt.want, "its 0 commands are registered"}
@@ -216,7 +216,7 @@ func TestCheckNamesTheSettingWithWhichNothingArrives(t *testing.T) {
 		"gateway beside HTTP": {overGateway, nil, "interactions endpoint URL, at bot.example, so nothing comes"},
 	} {
 		h := newAdapterTest(t, discordtest.New(), tt.way, tt.changes...)
-		h.fake.EnterEndpoint(testEndpoint)
+		h.fake.SetEndpoint(testEndpoint)
 		details, _, err := h.Check(t.Context(), nil)
 		want := []string{checkName, "its 0 commands are registered"}
 		equal(t, name+": details", strings.Join(details, "\n"), strings.Join(want, "\n"))

@@ -47,8 +47,8 @@ func (a *Adapter) roleRight(badge chat.Badge, g guild, err error) platform.Right
 		}
 		return r
 	}
-	r.Passing, _ = api.Retryable(err)
-	if r.Passing {
+	r.Temporary, _ = api.Retryable(err)
+	if r.Temporary {
 		r.Problem = fmt.Sprintf("%v: until Discord answers, the bot may lack the names of the server and its roles", err)
 	} else {
 		r.Problem = fmt.Sprintf("%v: is the ID right, and the bot in the server?", err)
@@ -81,7 +81,7 @@ func (a *Adapter) presence(ctx context.Context, e platform.Entry) platform.Right
 		r.Advice = []string{"the bot is not there: is the ID right? If so, add the bot for everybody else"}
 	default:
 		r.Problem = err.Error()
-		r.Passing = true
+		r.Temporary = true
 	}
 	return r
 }

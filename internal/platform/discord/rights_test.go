@@ -36,7 +36,7 @@ func TestRightsSayThatTheBotCanGiveARole(t *testing.T) {
 			equal(t, name+": entry", r.Entry, "role "+staker+" in server "+server)
 			equal(t, name+": may", r.May, tt.may)
 			equal(t, name+": problem", r.Problem, "")
-			equal(t, name+": it may pass", r.Passing, false)
+			equal(t, name+": it may pass", r.Temporary, false)
 		}, inServer)
 	}
 }
@@ -61,7 +61,7 @@ func TestRightsSayWhyTheBotCannotGiveARole(t *testing.T) {
 			equal(t, name+": entry", r.Entry, "role "+staker+" in server "+server)
 			equal(t, name+": may", r.May, "")
 			equal(t, name+": problem "+r.Problem, strings.Contains(r.Problem, tt.problem), true)
-			equal(t, name+": it may pass", r.Passing, false)
+			equal(t, name+": it may pass", r.Temporary, false)
 		}, inServer)
 	}
 }
@@ -73,7 +73,7 @@ func TestRightsThatCannotBeReadMayPass(t *testing.T) {
 			h.fake.Break(fakediscord.Guild, discordtest.Fault{Status: 500})
 			for _, r := range h.Rights(t.Context())[:1] {
 				equal(t, "name", r.Name, name)
-				equal(t, "it may pass", r.Passing, true)
+				equal(t, "it may pass", r.Temporary, true)
 				equal(t, "may", r.May, "")
 				equal(t, "problem "+r.Problem, strings.Contains(r.Problem, "until Discord answers"), true)
 			}
@@ -103,7 +103,7 @@ func TestRightsOfEntriesSayWhetherTheBotIsThere(t *testing.T) {
 			fault: discordtest.Fault{Status: 502},
 			want: platform.Right{
 				Problem: "nobody knows whether Discord has it: discord refused with status 502, code 0",
-				Passing: true,
+				Temporary: true,
 			},
 		},
 	} {

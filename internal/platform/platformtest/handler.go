@@ -1,6 +1,5 @@
-// Package platformtest is shared by the tests of all adapters. It has the contract of
-// platform.Adapter as a suite, a reply with all fields set, and a handler with public and
-// private commands.
+// Package platformtest is shared by the tests of all adapters. It has the contract of platform.Adapter as a suite, a
+// reply with all fields set, and a handler with public and private commands.
 package platformtest
 
 import (

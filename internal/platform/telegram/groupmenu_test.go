@@ -147,7 +147,7 @@ func TestNoticesInAGroupAreInItsLanguage(t *testing.T) {
 			r.api.Start(ann)
 			person := faketelegram.Person(ann)
 			person.Language = app
-			r.api.Meet(person)
+			r.api.SetUser(person)
 			r.serve(platformtest.Routed{Router: answers})
 			r.api.Push(writes(faketelegram.Group(turkish), ann, "/exists"))
 			pointer := r.sent(2)[1]

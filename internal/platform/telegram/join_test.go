@@ -295,7 +295,7 @@ func TestAPanicConcernsOneJoinRequest(t *testing.T) {
 		r.handler.Reply = func(ctx context.Context, req *chat.Request) *chat.Reply {
 			reply := joinReply(ctx, req)
 			if req.From.ID == "7" {
-				reply.Join.Admit.Say = func(chat.AdmissionOutcome) *chat.Reply { panic("a defect") }
+				reply.Join.Admit.Say = func(chat.ApprovalResult) *chat.Reply { panic("a defect") }
 			}
 			return reply
 		}

@@ -76,7 +76,7 @@ func joinReply(_ context.Context, req *chat.Request) *chat.Reply {
 // admitted returns a reply that lets the sender into the group of the request.
 func admitted(req *chat.Request) *chat.Reply {
 	group := chat.Values{"group": chat.NewUntrusted(req.GroupName, 64)}
-	say := func(outcome chat.AdmissionOutcome) *chat.Reply {
+	say := func(outcome chat.ApprovalResult) *chat.Reply {
 		switch outcome {
 		case chat.LetIn:
 			return &chat.Reply{Tone: chat.Positive, Title: chat.SayWith("join.in", group)}

@@ -321,7 +321,8 @@ func TestRefreshShowsOnlyANewerAnswer(t *testing.T) {
 		r.answer(reply)
 		button := chat.Action{Command: "price", Edit: true, Refresh: true}
 		shown := chat.Version{Time: time.Now().Add(tt.shown)}
-		r.api.Press(ann, faketelegram.Group(group), r.one().ID, button.State(shown))
+		state, _ := button.State(shown)
+		r.api.Press(ann, faketelegram.Group(group), r.one().ID, state)
 		check(t, "toast", r.pressAnswers(1)[0].Text, tt.toast)
 		r.idle(time.Minute)
 		check(t, "the card shows the new answer", r.one().Text == "refreshed", tt.toast == newer)

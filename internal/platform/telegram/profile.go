@@ -96,7 +96,7 @@ func (s *session) sync(ctx context.Context, calls func() error) {
 	_ = s.repeat(ctx, func() error {
 		err := calls()
 		e := botapi.ErrorOf(err)
-		if err == nil || e.Passing() || e.Kind == botapi.Unauthorized {
+		if err == nil || e.Temporary() || e.Kind == botapi.Unauthorized {
 			return err
 		}
 		level := s.work.Rarely(slog.LevelWarn, "profile")

@@ -42,7 +42,7 @@ func (s *session) respond(id string, u *update) (done bool) {
 		s.syncMenusAfterAdding(u.chat())
 	}
 	switch {
-	case s.needless(u, a.cmd):
+	case s.needsNoAnswer(u, a.cmd):
 		return true
 	case a.cmd == nil && u.Press != nil:
 		a.cmd = oldButton(u.Press)

@@ -26,7 +26,7 @@ func (a *Adapter) Rights(ctx context.Context, entries ...platform.Entry) []platf
 	}
 	me, err := a.api.GetMe(ctx)
 	if err != nil {
-		return []platform.Right{{Setting: TokenSetting, Problem: err.Error(), Passing: true}}
+		return []platform.Right{{Setting: TokenSetting, Problem: err.Error(), Temporary: true}}
 	}
 	return a.rightsOf(ctx, me.ID, entries)
 }
@@ -72,8 +72,8 @@ func (a *Adapter) right(
 	}
 	if err != nil {
 		e := botapi.ErrorOf(err)
-		r.Problem, r.Passing = err.Error(), e.Passing() || e.Kind == botapi.Unauthorized
-		if !r.Passing {
+		r.Problem, r.Temporary = err.Error(), e.Temporary() || e.Kind == botapi.Unauthorized
+		if !r.Temporary {
 			r.Problem += ": is the ID right, and the bot in the group?"
 		}
 		return r

@@ -217,7 +217,7 @@ func TestARightThatCannotBeAskedForIsAProblem(t *testing.T) {
 		r := rightsTest(t)
 		r.api.Fail("getChat", tt.fault)
 		joins := r.checkedRights()[0]
-		check(t, "passing", joins.Passing, tt.passing)
+		check(t, "passing", joins.Temporary, tt.passing)
 		if !strings.Contains(joins.Problem, tt.problem) {
 			t.Errorf("got %q, want %q", joins.Problem, tt.problem)
 		}

@@ -54,7 +54,7 @@ func (r *adapterTest) removeTag(tag string) {
 // hasTag checks which tag the adapter finds at user 7 in the lounge, "" if none.
 func (r *adapterTest) hasTag(want string) {
 	r.Helper()
-	tags, err := r.adapter.Has(r.Context(), loungeID, "7")
+	tags, err := r.adapter.Worn(r.Context(), loungeID, "7")
 	if got := strings.Join(tags, ", "); got != want || err != nil {
 		r.Errorf("has %q, %v, want %q", got, err, want)
 	}
@@ -135,7 +135,7 @@ func checkTagRefusals(t *testing.T, cases map[string]tagRefusal) {
 		tt.happens(r)
 		giveErr := r.adapter.Give(t.Context(), loungeID, "Staker", "7", "")
 		removeErr := r.adapter.Remove(t.Context(), loungeID, "Staker", "7", "")
-		_, hasErr := r.adapter.Has(t.Context(), loungeID, "7")
+		_, hasErr := r.adapter.Worn(t.Context(), loungeID, "7")
 		checkProblem(t, name+": give", giveErr, tt.give)
 		checkProblem(t, name+": remove", removeErr, tt.remove)
 		checkProblem(t, name+": has", hasErr, tt.has)

@@ -1,13 +1,13 @@
 // Package market asks a price provider that speaks CoinMarketCap's API for the token's quote.
 //
-// Many coins share a symbol, and a wrong price is worse than none. So an entry counts only if it is surely the
+// Many tokens share a symbol, and a wrong price is worse than none. So an entry counts only if it is certainly the
 // requested token, and its price and time are possible. Other impossible numbers are left out. Package belief decides
-// whether a price is plausible. If it is asked by symbol, the API answers with the coin that the provider ranks first,
+// whether a price is plausible. If the API is asked by symbol, it answers with the token that the provider ranks first,
 // so an ID is safer.
 //
-// The files, in reading order: market.go (the client), versions.go (which version of the API is called), answer.go
-// (one call, and how the provider refuses it), quote.go (the token's quote in an answer), budget.go and plan.go (the
-// credits of the API key), settings.go.
+// The files, in reading order: market.go (the client), versions.go (which version of the API is called), answer.go (one
+// call, and how the provider refuses it), quote.go (the token's quote in an answer), budget.go and plan.go (the credits
+// of the API key), settings.go.
 package market
 
 import (

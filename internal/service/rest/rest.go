@@ -1,8 +1,7 @@
 // Package rest makes one HTTP call to a service, and turns every failure into a *core.Error.
 //
 // It does not retry, and does not remember failures; package query does both. It limits the size of bodies, and parses
-// JSON strictly. The text of an error holds nothing of a body or
-// a URL.
+// JSON strictly. The text of an error contains nothing of a body or a URL.
 package rest
 
 import (

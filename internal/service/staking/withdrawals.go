@@ -45,6 +45,7 @@ const maxBlocksAhead = 2 * maxClaimBlocks
 // For example, if ClaimBlocks is 100, w.Block is 950 and the height is 1000, 50 blocks are left.
 func (c *Client) setState(w *Withdrawal, at block) error {
 	if c.settings.ClaimBlocks == nil || at.height == nil {
+		w.state = whenUnknown
 		return nil
 	}
 	left := new(big.Int).SetUint64(*c.settings.ClaimBlocks)

@@ -18,7 +18,7 @@ type quotes func(time.Time) (core.Quote, map[string]decimal.Decimal)
 func walking() (s *Fakes, past []core.Quote, at quotes) {
 	s = New()
 	past = s.Walk()
-	return s, past, s.Price.Handler.(market).at
+	return s, past, quotes(s.Price.Handler.(market).prices)
 }
 
 // eachMinute calls check with the quote of each of 180 minutes.
@@ -32,7 +32,7 @@ func eachMinute(at quotes, check func(core.Quote, map[string]decimal.Decimal)) {
 func TestTheWalkBeginsWithTheWorldsQuote(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _, at := walking()
-		want, wantChanges := standing(s.World.Quote)(time.Now())
+		want, wantChanges := constantPrices(s.World.Quote)(time.Now())
 		got, gotChanges := at(time.Now())
 		if !got.Price.Equal(want.Price) || !got.LastUpdated.Equal(want.LastUpdated) {
 			t.Errorf("got %v, want %v", got, want)

@@ -376,7 +376,7 @@ func TestUnreadableResultOfAReadFails(t *testing.T) {
 func TestARequestThatCannotBeBuiltIsNotRepeated(t *testing.T) {
 	c := newClient(t, "http://127.0.0.1:%zz", nil)
 	for method, call := range everyCall() {
-		if err := call.do(t.Context(), c); err == nil || ErrorOf(err).Passing() {
+		if err := call.do(t.Context(), c); err == nil || ErrorOf(err).Temporary() {
 			t.Errorf("%s: %v", method, err)
 		}
 	}
