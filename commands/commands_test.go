@@ -134,9 +134,6 @@ func TestProblemsOfBadgesHaveTheirWords(t *testing.T) {
 	} {
 		needWords(t, string(p), "badge.why.")
 	}
-	for _, platform := range []string{"telegram", "discord"} {
-		needWords(t, platform, "badge.right.")
-	}
 }
 
 // inDirectChat returns the reply to a line that Ann types in a private chat.

@@ -6,27 +6,32 @@ import (
 	"strings"
 
 	"herald/internal/chat"
-	"herald/internal/platform/discord"
-	"herald/internal/platform/telegram"
 )
 
 // digits matches a platform's ID.
 var digits = regexp.MustCompile(`^[0-9]{1,20}$`)
 
-// botID returns the ID that the bot with this token has on the platform, without asking the platform: both
-// platforms' tokens contain it. The ID of a token of another form is a hash of the token.
-func botID(platform chat.Platform, token string) string {
-	var id string
-	switch platform {
-	case telegram.Platform: // "7000000001:AAE…"
-		id, _, _ = strings.Cut(token, ":")
-	case discord.Platform: // "NzAwMDAwMDAwMQ.G3…", with or without padding
-		encoded, _, _ := strings.Cut(token, ".")
-		decoded, _ := base64.RawStdEncoding.DecodeString(strings.TrimRight(encoded, "="))
-		id = string(decoded)
-	}
-	if digits.MatchString(id) {
-		return id
+// idInTelegramToken returns the ID in a token such as "7000000001:AAE…".
+func idInTelegramToken(token string) string {
+	id, _, _ := strings.Cut(token, ":")
+	return id
+}
+
+// idInDiscordToken returns the ID in a token such as "NzAwMDAwMDAwMQ.G3…", with or without padding.
+func idInDiscordToken(token string) string {
+	encoded, _, _ := strings.Cut(token, ".")
+	decoded, _ := base64.RawStdEncoding.DecodeString(strings.TrimRight(encoded, "="))
+	return string(decoded)
+}
+
+// botID returns the ID that the bot with this token has on the platform, without asking the platform. If the token does
+// not contain the ID, botID returns a hash of the token.
+func (p servable) botID(token string) string {
+	if p.idInToken != nil {
+		id := p.idInToken(token)
+		if digits.MatchString(id) {
+			return id
+		}
 	}
 	return hash("bot", token)[:32]
 }
@@ -35,7 +40,7 @@ func botID(platform chat.Platform, token string) string {
 func (c *Config) botID() string {
 	for _, p := range c.platforms() {
 		if p.token.IsSet() {
-			return string(p.name) + "-" + botID(p.name, p.token.Reveal())
+			return string(p.name) + "-" + p.botID(p.token.Reveal())
 		}
 	}
 	return ""
@@ -46,7 +51,7 @@ func (c *Config) bots() map[chat.Platform]string {
 	ids := map[chat.Platform]string{}
 	for _, p := range c.platforms() {
 		if p.token.IsSet() {
-			ids[p.name] = botID(p.name, p.token.Reveal())
+			ids[p.name] = p.botID(p.token.Reveal())
 		}
 	}
 	return ids

@@ -16,8 +16,6 @@ import (
 	"herald/internal/chat"
 	"herald/internal/config"
 	"herald/internal/core"
-	"herald/internal/platform/discord"
-	"herald/internal/platform/telegram"
 	"herald/internal/query"
 	"herald/internal/secret"
 	"herald/internal/service/market"
@@ -163,9 +161,8 @@ func (b *Bot) probes(wallet string) (all []probe) {
 	}
 	if len(b.connections) == 0 {
 		all = append(all, probe{title: "platform", local: true, ask: func(context.Context) ([]string, error) {
-			return nil, &config.WrongError{Problem: "no platform is on: set " +
-				telegram.TokenSetting + " (from @BotFather, https://t.me/BotFather) or " +
-				discord.TokenSetting + " (from https://discord.com/developers/applications)"}
+			tokens := ofEachPlatform(func(p servable) string { return p.tokenSetting + " (from " + p.tokenSource + ")" })
+			return nil, &config.WrongError{Problem: "no platform is on: set " + strings.Join(tokens, " or ")}
 		}})
 	}
 	if idle := b.cfg.idleModerators(); idle != "" {

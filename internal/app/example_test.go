@@ -3,6 +3,7 @@ package app
 import (
 	"flag"
 	"fmt"
+	"maps"
 	"reflect"
 	"regexp"
 	"slices"
@@ -11,8 +12,6 @@ import (
 
 	"herald/internal/config"
 	"herald/internal/config/configtest"
-	"herald/internal/platform/discord"
-	"herald/internal/platform/telegram"
 )
 
 var update = flag.Bool("update", false, "write config.example.env anew from the table of settings")
@@ -23,7 +22,7 @@ const exampleFile = "../../config.example.env"
 // token's number, or one that turns on a service. The file has them at the top.
 func filledIn(s config.Setting) bool {
 	isFirst := func(service turningOn) bool { return slices.Contains(service.names, s.Name) }
-	others := []string{telegram.TokenSetting, discord.TokenSetting, "PRICE_TOKEN_ID"}
+	others := append(slices.Collect(maps.Values(TokenSettings())), "PRICE_TOKEN_ID")
 	return s.Required || slices.Contains(others, s.Name) || slices.ContainsFunc(everyService, isFirst) && s.Name != "PRICE_API_URL"
 }
 

@@ -49,11 +49,6 @@ func repeatedLanguage(community string, first int) error {
 // everyCommunity is the community of the default language.
 const everyCommunity = ""
 
-// matchLanguageChat checks an entry of CHAT_LANGUAGE without its last colon and its language.
-var matchLanguageChat = config.Matching(communityForm,
-	"a language, or telegram:ID:LANGUAGE with the ID of a group, which is negative, or discord:ID:LANGUAGE "+
-		"with the ID of a server")
-
 // parseLanguage parses an entry of CHAT_LANGUAGE, such as telegram:-1001234567890:tr. An entry without a colon is the
 // language of everyCommunity.
 func parseLanguage(entry string) (community string, language chat.Language, err error) {

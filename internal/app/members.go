@@ -20,8 +20,9 @@ import (
 var errNothingSaved = errors.New("no addresses can be saved: set DATA_DIR or REDIS_URL to what the running bot has")
 
 // errNoBot is their error if the token of no platform is set.
-var errNoBot = errors.New("saved addresses belong to a bot: " +
-	"set TELEGRAM_BOT_TOKEN and DISCORD_BOT_TOKEN to what the running bot has")
+var errNoBot = errors.New("saved addresses belong to a bot: set " +
+	strings.Join(ofEachPlatform(func(p servable) string { return p.tokenSetting }), " and ") +
+	" to what the running bot has")
 
 // errNoPartner is their error if addresses are saved in Redis and the partner API is off.
 var errNoPartner = errors.New("in Redis, saved addresses are found by the partner's key: " +
@@ -58,10 +59,10 @@ type memberParts struct {
 
 // newMembers returns what saves addresses, if there is a store for them.
 func newMembers(cfg *Config, with memberParts) *members.Members {
-	bots, named := cfg.bots(), cfg.badges()
+	bots := cfg.bots()
 	platforms := map[chat.Platform]members.Platform{}
 	for _, p := range cfg.platforms() {
-		platforms[p.name] = members.Platform{Bot: bots[p.name], Configured: named[p.name], Adapter: with.badges[p.name]}
+		platforms[p.name] = members.Platform{Bot: bots[p.name], Configured: p.badges, Adapter: with.badges[p.name]}
 	}
 	c := members.Config{
 		Settings:  cfg.Members,
@@ -96,7 +97,7 @@ func newMembers(cfg *Config, with memberParts) *members.Members {
 
 // MemberColumns are the columns that ListMembers writes, and what each holds.
 var MemberColumns = []struct{ Name, Holds string }{
-	{"platform", "telegram or discord"},
+	{"platform", strings.Join(platformNames(), " or ")},
 	{"user", "the member's ID there"},
 	{"wallet", "the saved address"},
 	{"saved", "when the address was saved"},

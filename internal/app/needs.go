@@ -73,16 +73,18 @@ type need struct {
 }
 
 func (c *Config) needs() []need {
-	hasTags, hasRoles := len(c.Telegram.StakerTags) > 0, len(c.Discord.StakerRoles) > 0
-	return []need{
+	all := []need{
 		{setting: "JOIN_CHATS", isSet: len(c.Telegram.JoinChats) > 0, service: partnerOn},
 		{setting: "JOIN_CHATS", isSet: c.admitsStakers(), service: stakingOn},
-		{setting: "STAKER_TAGS", isSet: hasTags, service: partnerOn},
-		{setting: "STAKER_TAGS", isSet: hasTags, service: stakingOn},
-		{setting: "STAKER_ROLES", isSet: hasRoles, service: partnerOn},
-		{setting: "STAKER_ROLES", isSet: hasRoles, service: stakingOn},
-		{setting: "DISCORD_PRESENCE", isSet: c.Discord.Presence, service: priceOn},
 	}
+	for _, p := range c.platforms() {
+		hasBadges := len(p.badges) > 0
+		all = append(all,
+			need{setting: p.badgeSetting, isSet: hasBadges, service: partnerOn},
+			need{setting: p.badgeSetting, isSet: hasBadges, service: stakingOn},
+		)
+	}
+	return append(all, need{setting: "DISCORD_PRESENCE", isSet: c.Discord.Presence, service: priceOn})
 }
 
 // admitsStakers reports whether JOIN_CHATS has a group for stakers.

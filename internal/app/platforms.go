@@ -22,26 +22,80 @@ import (
 	"herald/internal/transport"
 )
 
-// servable is a platform that Herald can serve.
+// servable is a platform that Herald can serve. It holds what package app needs to know about the platform.
 type servable struct {
 	name         chat.Platform
 	tokenSetting string
-	token        secret.Value // not set: the platform is off
+	// tokenSource says where an operator gets a token.
+	tokenSource string
+	token       secret.Value // not set: the platform is off
+	// idInToken returns the bot's ID, which is a number. If the token has another form, the result is not a number. It is
+	// nil if tokens do not contain the bot's ID.
+	idInToken func(token string) string
+	// communityID is a regular expression of a community's ID. communityWords are the words after "with the ID of" that
+	// describe it. Both are "" if the platform has no communities.
+	communityID, communityWords string
+	// badges are those of badgeSetting, which is "" if the platform has no badges.
+	badgeSetting string
+	badges       []chat.Badge
 	connect      func(*Config, connectionParts, *retryLog) connection
 }
 
-// platforms returns every platform, also those that are off.
+// platforms returns every platform, including those that are off.
 func (c *Config) platforms() []servable {
 	return []servable{
-		{name: telegram.Platform, tokenSetting: telegram.TokenSetting, token: c.Telegram.Token, connect: newTelegram},
-		{name: discord.Platform, tokenSetting: discord.TokenSetting, token: c.Discord.Token, connect: newDiscord},
+		{
+			name:           telegram.Platform,
+			tokenSetting:   telegram.TokenSetting,
+			tokenSource:    "@BotFather, https://t.me/BotFather",
+			token:          c.Telegram.Token,
+			idInToken:      idInTelegramToken,
+			communityID:    `-[1-9][0-9]{0,18}`,
+			communityWords: "a group, which is negative",
+			badgeSetting:   "STAKER_TAGS",
+			badges:         c.Telegram.StakerTags,
+			connect:        newTelegram,
+		},
+		{
+			name:           discord.Platform,
+			tokenSetting:   discord.TokenSetting,
+			tokenSource:    "https://discord.com/developers/applications",
+			token:          c.Discord.Token,
+			idInToken:      idInDiscordToken,
+			communityID:    `[1-9][0-9]{0,19}`,
+			communityWords: "a server",
+			badgeSetting:   "STAKER_ROLES",
+			badges:         c.Discord.StakerRoles,
+			connect:        newDiscord,
+		},
 	}
+}
+
+// TokenSettings returns the setting of each platform's token.
+func TokenSettings() map[chat.Platform]string {
+	settings := map[chat.Platform]string{}
+	for _, p := range new(Config).platforms() {
+		settings[p.name] = p.tokenSetting
+	}
+	return settings
+}
+
+// ofEachPlatform calls text for each platform, and returns what it returns, without empty texts. The rows have no
+// token and no badges.
+func ofEachPlatform(text func(servable) string) (all []string) {
+	for _, p := range new(Config).platforms() {
+		if t := text(p); t != "" {
+			all = append(all, t)
+		}
+	}
+	return all
 }
 
 // connection is the adapter of a platform whose token is set.
 type connection struct {
 	adapter adapter
-	// webhookPath is the URL path to which the platform posts updates; empty: it posts none.
+	// webhook takes the updates that the platform posts to the URL path webhookPath; nil: it posts none.
+	webhook     http.Handler
 	webhookPath string
 	// title, url and settings are shown by `bot check` beside what the platform answers.
 	title, url, settings string
@@ -53,7 +107,6 @@ type connection struct {
 type adapter interface {
 	platform.Adapter
 	chat.BadgeGiver
-	http.Handler
 	InFlight() int
 	// Check asks the platform about the settings, and whether it has the commands. It returns the details for `bot
 	// check`, and what Rights returns.
@@ -103,14 +156,18 @@ func newTelegram(cfg *Config, with connectionParts, retries *retryLog) connectio
 		LanguageChats:  communitiesOn(telegram.Platform, cfg.languageChats()),
 		Links:          cfg.links(),
 	})
-	return connection{
-		adapter:     a,
-		webhookPath: cfg.Telegram.WebhookPath,
-		title:       "Telegram",
-		url:         cfg.Telegram.APIURL,
-		settings:    telegram.TokenSetting + " and TELEGRAM_API_URL",
-		askRole:     a.Role,
+	c := connection{
+		adapter:  a,
+		title:    "Telegram",
+		url:      cfg.Telegram.APIURL,
+		settings: telegram.TokenSetting + " and TELEGRAM_API_URL",
+		askRole:  a.Role,
 	}
+	if cfg.Telegram.WebhookPath != "" {
+		c.webhook = a
+		c.webhookPath = cfg.Telegram.WebhookPath
+	}
+	return c
 }
 
 // newDiscord makes Discord's adapter. Without a webhook, the metrics have the latency of its gateway.
@@ -131,6 +188,7 @@ func newDiscord(cfg *Config, with connectionParts, retries *retryLog) connection
 		settings: discord.TokenSetting + " and DISCORD_API_URL",
 	}
 	if cfg.Discord.PublicKey != nil {
+		c.webhook = a
 		c.webhookPath = "/discord/interactions"
 	} else {
 		with.metrics.ExportHeartbeat(a.HeartbeatLatency)

@@ -32,7 +32,7 @@ func (b *Bot) Run(ctx context.Context) error {
 	err = serve(ctx, b.handler(), b.connections, b.log)
 	stopBackground()
 	if server != nil {
-		hasWebhook := func(c connection) bool { return c.webhookPath != "" }
+		hasWebhook := func(c connection) bool { return c.webhook != nil }
 		if ctx.Err() != nil && slices.ContainsFunc(b.connections, hasWebhook) {
 			<-lameDuckEnds
 		}
@@ -121,8 +121,8 @@ func (b *Bot) startServer() (*ops.Server, error) {
 	}
 	server := ops.NewServer(listener, b.metrics, adapters, b.log)
 	for _, p := range b.connections {
-		if p.webhookPath != "" {
-			server.Handle(p.webhookPath, p.adapter)
+		if p.webhook != nil {
+			server.Handle(p.webhookPath, p.webhook)
 		}
 	}
 	go func() {

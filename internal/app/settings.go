@@ -82,8 +82,9 @@ func Load(environ []string, envFile string, purpose Purpose) (*Config, error) {
 	c := &Config{EnvFile: envFile}
 	hasToken := slices.ContainsFunc(c.platforms(), func(p servable) bool { return given.Has(p.tokenSetting) })
 	if purpose == ToServe && !hasToken {
-		wrong = append(wrong, fmt.Sprintf("%s, %s: neither is set, so there is no platform to serve; "+
-			"for example %[1]s=123456789:AAEexample-of-a-token_from-BotFather", telegram.TokenSetting, discord.TokenSetting))
+		tokens := ofEachPlatform(func(p servable) string { return p.tokenSetting })
+		wrong = append(wrong, strings.Join(tokens, ", ")+": neither is set, so there is no platform to serve; "+
+			"for example "+telegram.TokenSetting+"=123456789:AAEexample-of-a-token_from-BotFather")
 	}
 	wrong = append(wrong, given.Fill(c.Table())...)
 	wrong = append(wrong, c.missingServices(given)...)
@@ -97,14 +98,6 @@ func Load(environ []string, envFile string, purpose Purpose) (*Config, error) {
 		c.Answers.JoinChats[fmt.Sprintf("%s:%d", telegram.Platform, group)] = required
 	}
 	return c, nil
-}
-
-// badges returns the badges that the settings name, by platform.
-func (c *Config) badges() map[chat.Platform][]chat.Badge {
-	return map[chat.Platform][]chat.Badge{
-		telegram.Platform: c.Telegram.StakerTags,
-		discord.Platform:  c.Discord.StakerRoles,
-	}
 }
 
 // links returns the settings that become links in answers.
@@ -269,21 +262,4 @@ func (c *Config) logTable() []config.Setting {
 			Set:     config.Field(&c.LogJSON, config.OneOf([]string{"text", "json"}, []bool{false, true})),
 		},
 	}
-}
-
-// communityForm matches a community as settings name it. The IDs of Telegram's groups are negative.
-const communityForm = `telegram:-[1-9][0-9]{0,18}|discord:[1-9][0-9]{0,19}`
-
-var (
-	matchOperator = config.Matching(`(telegram|discord):[1-9][0-9]{0,19}`,
-		"telegram:ID or discord:ID with a numeric ID")
-	parseModeratorChat = config.Matching(communityForm+`|\*`,
-		"telegram:ID with the ID of a group, which is negative, or discord:ID with the ID of a server, or *")
-)
-
-// parseOperator parses an entry of OPERATORS, such as telegram:123456789.
-func parseOperator(value string) (chat.User, error) {
-	_, err := matchOperator(value)
-	platform, id, _ := strings.Cut(value, ":")
-	return chat.User{Platform: chat.Platform(platform), ID: id}, err
 }

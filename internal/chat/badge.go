@@ -96,9 +96,15 @@ type BadgeError struct {
 	OutcomeUnknown bool
 	// RetryAfter is the least wait before the next call; 0: the platform names none.
 	RetryAfter time.Duration
-	Err        error
+	// Err is the cause; nil: Problem says it all.
+	Err error
 }
 
-func (e *BadgeError) Error() string { return string(e.Problem) + ": " + e.Err.Error() }
+func (e *BadgeError) Error() string {
+	if e.Err == nil {
+		return string(e.Problem)
+	}
+	return string(e.Problem) + ": " + e.Err.Error()
+}
 
 func (e *BadgeError) Unwrap() error { return e.Err }

@@ -176,8 +176,8 @@ func TestAPlatformsEndLeavesTheOther(t *testing.T) {
 	if err := bot.Leave(); err == nil || !strings.Contains(err.Error(), "no platform is left to serve") {
 		t.Errorf("the bot left with %v", err)
 	}
-	for platform, setting := range map[string]string{"telegram": "TELEGRAM_BOT_TOKEN", "discord": "DISCORD_BOT_TOKEN"} {
-		if log.Lines(`msg="platform stopped" platform=`+platform) != 1 || log.Lines(setting) != 1 {
+	for platform, setting := range app.TokenSettings() {
+		if log.Lines(`msg="platform stopped" platform=`+string(platform)) != 1 || log.Lines(setting) != 1 {
 			t.Errorf("not one line tells that %s stopped:\n%s", platform, log)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/alicebob/miniredis/v2"
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 
+	"herald/internal/app"
 	"herald/internal/config/configtest"
 	"herald/internal/e2e/e2etest"
 	"herald/internal/e2e/fault"
@@ -90,9 +91,12 @@ func TestMetricsAreWhatOperatorsAreTold(t *testing.T) {
 	if err != nil || len(problems) > 0 {
 		t.Errorf("Prometheus advises %v, %v", problems, err)
 	}
-	for _, platform := range []string{"telegram", "discord"} {
+	for platform := range app.TokenSettings() {
+		if listed[string(platform)] == "" {
+			t.Errorf("this test does not know where docs/metrics.md lists the events of %s", platform)
+		}
 		for _, counted := range []string{`command="unknown",outcome="unknown"`, `command="staked",outcome="partial"`} {
-			if !strings.Contains(page, `herald_command_seconds_count{`+counted+`,platform="`+platform+`"} 1`) {
+			if !strings.Contains(page, `herald_command_seconds_count{`+counted+`,platform="`+string(platform)+`"} 1`) {
 				t.Errorf("%s of %s is not counted", counted, platform)
 			}
 		}

@@ -1,6 +1,7 @@
 // Package platform holds what all adapters of chat platforms share: the work in flight and its drain (work.go), which
 // of two replies a message shows (shown.go), the outcomes of join requests (joinlog.go), groups with another ID
-// (moves.go), and whether the bot has the rights that the settings need (right.go).
+// (moves.go), whether the bot has the rights that the settings need (right.go), and the badges of a platform that has
+// none (nobadges.go).
 //
 // Its subdirectories are the platforms. It knows none of them.
 package platform
@@ -38,8 +39,10 @@ type Handler interface {
 type Adapter interface {
 	Platform() chat.Platform
 	// Run passes requests to h and blocks until ctx is done. It then finishes the commands in flight within DrainTime
-	// and returns nil. It returns an error if the configuration cannot work, such as with a refused token. After any
-	// other failure it reconnects. It is called once.
+	// and returns nil. It returns an error if the configuration cannot work, such as with a refused token. If the
+	// platform's input ends for good, such as a pipe that is closed, Run finishes the commands in flight and returns an
+	// error: nil would hide that the platform is no longer served. After any other failure it reconnects. It is called
+	// once.
 	Run(ctx context.Context, h Handler) error
 	// Ready reports whether the platform is connected now. Where a bot registers its commands, the platform must also
 	// have them.

@@ -254,16 +254,25 @@ func TestAdapterKeepsTheContract(t *testing.T) {
 
 // suite lets the tests of every adapter use h. User 5 asks, and user 6 is the other one.
 func (h *adapterTest) suite() platformtest.AdapterTest {
+	const locale = "pt-BR"
+	ask := func(t *testing.T, i fakediscord.Interaction, argument []string) {
+		i.Locale = locale
+		if len(argument) > 0 {
+			i.Options = map[string]string{"wallet": argument[0]}
+		}
+		h.send(t, i)
+	}
 	return platformtest.AdapterTest{
 		Adapter: h.Adapter,
 		Ask: func(t *testing.T, name string, argument ...string) {
-			i := command(name)
-			if len(argument) > 0 {
-				i.Options = map[string]string{"wallet": argument[0]}
-			}
-			platformtest.WaitUntil(t, "ready", h.Ready)
-			h.send(t, i)
+			ask(t, command(name), argument)
 		},
+		Community: command("").GuildID,
+		AskDirect: func(t *testing.T, name string, argument ...string) {
+			ask(t, fakediscord.Interaction{Command: name, UserID: "5", ChannelID: "9"}, argument)
+		},
+		Locale:    locale,
+		Ephemeral: true,
 		Press: func(t *testing.T, label string, by platformtest.Presser) {
 			for _, m := range slices.Backward(h.fake.Messages()) {
 				if b, ok := m.Button(label); ok {
@@ -279,13 +288,9 @@ func (h *adapterTest) suite() platformtest.AdapterTest {
 			}
 			t.Fatalf("no button %q in %+v", label, h.fake.Messages())
 		},
-		Messages: func(t *testing.T, atLeast int) []platformtest.Message {
-			t.Helper()
-			platformtest.WaitUntil(t, "messages", func() bool { return len(h.shown()) >= atLeast })
-			return h.shown()
-		},
-		Faults: h.fake.Problems,
-		Args:   func(wallet string) chat.Args { return chat.Named(map[string]string{"wallet": wallet}) },
+		Messages: h.shown,
+		Faults:   h.fake.Problems,
+		Args:     func(wallet string) chat.Args { return chat.Named(map[string]string{"wallet": wallet}) },
 	}
 }
 

@@ -25,13 +25,21 @@ type Message struct {
 // AdapterTest has an adapter that is not running yet, and a fake of its platform.
 type AdapterTest struct {
 	Adapter platform.Adapter
-	// Ask gives a command in a group, or in the platform's only chat, as somebody who can
-	// be answered privately. It does not wait for the answer. The argument is the wallet
-	// of "staked".
+	// Ask gives a command as the sender, who can be answered privately, in an ordinary chat of Community. It does not
+	// wait for the answer. The argument is the wallet of "staked".
 	Ask func(t *testing.T, command string, argument ...string)
-	// Messages returns the messages shown, in order, once there are at least atLeast. It fails the test if that takes
-	// too long.
-	Messages func(t *testing.T, atLeast int) []Message
+	// Community is the ID of a community. It is "" on a platform without communities: Ask then gives commands in the
+	// sender's private chat with the bot.
+	Community string
+	// AskDirect is like Ask, in the sender's private chat with the bot. It is nil on a platform without private chats,
+	// or without communities.
+	AskDirect func(t *testing.T, command string, argument ...string)
+	// Locale is the sender's language tag, as "pt-BR". It is "" if the platform does not tell a bot the language.
+	Locale string
+	// Ephemeral is true if the platform can show the answer to Ask to the sender alone, in the chat of Ask.
+	Ephemeral bool
+	// Messages returns the messages shown now, in order. It does not wait.
+	Messages func() []Message
 	// Faults returns the errors that the platform found in the adapter's calls.
 	Faults func() []string
 	// Press presses the button with this label below the newest message. It does not wait for the answer. It is nil on
@@ -51,12 +59,20 @@ const (
 	Another Presser = "another person"
 )
 
-// TestAdapter tests the contract of platform.Adapter. It calls open for each part.
+// TestAdapter tests the contract of platform.Adapter. It calls open for each part. If the adapter does not become
+// ready, it tests nothing else.
 func TestAdapter(t *testing.T, open func(t *testing.T) AdapterTest) {
+	becomesReady := t.Run("it becomes ready", func(t *testing.T) { open(t).run(t, &Handler{}) })
+	if !becomesReady {
+		return
+	}
 	for name, test := range map[string]func(*testing.T, AdapterTest){
 		"a request says who asked what and where":      requests,
+		"a chat is private or in a community":          chats,
 		"one answer to each of many requests":          oneAnswerEach,
+		"a slow command delays no other":               slowCommand,
 		"a private answer reaches its sender alone":    privacy,
+		"an ephemeral reply reaches its sender alone":  ephemeral,
 		"a reply is shown with every field":            everyField,
 		"a reply of any length is shortened and shown": limits,
 		"a panic stays with its sender":                panics,
@@ -74,8 +90,8 @@ func TestAdapter(t *testing.T, open func(t *testing.T) AdapterTest) {
 	}
 }
 
-// run runs the adapter until the test ends. stop ends it earlier, and returns the result of
-// Run.
+// run runs the adapter until the test ends, and waits until it is ready. stop ends it earlier, and returns the result
+// of Run.
 func (h AdapterTest) run(t *testing.T, handler platform.Handler) (stop func() error) {
 	t.Helper()
 	if h.Adapter.Ready() {
@@ -87,7 +103,21 @@ func (h AdapterTest) run(t *testing.T, handler platform.Handler) (stop func() er
 			t.Errorf("Run: %v; ready after it: %v", err, h.Adapter.Ready())
 		}
 	})
+	WaitUntil(t, "Ready to return true while Run runs", h.Adapter.Ready)
 	return stop
+}
+
+// messages returns the messages shown once there are at least atLeast. It fails the test if that takes too long.
+func (h AdapterTest) messages(t *testing.T, atLeast int) (shown []Message) {
+	t.Helper()
+	areShown := holdsInTime(func() bool {
+		shown = h.Messages()
+		return len(shown) >= atLeast
+	})
+	if !areShown {
+		t.Fatalf("%d messages are shown, want at least %d: %+v", len(shown), atLeast, shown)
+	}
+	return shown
 }
 
 func requests(t *testing.T, h AdapterTest) {
@@ -95,9 +125,9 @@ func requests(t *testing.T, h AdapterTest) {
 	handler := &Handler{}
 	h.run(t, handler)
 	h.Ask(t, "staked", wallet)
-	h.Messages(t, 1)
+	h.messages(t, 1)
 	h.Ask(t, "price")
-	h.Messages(t, 2)
+	h.messages(t, 2)
 	got := handler.Requests()
 	if len(got) != 2 {
 		t.Fatalf("%d requests, want 2: %+v", len(got), got)
@@ -118,6 +148,33 @@ func requests(t *testing.T, h AdapterTest) {
 	if staked.Chat == "" || staked.Chat != price.Chat {
 		t.Errorf("the requests in one chat have the chats %q and %q", staked.Chat, price.Chat)
 	}
+	if staked.Locale != h.Locale {
+		t.Errorf("the sender's Locale is %q, want %q", staked.Locale, h.Locale)
+	}
+}
+
+// chats checks that a request in a community has its ID and is not Direct, and the reverse in a private chat.
+func chats(t *testing.T, h AdapterTest) {
+	handler := &Handler{}
+	h.run(t, handler)
+	h.Ask(t, "price")
+	h.messages(t, 1)
+	checkChat(t, handler.Requests()[0], h.Community)
+	if h.AskDirect != nil {
+		h.AskDirect(t, "price")
+		h.messages(t, 2)
+		checkChat(t, handler.Requests()[1], "")
+	}
+}
+
+// checkChat checks a request in a community, or in a private chat if community is "".
+func checkChat(t *testing.T, req chat.Request, community string) {
+	t.Helper()
+	isDirect := community == ""
+	if req.Community != community || req.Direct != isDirect {
+		t.Errorf("a request has the Community %q and Direct %t, want %q and %t",
+			req.Community, req.Direct, community, isDirect)
+	}
 }
 
 func oneAnswerEach(t *testing.T, h AdapterTest) {
@@ -129,11 +186,11 @@ func oneAnswerEach(t *testing.T, h AdapterTest) {
 	for range requests {
 		h.Ask(t, "price")
 	}
-	h.Messages(t, requests)
+	h.messages(t, requests)
 	if err := stop(); err != nil {
 		t.Fatal(err)
 	}
-	messages := h.Messages(t, requests)
+	messages := h.messages(t, requests)
 	for _, req := range handler.Requests() {
 		told := func(m Message) bool { return strings.Contains(m.Text, "answer to "+req.ID) }
 		if !slices.ContainsFunc(messages, told) {
@@ -142,6 +199,36 @@ func oneAnswerEach(t *testing.T, h AdapterTest) {
 	}
 	if len(messages) != requests || len(handler.Requests()) != requests {
 		t.Errorf("%d messages and %d requests, want %d", len(messages), len(handler.Requests()), requests)
+	}
+}
+
+// slowCommand checks that commands are answered while another one of the same sender, in the same chat, is not.
+func slowCommand(t *testing.T, h AdapterTest) {
+	const quick = 3
+	finish := make(chan struct{})
+	finishOnce := sync.OnceFunc(func() { close(finish) })
+	handler := &Handler{Reply: func(_ context.Context, req *chat.Request) *chat.Reply {
+		if req.Command == "help" {
+			<-finish
+		}
+		return &chat.Reply{Title: chat.Say("answer to " + req.Command)}
+	}}
+	h.run(t, handler)
+	defer finishOnce() // Before Run is stopped, also if the test fails.
+	h.Ask(t, "help")
+	WaitUntil(t, "the slow command", func() bool { return len(handler.Requests()) == 1 })
+	for range quick {
+		h.Ask(t, "price")
+	}
+	for _, m := range h.messages(t, quick) {
+		if !strings.Contains(m.Text, "answer to price") {
+			t.Errorf("beside a slow command, %q is shown", m.Text)
+		}
+	}
+	finishOnce()
+	last := h.messages(t, quick+1)[quick]
+	if !strings.Contains(last.Text, "answer to help") {
+		t.Errorf("the slow command is answered with %q", last.Text)
 	}
 }
 
@@ -161,7 +248,7 @@ func privacy(t *testing.T, h AdapterTest) {
 	var private int
 	for n := 2; private < 2; n++ {
 		private = 0
-		for _, m := range h.Messages(t, n) {
+		for _, m := range h.messages(t, n) {
 			if m.Private && strings.Contains(m.Text, secret) {
 				private++
 			}
@@ -172,11 +259,28 @@ func privacy(t *testing.T, h AdapterTest) {
 	}
 }
 
+// ephemeral checks CanReplyEphemerally, and that nobody else reads a reply for the sender alone where it is true. The
+// command is public.
+func ephemeral(t *testing.T, h AdapterTest) {
+	handler := &Handler{Reply: func(context.Context, *chat.Request) *chat.Reply {
+		return &chat.Reply{Title: chat.Say("for you"), Audience: chat.SenderAlone}
+	}}
+	h.run(t, handler)
+	h.Ask(t, "price")
+	m := h.messages(t, 1)[0]
+	if got := handler.Requests()[0].CanReplyEphemerally; got != h.Ephemeral {
+		t.Errorf("CanReplyEphemerally is %t, want %t", got, h.Ephemeral)
+	}
+	if h.Ephemeral && !m.Private {
+		t.Errorf("everybody can read %q, which is for the sender alone", m.Text)
+	}
+}
+
 func everyField(t *testing.T, h AdapterTest) {
 	reply, markers := FullReply()
 	h.run(t, &Handler{Reply: func(context.Context, *chat.Request) *chat.Reply { return reply }})
 	h.Ask(t, "price")
-	text := h.Messages(t, 1)[0].Text
+	text := h.messages(t, 1)[0].Text
 	for _, marker := range markers {
 		if !strings.Contains(text, marker) {
 			t.Errorf("%s is not shown in %q", marker, text)
@@ -231,7 +335,7 @@ func limits(t *testing.T, h AdapterTest) {
 	h.run(t, handler)
 	for i := range replies {
 		h.Ask(t, "price")
-		if text := h.Messages(t, i+1)[i].Text; !strings.Contains(text, "kept") {
+		if text := h.messages(t, i+1)[i].Text; !strings.Contains(text, "kept") {
 			t.Errorf("reply %d is shown as %q", i, text)
 		}
 	}
@@ -246,13 +350,13 @@ func panics(t *testing.T, h AdapterTest) {
 		return &chat.Reply{Title: chat.Say(req.Command)}
 	}})
 	h.Ask(t, "help")
-	text := h.Messages(t, 1)[0].Text
+	text := h.messages(t, 1)[0].Text
 	if !strings.Contains(text, "Something went wrong") || !strings.Contains(text, "Reference ") ||
 		strings.Contains(text, secret) {
 		t.Errorf("a panic is told as %q", text)
 	}
 	h.Ask(t, "price")
-	if text := h.Messages(t, 2)[1].Text; !strings.Contains(text, "price") {
+	if text := h.messages(t, 2)[1].Text; !strings.Contains(text, "price") {
 		t.Errorf("after a panic the next answer is %q", text)
 	}
 }
@@ -275,7 +379,7 @@ func drain(t *testing.T, h AdapterTest) {
 	default:
 		t.Error("Run did not wait for the command in flight")
 	}
-	if messages := h.Messages(t, 1); len(messages) != 1 || !strings.Contains(messages[0].Text, "finished") {
+	if messages := h.messages(t, 1); len(messages) != 1 || !strings.Contains(messages[0].Text, "finished") {
 		t.Errorf("the command in flight is answered with %+v", messages)
 	}
 }
@@ -318,7 +422,7 @@ func presses(t *testing.T, h AdapterTest) {
 	}}
 	stop := h.run(t, handler)
 	h.Ask(t, "price")
-	h.Messages(t, 1)
+	h.messages(t, 1)
 	for n, by := range []Presser{Sender, Another, Another} {
 		h.Press(t, button, by)
 		WaitUntil(t, "the press to be asked", func() bool { return len(handler.Requests()) == n+2 })
@@ -328,7 +432,7 @@ func presses(t *testing.T, h AdapterTest) {
 			continue
 		}
 		WaitUntil(t, "the answer to the press in place", func() bool {
-			return strings.Contains(h.Messages(t, 1)[0].Text, fmt.Sprintf("answer %d", n+2))
+			return strings.Contains(h.messages(t, 1)[0].Text, fmt.Sprintf("answer %d", n+2))
 		})
 	}
 	h.Press(t, button, Sender)
@@ -336,7 +440,7 @@ func presses(t *testing.T, h AdapterTest) {
 	if err := stop(); err != nil {
 		t.Errorf("Run: %v", err)
 	}
-	for i, m := range h.Messages(t, 0) {
+	for i, m := range h.Messages() {
 		if !m.Private && (i > 0 || !strings.Contains(m.Text, "answer 4")) {
 			t.Errorf("the presses left %+v", m)
 		}
@@ -361,14 +465,14 @@ func privatePresses(t *testing.T, h AdapterTest) {
 	}}
 	stop := h.run(t, handler)
 	h.Ask(t, "price")
-	h.Messages(t, 1)
+	h.messages(t, 1)
 	h.Press(t, button, Sender)
 	WaitUntil(t, "the press", func() bool { return len(handler.Requests()) == 2 })
 	if err := stop(); err != nil {
 		t.Errorf("Run: %v", err)
 	}
 	var read bool
-	for i, m := range h.Messages(t, 2) {
+	for i, m := range h.messages(t, 2) {
 		switch {
 		case m.Private:
 			read = read || strings.Contains(m.Text, secret)
@@ -403,9 +507,17 @@ func Start(t *testing.T, run func(context.Context) error) (stop func() error) {
 // WaitUntil waits until a condition holds. It fails the test after a minute, for busy machines.
 func WaitUntil(t testing.TB, what string, holds func() bool) {
 	t.Helper()
+	if !holdsInTime(holds) {
+		t.Fatalf("waited for %s", what)
+	}
+}
+
+// holdsInTime blocks until a condition holds and returns true, or returns false after a minute.
+func holdsInTime(holds func() bool) bool {
 	for deadline := time.Now().Add(time.Minute); !holds(); <-time.After(time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("waited for %s", what)
+			return false
 		}
 	}
+	return true
 }

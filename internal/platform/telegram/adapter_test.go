@@ -189,26 +189,31 @@ func (r *adapterTest) harness() platformtest.AdapterTest {
 		var deliveries sync.WaitGroup
 		r.Cleanup(deliveries.Wait)
 		deliver = func() {
-			r.waitFor("ready", r.adapter.Ready)
 			for _, body := range r.api.Dequeue() {
 				deliveries.Go(func() { r.delivers(body, http.StatusOK) })
 			}
 		}
 	}
+	sender := faketelegram.Person(ann)
+	sender.Language = "pt-br"
+	ask := func(where faketelegram.Chat, command string, argument []string) {
+		text := strings.Join(append([]string{"/" + command}, argument...), " ")
+		r.api.Push(faketelegram.Text(where, sender, text))
+		deliver()
+	}
 	return platformtest.AdapterTest{
 		Adapter: r.adapter,
 		Ask: func(_ *testing.T, command string, argument ...string) {
-			text := strings.Join(append([]string{"/" + command}, argument...), " ")
-			r.api.Push(inGroup(ann, text))
-			deliver()
+			ask(faketelegram.Group(group), command, argument)
 		},
-		Messages: func(t *testing.T, atLeast int) (all []platformtest.Message) {
-			t.Helper()
-			for _, m := range r.api.WaitSent(atLeast, atOnce) {
+		Community: strconv.Itoa(group),
+		AskDirect: func(_ *testing.T, command string, argument ...string) {
+			ask(faketelegram.Private(ann), command, argument)
+		},
+		Locale: sender.Language,
+		Messages: func() (all []platformtest.Message) {
+			for _, m := range r.api.Sent() {
 				all = append(all, platformtest.Message{Text: m.Text + labelsOf(m), Private: m.Chat == ann})
-			}
-			if len(all) < atLeast {
-				t.Fatalf("%d messages, want %d: %+v; log:\n%s", len(all), atLeast, all, r.logs)
 			}
 			return all
 		},
