@@ -29,17 +29,17 @@ import (
 )
 
 // check returns the table of a check with these settings, and ErrCheckFailed or nil.
-func check(t *testing.T, e *e2etest.Everything, settings ...string) (table string, err error) {
+func check(t *testing.T, e *e2etest.Everything, settings ...string) (string, error) {
 	t.Helper()
 	return checkWallet(t, e, "", settings...)
 }
 
 // checkWallet is like check, and passes a wallet to the check.
-func checkWallet(t *testing.T, e *e2etest.Everything, wallet string, settings ...string) (table string, err error) {
+func checkWallet(t *testing.T, e *e2etest.Everything, wallet string, settings ...string) (string, error) {
 	t.Helper()
 	bot := e2etest.New(t, slices.Concat(e.Settings, settings), slog.New(slog.DiscardHandler))
 	var out bytes.Buffer
-	err = bot.Check(t.Context(), &out, wallet)
+	err := bot.Check(t.Context(), &out, wallet)
 	if err != nil && !errors.Is(err, app.ErrCheckFailed) {
 		t.Fatal(err)
 	}
