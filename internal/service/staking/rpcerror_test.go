@@ -181,7 +181,11 @@ func TestARefusedBatchIsJudgedByItsBodyFirst(t *testing.T) {
 }
 
 func TestAPageInPlaceOfAnErrorIsJudgedByItsStatus(t *testing.T) {
-	for status, want := range map[int]core.Reason{500: core.Unreachable, 403: core.Denied, 429: core.Limited} {
+	for status, want := range map[int]core.Reason{
+		500: core.Unreachable,
+		403: core.Denied,
+		429: core.Limited,
+	} {
 		n, c := withoutMulticallOn(t)
 		n.spoil = onBatches(func(w http.ResponseWriter, _ []map[string]any) {
 			w.WriteHeader(status)
@@ -239,7 +243,18 @@ func TestOddFormsOfAnAnswerAreRead(t *testing.T) {
 }
 
 func TestAQuantityIsHexadecimal(t *testing.T) {
-	for text, want := range map[string]int64{"0x0": 0, "0x00": 0, "0x0012d687": 1_234_567, "0x02ba": 698, "0x": -1, "": -1, "12": -1, "0x-1": -1, "0x1_0": -1, "0xg": -1} {
+	for text, want := range map[string]int64{
+		"0x0":        0,
+		"0x00":       0,
+		"0x0012d687": 1_234_567,
+		"0x02ba":     698,
+		"0x":         -1,
+		"":           -1,
+		"12":         -1,
+		"0x-1":       -1,
+		"0x1_0":      -1,
+		"0xg":        -1,
+	} {
 		var q quantity
 		err := q.UnmarshalText([]byte(text))
 		if (err != nil) != (want < 0) || err == nil && q.toInt().Int64() != want {

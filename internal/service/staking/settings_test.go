@@ -70,7 +70,9 @@ func TestEveryWrongPoolIsAMistake(t *testing.T) {
 	mistyped := strings.Replace(listedC, "fB", "fb", 1)
 	for value, want := range map[string][]string{
 		"0x12," + listedA + "," + mistyped + " " + strings.ToLower(listedA) + " " + listedB[2:]: {
-			"entry 1 must be 0x", "entry 3 does not match its EIP-55", "entry 4 repeats the address of entry 2",
+			"entry 1 must be 0x",
+			"entry 3 does not match its EIP-55",
+			"entry 4 repeats the address of entry 2",
 			"entry 5 must be 0x"},
 		"@" + configtest.File(t, "# c\n"+configtest.Canary+"\n"+listedB+"\n"+listedB+" twice\n"): {
 			"line 2 must be 0x", "line 4 repeats the address of line 3"},

@@ -93,7 +93,11 @@ func TestEachUnreadPoolIsToldOnceAReadingAndWhy(t *testing.T) {
 	c.unread = func(p core.Pool) { told[p]++ }
 	stake, err := c.Stakes.Fetch(t.Context(), ann)
 	unread := stake.Unread()
-	if want := []core.Pool{pools[1], pools[3], pools[2]}; err != nil || !slices.Equal(poolsOf(unread), want) {
+	if want := []core.Pool{
+		pools[1],
+		pools[3],
+		pools[2],
+	}; err != nil || !slices.Equal(poolsOf(unread), want) {
 		t.Fatalf("unread %v, %v, want %v", unread, err, want)
 	}
 	for i, want := range []core.Reason{core.Rejected, core.Malformed, core.Rejected} {
@@ -103,7 +107,12 @@ func TestEachUnreadPoolIsToldOnceAReadingAndWhy(t *testing.T) {
 	chain[pools[0].Address], chain[pools[2].Address] = pool(nil, nil), pool(nil, nil)
 	_, err = c.Stakes.Fetch(t.Context(), ann)
 	wantReason(t, err, core.Rejected)
-	if want := map[core.Pool]int{pools[0]: 1, pools[1]: 2, pools[2]: 2, pools[3]: 2}; !maps.Equal(told, want) {
+	if want := map[core.Pool]int{
+		pools[0]: 1,
+		pools[1]: 2,
+		pools[2]: 2,
+		pools[3]: 2,
+	}; !maps.Equal(told, want) {
 		t.Errorf("told %v, want %v; %v", told, want, err)
 	}
 }
@@ -142,15 +151,42 @@ func TestTheAgeOfABlockIsJudgedToTheSecond(t *testing.T) {
 			timestamp *big.Int
 			want      core.Reason // "": no error
 		}{
-			"now":               {ago(0), ""},
-			"just young enough": {ago(limit), ""},
-			"just too old":      {ago(limit + time.Second), core.Behind},
-			"a little ahead":    {ago(-maxAhead), ""},
-			"too far ahead":     {ago(-maxAhead - time.Second), core.Malformed},
-			"in nanoseconds":    {big.NewInt(time.Now().UnixNano()), core.Malformed},
-			"beyond 64 bits":    {new(big.Int).Add(new(big.Int).Lsh(big.NewInt(1), 64), ago(0)), core.Malformed},
-			"zero":              {new(big.Int), core.Malformed},
-			"none":              {nil, core.Malformed},
+			"now": {
+				timestamp: ago(0),
+				want:      "",
+			},
+			"just young enough": {
+				timestamp: ago(limit),
+				want:      "",
+			},
+			"just too old": {
+				timestamp: ago(limit + time.Second),
+				want:      core.Behind,
+			},
+			"a little ahead": {
+				timestamp: ago(-maxAhead),
+				want:      "",
+			},
+			"too far ahead": {
+				timestamp: ago(-maxAhead - time.Second),
+				want:      core.Malformed,
+			},
+			"in nanoseconds": {
+				timestamp: big.NewInt(time.Now().UnixNano()),
+				want:      core.Malformed,
+			},
+			"beyond 64 bits": {
+				timestamp: new(big.Int).Add(new(big.Int).Lsh(big.NewInt(1), 64), ago(0)),
+				want:      core.Malformed,
+			},
+			"zero": {
+				timestamp: new(big.Int),
+				want:      core.Malformed,
+			},
+			"none": {
+				timestamp: nil,
+				want:      core.Malformed,
+			},
 		} {
 			b := block{chainID: new(big.Int), Number: new(quantity), Timestamp: (*quantity)(test.timestamp)}
 			err := (&Client{settings: Settings{MaxBlockAge: limit}}).verify(b)
@@ -187,7 +223,12 @@ func TestAnotherChainIsNeverAnAnswer(t *testing.T) {
 func TestEveryFaultBecomesATypedErrorWithoutSecrets(t *testing.T) {
 	_, pools := stakers()
 	resttest.Check(t, func(ctx context.Context, baseURL string, timeout time.Duration) error {
-		s := Settings{RPCURL: secret.New(baseURL + secretPath + secretArgs), Pools: pools, Method: testMethod, Multicall: &multicallAddr}
+		s := Settings{
+			RPCURL:    secret.New(baseURL + secretPath + secretArgs),
+			Pools:     pools,
+			Method:    testMethod,
+			Multicall: &multicallAddr,
+		}
 		c, err := New(s, query.NewCache(query.CacheConfig{CallTimeout: timeout}), func(core.Pool) {})
 		if err != nil {
 			return Service.Fail(core.Unreachable, err) // no URL
@@ -240,12 +281,12 @@ func TestProbeNamesWhatIsNotAsConfigured(t *testing.T) {
 		}
 		c.settings.TotalMethod = testTotal
 		for _, p := range c.settings.Pools {
-			chain[p.Address] = without("")
+			chain[p.Address] = poolWithout("")
 		}
 		for want, odd := range map[string]services.Contract{
-			"STAKING_METHOD is not answered by ":         without(testMethod),
-			"STAKING_PENDING_METHOD is not answered by ": without(testPend),
-			"STAKING_TOTAL_METHOD is not answered by ":   without(testTotal),
+			"STAKING_METHOD is not answered by ":         poolWithout(testMethod),
+			"STAKING_PENDING_METHOD is not answered by ": poolWithout(testPend),
+			"STAKING_TOTAL_METHOD is not answered by ":   poolWithout(testTotal),
 			"no contract at ":                            nil,
 		} {
 			one := c.settings.Pools[3]

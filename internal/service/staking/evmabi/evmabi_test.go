@@ -27,8 +27,11 @@ var oracle = func() abi.ABI {
 // (https://etherscan.io/address/0xca11bde05977b3631167028862be2a173976ca11#code).
 func TestSelectorsAreThoseOfTheDeployedContracts(t *testing.T) {
 	for signature, want := range map[string]string{
-		"aggregate3((address,bool,bytes)[])": "82ad56cb", "getBlockNumber()": "42cbb15c", "getChainId()": "3408e470",
-		"getCurrentBlockTimestamp()": "0f28c97d", "balanceOf(address)": "70a08231",
+		"aggregate3((address,bool,bytes)[])": "82ad56cb",
+		"getBlockNumber()":                   "42cbb15c",
+		"getChainId()":                       "3408e470",
+		"getCurrentBlockTimestamp()":         "0f28c97d",
+		"balanceOf(address)":                 "70a08231",
 	} {
 		if got := common.Bytes2Hex(Selector(signature)); got != want {
 			t.Errorf("%s is %s, want %s", signature, got, want)
@@ -66,7 +69,10 @@ func TestCallsAndResultsAreReadAndWrittenAsByGoEthereum(t *testing.T) {
 			flag := rapid.Bool().Draw(t, "flag")
 			content := rapid.SliceOfN(rapid.Byte(), 0, 70).Draw(t, "content")
 			calls = append(calls, call{target, flag, content})
-			callTuples = append(callTuples, Tuple{Words: append(Address(target), boolean(flag)...), Content: content})
+			callTuples = append(callTuples, Tuple{
+				Words:   append(Address(target), boolean(flag)...),
+				Content: content,
+			})
 			results = append(results, result{flag, content})
 			resultTuples = append(resultTuples, Tuple{Words: boolean(flag), Content: content})
 		}
@@ -75,7 +81,20 @@ func TestCallsAndResultsAreReadAndWrittenAsByGoEthereum(t *testing.T) {
 			values    any
 			tuples    []Tuple
 			words     int
-		}{{method.Inputs, calls, callTuples, 2}, {method.Outputs, results, resultTuples, 1}} {
+		}{
+			{
+				arguments: method.Inputs,
+				values:    calls,
+				tuples:    callTuples,
+				words:     2,
+			},
+			{
+				arguments: method.Outputs,
+				values:    results,
+				tuples:    resultTuples,
+				words:     1,
+			},
+		} {
 			want, err := c.arguments.Pack(c.values)
 			if got := EncodeList(c.tuples); err != nil || !bytes.Equal(got, want) {
 				t.Errorf("written as\n%x, want\n%x, %v", got, want, err)
@@ -89,7 +108,20 @@ func TestCallsAndResultsAreReadAndWrittenAsByGoEthereum(t *testing.T) {
 
 // What go-ethereum refuses is refused, and what both read is the same.
 func FuzzDecodeList(f *testing.F) {
-	whole := EncodeList([]Tuple{{number(1), []byte("one")}, {number(0), nil}, {number(1), make([]byte, 40)}})
+	whole := EncodeList([]Tuple{
+		{
+			Words:   number(1),
+			Content: []byte("one"),
+		},
+		{
+			Words:   number(0),
+			Content: nil,
+		},
+		{
+			Words:   number(1),
+			Content: make([]byte, 40),
+		},
+	})
 	for _, cut := range []int{0, 31, 64, 100, 200, len(whole) - Word, len(whole) - 1, len(whole)} {
 		f.Add(whole[:cut])
 	}
