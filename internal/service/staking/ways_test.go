@@ -41,7 +41,9 @@ func wantStaker(t *testing.T, c *Client) {
 }
 
 // inEveryWay runs a test on a new chain of stakers for each way of reading it.
-func inEveryWay(t *testing.T, test func(t *testing.T, chain contracts, n *node, c *Client), change ...func(*Settings)) {
+func inEveryWay(
+	t *testing.T, test func(t *testing.T, chain contracts, n *node, c *Client), change ...func(*Settings),
+) {
 	t.Helper()
 	for _, way := range ways {
 		t.Run(way.name, func(t *testing.T) {
