@@ -141,39 +141,159 @@ func TestAMonthsCreditsLastAMonth(t *testing.T) {
 		least          float64 // part of the plan that is spent in the busiest month
 		oldest         time.Duration
 	}{
-		{"nothing happens", 15_000, 0, false, nothing, 0.97, 6 * time.Minute},
-		{"a small plan", 300, 0, false, nothing, 0.9, 4 * time.Hour},
-		{"a tiny plan", 10, 0, false, nothing, 0.5, 8 * day},
-		{"restarts each hour", 10_000, 0, false, func(d *deployment, _ int) { d.restart() }, 0.97, time.Hour},
-		{"others spend half", 15_000, 0, false, func(d *deployment, _ int) {
-			for range 10 {
-				d.call()
-			}
-		}, 0.97, time.Hour},
-		{"others spend a fifth at once", 15_000, 0, false, func(d *deployment, hour int) {
-			for range 3000 * min(max(hour%744-47, 0), 1) * max(49-hour%744, 0) {
-				d.call()
-			}
-		}, 0.97, 20 * time.Minute},
-		{"the provider says nothing for three days", 15_000, 0, false, func(d *deployment, hour int) {
-			d.silent = hour%744 >= 240 && hour%744 < 312 || hour%744 < 24
-		}, 0.95, 8 * time.Minute},
-		{"others spend it all at once", 15_000, 0, false, func(d *deployment, hour int) {
-			for range 15_000 * min(hour%744/743, 1) {
-				d.call()
-			}
-		}, 0.97, 2 * time.Hour},
-		{"an operator's bound", 15_000, 5000, false, nothing, 0.25, 20 * time.Minute},
-		{"an operator's bound, restarts each day", 15_000, 5000, false, restartDaily, 0.25, 30 * time.Minute},
-		{"an operator's small bound, restarts each day", 15_000, 300, false, restartDaily, 0.01, 8 * time.Hour},
-		{"an operator's bound, others spend a third", 15_000, 5000, false, func(d *deployment, _ int) {
-			for range 7 {
-				d.call()
-			}
-		}, 0.6, 20 * time.Minute},
-		{"the provider does not say", 10_000, 0, true, nothing, 0.8, 6 * time.Minute},
-		{"the provider does not say, restarts each day", 10_000, 0, true, restartDaily, 0.8, 6 * time.Minute},
-		{"the provider does not say, an operator's bound", 10_000, 5000, true, nothing, 0.4, 12 * time.Minute},
+		{
+			name:     "nothing happens",
+			plan:     15_000,
+			perMonth: 0,
+			silent:   false,
+			event:    nothing,
+			least:    0.97,
+			oldest:   6 * time.Minute,
+		},
+		{
+			name:     "a small plan",
+			plan:     300,
+			perMonth: 0,
+			silent:   false,
+			event:    nothing,
+			least:    0.9,
+			oldest:   4 * time.Hour,
+		},
+		{
+			name:     "a tiny plan",
+			plan:     10,
+			perMonth: 0,
+			silent:   false,
+			event:    nothing,
+			least:    0.5,
+			oldest:   8 * day,
+		},
+		{
+			name:     "restarts each hour",
+			plan:     10_000,
+			perMonth: 0,
+			silent:   false,
+			event:    func(d *deployment, _ int) { d.restart() },
+			least:    0.97,
+			oldest:   time.Hour,
+		},
+		{
+			name:     "others spend half",
+			plan:     15_000,
+			perMonth: 0,
+			silent:   false,
+			event: func(d *deployment, _ int) {
+				for range 10 {
+					d.call()
+				}
+			},
+			least:  0.97,
+			oldest: time.Hour,
+		},
+		{
+			name:     "others spend a fifth at once",
+			plan:     15_000,
+			perMonth: 0,
+			silent:   false,
+			event: func(d *deployment, hour int) {
+				for range 3000 * min(max(hour%744-47, 0), 1) * max(49-hour%744, 0) {
+					d.call()
+				}
+			},
+			least:  0.97,
+			oldest: 20 * time.Minute,
+		},
+		{
+			name:     "the provider says nothing for three days",
+			plan:     15_000,
+			perMonth: 0,
+			silent:   false,
+			event: func(d *deployment, hour int) {
+				d.silent = hour%744 >= 240 && hour%744 < 312 || hour%744 < 24
+			},
+			least:  0.95,
+			oldest: 8 * time.Minute,
+		},
+		{
+			name:     "others spend it all at once",
+			plan:     15_000,
+			perMonth: 0,
+			silent:   false,
+			event: func(d *deployment, hour int) {
+				for range 15_000 * min(hour%744/743, 1) {
+					d.call()
+				}
+			},
+			least:  0.97,
+			oldest: 2 * time.Hour,
+		},
+		{
+			name:     "an operator's bound",
+			plan:     15_000,
+			perMonth: 5000,
+			silent:   false,
+			event:    nothing,
+			least:    0.25,
+			oldest:   20 * time.Minute,
+		},
+		{
+			name:     "an operator's bound, restarts each day",
+			plan:     15_000,
+			perMonth: 5000,
+			silent:   false,
+			event:    restartDaily,
+			least:    0.25,
+			oldest:   30 * time.Minute,
+		},
+		{
+			name:     "an operator's small bound, restarts each day",
+			plan:     15_000,
+			perMonth: 300,
+			silent:   false,
+			event:    restartDaily,
+			least:    0.01,
+			oldest:   8 * time.Hour,
+		},
+		{
+			name:     "an operator's bound, others spend a third",
+			plan:     15_000,
+			perMonth: 5000,
+			silent:   false,
+			event: func(d *deployment, _ int) {
+				for range 7 {
+					d.call()
+				}
+			},
+			least:  0.6,
+			oldest: 20 * time.Minute,
+		},
+		{
+			name:     "the provider does not say",
+			plan:     10_000,
+			perMonth: 0,
+			silent:   true,
+			event:    nothing,
+			least:    0.8,
+			oldest:   6 * time.Minute,
+		},
+		{
+			name:     "the provider does not say, restarts each day",
+			plan:     10_000,
+			perMonth: 0,
+			silent:   true,
+			event:    restartDaily,
+			least:    0.8,
+			oldest:   6 * time.Minute,
+		},
+		{
+			name:     "the provider does not say, an operator's bound",
+			plan:     10_000,
+			perMonth: 5000,
+			silent:   true,
+			event:    nothing,
+			least:    0.4,
+			oldest:   12 * time.Minute,
+		},
 	} {
 		for _, replicas := range []int{1, 3} {
 			t.Run(fmt.Sprintf("%s, %d replicas", test.name, replicas), func(t *testing.T) {
@@ -207,13 +327,55 @@ func TestAReadingSetsTheLimit(t *testing.T) {
 		every    time.Duration
 		burst    int
 	}{
-		{"some left", 0, Reading{Left: 11_988, Plan: 15_000, Resets: 10 * day}, 72 * time.Second, 29},
-		{"an operator's bound", 5000, Reading{Left: 11_988, Plan: 15_000, Resets: 10 * day}, 630 * time.Second, 3},
-		{"less left than the operator allows", 10_000, Reading{Left: 24, Resets: day}, time.Hour, 1},
-		{"others spend", 0, Reading{Left: 2400, Plan: 15_000, Resets: 10 * day}, 3 * 360 * time.Second, 2},
-		{"one left", 0, Reading{Left: 1, Resets: 3 * day}, 3 * day, 1},
-		{"none left", 0, Reading{Left: 0, Resets: 3 * day}, 3 * day, 1},
-		{"more than can be spent", 0, Reading{Left: 1_000_000_000, Resets: time.Nanosecond}, time.Millisecond, 1},
+		{
+			name:     "some left",
+			perMonth: 0,
+			reading:  Reading{Left: 11_988, Plan: 15_000, Resets: 10 * day},
+			every:    72 * time.Second,
+			burst:    29,
+		},
+		{
+			name:     "an operator's bound",
+			perMonth: 5000,
+			reading:  Reading{Left: 11_988, Plan: 15_000, Resets: 10 * day},
+			every:    630 * time.Second,
+			burst:    3,
+		},
+		{
+			name:     "less left than the operator allows",
+			perMonth: 10_000,
+			reading:  Reading{Left: 24, Resets: day},
+			every:    time.Hour,
+			burst:    1,
+		},
+		{
+			name:     "others spend",
+			perMonth: 0,
+			reading:  Reading{Left: 2400, Plan: 15_000, Resets: 10 * day},
+			every:    3 * 360 * time.Second,
+			burst:    2,
+		},
+		{
+			name:     "one left",
+			perMonth: 0,
+			reading:  Reading{Left: 1, Resets: 3 * day},
+			every:    3 * day,
+			burst:    1,
+		},
+		{
+			name:     "none left",
+			perMonth: 0,
+			reading:  Reading{Left: 0, Resets: 3 * day},
+			every:    3 * day,
+			burst:    1,
+		},
+		{
+			name:     "more than can be spent",
+			perMonth: 0,
+			reading:  Reading{Left: 1_000_000_000, Resets: time.Nanosecond},
+			every:    time.Millisecond,
+			burst:    1,
+		},
 	} {
 		got := newBudget(test.perMonth, nil, nil).limitBy(test.reading)
 		if got.Every.Round(time.Second) != test.every.Round(time.Second) || got.Burst != test.burst {
@@ -258,14 +420,54 @@ func TestAStartIsAllowedSome(t *testing.T) {
 		reading  *Reading
 		want     int
 	}{
-		{"nothing is known", 0, nil, 21},
-		{"an operator's bound", 10_000, nil, 21},
-		{"an operator's small bound", 100, nil, 1},
-		{"a whole month", 0, &Reading{Left: 15_000, Resets: month}, 21},
-		{"half of a large plan", 0, &Reading{Left: 100_000, Resets: month / 2}, 21},
-		{"some left", 0, &Reading{Left: 3000, Resets: 3 * day}, 7},
-		{"one left", 0, &Reading{Left: 1, Resets: 3 * day}, 1},
-		{"none left", 0, &Reading{Left: 0, Resets: 3 * day}, 0},
+		{
+			name:     "nothing is known",
+			perMonth: 0,
+			reading:  nil,
+			want:     21,
+		},
+		{
+			name:     "an operator's bound",
+			perMonth: 10_000,
+			reading:  nil,
+			want:     21,
+		},
+		{
+			name:     "an operator's small bound",
+			perMonth: 100,
+			reading:  nil,
+			want:     1,
+		},
+		{
+			name:     "a whole month",
+			perMonth: 0,
+			reading:  &Reading{Left: 15_000, Resets: month},
+			want:     21,
+		},
+		{
+			name:     "half of a large plan",
+			perMonth: 0,
+			reading:  &Reading{Left: 100_000, Resets: month / 2},
+			want:     21,
+		},
+		{
+			name:     "some left",
+			perMonth: 0,
+			reading:  &Reading{Left: 3000, Resets: 3 * day},
+			want:     7,
+		},
+		{
+			name:     "one left",
+			perMonth: 0,
+			reading:  &Reading{Left: 1, Resets: 3 * day},
+			want:     1,
+		},
+		{
+			name:     "none left",
+			perMonth: 0,
+			reading:  &Reading{Left: 0, Resets: 3 * day},
+			want:     0,
+		},
 	} {
 		b := newBudget(test.perMonth, nil, nil)
 		if test.reading != nil {
