@@ -39,7 +39,7 @@ func (p *person) save() {
 // mustHave fails unless a person has this badge in a community, or none with "".
 func (p *person) mustHave(community, id string) {
 	p.w.Helper()
-	if has := strings.Join(p.has(community), " "); has != id {
+	if has := strings.Join(p.badgesIn(community), " "); has != id {
 		p.w.fail("%s has %q in %s, not %q", p.name, has, community, id)
 	}
 }
