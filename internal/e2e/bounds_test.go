@@ -109,8 +109,8 @@ func TestAFloodAndAHungPartnerLeaveOthersTheirLatency(t *testing.T) {
 	}
 }
 
-// hangPartner makes the partner hang, and returns a hundred commands that wait for it. It returns once 32 of
-// them have called it: no more do at once.
+// hangPartner makes the partner hang, and returns a hundred commands that wait for it. It returns once
+// 32 of them have called it: no more do at once.
 func hangPartner(t *testing.T, fakes *fault.Fakes, platform *e2etest.Platform) (hung []*e2etest.Asked) {
 	t.Helper()
 	const commands, maxCalls = 100, 32

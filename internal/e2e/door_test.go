@@ -22,8 +22,8 @@ var (
 	stakers = faketelegram.Chat{ID: -1006, Type: "supergroup", Title: "MAT Stakers"}
 )
 
-// door is a bot that gives a role or a tag and, on Telegram, answers join requests. It saves in Redis. Tests start
-// it, with settings.
+// door is a bot that gives a role or a tag and, on Telegram, answers join requests. It saves in Redis.
+// Tests start it, with settings.
 type door struct {
 	*testing.T
 	fakes    *fault.Fakes
@@ -71,8 +71,8 @@ func (d *door) openTelegram() {
 		fmt.Sprintf("STAKER_TAGS=telegram:%d:Staker", e2etest.GroupID))
 }
 
-// requestJoin makes a person ask to join a group. Telegram delivers the request this many times. If guarded is
-// set, it waits for the bot's answer before it shows the request to administrators.
+// requestJoin makes a person ask to join a group. Telegram delivers the request this many times. If
+// guarded is set, it waits for the bot's answer before it shows the request to administrators.
 func (d *door) requestJoin(p services.Person, group faketelegram.Chat, guarded bool, times int) {
 	user := d.platform.User(p)
 	d.platform.Deliver(user, times, func() {
@@ -80,8 +80,8 @@ func (d *door) requestJoin(p services.Person, group faketelegram.Chat, guarded b
 	})
 }
 
-// awaitJoins waits until the join requests, in their order, have these states, as in "approved open". It fails the
-// test if a request is answered twice.
+// awaitJoins waits until the join requests, in their order, have these states, as in "approved open".
+// It fails the test if a request is answered twice.
 func (d *door) awaitJoins(want string) {
 	d.Helper()
 	e2etest.Eventually(d, "join requests are "+want, func() bool {

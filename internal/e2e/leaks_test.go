@@ -60,7 +60,8 @@ func newLeakTest(t *testing.T, byHTTP bool) *leakTest {
 	return l
 }
 
-// settings returns settings that hold every secret. Nothing is cached, so that every command asks its services.
+// settings returns settings that hold every secret. Nothing is cached, so that every command asks its
+// services.
 func (l *leakTest) settings(redisAddr string) []string {
 	redisURL := url.URL{Scheme: "redis", User: url.UserPassword("default", redisPassword), Host: redisAddr}
 	settings := slices.Concat(
@@ -219,8 +220,8 @@ func (l *leakTest) requestJoin() (index int) {
 	return len(telegram.JoinRequests()) - 1
 }
 
-// breakPlatforms makes the calls to the platforms fail, one kind after the other, and waits until each kind has
-// failed.
+// breakPlatforms makes the calls to the platforms fail, one kind after the other, and waits until each
+// kind has failed.
 func (l *leakTest) breakPlatforms(t *testing.T, f fault.Echo) {
 	t.Helper()
 	l.breakTelegram(t, f, "sendMessage", func() {

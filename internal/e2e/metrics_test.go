@@ -117,8 +117,8 @@ func testEventsAreExplained(t *testing.T, page string) {
 	}
 }
 
-// An alert compares a counter with its value before. So the events that alerts select are exported before they
-// happen, on each platform for which the document lists them.
+// An alert compares a counter with its value before. So the events that alerts select are exported
+// before they happen, on each platform for which the document lists them.
 func testAlertedEventsAreExportedFromTheStart(t *testing.T, page string) {
 	lists := regexp.MustCompile(`(?m)^O[nf] .*:$`).Split(read(t, metricsDocument), -1)[1:]
 	for platform, list := range map[string]string{

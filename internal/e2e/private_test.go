@@ -50,9 +50,9 @@ func newGroup(t *testing.T, way e2etest.Way) *group {
 	return g
 }
 
-// Both send every private command and press every button below the answers, and forged buttons below a public
-// answer, while services answer and while they fail. Nobody is shown a DID. Only the member is shown their
-// logins, accounts, verdicts and wallet.
+// Both send every private command and press every button below the answers, and forged buttons below a
+// public answer, while services answer and while they fail. Nobody is shown a DID. Only the member is
+// shown their logins, accounts, verdicts and wallet.
 func TestNobodySeesWhatIsPrivateToAnother(t *testing.T) {
 	t.Parallel()
 	for _, way := range e2etest.Ways {
@@ -69,8 +69,8 @@ func TestNobodySeesWhatIsPrivateToAnother(t *testing.T) {
 	}
 }
 
-// judge fails the test for each private text that somebody else than the member was shown, and if there are too
-// few texts to judge.
+// judge fails the test for each private text that somebody else than the member was shown, and if there
+// are too few texts to judge.
 func (g *group) judge(t *testing.T, all []shown) {
 	t.Helper()
 	w := g.fakes.World
@@ -139,7 +139,8 @@ func (g *group) askBoth(c e2etest.Command) (all []*e2etest.Asked) {
 	return all
 }
 
-// pressForged sends a public command of the stranger, and presses buttons of private commands below its answer.
+// pressForged sends a public command of the stranger, and presses buttons of private commands below its
+// answer.
 func (g *group) pressForged() (all []*e2etest.Asked) {
 	public := g.platform.Ask(e2etest.Command{User: g.stranger, Group: true, Name: "help"})
 	public.Wait()
@@ -182,8 +183,8 @@ func (g *group) everythingShown(all []*e2etest.Asked) (seen []shown) {
 	return seen
 }
 
-// secretsFrom returns what this reader, 0 for everybody, may not be shown. The stranger may be shown their own
-// verdicts.
+// secretsFrom returns what this reader, 0 for everybody, may not be shown. The stranger may be shown
+// their own verdicts.
 func secretsFrom(way e2etest.Way, w services.World, reader int64) []string {
 	secrets := []string{
 		w.Registered.DID,

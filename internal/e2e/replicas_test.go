@@ -100,9 +100,10 @@ func (r *replicated) awaitAnswered(n int) {
 	}
 }
 
-// requireAnswered fails the test unless each command is answered once. A command that the killed replica had in
-// flight is an exception: Discord and, if it was acknowledged, Telegram do not deliver it again, so it may have
-// no answer; otherwise it may have two. requireAnswered returns how many have none.
+// requireAnswered fails the test unless each command is answered once. A command that the killed
+// replica had in flight is an exception: Discord and, if it was acknowledged, Telegram do not deliver
+// it again, so it may have no answer; otherwise it may have two. requireAnswered returns how many have
+// none.
 func (r *replicated) requireAnswered(asked []*e2etest.Asked, killed *e2etest.Process) (lost int) {
 	r.t.Helper()
 	for _, a := range asked {
@@ -127,8 +128,8 @@ func (r *replicated) requireAnswered(asked []*e2etest.Asked, killed *e2etest.Pro
 
 // One replica is killed and replaced, then the other gets SIGTERM.
 //
-// The test is not parallel: a balancer that takes longer than a second would hand a request to a replica that has
-// left.
+// The test is not parallel: a balancer that takes longer than a second would hand a request to a
+// replica that has left.
 func TestReplicasComeAndGoUnderLoad(t *testing.T) {
 	const commands = 40
 	r := newReplicated(t)
@@ -150,15 +151,15 @@ func TestReplicasComeAndGoUnderLoad(t *testing.T) {
 	t.Logf("of %d commands %d were lost with the killed replica", len(asked), lost)
 }
 
-// balancer hands requests to the replicas in turn, as Caddy does with deploy/Caddyfile. If a replica refuses a
-// request, with a 503 or because it does not listen, the next one gets it. If the connection breaks, the response
-// is a 502.
+// balancer hands requests to the replicas in turn, as Caddy does with deploy/Caddyfile. If a replica
+// refuses a request, with a 503 or because it does not listen, the next one gets it. If the connection
+// breaks, the response is a 502.
 type balancer struct {
 	mu       sync.Mutex
 	replicas []*e2etest.Process
 	turn     int
-	// taken lists the requests that a replica has not refused, by their wallets, and whether the replica has
-	// responded.
+	// taken lists the requests that a replica has not refused, by their wallets, and whether the
+	// replica has responded.
 	taken map[*e2etest.Process]map[string]bool
 }
 
@@ -192,14 +193,14 @@ func (b *balancer) next() []*e2etest.Process {
 }
 
 var (
-	// noKeepAlive opens a connection for each request. A connection that was idle when its replica died would
-	// break a request that the replica never got.
+	// noKeepAlive opens a connection for each request. A connection that was idle when its replica died
+	// would break a request that the replica never got.
 	noKeepAlive = &http.Transport{DisableKeepAlives: true}
 	anyWallet   = regexp.MustCompile(`0x[0-9a-f]{40}`)
 )
 
-// RoundTrip tries the replicas every 50 ms, the lb_try_interval of deploy/Caddyfile. It tries for longer than
-// lb_try_duration, because a busy machine can spend that on one attempt.
+// RoundTrip tries the replicas every 50 ms, the lb_try_interval of deploy/Caddyfile. It tries for
+// longer than lb_try_duration, because a busy machine can spend that on one attempt.
 func (b *balancer) RoundTrip(r *http.Request) (*http.Response, error) {
 	const tryInterval = 50 * time.Millisecond
 	body, err := io.ReadAll(r.Body)

@@ -176,9 +176,10 @@ func (d *door) requireAnonymousRedis(asked []*e2etest.Asked) {
 	}
 }
 
-// requireTTLInRedis waits until Redis holds an answered update, and fails the test unless Redis holds each for as
-// long as the platform may deliver it again: Telegram for a day, Discord until its interactions are invalid. The
-// bot must still serve, because it may release an update late if Redis is slow.
+// requireTTLInRedis waits until Redis holds an answered update, and fails the test unless Redis holds
+// each for as long as the platform may deliver it again: Telegram for a day, Discord until its
+// interactions are invalid. The bot must still serve, because it may release an update late if Redis is
+// slow.
 func requireTTLInRedis(t *testing.T, way e2etest.Way, redis *miniredis.Miniredis) {
 	t.Helper()
 	answered := func(key string) bool {
@@ -217,8 +218,8 @@ func (d *door) askAll(asked []*e2etest.Asked, n int, name, argument string) []*e
 	return asked
 }
 
-// The bot is killed while one command hangs. Telegram delivers that command again, and what was answered after
-// it: a poll acknowledges only updates that are answered together with all earlier ones.
+// The bot is killed while one command hangs. Telegram delivers that command again, and what was
+// answered after it: a poll acknowledges only updates that are answered together with all earlier ones.
 func TestSIGKILLLosesNothingWhilePolling(t *testing.T) {
 	t.Parallel()
 	const (
@@ -257,8 +258,8 @@ func TestSIGKILLLosesNothingWhilePolling(t *testing.T) {
 	}
 }
 
-// countRepeated returns how many commands have two answers. It fails the test for each that has none, or more
-// than two.
+// countRepeated returns how many commands have two answers. It fails the test for each that has none,
+// or more than two.
 func countRepeated(t *testing.T, asked []*e2etest.Asked) (repeated int) {
 	t.Helper()
 	for _, a := range asked {

@@ -18,8 +18,8 @@ import (
 	"herald/internal/e2e/fault"
 )
 
-// distant returns the URL of a server that forwards to a platform's API, and takes 0.1 s for each call, as over a
-// network.
+// distant returns the URL of a server that forwards to a platform's API, and takes 0.1 s for each call,
+// as over a network.
 func distant(t *testing.T, api string) string {
 	t.Helper()
 	proxy := httptest.NewServer(&httputil.ReverseProxy{
@@ -47,8 +47,8 @@ func distantAPI(t *testing.T, platform *e2etest.Platform) string {
 	return ""
 }
 
-// One process is restarted or, by webhook, one of two leaves. The test prints the time without an answer: that of
-// a few calls to the platform.
+// One process is restarted or, by webhook, one of two leaves. The test prints the time without an
+// answer: that of a few calls to the platform.
 func TestARestartIsShort(t *testing.T) {
 	t.Parallel()
 	for _, way := range e2etest.Ways {

@@ -1,5 +1,6 @@
-// Package e2e tests the whole bot: that its answers are true, that each command is answered once in every way in,
-// that nothing leaks, and that it stays within its limits, whatever services, platforms and replicas do.
+// Package e2e tests the whole bot: that its answers are true, that each command is answered once in
+// every way in, that nothing leaks, and that it stays within its limits, whatever services, platforms
+// and replicas do.
 //
 // Flags make the tests longer; .ci/nightly sets them.
 package e2e
@@ -37,16 +38,17 @@ const (
 	repeats = 5
 	// maxWait is the longest Retry-After that a trial waits for.
 	maxWait = 5 * time.Second
-	// silentTime is the time limit of a call to a service that never answers. Other calls have time for a busy
-	// machine.
+	// silentTime is the time limit of a call to a service that never answers. Other calls have time for
+	// a busy machine.
 	silentTime = 5 * time.Second
 	// briefTime is the same if only one command asks the service.
 	briefTime = time.Second
 )
 
-// Each answer must be what package truth expects while a service has a fault. By default every fault meets one
-// command with an empty cache, and one fault of each class meets every command, with an empty cache and with an
-// expired answer. -truth.all crosses all faults with all commands; -short tries one fault of each class only.
+// Each answer must be what package truth expects while a service has a fault. By default every fault
+// meets one command with an empty cache, and one fault of each class meets every command, with an empty
+// cache and with an expired answer. -truth.all crosses all faults with all commands; -short tries one
+// fault of each class only.
 func TestTruth(t *testing.T) {
 	t.Parallel()
 	var trials errgroup.Group
@@ -71,8 +73,8 @@ func TestTruth(t *testing.T) {
 	_ = trials.Wait() // Trials report to t.
 }
 
-// isFirstOfItsClass reports whether no earlier fault had the same effect and reason, and notes the class. Faults
-// that take long are never the first.
+// isFirstOfItsClass reports whether no earlier fault had the same effect and reason, and notes the
+// class. Faults that take long are never the first.
 func isFirstOfItsClass(f fault.Fault, classes map[string]bool) bool {
 	class := fmt.Sprint(f.Effect, f.Reason)
 	first := !classes[class] && f.Reason != fault.Slow && f.Wait == 0
@@ -106,8 +108,8 @@ func try(t *testing.T, trials *errgroup.Group, name string, e truth.Expectation,
 	})
 }
 
-// tryCold asks one question while nothing is cached. For all commands, it then asks all questions, and the first
-// one repeatedly, and ends the fault.
+// tryCold asks one question while nothing is cached. For all commands, it then asks all questions, and
+// the first one repeatedly, and ends the fault.
 func tryCold(t *testing.T, e truth.Expectation, s scope, settings []string) {
 	tr := newTrial(t, settings...)
 	tr.At(e.Service).SetFault(e.Fault)
@@ -124,8 +126,8 @@ func tryCold(t *testing.T, e truth.Expectation, s scope, settings []string) {
 	tr.recover(t, e)
 }
 
-// tryWarm asks every question while its answer is cached, until the fault shows in all answers that need the
-// service. Then it ends the fault.
+// tryWarm asks every question while its answer is cached, until the fault shows in all answers that
+// need the service. Then it ends the fault.
 func tryWarm(t *testing.T, e truth.Expectation, settings []string) {
 	tr := newTrial(t, settings...)
 	e.Warm = true
@@ -165,9 +167,9 @@ func check(t *testing.T, e truth.Expectation, q query, got truth.Outcomes) {
 	}
 }
 
-// recover ends the fault. Every answer must be right again within a TTL, or within the wait that the service asked
-// for if that is longer. If the wait is longer than maxWait, recover only checks that the service is not called
-// meanwhile.
+// recover ends the fault. Every answer must be right again within a TTL, or within the wait that the
+// service asked for if that is longer. If the wait is longer than maxWait, recover only checks that the
+// service is not called meanwhile.
 func (tr *trial) recover(t *testing.T, e truth.Expectation) {
 	t.Helper()
 	service := tr.At(e.Service)
@@ -197,8 +199,8 @@ func (tr *trial) recover(t *testing.T, e truth.Expectation) {
 const (
 	// trialTTL is every TTL of a trial.
 	trialTTL = 200 * time.Millisecond
-	// slack is what a busy machine may need beyond a TTL. Together they are shorter than the longest pause after
-	// repeated failures.
+	// slack is what a busy machine may need beyond a TTL. Together they are shorter than the longest
+	// pause after repeated failures.
 	slack = 4 * time.Second
 	// askAgain is the interval at which askUntil repeats a question.
 	askAgain = 20 * time.Millisecond
@@ -215,8 +217,8 @@ type query struct {
 // arguments lists further arguments of a command. Every command is asked with a wallet or nothing.
 var arguments = map[string][]string{"price": {"1500", "$100"}}
 
-// queries returns the questions for each command that asks services: a public command about each wallet, a private
-// one by each person.
+// queries returns the questions for each command that asks services: a public command about each
+// wallet, a private one by each person.
 func queries(all chat.Commands, w services.World) (queries []query) {
 	for _, c := range all {
 		if c.Asks == nil {
@@ -262,7 +264,8 @@ func newQuery(command string, by services.Person, wallet common.Address, argumen
 	}
 }
 
-// needs reports whether the answer needs a service. The price is not needed for a wallet that stakes nothing.
+// needs reports whether the answer needs a service. The price is not needed for a wallet that stakes
+// nothing.
 func (q query) needs(service fault.Target) bool {
 	stakesNothing := q.Wallet != (common.Address{}) && !q.staker
 	if service == fault.Price && stakesNothing {
@@ -289,8 +292,9 @@ func newTrial(t *testing.T, settings ...string) *trial {
 	return tr
 }
 
-// ask asks a question and returns what the answer says. It fails the test if the answer is false. On a busy machine
-// the price or the chain may be late, so that the answer omits it; ask then tries again, up to three times.
+// ask asks a question and returns what the answer says. It fails the test if the answer is false. On a
+// busy machine the price or the chain may be late, so that the answer omits it; ask then tries again,
+// up to three times.
 func (tr *trial) ask(t *testing.T, q query) truth.Outcomes {
 	t.Helper()
 	args := strings.Fields(q.Argument)

@@ -76,7 +76,8 @@ func (w *world) faultOf(what string) (f fault) {
 // frozenFor is how old the blocks of a frozen node are.
 const frozenFor = 15 * 24 * time.Hour
 
-// plantPools divides each stake of the world between two pools: two thirds are in the first, and the rest in the third.
+// plantPools divides each stake of the world between two pools: two thirds are in the first, and the
+// rest in the third.
 func (w *world) plantPools() {
 	node := w.fakes.Chain.Handler.(services.Node)
 	for i, pool := range w.fakes.World.Pools {
@@ -114,8 +115,8 @@ func (w *world) answerChain(rw http.ResponseWriter, r *http.Request) {
 	node.ServeHTTP(rw, r)
 }
 
-// answerPartner answers who registered an account or a wallet. It replaces the fake of package services, which does
-// not know the people of the world.
+// answerPartner answers who registered an account or a wallet. It replaces the fake of package
+// services, which does not know the people of the world.
 func (w *world) answerPartner(rw http.ResponseWriter, r *http.Request) {
 	var outer struct{ RequestBody string }
 	var inner struct {
@@ -146,8 +147,8 @@ func (w *world) answerPartner(rw http.ResponseWriter, r *http.Request) {
 // guildPath matches the path of a call to Discord about a server.
 var guildPath = regexp.MustCompile(`/guilds/(\d+)(?:/|$)`)
 
-// communityOf returns the community that a call to a platform is about, or "", and whether the call may change
-// badges.
+// communityOf returns the community that a call to a platform is about, or "", and whether the call may
+// change badges.
 func communityOf(r *http.Request, body []byte) (community string, changes bool) {
 	if m := guildPath.FindStringSubmatch(r.URL.Path); m != nil {
 		return m[1], r.Method == http.MethodPut || r.Method == http.MethodDelete
@@ -164,8 +165,8 @@ func communityOf(r *http.Request, body []byte) (community string, changes bool) 
 	return community, method == "setChatMemberTag"
 }
 
-// atCommunity answers a call to a platform, with the fault of the community that it is about. The judge then looks at
-// what the call changed.
+// atCommunity answers a call to a platform, with the fault of the community that it is about. The judge
+// then looks at what the call changed.
 func (w *world) atCommunity(rw http.ResponseWriter, r *http.Request, right http.Handler) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {

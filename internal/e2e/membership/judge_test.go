@@ -53,8 +53,8 @@ func (j *judge) see(w *world, community string) {
 	}
 }
 
-// judgeGiven fails if a badge was given that is not configured, or to a person who never pressed the button, or whose
-// saved wallets never reached its amount since they were saved.
+// judgeGiven fails if a badge was given that is not configured, or to a person who never pressed the
+// button, or whose saved wallets never reached its amount since they were saved.
 func (w *world) judgeGiven(at place, id string) {
 	w.note("  %s has %s in %s", at.name, id, at.community)
 	b := w.settings.find(at.community, id)
@@ -74,8 +74,8 @@ func (w *world) judgeGiven(at place, id string) {
 	}
 }
 
-// judgeTaken fails if a badge was removed from a person who may not lose it. now are the badges that they have left.
-// In a group a higher tag replaces a lower one.
+// judgeTaken fails if a badge was removed from a person who may not lose it. now are the badges that
+// they have left. In a group a higher tag replaces a lower one.
 func (w *world) judgeTaken(at place, id string, now []string) {
 	w.note("  %s no longer has %s in %s", at.name, id, at.community)
 	b := w.settings.find(at.community, id)
@@ -95,12 +95,13 @@ func (w *world) judgeTaken(at place, id string, now []string) {
 	}
 }
 
-// minBetweenChecks is the minimum time between the two low checks that remove a badge: an hour, except that blocks
-// are a few seconds old.
+// minBetweenChecks is the minimum time between the two low checks that remove a badge: an hour, except
+// that blocks are a few seconds old.
 const minBetweenChecks = time.Hour - 5*time.Second
 
-// mayLose reports whether a person was below a badge's amount at two times that are at least minBetweenChecks apart.
-// Before the amount changed, the person must have been below the old and the new amount.
+// mayLose reports whether a person was below a badge's amount at two times that are at least
+// minBetweenChecks apart. Before the amount changed, the person must have been below the old and the
+// new amount.
 func (w *world) mayLose(p *person, b badge) bool {
 	p.mu.Lock()
 	list := slices.Clone(p.saved)
@@ -204,8 +205,8 @@ func (j *judge) final(w *world) {
 	}
 }
 
-// unsettled describes how badges, and what is stored about people, differ from what they must become. Broken
-// communities may differ.
+// unsettled describes how badges, and what is stored about people, differ from what they must become.
+// Broken communities may differ.
 func (j *judge) unsettled(w *world) (problems []string) {
 	for _, p := range w.people {
 		wallet, sure := p.wallet()
@@ -249,8 +250,8 @@ func (w *world) unsettledAt(at place, wallet *common.Address) (problems []string
 	return problems
 }
 
-// lostTrack reports whether the bot may not know which badges it gave in a community, because the platform ever said
-// that the bot is not in it.
+// lostTrack reports whether the bot may not know which badges it gave in a community, because the
+// platform ever said that the bot is not in it.
 func (w *world) lostTrack(community string) (lost bool) {
 	w.locked(func() {
 		lost = w.hadFault[community+string(gone)] || w.hadFault[community+string(thrownOut)]

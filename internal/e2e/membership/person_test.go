@@ -24,8 +24,8 @@ type person struct {
 	in      map[string]bool // the communities that they are in
 	away    map[string]bool // the communities that they entered, and have not sent a command in since
 	pressed bool            // whether they ever pressed the button
-	// saved lists the wallets that may be saved. If sure is true, exactly the last of them is saved, or none if
-	// the list is empty.
+	// saved lists the wallets that may be saved. If sure is true, exactly the last of them is saved, or
+	// none if the list is empty.
 	saved []saved
 	sure  bool
 	cards [2]*card // the latest card with a button to save, by wallet
@@ -33,7 +33,8 @@ type person struct {
 	active, begun int
 }
 
-// saved is a wallet that was saved at a time. If maybe is true, the previous wallet may still be saved instead.
+// saved is a wallet that was saved at a time. If maybe is true, the previous wallet may still be saved
+// instead.
 type saved struct {
 	wallet common.Address
 	from   time.Time
@@ -130,8 +131,8 @@ func (p *person) do(action func()) (alone bool) {
 	return !othersInFlight && p.begun == number
 }
 
-// command sends a command in a community, or in private if community is "". It blocks until the answer, and returns
-// it.
+// command sends a command in a community, or in private if community is "". It blocks until the answer,
+// and returns it.
 func (p *person) command(community, name, argument string) (*card, bool) {
 	if p.platform == "telegram" {
 		text := "/" + name
@@ -175,8 +176,8 @@ func (p *person) verify(community string, wallet int) {
 	p.w.note("%s: /verify wallet %d in %q, answered %t", p.name, wallet, community, answered)
 }
 
-// press presses the button of the latest card of a wallet, if there is one. It reports whether the answer says that
-// the wallet is saved.
+// press presses the button of the latest card of a wallet, if there is one. It reports whether the
+// answer says that the wallet is saved.
 func (p *person) press(wallet int) (isSaved bool) {
 	p.mu.Lock()
 	c := p.cards[wallet]

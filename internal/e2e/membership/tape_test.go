@@ -47,8 +47,8 @@ func (p *person) home(i int) string {
 	return []string{serverA, serverB}[i]
 }
 
-// settle fixes everything except the broken community, decides what is unsure about people, and waits until the
-// bot has had time to settle. Then it judges.
+// settle fixes everything except the broken community, decides what is unsure about people, and waits
+// until the bot has had time to settle. Then it judges.
 func (w *world) settle() {
 	w.Helper()
 	w.set("chain", "")
@@ -80,8 +80,8 @@ func (w *world) settle() {
 	w.judge.final(w)
 }
 
-// longestToSettle returns how long the bot may take until badges match what people stake: two cycles, the hour
-// between two low checks, and what faults may have added.
+// longestToSettle returns how long the bot may take until badges match what people stake: two cycles,
+// the hour between two low checks, and what faults may have added.
 func (w *world) longestToSettle() time.Duration {
 	longest := 2*w.settings.every + time.Hour + w.settings.every/8 + 10*minute
 	if w.hadFault["limited"] {
@@ -93,8 +93,8 @@ func (w *world) longestToSettle() time.Duration {
 	return longest
 }
 
-// decide makes the person save or forget until it is sure what is saved. The person also sends a command in each
-// community that the bot may not know them to be in.
+// decide makes the person save or forget until it is sure what is saved. The person also sends a
+// command in each community that the bot may not know them to be in.
 func (w *world) decide(p *person) {
 	for try := 0; ; try++ {
 		if _, sure := p.wallet(); sure {
@@ -136,8 +136,8 @@ func TestTapes(t *testing.T) {
 	}
 }
 
-// playTape plays the tape of a seed. One in redisEvery is on Redis, and half of these have two replicas. One in three
-// has a community that is broken throughout.
+// playTape plays the tape of a seed. One in redisEvery is on Redis, and half of these have two
+// replicas. One in three has a community that is broken throughout.
 func playTape(t *testing.T, seed uint64) {
 	const redisEvery = 25
 	cycles := []time.Duration{15 * minute, 20 * minute, 30 * minute, 30 * minute}

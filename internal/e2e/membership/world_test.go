@@ -77,8 +77,8 @@ type world struct {
 	processes []*process
 	stakes    map[common.Address][]stake
 	faults    map[string]fault // by service or community
-	// hadFault has a key for each fault that a community ever had, the community's ID followed by the fault; and
-	// the keys "limited" and "refused" if any community ever limited or refused calls.
+	// hadFault has a key for each fault that a community ever had, the community's ID followed by the
+	// fault; and the keys "limited" and "refused" if any community ever limited or refused calls.
 	hadFault map[string]bool
 	broken   string // the community that settle does not fix, or ""
 }

@@ -341,7 +341,8 @@ func TestASilentPlanDelaysAPriceByTwoSeconds(t *testing.T) {
 	})
 }
 
-// withoutCredits asks for the price for ten minutes, in which the plan has no credit left, and then runs a test.
+// withoutCredits asks for the price for ten minutes, in which the plan has no credit left, and then
+// runs a test.
 func withoutCredits(t *testing.T, test func(t *testing.T, p *provider, c *market.Client)) {
 	t.Helper()
 	p := &provider{plan: 1000, resets: 10 * 24 * time.Hour}

@@ -91,8 +91,8 @@ func TestAPoolThatIsUnreadForAWalletIsReportedOnce(t *testing.T) {
 	}
 }
 
-// limitCalls makes the node refuse an eth_call to Multicall3 with more than most inner calls, as a limit on gas
-// does. It returns where it counts the refusals.
+// limitCalls makes the node refuse an eth_call to Multicall3 with more than most inner calls, as a
+// limit on gas does. It returns where it counts the refusals.
 func limitCalls(n *node, most int) (refused *int) {
 	refused = new(int)
 	inner := n.Contracts[multicallAddr]

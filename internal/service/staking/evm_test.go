@@ -100,8 +100,8 @@ func (e *evm) contract(at common.Address) services.Contract {
 	}
 }
 
-// deployAll deploys the Aggregator at Multicall3's address, and the contracts as pools. A pool without a name
-// has no code.
+// deployAll deploys the Aggregator at Multicall3's address, and the contracts as pools. A pool without
+// a name has no code.
 func (e *evm) deployAll(contracts ...string) []core.Pool {
 	e.t.Helper()
 	e.deploy("Aggregator", multicallAddr)
@@ -117,9 +117,9 @@ func (e *evm) deployAll(contracts ...string) []core.Pool {
 
 func ether(n int64) *big.Int { return new(big.Int).Mul(big.NewInt(n), big.NewInt(params.Ether)) }
 
-// evmStakes returns a chain with three StakingPools: 0, 1 and 4. Ann staked 1500 tokens in pool 1 and a tiny amount
-// in pool 4. She withdraws 300, which can be claimed, and 25, since 60 blocks. Pool 2 reverts, and pool 3 has
-// no code.
+// evmStakes returns a chain with three StakingPools: 0, 1 and 4. Ann staked 1500 tokens in pool 1 and a
+// tiny amount in pool 4. She withdraws 300, which can be claimed, and 25, since 60 blocks. Pool 2
+// reverts, and pool 3 has no code.
 func evmStakes(t *testing.T) (*evm, *node, []core.Pool) {
 	t.Helper()
 	chain := newEVM(t)
@@ -135,8 +135,8 @@ func evmStakes(t *testing.T) (*evm, *node, []core.Pool) {
 // evmDelay is the contract's DELAY in blocks.
 const evmDelay = 100
 
-// wantEVMStakes fails the test unless stake is what evmStakes says. The next claim must have the time at, which
-// may be zero.
+// wantEVMStakes fails the test unless stake is what evmStakes says. The next claim must have the time
+// at, which may be zero.
 func wantEVMStakes(t *testing.T, stake core.Stake, n *node, pools []core.Pool, at time.Time) {
 	t.Helper()
 	if stake.Block != n.Block() || stake.Checked != 3 {
@@ -154,8 +154,8 @@ func wantEVMStakes(t *testing.T, stake core.Stake, n *node, pools []core.Pool, a
 	}
 }
 
-// The EVM's blocks have other times than the node's. So if Multicall3 reads the block, it seems to be another
-// chain's, and the next claim has no time.
+// The EVM's blocks have other times than the node's. So if Multicall3 reads the block, it seems to be
+// another chain's, and the next claim has no time.
 func TestEVMStakesAreReadInEveryWay(t *testing.T) {
 	for _, way := range ways {
 		t.Run(way.name, func(t *testing.T) {

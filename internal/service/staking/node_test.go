@@ -45,8 +45,8 @@ var (
 	sandboxStarted = time.Now().Round(0)
 )
 
-// node is the demo's JSON-RPC node on loopback, with the test's own chain. It answers one request at a time;
-// tests change it between requests. Its clock stands still, and so does its latest block.
+// node is the demo's JSON-RPC node on loopback, with the test's own chain. It answers one request at a
+// time; tests change it between requests. Its clock stands still, and so does its latest block.
 type node struct {
 	services.Node
 	url string
@@ -109,8 +109,8 @@ func (n *node) tripsOf(f func()) int {
 // contracts is a chain without an EVM: contracts written in Go.
 type contracts = map[common.Address]services.Contract
 
-// pool returns a pool that answers its two methods with fixed bytes. For nil bytes it reverts, with the call as
-// the reason.
+// pool returns a pool that answers its two methods with fixed bytes. For nil bytes it reverts, with the
+// call as the reason.
 func pool(stake, pending []byte) services.Contract {
 	return func(_ services.Node, _ uint64, input []byte) ([]byte, error) {
 		output := stake
@@ -235,8 +235,8 @@ var ways = []way{
 	},
 }
 
-// wantReason fails the test unless err is the service's error with this reason, and repeats neither keys, nor
-// wallets, nor what the node wrote. It returns that error.
+// wantReason fails the test unless err is the service's error with this reason, and repeats neither
+// keys, nor wallets, nor what the node wrote. It returns that error.
 func wantReason(t *testing.T, err error, want core.Reason) *core.Error {
 	t.Helper()
 	wallet := ann.Hex()[2:]

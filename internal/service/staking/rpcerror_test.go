@@ -93,8 +93,8 @@ func TestALimitCostsOneRequestAndKeepsMulticall(t *testing.T) {
 	}
 }
 
-// wantOneRequest fails the test unless 52 wallets cost one request if the node refuses it, and the next wallet
-// costs one more, still through Multicall3. Both errors must have this reason.
+// wantOneRequest fails the test unless 52 wallets cost one request if the node refuses it, and the next
+// wallet costs one more, still through Multicall3. Both errors must have this reason.
 func wantOneRequest(t *testing.T, spoil func(http.ResponseWriter, []byte), reason core.Reason) {
 	t.Helper()
 	node, pools := countingNode(t)

@@ -308,8 +308,8 @@ func TestCallsOfALimitedBatchAreNotMadeOneByOne(t *testing.T) {
 	}
 }
 
-// lacksTheBlock makes the node answer the first call about its latest block with an error, given as JSON: it
-// does not have that block.
+// lacksTheBlock makes the node answer the first call about its latest block with an error, given as
+// JSON: it does not have that block.
 func (n *node) lacksTheBlock(text string) {
 	var missing any
 	_ = json.Unmarshal([]byte(text), &missing)

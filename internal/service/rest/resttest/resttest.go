@@ -43,10 +43,11 @@ type fault struct {
 // discard is where net/http's servers log their broken connections.
 var discard = log.New(io.Discard, "", 0)
 
-// Check calls ask once for each fault. ask must make a call to a service at baseURL, with this time limit, and
-// return the call's error. Check fails the test unless that is the *core.Error of the fault, and its text
-// holds none of the secrets, no part of the URL except its host, and nothing that the service answered. The
-// secrets should include the paths and queries that ask requests. Check also cancels a call halfway.
+// Check calls ask once for each fault. ask must make a call to a service at baseURL, with this time
+// limit, and return the call's error. Check fails the test unless that is the *core.Error of the fault,
+// and its text holds none of the secrets, no part of the URL except its host, and nothing that the
+// service answered. The secrets should include the paths and queries that ask requests. Check also
+// cancels a call halfway.
 func Check(
 	t *testing.T, ask func(ctx context.Context, baseURL string, timeout time.Duration) error, secrets ...string,
 ) {
@@ -99,8 +100,8 @@ func checkError(t *testing.T, err error, f fault, secrets []string) {
 	}
 }
 
-// WantReason ends the test unless err is a *core.Error with this reason, of this service unless that is nil. It
-// fails the test if the error holds a secret, as noLeak does. It returns the *core.Error.
+// WantReason ends the test unless err is a *core.Error with this reason, of this service unless that is
+// nil. It fails the test if the error holds a secret, as noLeak does. It returns the *core.Error.
 func WantReason(t *testing.T, err error, service *core.Service, want core.Reason, secrets ...string) *core.Error {
 	t.Helper()
 	failure, ok := errors.AsType[*core.Error](err)
@@ -111,8 +112,8 @@ func WantReason(t *testing.T, err error, service *core.Service, want core.Reason
 	return failure
 }
 
-// noLeak fails the test if err, or an error that it wraps, has a text that holds one of the secrets, or is a
-// *url.Error.
+// noLeak fails the test if err, or an error that it wraps, has a text that holds one of the secrets, or
+// is a *url.Error.
 func noLeak(t *testing.T, err error, secrets ...string) {
 	t.Helper()
 	var address *url.Error
@@ -238,8 +239,8 @@ func header(name, value string, next http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// Broken returns a handler that writes text instead of a response, and then closes the connection. If reset is
-// set, it resets the connection instead; the client may then lose the text.
+// Broken returns a handler that writes text instead of a response, and then closes the connection. If
+// reset is set, it resets the connection instead; the client may then lose the text.
 func Broken(text string, reset bool) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		io.Copy(io.Discard, r.Body)

@@ -100,8 +100,8 @@ func draw(t *rapid.T) drawn {
 	}
 }
 
-// requireSameAsGoEthereum fails the test unless tuples of this many words are encoded as go-ethereum encodes
-// values, and decoded again.
+// requireSameAsGoEthereum fails the test unless tuples of this many words are encoded as go-ethereum
+// encodes values, and decoded again.
 func requireSameAsGoEthereum(t *rapid.T, arguments abi.Arguments, values any, tuples []Tuple, words int) {
 	want, err := arguments.Pack(values)
 	if got := EncodeList(tuples); err != nil || !bytes.Equal(got, want) {
