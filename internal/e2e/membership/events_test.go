@@ -119,7 +119,13 @@ func (w *world) happen() {
 			break
 		}
 	}
-	gaps := []time.Duration{0, 0, 2 * time.Second, 2 * time.Second, minute, minute, w.settings.every / 2, w.settings.every}
+	gaps := []time.Duration{
+		0, 0,
+		2 * time.Second, 2 * time.Second,
+		minute, minute,
+		w.settings.every / 2,
+		w.settings.every,
+	}
 	w.wait(gaps[w.rand.IntN(len(gaps))])
 	w.revive()
 }

@@ -1,25 +1,25 @@
 //go:build soak
 
-// Package soak runs the whole bot, on both platforms at once, against fakes that fail at random, and on
-// a Redis that is killed and paused. People ask one question after another, and package truth judges
-// each answer: it must be honest, come once, and show others nothing that is private.
+// Package soak runs the whole bot, on both platforms at once, against fakes that fail at random, and
+// on a Redis that is killed and paused. People ask one question after another, and package truth
+// judges each answer: it must be honest, come once, and show others nothing that is private.
 //
 //	go test -v -tags soak -timeout 0 ./internal/e2e/soak -soak.time 1h -soak.busy 2
 //
-// Telegram delivers by webhook, 100 updates at a time and one for each chat; with -soak.polling the bot polls.
-// -soak.people people are on each platform. They ask in several groups and in private, press the buttons below their
-// answers, send forged states, write inline queries, and send ephemeral commands; now and then 130 ask at once.
-// -soak.seed repeats the questions and faults of a run, but not the times of the answers. With -soak.polling, credits
-// limit the calls for the price, so that the price is often older than its TTL; without, every call is made, so that
-// it fails often.
+// Telegram delivers by webhook, 100 updates at a time and one for each chat; with -soak.polling the
+// bot polls. -soak.people people are on each platform. They ask in several groups and in private,
+// press the buttons below their answers, send forged states, write inline queries, and send ephemeral
+// commands; now and then 130 ask at once. -soak.seed repeats the questions and faults of a run, but
+// not the times of the answers. With -soak.polling, credits limit the calls for the price, so that the
+// price is often older than its TTL; without, every call is made, so that it fails often.
 //
-// -soak.busy shell loops use the machine's time beside the test. A first response on Discord may be late only while the
-// machine keeps the process waiting, and only if the bot counts it. The price provider never renews its quote, which
-// is ten minutes old in the middle of a short run, and after ten minutes of a long one: from then on, an answer during
-// an outage must be marked as old.
+// -soak.busy shell loops use the machine's time beside the test. A first response on Discord may be
+// late only while the machine keeps the process waiting, and only if the bot counts it. The price
+// provider never renews its quote, which is ten minutes old in the middle of a short run, and after
+// ten minutes of a long one: from then on, an answer during an outage must be marked as old.
 //
-// Telegram's pacing is off, because with it most answers in a busy group are "busy". No card is cleaned
-// away, because somebody may press it.
+// Telegram's pacing is off, because with it most answers in a busy group are "busy". No card is
+// cleaned away, because somebody may press it.
 package soak
 
 import (
