@@ -117,12 +117,30 @@ func TestSlowClientsAreDisconnected(t *testing.T) {
 		begun string
 		after time.Duration
 	}{
-		"sends nothing":          {"", readTimeout},
-		"sends half a header":    {"GET /healthz HTTP/1.1\r\nHost: h", readTimeout},
-		"sends half a body":      {"POST /hold HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\nabc", readTimeout},
-		"asks nothing more":      {request("GET /healthz"), idleTimeout},
-		"never reads an answer":  {request("GET /metrics"), writeTimeout},
-		"never reads what waits": {request("POST /hold"), writeTimeout},
+		"sends nothing": {
+			begun: "",
+			after: readTimeout,
+		},
+		"sends half a header": {
+			begun: "GET /healthz HTTP/1.1\r\nHost: h",
+			after: readTimeout,
+		},
+		"sends half a body": {
+			begun: "POST /hold HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\nabc",
+			after: readTimeout,
+		},
+		"asks nothing more": {
+			begun: request("GET /healthz"),
+			after: idleTimeout,
+		},
+		"never reads an answer": {
+			begun: request("GET /metrics"),
+			after: writeTimeout,
+		},
+		"never reads what waits": {
+			begun: request("POST /hold"),
+			after: writeTimeout,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inMemory(t, func(t *testing.T, l memoryListener, hold chan struct{}) {
@@ -176,7 +194,10 @@ func TestCloseGivesARequestInFlightASecond(t *testing.T) {
 func TestAPathThatIsAddedTakesPOSTAlone(t *testing.T) {
 	s := NewServer(nil, NewMetrics(), nil, slog.New(slog.DiscardHandler))
 	s.Handle("/hook", http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
-	for method, want := range map[string]int{http.MethodPost: http.StatusOK, http.MethodGet: http.StatusMethodNotAllowed} {
+	for method, want := range map[string]int{
+		http.MethodPost: http.StatusOK,
+		http.MethodGet:  http.StatusMethodNotAllowed,
+	} {
 		w := httptest.NewRecorder()
 		s.http.Handler.ServeHTTP(w, httptest.NewRequest(method, "/hook", nil))
 		if w.Code != want {
@@ -191,7 +212,10 @@ type lacking struct{ fakePlatform }
 func (l *lacking) NotReady() string { return "connected, but without commands" }
 
 func TestAPlatformSaysWhyItIsNotReady(t *testing.T) {
-	for ready, want := range map[bool]string{true: "discord: connected\n", false: "discord: connected, but without commands\n"} {
+	for ready, want := range map[bool]string{
+		true:  "discord: connected\n",
+		false: "discord: connected, but without commands\n",
+	} {
 		adapters := []platform.Adapter{&lacking{fakePlatform{name: "discord", ready: ready}}}
 		if w := call(NewMetrics(), adapters, "/readyz"); (w.Code == 200) != ready || w.Body.String() != want {
 			t.Errorf("%d %q, want %q", w.Code, w.Body, want)
@@ -205,11 +229,29 @@ func TestReadyOnlyWhileEveryPlatformIsConnected(t *testing.T) {
 		status            int
 		body              string
 	}{
-		{true, false, 503, "telegram: connected\ndiscord: not connected\n"},
-		{false, true, 503, "telegram: not connected\ndiscord: connected\n"},
-		{true, true, 200, "telegram: connected\ndiscord: connected\n"},
+		{
+			telegram: true,
+			discord:  false,
+			status:   503,
+			body:     "telegram: connected\ndiscord: not connected\n",
+		},
+		{
+			telegram: false,
+			discord:  true,
+			status:   503,
+			body:     "telegram: not connected\ndiscord: connected\n",
+		},
+		{
+			telegram: true,
+			discord:  true,
+			status:   200,
+			body:     "telegram: connected\ndiscord: connected\n",
+		},
 	} {
-		adapters := []platform.Adapter{&fakePlatform{name: "telegram", ready: test.telegram}, &fakePlatform{name: "discord", ready: test.discord}}
+		adapters := []platform.Adapter{
+			&fakePlatform{name: "telegram", ready: test.telegram},
+			&fakePlatform{name: "discord", ready: test.discord},
+		}
 		if w := call(NewMetrics(), adapters, "/readyz"); w.Code != test.status || w.Body.String() != test.body {
 			t.Errorf("%d %q, want %d %q", w.Code, w.Body, test.status, test.body)
 		}

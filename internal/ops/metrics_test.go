@@ -38,7 +38,11 @@ func TestMetricsAndTheirLabels(t *testing.T) {
 	m.ExportPlatform(&fakePlatform{name: "telegram"}, func() int { return 3 })
 	m.ExportPlatform(&fakePlatform{name: "discord", ready: true}, func() int { return 0 })
 	for _, h := range []query.Health{
-		{Service: &core.Service{Name: "price"}, FailingSince: time.Now().Add(-time.Hour), PausedFor: 30 * time.Second},
+		{
+			Service:      &core.Service{Name: "price"},
+			FailingSince: time.Now().Add(-time.Hour),
+			PausedFor:    30 * time.Second,
+		},
 		{Service: &core.Service{Name: "chain"}},
 	} {
 		m.ExportService(func() query.Health { return h })
@@ -53,7 +57,8 @@ func TestMetricsAndTheirLabels(t *testing.T) {
 		`herald_command_seconds_count{command="staked",outcome="ok",platform="telegram"} 2`,
 		`herald_command_seconds_bucket{command="staked",outcome="ok",platform="telegram",le="0.1"} 1`,
 		`herald_service_call_seconds_count{outcome="limited",service="price"} 1`,
-		`herald_service_call_seconds_count{outcome="denied",service="chain"} 0`, `herald_service_call_seconds_count{outcome="used_up",service="price"} 0`,
+		`herald_service_call_seconds_count{outcome="denied",service="chain"} 0`,
+		`herald_service_call_seconds_count{outcome="used_up",service="price"} 0`,
 		`herald_lookups_total{question="stake",result="stale"} 1`,
 		`herald_lookups_total{question="stake",result="failed"} 1`,
 		`herald_answer_age_seconds{question="stake"} 90`,
@@ -70,7 +75,8 @@ func TestMetricsAndTheirLabels(t *testing.T) {
 		`herald_gateway_heartbeat_seconds 0.045`,
 		`herald_redis_up 0`,
 		`herald_build_info{commit="abc",go_version="` + runtime.Version() + `",version="1.2.3"} 1`,
-		`herald_adapter_events_total{event="rate_limited",platform="discord"} 1`, `herald_adapter_events_total{event="panic",platform="telegram"} 1`,
+		`herald_adapter_events_total{event="rate_limited",platform="discord"} 1`,
+		`herald_adapter_events_total{event="panic",platform="telegram"} 1`,
 		`herald_pools_unread_total{pool="0x00000000000000000000000000000000000000AB"} 1`,
 		`herald_partner_clock_skew_seconds -90`,
 		`herald_redis_fallbacks_total 7`,
@@ -91,7 +97,21 @@ func TestMetricsAndTheirLabels(t *testing.T) {
 
 // labels have few values each, and none is a person's, a chat's, a wallet's or an
 // argument.
-var labels = []string{"platform", "command", "outcome", "service", "question", "result", "event", "pool", "le", "state", "version", "commit", "go_version"}
+var labels = []string{
+	"platform",
+	"command",
+	"outcome",
+	"service",
+	"question",
+	"result",
+	"event",
+	"pool",
+	"le",
+	"state",
+	"version",
+	"commit",
+	"go_version",
+}
 
 // series matches a line of one of our own metrics that has labels.
 var series = regexp.MustCompile(`(?m)^herald_\w+\{(.*)\} `)

@@ -83,7 +83,11 @@ func TestTheFreshnessOfASharedAnswer(t *testing.T) {
 			t.Errorf("%s: the reason is %v", name, got.why)
 		}
 		got.why = nil
-		want := freshness{refresh: after(test.refresh), expires: after(test.expires), useless: after(test.useless)}
+		want := freshness{
+			refresh: after(test.refresh),
+			expires: after(test.expires),
+			useless: after(test.useless),
+		}
 		if got != want {
 			t.Errorf("%s: got %+v, want %+v", name, got, want)
 		}

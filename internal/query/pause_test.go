@@ -268,14 +268,31 @@ func TestALackOfCreditsIsALullUntilTheNextCall(t *testing.T) {
 		steps []lullStep
 		want  core.Reason // empty: no lull
 	}{
-		"before any call":          {},
-		"a call":                   {steps: []lullStep{{}}},
-		"no credit":                {steps: []lullStep{{}, {refused: core.NoCredit}}, want: core.NoCredit},
-		"the Budget knows of none": {steps: []lullStep{{refused: core.UsedUp}}, want: core.UsedUp},
-		"the service says so":      {steps: []lullStep{{failed: core.UsedUp}}, want: core.UsedUp},
-		"the service asks to wait": {steps: []lullStep{{failed: core.Limited}}},
-		"the service fails":        {steps: []lullStep{{failed: core.Denied}, {wait: time.Hour, refused: core.NoCredit}}},
-		"no credit, then a call":   {steps: []lullStep{{refused: core.NoCredit}, {wait: time.Minute}}},
+		"before any call": {},
+		"a call": {
+			steps: []lullStep{{}},
+		},
+		"no credit": {
+			steps: []lullStep{{}, {refused: core.NoCredit}},
+			want:  core.NoCredit,
+		},
+		"the Budget knows of none": {
+			steps: []lullStep{{refused: core.UsedUp}},
+			want:  core.UsedUp,
+		},
+		"the service says so": {
+			steps: []lullStep{{failed: core.UsedUp}},
+			want:  core.UsedUp,
+		},
+		"the service asks to wait": {
+			steps: []lullStep{{failed: core.Limited}},
+		},
+		"the service fails": {
+			steps: []lullStep{{failed: core.Denied}, {wait: time.Hour, refused: core.NoCredit}},
+		},
+		"no credit, then a call": {
+			steps: []lullStep{{refused: core.NoCredit}, {wait: time.Minute}},
+		},
 		"no credit, and a second time": {
 			steps: []lullStep{{refused: core.NoCredit}, {wait: time.Minute, refused: core.UsedUp}},
 			want:  core.UsedUp,

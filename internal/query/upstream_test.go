@@ -207,7 +207,12 @@ func TestAnOutageIsOneWarningAndItsEndOneLine(t *testing.T) {
 			want:         "service=chain reason=behind since=" + minute(0),
 		},
 		"every other second": {
-			reason:         func(second int) core.Reason { return []core.Reason{core.Denied, ""}[second%2] },
+			reason: func(second int) core.Reason {
+				return []core.Reason{
+					core.Denied,
+					"",
+				}[second%2]
+			},
 			wantWarnings:   12,
 			wantRecoveries: 12,
 			want:           `level=INFO msg="a service answers again" service=chain failed_for=1s`,

@@ -67,14 +67,62 @@ func TestReplaceChangesOnlyTheValueThatTheCallerKnows(t *testing.T) {
 			want       bool
 			saved      string // afterwards
 		}{
-			{b.one, "x", "a", false, ""},
-			{b.one, "", "a", true, "a"},
-			{b.two, "", "b", false, "a"},
-			{b.two, "a", "b", true, "b"},
-			{b.one, "a", "", false, "b"},
-			{b.one, "b", "", true, ""},
-			{b.two, "", "", true, ""},
-			{b.two, "", "c\x00\xff", true, "c\x00\xff"},
+			{
+				by:    b.one,
+				old:   "x",
+				value: "a",
+				want:  false,
+				saved: "",
+			},
+			{
+				by:    b.one,
+				old:   "",
+				value: "a",
+				want:  true,
+				saved: "a",
+			},
+			{
+				by:    b.two,
+				old:   "",
+				value: "b",
+				want:  false,
+				saved: "a",
+			},
+			{
+				by:    b.two,
+				old:   "a",
+				value: "b",
+				want:  true,
+				saved: "b",
+			},
+			{
+				by:    b.one,
+				old:   "a",
+				value: "",
+				want:  false,
+				saved: "b",
+			},
+			{
+				by:    b.one,
+				old:   "b",
+				value: "",
+				want:  true,
+				saved: "",
+			},
+			{
+				by:    b.two,
+				old:   "",
+				value: "",
+				want:  true,
+				saved: "",
+			},
+			{
+				by:    b.two,
+				old:   "",
+				value: "c\x00\xff",
+				want:  true,
+				saved: "c\x00\xff",
+			},
 		} {
 			what := fmt.Sprintf("%s, step %d", name, i)
 			replaced, err := step.by.Replace(t.Context(), "7", []byte(step.old), []byte(step.value))

@@ -57,7 +57,15 @@ func unreadable(t *testing.T, path string) {
 }
 
 func TestADamagedAnswerIsLoggedOnceAndOverwritten(t *testing.T) {
-	for _, content := range []string{"", "{", "null", "{}", `{"Value":""}`, `{"Value":"?"}`, `{"Value":"MQ=="`} {
+	for _, content := range []string{
+		"",
+		"{",
+		"null",
+		"{}",
+		`{"Value":""}`,
+		`{"Value":"?"}`,
+		`{"Value":"MQ=="`,
+	} {
 		f, log := newFolder(t, t.TempDir())
 		writeFile(t, f.flatPath("a"), content)
 		for range 2 {

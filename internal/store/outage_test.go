@@ -170,12 +170,33 @@ func TestReplicaWithoutRedisDecides(t *testing.T) {
 	nobody.Close()
 	t.Cleanup(func() { mute.Listener.Close(); untrusted.Close() })
 	for _, test := range []struct{ what, scheme, addr, options, reason string }{
-		{"nobody listens", "redis", nobody.Listener.Addr().String(), patient, "no connection"},
-		{"nobody answers", "redis", mute.Listener.Addr().String(), "", "no answer in time"},
-		{"the password is wrong", "redis", refused.Addr(), patient, "refused with WRONGPASS"},
 		{
-			"the certificate is anybody's", "rediss", untrusted.Listener.Addr().String(), patient,
-			"its certificate is not trusted",
+			what:    "nobody listens",
+			scheme:  "redis",
+			addr:    nobody.Listener.Addr().String(),
+			options: patient,
+			reason:  "no connection",
+		},
+		{
+			what:    "nobody answers",
+			scheme:  "redis",
+			addr:    mute.Listener.Addr().String(),
+			options: "",
+			reason:  "no answer in time",
+		},
+		{
+			what:    "the password is wrong",
+			scheme:  "redis",
+			addr:    refused.Addr(),
+			options: patient,
+			reason:  "refused with WRONGPASS",
+		},
+		{
+			what:    "the certificate is anybody's",
+			scheme:  "rediss",
+			addr:    untrusted.Listener.Addr().String(),
+			options: patient,
+			reason:  "its certificate is not trusted",
 		},
 	} {
 		t.Run(test.what, func(t *testing.T) {
@@ -211,7 +232,10 @@ func TestProbeFailsWhereTheBotCouldNotWork(t *testing.T) {
 	if keys := s.Keys(); len(keys) > 0 {
 		t.Errorf("it left %v", keys)
 	}
-	for text, want := range map[string]string{"READONLY " + password: " with READONLY", "an error of its own": ""} {
+	for text, want := range map[string]string{
+		"READONLY " + password: " with READONLY",
+		"an error of its own":  "",
+	} {
 		s.SetError(text)
 		if err := r.Probe(t.Context()); err == nil || err.Error() != "write to redis: refused"+want || r.Up() {
 			t.Errorf("%q: %v", text, err)

@@ -53,7 +53,10 @@ func TestPasswordFitsEveryRedis(t *testing.T) {
 	if _, err := open.Admin(t).Do("CONFIG", "SET", "requirepass", ""); err != nil {
 		t.Fatal(err)
 	}
-	for what, url := range map[string]string{"Redis 5": redisURL(five), "without a password": open.URL + patient} {
+	for what, url := range map[string]string{
+		"Redis 5":            redisURL(five),
+		"without a password": open.URL + patient,
+	} {
 		if err := newReplica(t, url, bot).Probe(t.Context()); err != nil {
 			t.Errorf("%s: %v", what, err)
 		}

@@ -84,7 +84,11 @@ func TestSavedAddressesNeverExpire(t *testing.T) {
 func TestRedisHoldsNoIDs(t *testing.T) {
 	s := server(t)
 	r := replica(t, s)
-	r.Claim(t.Context(), "telegram 987654321", ratelimit.Limit{Key: "user 987654321", Burst: 1, Every: time.Minute})
+	r.Claim(t.Context(), "telegram 987654321", ratelimit.Limit{
+		Key:   "user 987654321",
+		Burst: 1,
+		Every: time.Minute,
+	})
 	put(t, r.Bucket(members), "987654321", "a")
 	if dump := s.Dump(); len(s.Keys()) != 3 || strings.Contains(dump, "98765") {
 		t.Errorf("the server has %s", dump)
