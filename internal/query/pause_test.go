@@ -58,8 +58,8 @@ func TestAnAnswerEndsARowOfFailures(t *testing.T) {
 	})
 }
 
-// Odd answers are about one wallet. They neither pause the service nor end its row of failures: one that fails every
-// other call is paused at the tenth.
+// Odd answers are about one wallet. They neither pause the service nor end its row of failures: one
+// that fails every other call is paused at the tenth.
 func TestOddAnswersAboutOneWalletAreNotTheServices(t *testing.T) {
 	for other, test := range map[core.Reason]struct {
 		wantCalls int64
@@ -175,8 +175,8 @@ func (b *fakeBudget) bring(earlier time.Duration) {
 	b.next = b.next.Add(-earlier)
 }
 
-// The price stays until a credit comes, and then the service is asked: even if the credit comes earlier than the Budget
-// said.
+// The price stays until a credit comes, and then the service is asked: even if the credit comes earlier
+// than the Budget said.
 func TestThePriceStaysUntilACreditComes(t *testing.T) {
 	for name, test := range map[string]struct{ every, earlier time.Duration }{
 		"minutes":                   {every: 5 * time.Minute},
@@ -205,7 +205,8 @@ func TestThePriceStaysUntilACreditComes(t *testing.T) {
 	}
 }
 
-// wantPriceMeanwhile wants a price that is no older than a credit takes to come, and Stale only past StaleFor.
+// wantPriceMeanwhile wants a price that is no older than a credit takes to come, and Stale only past
+// StaleFor.
 func wantPriceMeanwhile(t *testing.T, f *fixture, name string, every time.Duration) {
 	t.Helper()
 	start := time.Now()

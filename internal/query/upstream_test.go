@@ -157,8 +157,8 @@ func TestAHealthCheckAsksItsQuestion(t *testing.T) {
 	}
 }
 
-// outage asks about one wallet a second for twelve minutes, while the chain fails for the reason of that second. It
-// returns the log.
+// outage asks about one wallet a second for twelve minutes, while the chain fails for the reason of
+// that second. It returns the log.
 func outage(t *testing.T, reason func(second int) core.Reason) (log string) {
 	var lines bytes.Buffer
 	f := newFixture(t, setup{log: slog.New(slog.NewTextHandler(&lines, nil))})
@@ -173,10 +173,14 @@ func outage(t *testing.T, reason func(second int) core.Reason) (log string) {
 	return lines.String()
 }
 
-// However the reason changes, an outage is one warning. A service that fails every other call warns once a minute.
+// However the reason changes, an outage is one warning. A service that fails every other call warns
+// once a minute.
 func TestAnOutageIsOneWarningAndItsEndOneLine(t *testing.T) {
-	// A bubble's time begins at midnight of 2000-01-01 in UTC.
-	minute := func(n int64) string { return time.Unix(946_684_800+60*n, 0).Format("2006-01-02T15:04:05.000Z07:00") }
+	// Simulated time begins at midnight of 2000-01-01 in UTC.
+	midnight := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).Local()
+	minute := func(n int) string {
+		return midnight.Add(time.Duration(n) * time.Minute).Format("2006-01-02T15:04:05.000Z07:00")
+	}
 	for name, test := range map[string]struct {
 		reason func(second int) core.Reason // empty: the service answers
 
@@ -208,10 +212,10 @@ func TestAnOutageIsOneWarningAndItsEndOneLine(t *testing.T) {
 		},
 		"every other second": {
 			reason: func(second int) core.Reason {
-				return []core.Reason{
-					core.Denied,
-					"",
-				}[second%2]
+				if second%2 == 0 {
+					return core.Denied
+				}
+				return ""
 			},
 			wantWarnings:   12,
 			wantRecoveries: 12,

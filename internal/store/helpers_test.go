@@ -131,5 +131,5 @@ func finish(t *testing.T, r *Redis, key string, lasts time.Duration) {
 		}
 		time.Sleep(time.Millisecond)
 	}
-	t.Errorf("nobody knows that %s is done", key)
+	t.Errorf("neither Redis nor the memory knows that %s is done", key)
 }
