@@ -119,53 +119,58 @@ func v3Down(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusInternalServerError)
 }
 
-// One row fails, and all others are ok.
+// unknownCode is an answer of the partner with a code that it does not document.
+const unknownCode = `{"code":10004,"data":null,"message":"no such user"}`
+
+// checkCases lists what makes one row of the table fail.
+var checkCases = map[string]struct {
+	settings []string
+	spoil    func(*testing.T, *e2etest.Everything) // may be nil
+	want     string                                // expression that the table matches
+}{
+	"a clock that is off": {
+		settings: []string{"PARTNER_SECRET_KEY=another-secret-key"},
+		spoil: func(t *testing.T, e *e2etest.Everything) {
+			e.World.Partner.SetFault(fault.Named(t, fault.Partner, "clock an hour fast"))
+		},
+		want: "its clock is (59m5[0-9]s|1h0m[0-9]+s) ahead of this machine's\n" +
+			" +refuses the credentials.*\n +look at PARTNER_APP_ID and PARTNER_SECRET_KEY",
+	},
+	"a code that may mean no": {
+		spoil: func(_ *testing.T, e *e2etest.Everything) {
+			e.World.Partner.SetFault(fault.Answer(http.StatusOK, "application/json", unknownCode))
+		},
+		want: "code 10004.*\n +look at .*PARTNER_NOT_FOUND_CODES if it means",
+	},
+	"a pool without code": {
+		settings: []string{"STAKING_POOLS=0x00000000000000000000000000000000DeaDBeef"},
+		want: "pools with code: 0, without: 1\n(.*\n)*.*" +
+			"no contract at 0x00000000000000000000000000000000DeaDBeef\n +look at STAKING_POOLS",
+	},
+	"version 1 of the quotes gone and version 3 down": {
+		spoil: func(t *testing.T, e *e2etest.Everything) {
+			e.Settings = append(e.Settings, "PRICE_API_URL="+resttest.Serve(t, v3Down))
+		},
+		want: "/v1/cryptocurrency/quotes/latest is gone, and /v3/cryptocurrency/quotes/latest fails: " +
+			".*status 500\n +look at PRICE_API_URL",
+	},
+	"Discord's token": {
+		settings: []string{"DISCORD_BOT_TOKEN=another.bot.token"},
+		want:     "refuses it\n +look at DISCORD_BOT_TOKEN",
+	},
+	"plain HTTP on the Internet": {
+		settings: []string{"PARTNER_BASE_URL=http://herald.invalid"},
+		want:     "PARTNER_BASE_URL is not https://.*forge the answers\n",
+	},
+	"Redis' password": {
+		spoil: func(_ *testing.T, e *e2etest.Everything) { e.Redis.RequireAuth("another password") },
+		want:  "WRONGPASS.*\n +look at REDIS_URL",
+	},
+}
+
+// All other rows are ok.
 func TestCheckNamesWhatIsWrong(t *testing.T) {
-	const unknownCode = `{"code":10004,"data":null,"message":"no such user"}`
-	for name, test := range map[string]struct {
-		settings []string
-		spoil    func(*testing.T, *e2etest.Everything) // may be nil
-		want     string                                // expression that the table matches
-	}{
-		"a clock that is off": {
-			settings: []string{"PARTNER_SECRET_KEY=another-secret-key"},
-			spoil: func(t *testing.T, e *e2etest.Everything) {
-				e.World.Partner.SetFault(fault.Named(t, fault.Partner, "clock an hour fast"))
-			},
-			want: "its clock is (59m5[0-9]s|1h0m[0-9]+s) ahead of this machine's\n" +
-				" +refuses the credentials.*\n +look at PARTNER_APP_ID and PARTNER_SECRET_KEY",
-		},
-		"a code that may mean no": {
-			spoil: func(_ *testing.T, e *e2etest.Everything) {
-				e.World.Partner.SetFault(fault.Answer(http.StatusOK, "application/json", unknownCode))
-			},
-			want: "code 10004.*\n +look at .*PARTNER_NOT_FOUND_CODES if it means",
-		},
-		"a pool without code": {
-			settings: []string{"STAKING_POOLS=0x00000000000000000000000000000000DeaDBeef"},
-			want: "pools with code: 0, without: 1\n(.*\n)*.*" +
-				"no contract at 0x00000000000000000000000000000000DeaDBeef\n +look at STAKING_POOLS",
-		},
-		"version 1 of the quotes gone and version 3 down": {
-			spoil: func(t *testing.T, e *e2etest.Everything) {
-				e.Settings = append(e.Settings, "PRICE_API_URL="+resttest.Serve(t, v3Down))
-			},
-			want: "/v1/cryptocurrency/quotes/latest is gone, and /v3/cryptocurrency/quotes/latest fails: " +
-				".*status 500\n +look at PRICE_API_URL",
-		},
-		"Discord's token": {
-			settings: []string{"DISCORD_BOT_TOKEN=another.bot.token"},
-			want:     "refuses it\n +look at DISCORD_BOT_TOKEN",
-		},
-		"plain HTTP on the Internet": {
-			settings: []string{"PARTNER_BASE_URL=http://herald.invalid"},
-			want:     "PARTNER_BASE_URL is not https://.*forge the answers\n",
-		},
-		"Redis' password": {
-			spoil: func(_ *testing.T, e *e2etest.Everything) { e.Redis.RequireAuth("another password") },
-			want:  "WRONGPASS.*\n +look at REDIS_URL",
-		},
-	} {
+	for name, test := range checkCases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			e := e2etest.NewEverything(t)

@@ -27,14 +27,18 @@ func startOnTelegram(t *testing.T, fakes *fault.Fakes, settings ...string) *logt
 	return log
 }
 
-func TestAStartWarnsOfAServiceThatFails(t *testing.T) {
+// startFault is how a service fails when a bot starts.
+type startFault struct {
+	target fault.Target
+	fault  fault.Fault
+	want   []string // parts of the line in the log
+}
+
+func startFaults(t *testing.T) map[string]startFault {
+	t.Helper()
 	const denied = `{"status":{"error_code":1001,"error_message":"This API Key is invalid."},"data":{}}`
 	deny := fault.Answer(http.StatusUnauthorized, "application/json", denied)
-	for name, test := range map[string]struct {
-		target fault.Target
-		fault  fault.Fault
-		want   []string // parts of the line
-	}{
+	return map[string]startFault{
 		"a dead node": {
 			target: fault.Chain,
 			fault:  fault.Drop(),
@@ -74,7 +78,11 @@ func TestAStartWarnsOfAServiceThatFails(t *testing.T) {
 			fault:  deny,
 			want:   []string{"service=price", "refuses the credentials", "look at PRICE_API_KEY"},
 		},
-	} {
+	}
+}
+
+func TestAStartWarnsOfAServiceThatFails(t *testing.T) {
+	for name, test := range startFaults(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			fakes := fault.Start(t)

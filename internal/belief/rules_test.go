@@ -275,74 +275,77 @@ func TestADoubtSaysHowFarThePriceIsOff(t *testing.T) {
 	}
 }
 
+// supplyCases are supplies of a token whose price is 2, and the provider's figures, which are unknown
+// if they are "".
+var supplyCases = map[string]struct {
+	circulating         string
+	total               string
+	providerCirculating string
+	providerTotal       string
+	marketCap           string
+	want                string // the provider's count that the doubt names; "": no doubt
+}{
+	"as theirs": {
+		circulating:         "1000",
+		total:               "5000",
+		providerCirculating: "1000",
+		providerTotal:       "5000",
+	},
+	"999 times": {
+		circulating:         "999000",
+		total:               "999000",
+		providerCirculating: "1000",
+	},
+	"base units": {
+		circulating:         "1000e18",
+		total:               "5000e18",
+		providerCirculating: "1000",
+		providerTotal:       "5000",
+		want:                "1000",
+	},
+	"a thousandth": {
+		circulating:         "1",
+		total:               "5000",
+		providerCirculating: "1000",
+		want:                "1000",
+	},
+	"base units of the total": {
+		circulating:         "1000",
+		total:               "5000e18",
+		providerCirculating: "1000",
+		providerTotal:       "5000",
+		want:                "5000",
+	},
+	"a total that they lack": {
+		circulating:         "1000",
+		total:               "5000e18",
+		providerCirculating: "1000",
+	},
+	"base units by a market cap": {
+		circulating: "1000e18",
+		total:       "5000e18",
+		marketCap:   "2000",
+		want:        "1000",
+	},
+	"as theirs by a market cap": {
+		circulating: "1000",
+		total:       "5000",
+		marketCap:   "2000",
+	},
+	"their count before the cap": {
+		circulating:         "1000",
+		total:               "5000",
+		providerCirculating: "1000",
+		marketCap:           "2000000000",
+	},
+	"neither count nor cap known": {
+		circulating: "1000e18",
+		total:       "5000e18",
+	},
+}
+
 func TestASupplyOfAThousandTimesTheProvidersIsDoubtful(t *testing.T) {
-	for name, test := range map[string]struct {
-		circulating, total string // of the supply service
-
-		providerCirculating string // "": unknown
-		providerTotal       string // "": unknown
-		marketCap           string // "": unknown
-
-		want string // the provider's count that the doubt names; "": no doubt
-	}{
-		"as theirs": {
-			circulating:         "1000",
-			total:               "5000",
-			providerCirculating: "1000",
-			providerTotal:       "5000",
-		},
-		"999 times": {
-			circulating:         "999000",
-			total:               "999000",
-			providerCirculating: "1000",
-		},
-		"base units": {
-			circulating:         "1000e18",
-			total:               "5000e18",
-			providerCirculating: "1000",
-			providerTotal:       "5000",
-			want:                "1000",
-		},
-		"a thousandth": {
-			circulating:         "1",
-			total:               "5000",
-			providerCirculating: "1000",
-			want:                "1000",
-		},
-		"base units of the total": {
-			circulating:         "1000",
-			total:               "5000e18",
-			providerCirculating: "1000",
-			providerTotal:       "5000",
-			want:                "5000",
-		},
-		"a total that they lack": {
-			circulating:         "1000",
-			total:               "5000e18",
-			providerCirculating: "1000",
-		},
-		"base units by a market cap": {
-			circulating: "1000e18",
-			total:       "5000e18",
-			marketCap:   "2000",
-			want:        "1000",
-		},
-		"as theirs by a market cap": {
-			circulating: "1000",
-			total:       "5000",
-			marketCap:   "2000",
-		},
-		"their count before the cap": {
-			circulating:         "1000",
-			total:               "5000",
-			providerCirculating: "1000",
-			marketCap:           "2000000000",
-		},
-		"neither count nor cap known": {
-			circulating: "1000e18",
-			total:       "5000e18",
-		},
-	} {
+	for name, test := range supplyCases {
 		quote := core.Quote{
 			Price:       number("2"),
 			MarketCap:   known(test.marketCap),

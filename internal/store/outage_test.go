@@ -188,7 +188,17 @@ func TestTheWaitForAConnectionIsNotPartOfACall(t *testing.T) {
 	t.Error("calls are decided without Redis")
 }
 
-func TestAReplicaWithoutRedisDecidesAlone(t *testing.T) {
+// unusableServer is a server that a replica cannot use as its Redis.
+type unusableServer struct {
+	what    string
+	scheme  string
+	addr    string
+	options string
+	reason  string // in the error of a probe
+}
+
+func unusableServers(t *testing.T) []unusableServer {
+	t.Helper()
 	refused := server(t)
 	refused.RequireAuth("another " + password)
 	closed := httptest.NewServer(nil)
@@ -198,13 +208,7 @@ func TestAReplicaWithoutRedisDecidesAlone(t *testing.T) {
 	untrusted := httptest.NewTLSServer(nil)
 	untrusted.Config.ErrorLog = log.New(io.Discard, "", 0)
 	t.Cleanup(untrusted.Close)
-	for _, test := range []struct {
-		what    string
-		scheme  string
-		addr    string
-		options string
-		reason  string // in the error of a probe
-	}{
+	return []unusableServer{
 		{
 			what:    "nobody listens",
 			scheme:  "redis",
@@ -233,7 +237,11 @@ func TestAReplicaWithoutRedisDecidesAlone(t *testing.T) {
 			options: patient,
 			reason:  "its certificate is not trusted",
 		},
-	} {
+	}
+}
+
+func TestAReplicaWithoutRedisDecidesAlone(t *testing.T) {
+	for _, test := range unusableServers(t) {
 		t.Run(test.what, func(t *testing.T) {
 			t.Parallel()
 			ctx := t.Context()

@@ -9,61 +9,64 @@ import (
 	"herald/internal/query"
 )
 
+const noon = "2026-11-20T12:00:00Z"
+
+var errorCodes = []struct {
+	codes      []int
+	at         string
+	want       core.Reason
+	retryAfter time.Duration
+}{
+	{
+		codes: []int{1, 404, 600, 1000, 1012},
+		at:    noon,
+		want:  core.Rejected,
+	},
+	{
+		codes:      []int{400},
+		at:         noon,
+		want:       core.Rejected,
+		retryAfter: time.Minute,
+	},
+	{
+		codes:      []int{401, 403, 1001, 1002, 1007},
+		at:         noon,
+		want:       core.Denied,
+		retryAfter: time.Minute,
+	},
+	{
+		codes:      []int{429, 1008, 1011},
+		at:         noon,
+		want:       core.Limited,
+		retryAfter: time.Minute,
+	},
+	{
+		codes: []int{500, 502, 599},
+		at:    noon,
+		want:  core.Unreachable,
+	},
+	{
+		codes:      []int{1009, 1010},
+		at:         noon,
+		want:       core.UsedUp,
+		retryAfter: time.Hour,
+	},
+	{
+		codes:      []int{1009}, // the day's credits, which come back at midnight
+		at:         "2026-11-20T23:59:00Z",
+		want:       core.UsedUp,
+		retryAfter: time.Minute,
+	},
+	{
+		codes:      []int{1010},
+		at:         "2026-12-31T23:59:59Z",
+		want:       core.UsedUp,
+		retryAfter: time.Hour,
+	},
+}
+
 func TestErrorCodesHaveReasonsAndWaits(t *testing.T) {
-	const noon = "2026-11-20T12:00:00Z"
-	for _, test := range []struct {
-		codes      []int
-		at         string
-		want       core.Reason
-		retryAfter time.Duration
-	}{
-		{
-			codes: []int{1, 404, 600, 1000, 1012},
-			at:    noon,
-			want:  core.Rejected,
-		},
-		{
-			codes:      []int{400},
-			at:         noon,
-			want:       core.Rejected,
-			retryAfter: time.Minute,
-		},
-		{
-			codes:      []int{401, 403, 1001, 1002, 1007},
-			at:         noon,
-			want:       core.Denied,
-			retryAfter: time.Minute,
-		},
-		{
-			codes:      []int{429, 1008, 1011},
-			at:         noon,
-			want:       core.Limited,
-			retryAfter: time.Minute,
-		},
-		{
-			codes: []int{500, 502, 599},
-			at:    noon,
-			want:  core.Unreachable,
-		},
-		{
-			codes:      []int{1009, 1010},
-			at:         noon,
-			want:       core.UsedUp,
-			retryAfter: time.Hour,
-		},
-		{
-			codes:      []int{1009}, // the day's credits, which come back at midnight
-			at:         "2026-11-20T23:59:00Z",
-			want:       core.UsedUp,
-			retryAfter: time.Minute,
-		},
-		{
-			codes:      []int{1010},
-			at:         "2026-12-31T23:59:59Z",
-			want:       core.UsedUp,
-			retryAfter: time.Hour,
-		},
-	} {
+	for _, test := range errorCodes {
 		now, err := time.Parse(time.RFC3339, test.at)
 		if err != nil {
 			t.Fatal(err)

@@ -145,8 +145,10 @@ func TestAnOldAnswerIsNotHonestWithout(t *testing.T) {
 		command string
 		lines   []string
 	}{
-		"its age":                {"price", []string{priceLine, capLine, silentPriceLine}},
-		"its age, with its time": {"price", []string{priceLine + " ▲ 2.72% (24h)", changesLine, capLine, silentPriceLine + " · TIME"}},
+		"its age": {"price", []string{priceLine, capLine, silentPriceLine}},
+		"its age, with its time": {"price", []string{
+			priceLine + " ▲ 2.72% (24h)", changesLine, capLine, silentPriceLine + " · TIME",
+		}},
 		"its true age":           {"price", []string{priceLine + " (12 min old)", capLine, silentPriceLine}},
 		"a reason":               {"price", []string{priceLine + " (40 min old)", capLine}},
 		"the true price":         {"price", []string{"HRLD $0.04174 (40 min old)", capLine, silentPriceLine}},
