@@ -98,12 +98,12 @@ func TestMain(m *testing.M) {
 // program returns a command that runs the bot with these arguments, and only these settings.
 func program(args []string, environ ...string) *exec.Cmd {
 	cmd := exec.Command(os.Args[0], args...)
-	// The race detector sleeps for a second at exit unless told otherwise.
+	// The race detector sleeps for a second at exit by default.
 	cmd.Env = append(environ, asBot+"=1", "GORACE=atexit_sleep_ms=0")
 	return cmd
 }
 
-// stopTest is a bot in a process, on both platforms, whose answers wait until they are released.
+// stopTest is a bot in a process, on both platforms. Its services answer once release is closed.
 type stopTest struct {
 	*testing.T
 	world             *fault.Fakes

@@ -276,7 +276,7 @@ func requireNoWallet(t *testing.T, e *e2etest.Everything, table string) {
 }
 
 // The fake's last withdrawal began a day ago.
-func TestCheckShowsWhatAWalletWithdraws(t *testing.T) {
+func TestCheckShowsAWalletsWithdrawal(t *testing.T) {
 	e := e2etest.NewEverything(t)
 	for wallet, want := range map[string]string{
 		e.World.World.Staker.Hex(): `pending of the wallet: 86\.42 HRLD, block 956,800; newest block 1,000,\d\d\d\n`,
@@ -291,7 +291,7 @@ func TestCheckShowsWhatAWalletWithdraws(t *testing.T) {
 	}
 }
 
-func TestCheckNeedsTheMethodToShowWhatAWalletWithdraws(t *testing.T) {
+func TestCheckNeedsTheMethodToShowAWithdrawal(t *testing.T) {
 	e := e2etest.NewEverything(t)
 	e.Settings = slices.DeleteFunc(e.Settings, func(s string) bool {
 		return strings.HasPrefix(s, "STAKING_PENDING_METHOD=") || strings.HasPrefix(s, "STAKING_CLAIM_BLOCKS=")

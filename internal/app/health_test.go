@@ -38,8 +38,8 @@ func health(t *testing.T, addr string) (line string, err error) {
 	return line, err
 }
 
-// serveReadyz starts a server whose /readyz answers with this status, hostile characters, and a body
-// that is long unless the status is 200. It returns the server's port.
+// serveReadyz starts a server, and returns its port. /readyz answers with this status, hostile characters,
+// and a body that is long unless the status is 200.
 func serveReadyz(t *testing.T, status int) (port string) {
 	t.Helper()
 	padding := strings.Repeat("x", (status-http.StatusOK)<<10)
@@ -102,8 +102,7 @@ func TestHealthReturnsAnInvalidAddressAsConfigErrors(t *testing.T) {
 	}
 }
 
-// silentAfter returns a client whose every connection reaches a bot that reads the request, writes
-// answer, and then stays silent.
+// silentAfter returns a client of a bot that reads the request, writes answer, and then stays silent.
 func silentAfter(answer string) *http.Transport {
 	return &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
 		client, bot := net.Pipe()

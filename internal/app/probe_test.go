@@ -45,7 +45,7 @@ func TestTheTableOfCheckIsRedacted(t *testing.T) {
 	}
 }
 
-func TestAFailedCheckEndsWithWhatToDoNext(t *testing.T) {
+func TestAFailedCheckEndsWithTheNextStep(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "my herald.env")
 	if err := os.WriteFile(file, []byte("PRICE_MONTHLY_CREDITS=5\n"), 0o600); err != nil {
 		t.Fatal(err)

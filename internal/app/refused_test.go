@@ -458,8 +458,8 @@ func TestInvalidValuesAreRefused(t *testing.T) {
 	}
 }
 
-// Even if the setting's platform is off, or a setting that it needs is missing.
-func TestInvalidValuesAreReportedWhateverElseIsMissing(t *testing.T) {
+// The setting's platform may be off, or a setting that it needs may be missing.
+func TestInvalidValuesAreReportedEvenIfOthersAreMissing(t *testing.T) {
 	for _, r := range refused {
 		for _, value := range r.values {
 			mistakes := configtest.Try(settings, r.setting+"="+value)

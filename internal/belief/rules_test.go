@@ -222,7 +222,7 @@ func TestAMarketCapIsComparedWithTheCount(t *testing.T) {
 }
 
 // The market cap may come later.
-func TestAMoveThatTheChangesShowIsBelievedWhateverTheMarketCap(t *testing.T) {
+func TestAMoveThatTheChangesShowIsBelievedBeforeTheMarketCapFollows(t *testing.T) {
 	moved := past{time.Hour: 0.02, 4 * time.Minute: 0.02}
 	for name, test := range capCases {
 		answer := withCap(test.marketCap, test.providerCount, changes{"9900"})

@@ -34,7 +34,7 @@ const (
 	redisPassword = "pass/word+of:redis"
 )
 
-// leakTest is a bot whose services and platforms can fail. Its log redacts nothing, so that
+// leakTest is a bot with services and platforms that can fail. Its log redacts nothing, so that
 // only errors that never held a secret pass.
 type leakTest struct {
 	fakes             *fault.Fakes

@@ -221,7 +221,7 @@ func wantPriceMeanwhile(t *testing.T, f *fixture, name string, every time.Durati
 	}
 }
 
-func TestAPriceThatWaitsForACreditSaysSo(t *testing.T) {
+func TestAPriceThatWaitsForACreditHasThatReason(t *testing.T) {
 	const every, extended = 5 * time.Minute, 5*time.Minute + 5*time.Second
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, setup{budget: &fakeBudget{every: every}, price: priced(7)})

@@ -203,7 +203,7 @@ func quoteAt(at, price string) string {
 	return replacer.Replace(string(saved))
 }
 
-// loaded returns what a new replica answers whose Store holds one entry, and whose service says 7.
+// loaded returns the answer of a new replica, if its Store has one entry and its service answers 7.
 func loaded(t *testing.T, entry string) Snapshot[*core.Quote] {
 	t.Helper()
 	store := mapStore{}

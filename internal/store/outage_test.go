@@ -49,7 +49,7 @@ func TestSlowRedisCostsACommandOneCall(t *testing.T) {
 	}
 }
 
-// watched is a Redis whose server can be taken away, in simulated time.
+// watched is a Redis in simulated time. Its server can become unavailable.
 type watched struct {
 	*Redis
 	away atomic.Bool

@@ -11,7 +11,7 @@ import (
 )
 
 // Such a user got every command through every limit, and each update was answered twice.
-func TestARefusedReadIsNoMissingValue(t *testing.T) {
+func TestRefusedReadIsNotAMissingValue(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t)
 	admin := s.Admin(t)
@@ -63,7 +63,7 @@ func TestPasswordFitsEveryRedis(t *testing.T) {
 	}
 }
 
-func TestWhatMayLoseSavedAddressesIsAWarning(t *testing.T) {
+func TestRedisThatMayLoseSavedAddressesIsAWarning(t *testing.T) {
 	t.Parallel()
 	const disk, evicts = "set appendonly yes", "set noeviction or volatile-lru"
 	for options, want := range map[string][]string{

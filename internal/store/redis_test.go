@@ -55,7 +55,7 @@ func TestTwoBotsOnOneRedisShareNothing(t *testing.T) {
 	}
 }
 
-// A bucket's name says whose it is: one process may serve two platforms that had a process each.
+// A bucket's name includes its bot: one process may now serve two platforms that each had their own process.
 func TestABucketBelongsToItsName(t *testing.T) {
 	s := server(t)
 	put(t, newReplica(t, redisURL(s), "telegram-1").Bucket("members/discord-2"), "7", "a")

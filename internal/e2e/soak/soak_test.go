@@ -100,7 +100,7 @@ type soak struct {
 	queries  map[string]string      // inline queries not answered yet, by ID
 }
 
-// newSoak returns a run whose bot does not serve yet.
+// newSoak returns a run without a bot.
 func newSoak(t *testing.T, way e2etest.Way) *soak {
 	t.Helper()
 	s := &soak{
@@ -265,7 +265,7 @@ func (s *soak) phase(d time.Duration, seed uint64) {
 	s.forgetOwners(0)
 }
 
-// forgetOwners forgets whose command or card a message is once it is this old.
+// forgetOwners forgets who owns commands and cards of this age.
 func (s *soak) forgetOwners(old time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -445,7 +445,7 @@ func TestThePlanIsRead(t *testing.T) {
 	}
 }
 
-func TestAnAnswerThatDoesNotSayWhatIsLeftIsAnError(t *testing.T) {
+func TestAnAnswerWithoutTheCreditsLeftIsAnError(t *testing.T) {
 	good := keyInfo(15_000, 11_988, inTenDays)
 	left := func(value string) string { return strings.Replace(good, "11988", value, 1) }
 	for name, test := range map[string]struct {

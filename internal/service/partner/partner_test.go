@@ -217,7 +217,7 @@ func TestLoginsOfAnotherFormAreMalformed(t *testing.T) {
 	}
 }
 
-func TestANotFoundCodeIsNoAnswerAboutLogins(t *testing.T) {
+func TestANotFoundCodeAboutLoginsIsAnError(t *testing.T) {
 	_, err := clientOf(t, http.StatusNotFound, `{"code":404}`).Logins.Fetch(t.Context(), did)
 	wantReason(t, err, core.Rejected)
 }
@@ -339,7 +339,7 @@ func TestAWalletIsNotUnregisteredIfASpellingFails(t *testing.T) {
 	}
 }
 
-// signedClient returns a client whose clock stands at the timestamp that the signatures below have.
+// signedClient returns a client with the clock at the timestamp of the signatures below.
 func signedClient(url string) *partner.Client {
 	client := newClient(partner.Settings{
 		URL:       url,
@@ -512,7 +512,7 @@ func TestARefusalForTheClockThatIsRepeatedInVainIsAnError(t *testing.T) {
 	}
 }
 
-func TestAnUnknownUserIsAnAnswerWhateverTheClock(t *testing.T) {
+func TestAnUnknownUserIsAnAnswerEvenIfTheClockIsWrong(t *testing.T) {
 	s := &strictService{ahead: time.Hour, always: true, refuse: answer(http.StatusOK, `{"code":404}`)}
 	_, err := s.start(t).Accounts.Fetch(t.Context(), ann)
 	if err != nil || s.calls != 1 {

@@ -185,7 +185,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-func TestParseRefusesWhatIsNotOneValueOfJSON(t *testing.T) {
+func TestParseRefusesAnythingButOneValueOfJSON(t *testing.T) {
 	for _, text := range []string{
 		"",
 		"<html></html>",

@@ -138,7 +138,7 @@ func TestManyWalletsAreReadIfMulticallReadsOneOrNone(t *testing.T) {
 }
 
 // An answer would be wrong: wallet 0 stakes nothing, and all others do.
-func TestABrokenBatchIsNoAnswer(t *testing.T) {
+func TestABrokenBatchIsAnErrorForEveryWallet(t *testing.T) {
 	for name, spoil := range map[string]func(n *node){
 		"another chain": func(n *node) { n.ChainID++ },
 		"an old block":  func(n *node) { n.setClock(time.Now().Add(-time.Hour)) },
@@ -168,7 +168,7 @@ func TestABrokenBatchIsNoAnswer(t *testing.T) {
 }
 
 // The results that are there may count. Wallet 0 stakes nothing, and wallet 13 cannot be read.
-func TestAWalletWhoseResultIsMissingDoesNotCountAsNotStaking(t *testing.T) {
+func TestAMissingResultDoesNotMeanNotStaking(t *testing.T) {
 	node, pools := countingNode(t)
 	multicall := node.Contracts[multicallAddr]
 	node.Contracts[multicallAddr] = func(n services.Node, block uint64, input []byte) ([]byte, error) {

@@ -26,7 +26,7 @@ import (
 	"herald/internal/service/staking/evmabi"
 )
 
-// evm is a chain whose contracts, those of testdata, run on go-ethereum's own EVM.
+// evm is a chain that runs the contracts of testdata on go-ethereum's own EVM.
 type evm struct {
 	t     *testing.T
 	state *state.StateDB

@@ -24,7 +24,7 @@ import (
 	"herald/internal/service/staking/evmabi"
 )
 
-// brokenPools returns a chain whose pools 0 to 2 work, and whose pools 3 to 8 are broken in some way.
+// brokenPools returns a chain of nine pools. Pools 0 to 2 work. Pools 3 to 8 are broken in some way.
 func brokenPools() (contracts, []core.Pool) {
 	return deploy(
 		pool(wordOf(0), withdrawalsOf()),

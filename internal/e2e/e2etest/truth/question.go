@@ -107,7 +107,7 @@ type Question struct {
 	Argument string
 }
 
-// Checker judges answers by those of a bot whose services never fail.
+// Checker compares answers with the answers of a bot that has services which never fail.
 type Checker struct {
 	world   services.World
 	healthy func() *app.Bot // makes the bot when it is first asked
