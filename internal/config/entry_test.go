@@ -7,7 +7,7 @@ import (
 )
 
 // readEntries returns the entries of a text, printed, or the error.
-func readEntries(split func(string) []string, form, text string) string {
+func readEntries(split func(string) []string, text string) string {
 	entries, err := Entries(split, form, "this")(text)
 	if err != nil {
 		return err.Error()
@@ -26,7 +26,7 @@ func TestEntriesMayHaveAnAmount(t *testing.T) {
 		" a:1:x,\na:-2:y:5 a:3:z:0.5,":      "[{a 1 x 0} {a -2 y 5} {a 3 z 0.5}]",
 		"a:1:x:0001.50,a:1:y:" + manyDigits: "[{a 1 x 1.5} {a 1 y " + manyDigits + "}]",
 	} {
-		if got := readEntries(SplitList, form, text); got != want {
+		if got := readEntries(SplitList, text); got != want {
 			t.Errorf("%q: %s, want %s", text, got, want)
 		}
 	}
@@ -34,7 +34,7 @@ func TestEntriesMayHaveAnAmount(t *testing.T) {
 
 func TestEntriesSplitByCommasMayHaveSpaces(t *testing.T) {
 	const text, want = "a:1: x y : 5 ,, a:2:z,", "[{a 1 x y 5} {a 2 z 0}]"
-	if got := readEntries(SplitCommas, form, text); got != want {
+	if got := readEntries(SplitCommas, text); got != want {
 		t.Errorf("%q: %s, want %s", text, got, want)
 	}
 }
@@ -44,7 +44,7 @@ func TestAnEntryOfAnotherFormIsNumbered(t *testing.T) {
 		"a:1:x,b:1:x": "entry 2 must be this",
 		"a:1":         "entry 1 must be this",
 	} {
-		if got := readEntries(SplitList, form, text); got != want {
+		if got := readEntries(SplitList, text); got != want {
 			t.Errorf("%q: %s, want %s", text, got, want)
 		}
 	}
@@ -69,11 +69,11 @@ func TestAnInvalidAmountIsRefused(t *testing.T) {
 		"١",
 		canary,
 	} {
-		if got := readEntries(SplitList, form, "a:1:x:"+amount); got != wantAmount {
+		if got := readEntries(SplitList, "a:1:x:"+amount); got != wantAmount {
 			t.Errorf("%q: %s, want %s", amount, got, wantAmount)
 		}
 	}
-	if got := readEntries(SplitCommas, form, "a:1:x a:2:y"); got != wantAmount {
+	if got := readEntries(SplitCommas, "a:1:x a:2:y"); got != wantAmount {
 		t.Errorf("two entries without a comma: %s, want %s", got, wantAmount)
 	}
 }
