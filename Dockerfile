@@ -1,15 +1,15 @@
-# The image holds one static binary, the certificates of public authorities,
-# time zones, and the licences of all that, in NOTICES.txt. It has no shell and
-# writes nothing, so it runs with a read-only root and without capabilities:
+# The image contains one static binary, the certificates of public authorities, the time
+# zones, and the licences of all of these, in NOTICES.txt. It has no shell and writes
+# nothing, so it runs with a read-only root and without capabilities:
 #
 #   docker build --build-arg VERSION=1.0.0 --build-arg COMMIT=$(git rev-parse HEAD) -t herald .
 #   docker run --read-only --cap-drop=ALL --env-file herald.env -p 127.0.0.1:8080:8080 herald
 #
-# For DATA_DIR there is /data: a volume that is mounted there can be written to.
-# Kubernetes takes no notice of HEALTHCHECK: it asks by HTTP on port 8080, /healthz
-# for liveness and /readyz for readiness.
+# If DATA_DIR is needed, mount a volume at /data, where the bot can write, and set
+# DATA_DIR=/data. Kubernetes ignores HEALTHCHECK: it probes port 8080, /healthz for liveness
+# and /readyz for readiness.
 
-# Compiled on the builder's own platform, for whichever is asked.
+# The build stage runs on the builder's own platform, and compiles for the target platform.
 FROM --platform=$BUILDPLATFORM golang:1.26.9-bookworm AS build
 WORKDIR /src
 
@@ -34,13 +34,13 @@ COPY --from=build /NOTICES.txt /NOTICES.txt
 COPY --from=build /bot /bot
 COPY --from=build --chown=65532:65532 /data /data
 
-# The default of 127.0.0.1:8080 could not be reached from outside the container.
+# The default, 127.0.0.1:8080, cannot be reached from outside the container.
 ENV HTTP_ADDR=0.0.0.0:8080 ZONEINFO=/zoneinfo.zip
 EXPOSE 8080
 USER 65532:65532
 STOPSIGNAL SIGTERM
-# It needs no shell. With HTTP_ADDR=off there is nobody to ask, and the container
-# counts as unhealthy.
+# This command needs no shell. If HTTP_ADDR is off, it fails, and the container counts as
+# unhealthy.
 HEALTHCHECK --interval=30s --timeout=5s --start-period=30s CMD ["/bot", "health"]
 ENTRYPOINT ["/bot"]
 CMD ["run"]

@@ -1,6 +1,5 @@
-// Zip writes what is in the folder that is its argument to standard output, as a zip
-// archive. Its bytes depend on names, contents, modes and times alone. Debian installs
-// no zip of its own.
+// Zip writes the files in the folder that is its argument to standard output, as a zip archive. The archive's bytes
+// depend only on the files' names, contents, modes and times. Debian installs no zip program by default.
 package main
 
 import (

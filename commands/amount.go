@@ -12,11 +12,11 @@ import (
 	"herald/internal/chat"
 )
 
-// maxAmountDigits bounds the digits of an amount; 2m has seven. The state of a button has
-// room for so many.
+// maxAmountDigits is the maximum number of digits in an amount; 2m has seven. The state of a button
+// has no room for more.
 const maxAmountDigits = 30
 
-// dollar matches the unit of a sum in USD.
+// dollar matches a word or sign for USD, in all languages. It has one group.
 const dollar = `(\$|us\$|usd|dollars?|d[oó]lar(?:es)?|доллар(?:а|ов)?|美元|đô(?: la)?)`
 
 var amountParam = chat.Param{
@@ -28,59 +28,92 @@ var amountParam = chat.Param{
 }
 
 var (
-	// typedAmount matches a number with any separators, the power of ten or the unit after it,
-	// and the dollar before or after it.
-	typedAmount = regexp.MustCompile(`(?i)^(-?)` + dollar + `? ?` +
+	// amountForm matches an amount. Its groups are a sign, a dollar, a sign, the digits with
+	// separators, an exponent, a suffix of suffixPowers, and a dollar.
+	amountForm = regexp.MustCompile(`(?i)^(-?)` + dollar + `? ?` +
 		`(-?)([0-9., _]*[0-9])(?:e\+?(-?[0-9]+)| ?(k|m|bn?))? ?` + dollar + `?$`)
-	// wholeNumber matches digits that one separator divides into thousands, or none.
+	// wholeNumber matches digits, which one kind of separator may divide into thousands.
 	wholeNumber = regexp.MustCompile(`^([0-9]*|[1-9][0-9]{0,2}((,[0-9]{3})+|(\.[0-9]{3})+|(_[0-9]{3})+|( [0-9]{3})+))$`)
-	// separators removes what may divide a whole number.
+	// separators removes the separators of thousands.
 	separators = strings.NewReplacer(",", "", ".", "", "_", "", " ", "")
-	// unitPowers are the powers of ten of the units.
-	unitPowers = map[string]int32{"k": 3, "m": 6, "b": 9, "bn": 9}
+	// suffixPowers are the powers of ten that the suffix of an amount stands for.
+	suffixPowers = map[string]int32{"k": 3, "m": 6, "b": 9, "bn": 9}
 )
 
-// readNumber returns the number in digits with separators, and false if these are misplaced.
-// A single one before three digits, as in 1.500, divides thousands if it is the language's
-// group. Otherwise it is the decimal point.
-func readNumber(typed, group string) (n decimal.Decimal, ok bool) {
-	whole, fraction := typed, ""
-	if i := strings.LastIndexAny(typed, ".,"); i >= 0 {
-		separator := typed[i : i+1]
-		single := strings.Count(typed, separator) == 1
-		if single && (separator != group || !wholeNumber.MatchString(typed)) {
-			whole, fraction = typed[:i], typed[i+1:]
+// typedAmount is an amount as it was typed, in parts.
+type typedAmount struct {
+	digits     string // with separators; empty: what was typed is not an amount
+	exponent   string // the number after e; empty: none
+	suffix     string // k, m, b or bn; empty: none
+	isDollars  bool   // it is a sum in USD, and not a number of tokens
+	isNegative bool
+}
+
+// splitAmount returns the parts of an amount. If typed is not an amount, they are all empty.
+func splitAmount(typed string) typedAmount {
+	groups := amountForm.FindStringSubmatch(typed)
+	if groups == nil {
+		return typedAmount{}
+	}
+	return typedAmount{
+		digits:     groups[4],
+		exponent:   groups[5],
+		suffix:     strings.ToLower(groups[6]),
+		isDollars:  groups[2]+groups[7] != "",
+		isNegative: groups[1]+groups[3] != "",
+	}
+}
+
+// readNumber parses digits with separators. group is the separator of thousands in the language. A
+// separator that occurs once is the decimal point, unless it is group and three digits follow it: with
+// the group ".", 1.500 is 1500 and 1.5 is 1.5. ok is false if the separators are misplaced, or if there
+// are no digits.
+func readNumber(digits, group string) (n decimal.Decimal, ok bool) {
+	whole, fraction := digits, ""
+	if i := strings.LastIndexAny(digits, ".,"); i >= 0 {
+		separator := digits[i : i+1]
+		isSingle := strings.Count(digits, separator) == 1
+		if isSingle && (separator != group || !wholeNumber.MatchString(digits)) {
+			whole, fraction = digits[:i], digits[i+1:]
 		}
 	}
 	n, err := decimal.NewFromString(separators.Replace(whole) + "." + fraction)
 	return n, err == nil && wholeNumber.MatchString(whole)
 }
 
-// parseAmount returns the number in the arguments, above 0, and whether it is of dollars and
-// not of tokens. Otherwise it returns an InputError.
-func (c *priceCommand) parseAmount(req *chat.Request) (number decimal.Decimal, dollars bool, err error) {
-	typed := strings.Join(c.tidy(strings.Fields(req.Args.Value(amountParam.Name))), " ")
-	parts := append(typedAmount.FindStringSubmatch(typed), make([]string, 8)...) // empty ones without a match
-	number, ok := readNumber(parts[4], req.Language.Info().Group)
-	if !ok {
-		return number, false, &chat.InputError{Problem: c.wrongArgument(typed)}
-	}
-	power, err := strconv.ParseInt(cmp.Or(parts[5], "0"), 10, 32)
-	number = number.Shift(int32(power) + unitPowers[strings.ToLower(parts[6])])
-	exponent := int(number.Exponent())
-	switch {
-	case parts[1]+parts[3] != "" || number.IsZero():
-		return number, false, &chat.InputError{Problem: chat.Say("amount.zero")}
-	// Counted, not written: 1e999999999 has a gigabyte of digits.
-	case err != nil || max(number.NumDigits()+exponent, 1)+max(-exponent, 0) > maxAmountDigits:
-		most := chat.Values{"digits": chat.Count(maxAmountDigits)}
-		return number, false, &chat.InputError{Problem: chat.SayWith("amount.long", most)}
-	}
-	return number, parts[2]+parts[7] != "", nil
+// writtenDigits returns how many digits a number has when it is written without an exponent: 4 for
+// 1500 and for 0.001, and 10 for 1e9.
+func writtenDigits(n decimal.Decimal) int {
+	exponent := int(n.Exponent())
+	wholeDigits := max(n.NumDigits()+exponent, 1)
+	fractionDigits := max(-exponent, 0)
+	return wholeDigits + fractionDigits
 }
 
-// buttonAmount returns a number as the argument of a button. Whoever presses may read another
-// language, so a fraction never has three digits: 1.125 is 1125 in Spanish, 1.1250 is not.
+// parseAmount parses the amount in the arguments, which must be above 0. isDollars reports whether it is a
+// sum in USD, and not a number of tokens. The error is an InputError.
+func (c *priceCommand) parseAmount(req *chat.Request) (amount decimal.Decimal, isDollars bool, err error) {
+	text := strings.Join(c.tidy(strings.Fields(req.Args.Value(amountParam.Name))), " ")
+	typed := splitAmount(text)
+	number, ok := readNumber(typed.digits, req.Language.Info().Group)
+	if !ok {
+		return decimal.Zero, false, &chat.InputError{Problem: c.wrongArgument(text)}
+	}
+	exponent, tooLarge := strconv.ParseInt(cmp.Or(typed.exponent, "0"), 10, 32)
+	number = number.Shift(int32(exponent) + suffixPowers[typed.suffix])
+	if typed.isNegative || number.IsZero() {
+		return decimal.Zero, false, &chat.InputError{Problem: chat.Say("amount.zero")}
+	}
+	// The digits are counted and not written, because 1e999999999 has a gigabyte of them.
+	if tooLarge != nil || writtenDigits(number) > maxAmountDigits {
+		limit := chat.Values{"digits": chat.Count(maxAmountDigits)}
+		return decimal.Zero, false, &chat.InputError{Problem: chat.SayWith("amount.long", limit)}
+	}
+	return number, typed.isDollars, nil
+}
+
+// buttonAmount returns a number as the argument of a button. The user who presses it may read another
+// language, so the fraction never has three digits: 1.125 is 1125 in Spanish, and 1.1250 is not.
 func buttonAmount(number decimal.Decimal) string {
 	amount := number.String()
 	if _, fraction, _ := strings.Cut(amount, "."); len(fraction) == 3 {
@@ -89,36 +122,34 @@ func buttonAmount(number decimal.Decimal) string {
 	return amount
 }
 
-// worth returns what an amount of tokens is worth, or how many tokens a sum in USD is, above
-// the price of one.
-func (c *priceCommand) worth(ctx context.Context, req *chat.Request) (*chat.Reply, error) {
-	number, dollars, err := c.parseAmount(req)
+// convert answers /price <amount>. It returns what a number of tokens is worth, or how many tokens a sum
+// in USD buys. Below that it shows the price of one token.
+func (c *priceCommand) convert(ctx context.Context, req *chat.Request) (*chat.Reply, error) {
+	number, isDollars, err := c.parseAmount(req)
 	if err != nil {
 		return nil, err
 	}
 	argument := buttonAmount(number)
-	if dollars {
-		argument = "$" + argument
-	}
 	var amount chat.Value = c.amount(number, chat.Exact)
-	if dollars {
+	if isDollars {
+		argument = "$" + argument
 		amount = chat.Money{Decimal: number, Exact: true}
 	}
 	answer, err := c.Price.Get(ctx, struct{}{})
-	if doubt, is := doubtOf(err); is {
-		return c.unvalued(doubt, amount, argument), partly(err)
+	if doubt, isDoubt := doubtOf(err); isDoubt {
+		return c.doubtfulAmount(doubt, amount, argument), partly(err)
 	}
 	if err != nil {
 		return &chat.Reply{About: argument, Actions: []chat.Action{chat.TryAgain("price", argument)}}, err
 	}
 	answer.Value = dated(answer)
 	q := answer.Value
-	reply := c.priceReply(answer, "", "24h", q.Change24h)
-	values := chat.Values{"amount": amount, "worth": sumInDollars(number.Mul(q.Price))}
-	if dollars {
-		values["worth"] = c.amount(tokensFor(number, q.Price), chat.Exact)
+	reply := c.priceReply(answer, dayChange(q), noChart)
+	worth := sumInDollars(number.Mul(q.Price))
+	if isDollars {
+		worth = c.amount(tokensFor(number, q.Price), chat.Exact)
 	}
-	reply.Title = chat.SayWith("amount.title", values)
+	reply.Title = chat.SayWith("amount.title", chat.Values{"amount": amount, "worth": worth})
 	rate := chat.Parts{chat.SayWith("amount.rate", chat.Values{
 		"amount": c.amount(decimal.NewFromInt(1), chat.Exact), "price": chat.Price{Decimal: q.Price},
 	})}
@@ -126,28 +157,29 @@ func (c *priceCommand) worth(ctx context.Context, req *chat.Request) (*chat.Repl
 		reply.Title = chat.SayWith("amount.old", chat.Values{"worth": reply.Title, "age": chat.Age{Time: q.LastUpdated}})
 	} else if q.Change24h.Valid {
 		change := chat.Change{Decimal: q.Change24h.Decimal, Dot: true}
-		rate = append(rate, chat.SayWith("price.change", chat.Values{"change": change, "period": chat.Say("price.24h")}))
+		rate = append(rate, chat.SayWith("price.change", chat.Values{"change": change, "period": lastDay.label()}))
 	}
 	reply.Subtitle = nil
 	reply.About = argument
 	reply.Sections = []chat.Section{{Fields: []chat.Field{{Value: rate}}}}
 	reply.Actions = []chat.Action{
-		{Label: chat.Say("button.chart"), Command: "price", Args: []string{"7d"}},
-		refresh("price", argument),
+		{Label: chat.Say("button.chart"), Command: "price", Args: []string{lastWeek.name}},
+		refreshPrice(argument),
 	}
 	return reply, nil
 }
 
-// tokensFor returns how many tokens a sum in USD is: whole ones from a thousand on, and
-// otherwise with four significant digits.
+// tokensFor returns how many tokens a sum in USD buys at a price. From a thousand tokens it returns a
+// whole number, and below that four significant digits: 2396.06 becomes 2396, and 23.9606 becomes 23.96.
 func tokensFor(sum, price decimal.Decimal) decimal.Decimal {
-	tokens := sum.DivRound(price, 2*maxAmountDigits) // enough for the least sum at the highest price
+	const digits = 2 * maxAmountDigits // enough for the smallest sum at the highest price
+	tokens := sum.DivRound(price, digits)
 	wholeDigits := tokens.NumDigits() + int(tokens.Exponent())
 	return tokens.Round(int32(max(4-wholeDigits, 0)))
 }
 
-// sumInDollars returns a sum in USD. Below a dollar the sum is shown like a price, with four
-// significant digits.
+// sumInDollars returns a sum in USD. A sum below a dollar is shown like a price, with four significant
+// digits.
 func sumInDollars(sum decimal.Decimal) chat.Value {
 	if sum.LessThan(decimal.New(1, 0)) {
 		return chat.Price{Decimal: sum}

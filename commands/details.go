@@ -10,8 +10,8 @@ import (
 
 const detailsName = "details"
 
-// detailsCommand answers the button under /status, to moderators of the chat and about that
-// chat alone.
+// detailsCommand answers the button under /status. Only moderators of a chat may press it, and the answer is only about
+// that chat.
 type detailsCommand inputs
 
 func details(from Sources, options Options) chat.Command {
@@ -22,9 +22,9 @@ func details(from Sources, options Options) chat.Command {
 	}
 }
 
-// run returns counts of the requests to join the chat and of the chat's badges, as far as the
-// settings ask for them, and the name by which settings know the chat. If they know it by an outdated
-// ID, run says what to change.
+// run shows how the settings name the chat. If join requests or badges are configured for the chat, run also counts
+// them. If the settings name the chat by an outdated ID, run says what to change. If the badges cannot be counted, it
+// returns the rest and a PartialError.
 func (c detailsCommand) run(_ context.Context, req *chat.Request) (*chat.Reply, error) {
 	if req.Community == "" {
 		return chat.OldButton(), nil
@@ -34,9 +34,9 @@ func (c detailsCommand) run(_ context.Context, req *chat.Request) (*chat.Reply, 
 		Title: chat.Say("details.title"),
 		Notes: []chat.Text{chat.SayWith("details.entry", chat.Values{"entry": chat.Code(entry)})},
 	}
-	_, asksToJoin := c.JoinChats[entry]
-	badges := c.Members.Badges(req.From.Platform, req.Community)
-	if !asksToJoin && len(badges) == 0 {
+	_, hasJoins := c.JoinChats[entry]
+	badges := c.Members.ConfiguredBadges(req.From.Platform, req.Community)
+	if !hasJoins && len(badges) == 0 {
 		reply.Text = chat.Say("details.nothing")
 	}
 	if move, moved := c.Moves.To(entry); moved {
@@ -47,7 +47,7 @@ func (c detailsCommand) run(_ context.Context, req *chat.Request) (*chat.Reply, 
 			"to":       chat.Code(move.To),
 		})
 	}
-	if asksToJoin {
+	if hasJoins {
 		counts, last := c.Joins.For(req.Community)
 		reply.Sections = joinSections(c.Started, counts, last)
 	}
@@ -56,7 +56,8 @@ func (c detailsCommand) run(_ context.Context, req *chat.Request) (*chat.Reply, 
 	}
 	status, err := c.Members.Status(req.From.Platform, req.Community)
 	if err != nil {
-		reply.Tone, reply.Text = chat.Warning, chat.Say("details.unread")
+		reply.Tone = chat.Warning
+		reply.Text = chat.Say("details.unread")
 		return reply, &chat.PartialError{Err: err}
 	}
 	if status.Held > 0 || status.Refused != "" {
@@ -78,8 +79,7 @@ func mentionHeld(s members.Status) (named chat.Parts) {
 	return named
 }
 
-// joinSections returns the counts of requests to join since a time, and the people who were left out
-// lately.
+// joinSections returns the counts of join requests since a time, and the people who were left out last.
 func joinSections(since time.Time, counts chat.JoinCounts, last []chat.LeftOut) []chat.Section {
 	total := chat.SayWith("details.door", chat.Values{
 		"day":       chat.Day{Time: since},
@@ -103,41 +103,45 @@ func joinSections(since time.Time, counts chat.JoinCounts, last []chat.LeftOut) 
 	return append(sections, people)
 }
 
-// badgeLines returns one line for each badge of a community, then lines about all of them. since is
-// when the counts of s began.
+// badgeLines returns a line for each badge of a community, then lines about all of them. since is when s began to
+// count.
 func badgeLines(p chat.Platform, s members.Status, recheckEvery time.Duration, since time.Time) (lines []chat.Field) {
 	var all []members.Badge
 	for _, each := range s.Each {
 		all = append(all, each.Badge)
-	}
-	add := func(key string, values chat.Values, badges ...members.Badge) {
-		values["badge"] = badgeNames(badges)
-		lines = append(lines, chat.Field{Value: chat.SayWith(key, values)})
-	}
-	for _, each := range s.Each {
-		add("details.have", chat.Values{
+		lines = append(lines, textField("details.have", chat.Values{
+			"badge":   badgeNames([]members.Badge{each.Badge}),
 			"have":    chat.Count(each.Have),
 			"checked": chat.Count(each.Checked),
 			"every":   everyText(recheckEvery),
-		}, each.Badge)
+		}))
 	}
-	add("details.since", chat.Values{
+	lines = append(lines, textField("details.since", chat.Values{
 		"day":     chat.Day{Time: since},
 		"given":   chat.Count(s.Gives),
 		"removed": chat.Count(s.Removals),
-	})
+	}))
 	if s.Held > 0 {
-		add("details.held", chat.Values{
+		held := textField("details.held", chat.Values{
+			"badge":   badgeNames(all),
 			"losing":  chat.Count(s.Losing),
 			"have":    chat.Count(s.Have),
 			"command": chat.Code("bot members --release"),
-		}, all...)
-		add("details.held_back", chat.Values{"users": mentionHeld(s)})
+		})
+		lines = append(lines, held, textField("details.held_back", chat.Values{"users": mentionHeld(s)}))
 	}
 	for _, each := range s.Each {
 		if each.Refused != "" {
-			add("details.refused", chat.Values{"why": whyNot(p, each.Refused)}, each.Badge)
+			lines = append(lines, textField("details.refused", chat.Values{
+				"badge": badgeNames([]members.Badge{each.Badge}),
+				"why":   whyNot(p, each.Refused),
+			}))
 		}
 	}
 	return lines
+}
+
+// textField returns a message of package words as a line.
+func textField(key string, values chat.Values) chat.Field {
+	return chat.Field{Value: chat.SayWith(key, values)}
 }

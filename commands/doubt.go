@@ -10,14 +10,16 @@ import (
 	"herald/internal/chat"
 )
 
-// doubtOf returns the belief.DoubtError in err, and false if there is none.
-func doubtOf(err error) (*belief.DoubtError, bool) { return errors.AsType[*belief.DoubtError](err) }
+// doubtOf returns the belief.DoubtError in err. isDoubt is false if there is none.
+func doubtOf(err error) (doubt *belief.DoubtError, isDoubt bool) {
+	return errors.AsType[*belief.DoubtError](err)
+}
 
-// DoubtfulPrice returns a headline with a price that err says is doubtful, or false for another
-// error.
-func DoubtfulPrice(err error, symbol string) (headline chat.Text, doubtful bool) {
-	doubt, is := doubtOf(err)
-	if !is {
+// DoubtfulPrice returns a headline with the price in a belief.DoubtError. isDoubt is false if err is
+// another error.
+func DoubtfulPrice(err error, symbol string) (headline chat.Text, isDoubt bool) {
+	doubt, isDoubt := doubtOf(err)
+	if !isDoubt {
 		return chat.Text{}, false
 	}
 	return chat.SayWith("doubt.title", chat.Values{
@@ -25,7 +27,8 @@ func DoubtfulPrice(err error, symbol string) (headline chat.Text, doubtful bool)
 	}), true
 }
 
-// WhyDoubtful returns a sentence about what a doubtful price contradicts.
+// WhyDoubtful explains why a price is doubtful: it differs too much from the last one, or contradicts
+// the market cap.
 func WhyDoubtful(doubt *belief.DoubtError) chat.Text {
 	service := serviceText("price")
 	if doubt.Last.Price.IsZero() {
@@ -44,36 +47,33 @@ func WhyDoubtful(doubt *belief.DoubtError) chat.Text {
 	})
 }
 
-// twoDigits returns a number of at least 10, rounded to two significant digits.
+// twoDigits rounds a number of at least 10 to two significant digits: 1234 to 1200.
 func twoDigits(n decimal.Decimal) decimal.Decimal {
 	whole := n.NumDigits() + int(n.Exponent())
 	return n.Round(int32(2 - whole))
 }
 
-// doubtful returns the reply to /price while the price is doubtful: the price, what it
-// contradicts, and nothing that depends on it. period is the period asked for, or nothing.
-func (c *priceCommand) doubtful(doubt *belief.DoubtError, period ...string) *chat.Reply {
+// doubtful returns the reply to /price while the price is doubtful: the price and why it is doubtful,
+// but nothing that is computed from it. argument is the period or amount that was asked for, or "".
+func (c *priceCommand) doubtful(doubt *belief.DoubtError, argument string) *chat.Reply {
 	answer := doubt.Answer
 	answer.Value = dated(answer)
 	q := answer.Value
-	updated := cmp.Or(q.LastUpdated, answer.At)
 	reply := &chat.Reply{
 		Tone:    chat.Warning,
 		Text:    WhyDoubtful(doubt),
 		Footer:  chat.Parts{priceSource(answer)},
-		Checked: updated,
+		Checked: cmp.Or(q.LastUpdated, answer.At),
 		Source:  sourceOf(answer),
-		Actions: []chat.Action{refresh("price", period...)},
+		Actions: append([]chat.Action{refreshPrice(argument)}, pageLink(*q)...),
 	}
 	reply.Title, _ = DoubtfulPrice(doubt, c.Symbol)
-	page := chat.SayWith("button.page", chat.Values{"source": chat.Plain(q.Source)})
-	reply.Actions = append(reply.Actions, link(page, q.Page)...)
 	return reply
 }
 
-// unvalued returns the reply to /price <amount> while the price is doubtful. argument is the
-// amount as the argument of a button.
-func (c *priceCommand) unvalued(doubt *belief.DoubtError, amount chat.Value, argument string) *chat.Reply {
+// doubtfulAmount returns the reply to /price <amount> while the price is doubtful. It does not convert
+// the amount. argument is the amount as the argument of a button.
+func (c *priceCommand) doubtfulAmount(doubt *belief.DoubtError, amount chat.Value, argument string) *chat.Reply {
 	reply := c.doubtful(doubt, argument)
 	price := reply.Title
 	reply.Title = chat.SayWith("doubt.amount", chat.Values{"amount": amount})
@@ -82,9 +82,11 @@ func (c *priceCommand) unvalued(doubt *belief.DoubtError, amount chat.Value, arg
 	return reply
 }
 
-// doubtfulStatus says that the service works, and that its price is doubtful.
+// doubtfulStatus says that the price provider works, and that its price is doubtful.
 func doubtfulStatus(doubt *belief.DoubtError) serviceStatus {
 	return serviceStatus{
-		headline: chat.Say("doubt.headline"), state: chat.Say("doubt.state"), notes: []chat.Text{WhyDoubtful(doubt)},
+		headline: chat.Say("doubt.headline"),
+		state:    chat.Say("doubt.state"),
+		notes:    []chat.Text{WhyDoubtful(doubt)},
 	}
 }

@@ -3,17 +3,10 @@ package commands
 import (
 	"context"
 	"strings"
+	"time"
 
 	"herald/internal/chat"
 	"herald/internal/core"
-)
-
-// existsKeys are the messages of a yes and a no.
-type existsKeys struct{ yes, no string }
-
-var (
-	youExist  = existsKeys{yes: "exists.you.yes", no: "exists.you.no"}
-	theyExist = existsKeys{yes: "exists.they.yes", no: "exists.they.no"}
 )
 
 var (
@@ -36,61 +29,98 @@ func exists(from Sources, options Options) chat.Command {
 		Name:             "exists",
 		Summary:          chat.Say("command.exists"),
 		ModeratorSummary: chat.Say("command.exists.moderators"),
+		Topic:            chat.Say("topic.registration"),
 		PersonMenu:       chat.Say("exists.menu"),
 		Visibility:       chat.Private,
 		Asks:             []string{"partner"},
 		Forms: []chat.Form{
-			{Run: c.about(sender, youExist)},
-			{Params: []chat.Param{personParam}, Moderators: true, Run: c.about(target, theyExist)},
-			{Params: []chat.Param{platformParam, uidParam}, Moderators: true, Run: c.about(typedIdentity, theyExist)},
+			{Run: c.own},
+			{Params: []chat.Param{personParam}, Moderators: true, Run: c.member},
+			{Params: []chat.Param{platformParam, uidParam}, Moderators: true, Run: c.typedIdentity},
 		},
 	}
 }
 
-// about returns a Run that answers about the person that whom returns.
-func (c existsCommand) about(whom subject, keys existsKeys) chat.Run {
-	return func(ctx context.Context, req *chat.Request) (*chat.Reply, error) {
-		id, err := whom(req)
-		if err != nil {
-			return nil, err
-		}
-		return c.answer(ctx, req, id, keys)
+// own says whether the sender is registered.
+func (c existsCommand) own(ctx context.Context, req *chat.Request) (*chat.Reply, error) {
+	id, err := sender(req)
+	if err != nil {
+		return nil, err
 	}
-}
-
-// typedIdentity returns the platform and ID in the arguments.
-func typedIdentity(req *chat.Request) (core.Identity, error) {
-	id, err := core.NewIdentity(req.Args.Value(platformParam.Name), req.Args.Value(uidParam.Name))
-	return id, invalid(uidParam, err)
-}
-
-// answer says whether a person is registered.
-func (c existsCommand) answer(
-	ctx context.Context, req *chat.Request, id core.Identity, keys existsKeys,
-) (*chat.Reply, error) {
 	account, err := c.Accounts.Get(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	tone, title, text := chat.Negative, "exists.no", keys.no
 	if account.Value.Registered() {
-		tone, title, text = chat.Positive, "exists.yes", keys.yes
+		return c.registered("exists.you.yes", id, account.At), nil
 	}
-	reply := &chat.Reply{
-		Tone:    tone,
-		Title:   chat.Say(title),
-		Text:    chat.SayWith(text, chat.Values{"platform": chat.Plain(id.Platform), "service": c.service()}),
-		Checked: account.At,
+	reply := c.unregistered("exists.you.no", id, account.At)
+	reply.Actions = nextStep("button.register", c.RegisterURL)
+	return reply, nil
+}
+
+// member says whether the person whom a moderator named is registered.
+func (c existsCommand) member(ctx context.Context, req *chat.Request) (*chat.Reply, error) {
+	id, err := target(req)
+	if err != nil {
+		return nil, err
 	}
-	var unreadable error
-	if keys == theyExist {
-		reply.Sections = []chat.Section{{Fields: []chat.Field{personField(id, req)}}}
-		reply.Notes, unreadable = noteForModerators(ctx, c.Members, id, req.Community)
-		if tone == chat.Negative && id.Platform == "Email" && strings.Contains(id.UID, "@") {
-			reply.Notes = append(reply.Notes, chat.Say("exists.email"))
-		}
-	} else if tone == chat.Negative {
-		reply.Actions = nextStep("button.register", c.RegisterURL)
+	return c.forModerator(ctx, req, id)
+}
+
+// typedIdentity says whether the person with the platform and the ID in the arguments is registered.
+func (c existsCommand) typedIdentity(ctx context.Context, req *chat.Request) (*chat.Reply, error) {
+	id, err := core.NewIdentity(req.Args.Value(platformParam.Name), req.Args.Value(uidParam.Name))
+	if err != nil {
+		return nil, invalid(uidParam, err)
+	}
+	return c.forModerator(ctx, req, id)
+}
+
+// forModerator tells a moderator whether a person is registered, and how their saved wallet stands in the
+// moderator's community. If the saved wallet is unreadable, it returns the reply and a PartialError.
+func (c existsCommand) forModerator(ctx context.Context, req *chat.Request, id core.Identity) (*chat.Reply, error) {
+	account, err := c.Accounts.Get(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	isRegistered := account.Value.Registered()
+	reply := c.unregistered("exists.they.no", id, account.At)
+	if isRegistered {
+		reply = c.registered("exists.they.yes", id, account.At)
+	}
+	reply.Sections = []chat.Section{{Fields: []chat.Field{personField(id, req)}}}
+	notes, unreadable := c.noteForModerators(ctx, id, req.Community)
+	reply.Notes = notes
+	if !isRegistered && id.Platform == "Email" && strings.Contains(id.UID, "@") {
+		reply.Notes = append(reply.Notes, chat.Say("exists.email"))
 	}
 	return reply, partly(unreadable)
+}
+
+// registered says that a person is registered, in the words of textKey. checked is when the partner
+// said so.
+func (c existsCommand) registered(textKey string, id core.Identity, checked time.Time) *chat.Reply {
+	return &chat.Reply{
+		Tone:    chat.Positive,
+		Title:   chat.Say("exists.yes"),
+		Text:    c.aboutPlatform(textKey, id),
+		Checked: checked,
+	}
+}
+
+// unregistered says that a person is not registered, in the words of textKey. checked is when the
+// partner said so.
+func (c existsCommand) unregistered(textKey string, id core.Identity, checked time.Time) *chat.Reply {
+	return &chat.Reply{
+		Tone:    chat.Negative,
+		Title:   chat.Say("exists.no"),
+		Text:    c.aboutPlatform(textKey, id),
+		Checked: checked,
+	}
+}
+
+// aboutPlatform returns a message about a person's platform and the service.
+func (c existsCommand) aboutPlatform(key string, id core.Identity) chat.Text {
+	return chat.SayWith(key, chat.Values{"platform": chat.Plain(id.Platform), "service": c.service()})
 }

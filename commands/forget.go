@@ -3,12 +3,15 @@ package commands
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/ethereum/go-ethereum/common"
 
 	"herald/internal/chat"
 	"herald/internal/members"
 )
+
+const forgetName = "forget"
 
 // forgetCommand answers /forget.
 type forgetCommand inputs
@@ -18,13 +21,13 @@ func forget(from Sources, options Options) chat.Command {
 		Name:       forgetName,
 		Summary:    chat.Say("command.forget"),
 		Visibility: chat.Private,
-		NoDeepLink: true, // What it deletes is gone.
+		NoDeepLink: true, // because it deletes for good
 		Forms:      []chat.Form{{Run: forgetCommand{from, options}.run}},
 	}
 }
 
-// run deletes what is saved of the sender, and says what was deleted, what was removed, and
-// what could not be.
+// run deletes everything that is saved about the sender. It says which address was deleted, which badges were removed,
+// and which could not be removed, and why. If nothing could be deleted, it also returns a PartialError.
 func (c forgetCommand) run(ctx context.Context, req *chat.Request) (*chat.Reply, error) {
 	f, err := c.Members.Forget(ctx, req.From)
 	if errors.Is(err, members.ErrUnreadable) {
@@ -42,7 +45,7 @@ func (c forgetCommand) run(ctx context.Context, req *chat.Request) (*chat.Reply,
 			Actions: []chat.Action{chat.TryAgain(forgetName)},
 		}, &chat.PartialError{Err: err}
 	}
-	for i := range f.Changes { // A call that has to wait does not say yet that it removes.
+	for i := range f.Changes { // A change that has to wait is not marked yet.
 		f.Changes[i].Removed = true
 	}
 	hadWallet := f.Wallet != common.Address{}
@@ -52,28 +55,33 @@ func (c forgetCommand) run(ctx context.Context, req *chat.Request) (*chat.Reply,
 	reply := &chat.Reply{
 		Tone:  chat.Positive,
 		Title: chat.Say("forget.done"),
-		Notes: lines(outcomesOf(req.Community, f.Changes)),
+		Notes: lines(badgeResults(req.Community, f.Changes)),
 	}
 	if hadWallet {
 		reply.Text = chat.SayWith("forget.text", chat.Values{"wallet": c.address(f.Wallet)})
 	}
-	said := map[chat.BadgeProblem]bool{"": true}
-	for _, change := range f.Changes {
-		if isDone(change) {
-			continue
-		}
+	if slices.ContainsFunc(f.Changes, isUndone) {
 		reply.Tone = chat.Warning
 		reply.Title = chat.Say("forget.later")
-		if !said[change.Problem] {
-			reply.Notes = append(reply.Notes, whyNot(req.From.Platform, change.Problem))
-		}
-		said[change.Problem] = true
 		reply.Actions = []chat.Action{chat.TryAgain(forgetName)}
+	}
+	for _, problem := range problemsOf(f.Changes) {
+		reply.Notes = append(reply.Notes, whyNot(req.From.Platform, problem))
 	}
 	return reply, nil
 }
 
-// isDone reports whether a badge was removed, or does not exist any more.
-func isDone(c members.Change) bool {
-	return !c.Later && (c.Problem == "" || c.Problem == chat.BadgeGone)
+// isUndone reports whether a badge could not be removed, or not yet, and still exists.
+func isUndone(c members.Change) bool {
+	return c.Later || c.Problem != "" && c.Problem != chat.BadgeGone
+}
+
+// problemsOf returns why badges could not be removed, each reason once.
+func problemsOf(changes []members.Change) (problems []chat.BadgeProblem) {
+	for _, c := range changes {
+		if isUndone(c) && c.Problem != "" && !slices.Contains(problems, c.Problem) {
+			problems = append(problems, c.Problem)
+		}
+	}
+	return problems
 }

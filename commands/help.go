@@ -12,11 +12,11 @@ import (
 // helpCommand answers /help, /start and chat.HelloCommand.
 type helpCommand struct {
 	inputs
-	all chat.Commands // of menus, /help last
+	all chat.Commands // all commands in menus, /help last
 }
 
-// help returns /help, which says what the bot can do, and the greeting of a group that the bot
-// was added to. others are all other commands of menus.
+// help returns /help, which says what the bot can do, and the command that greets a group to which the bot was
+// added. others are all other commands in menus.
 func help(from Sources, options Options, others chat.Commands) (self, greeting chat.Command) {
 	c := &helpCommand{inputs: inputs{from, options}}
 	self = chat.Command{
@@ -34,45 +34,47 @@ func help(from Sources, options Options, others chat.Commands) (self, greeting c
 	}
 }
 
-// answer lists the commands. In a Telegram group it names some on one line, because the list
-// would fill the screen of everybody.
+// answer lists the commands. In a Telegram group it only names the public ones, on one line, because a list would
+// fill everybody's screen.
 func (c *helpCommand) answer(_ context.Context, req *chat.Request) (*chat.Reply, error) {
 	var reply *chat.Reply
 	switch {
 	case !req.Direct && !req.CanReplyEphemerally:
 		reply = groupHelp(c.all)
 	case req.Command == "start":
-		reply = startReply(c.Options)
+		reply = c.start()
 	default:
 		reply = directHelp(c.all, req.MightModerate())
 	}
-	reply.Sections = slices.Insert(reply.Sections, min(1, len(reply.Sections)), c.waysIn(req))
+	afterCommands := min(1, len(reply.Sections))
+	reply.Sections = slices.Insert(reply.Sections, afterCommands, c.waysIn(req))
 	return reply, nil
 }
 
-// hello says in a group that the bot was added to what it does there, with the first three
-// commands, and which entry the settings need for the group.
+// hello says what the bot does, in a group to which it was added. It lists at most three commands, and shows
+// moderators how the settings name the group.
 func (c *helpCommand) hello(_ context.Context, req *chat.Request) (*chat.Reply, error) {
 	if req.Community == "" {
-		return startReply(c.Options), nil
+		return c.start(), nil
 	}
+	first := c.all[:min(3, len(c.all))]
 	entry := chat.Values{"entry": chat.Code(string(req.From.Platform) + ":" + req.Community)}
 	return &chat.Reply{
-		Title: chat.SayWith("help.hello", c.symbol()),
-		Sections: append(directHelp(c.all[:3], false).Sections, c.waysIn(req),
-			chat.Section{
-				Heading: chat.Say("help.moderators"),
-				Fields:  []chat.Field{{Value: chat.SayWith("details.entry", entry)}},
-			}),
+		Title: c.about("help.hello"),
+		Sections: []chat.Section{
+			commandList(first),
+			c.waysIn(req),
+			{Heading: chat.Say("help.moderators"), Fields: []chat.Field{{Value: chat.SayWith("details.entry", entry)}}},
+		},
 	}, nil
 }
 
-// waysIn says how to get the roles of the sender's community, or of all in a private chat, and
-// which other groups can be joined. It leaves out groups whose name is not known.
+// waysIn says how to get the badges of the sender's community, or of all communities in a private chat, and which
+// other groups people can join. It leaves out groups whose name is unknown.
 func (c *helpCommand) waysIn(req *chat.Request) (ways chat.Section) {
-	if all := c.Members.Badges(req.From.Platform, req.Community); len(all) > 0 {
-		role := chat.Values{"command": chat.CommandLink("/verify"), "badge": badgesIn(req.Community, all)}
-		ways.Fields = append(ways.Fields, chat.Field{Value: chat.SayWith("help.role", role)})
+	if badges := c.Members.ConfiguredBadges(req.From.Platform, req.Community); len(badges) > 0 {
+		values := chat.Values{"command": chat.CommandLink("/verify"), "badge": badgesIn(req.Community, badges)}
+		ways.Fields = append(ways.Fields, chat.Field{Value: chat.SayWith("help.role", values)})
 	}
 	var groups chat.Parts
 	for _, entry := range slices.Sorted(maps.Keys(c.JoinChats)) {
@@ -87,17 +89,39 @@ func (c *helpCommand) waysIn(req *chat.Request) (ways chat.Section) {
 	return ways
 }
 
-// startReply greets newcomers, and answers text without a command. It offers buttons for the
-// most used commands.
-func startReply(options Options) *chat.Reply {
-	return &chat.Reply{Title: chat.SayWith("help.start", options.symbol()), Actions: []chat.Action{
-		{Label: chat.Say("button.price"), Command: "price"},
-		{Label: chat.Say("button.chart"), Command: "price", Args: []string{"7d"}},
-		{Label: chat.Say("button.supply"), Command: "supply"},
-		{Label: chat.Say("button.wallet"), Command: "staked"},
-		{Label: chat.Say("button.invite"), Invite: true},
-		{Label: chat.Say("button.help"), Command: "help"},
-	}}
+// start greets newcomers, and answers text that is not a command. It has a button for each of the most used commands
+// that are on.
+func (c *helpCommand) start() *chat.Reply {
+	reply := &chat.Reply{Title: c.about("help.start.pick")}
+	if c.Price != nil {
+		reply.Actions = append(reply.Actions,
+			chat.Action{Label: chat.Say("button.price"), Command: "price"},
+			chat.Action{Label: chat.Say("button.chart"), Command: "price", Args: []string{"7d"}},
+		)
+	}
+	if c.Supply != nil {
+		reply.Actions = append(reply.Actions, chat.Action{Label: chat.Say("button.supply"), Command: "supply"})
+	}
+	if c.Stakes != nil {
+		reply.Title = c.about("help.start")
+		reply.Actions = append(reply.Actions, chat.Action{Label: chat.Say("button.wallet"), Command: "staked"})
+	}
+	reply.Actions = append(reply.Actions,
+		chat.Action{Label: chat.Say("button.invite"), Invite: true},
+		chat.Action{Label: chat.Say("button.help"), Command: "help"},
+	)
+	return reply
+}
+
+// about returns the message of key about the token's symbol and the topics of the public commands. If no public
+// command has a topic, it names the topics of all commands.
+func (c *helpCommand) about(key string) chat.Text {
+	isPrivate := func(command chat.Command) bool { return command.Visibility != chat.Public }
+	topics := slices.DeleteFunc(slices.Clone(c.all), isPrivate).Topics()
+	if topics == nil {
+		topics = c.all.Topics()
+	}
+	return chat.SayWith(key, chat.Values{"symbol": chat.Plain(c.Symbol), "topics": chat.List(topics)})
 }
 
 // groupHelp names the public commands on one line, above a button to the private chat.
@@ -114,19 +138,10 @@ func groupHelp(all chat.Commands) *chat.Reply {
 	}
 }
 
-// directHelp lists all commands, and with mayModerate the forms for moderators.
+// directHelp lists all commands. If mayModerate is set, it also lists the forms for moderators.
 func directHelp(all chat.Commands, mayModerate bool) *chat.Reply {
-	var everyone, moderators []chat.Field
-	for _, c := range all {
-		everyone = append(everyone, chat.Field{Value: chat.Parts{chat.CommandLink("/" + c.Name), c.Summary}})
-		for _, f := range c.Forms {
-			if f.Moderators && mayModerate {
-				moderators = append(moderators, chat.Field{Value: chat.Code(c.Example(f))})
-			}
-		}
-	}
-	sections := []chat.Section{{Fields: everyone}}
-	if moderators != nil {
+	sections := []chat.Section{commandList(all)}
+	if moderators := moderatorForms(all); mayModerate && moderators != nil {
 		sections = append(sections, chat.Section{Heading: chat.Say("help.moderators"), Fields: moderators})
 	}
 	return &chat.Reply{
@@ -134,4 +149,25 @@ func directHelp(all chat.Commands, mayModerate bool) *chat.Reply {
 		Sections: sections,
 		Notes:    []chat.Text{chat.Say("help.wallet"), chat.Say("help.honest")},
 	}
+}
+
+// commandList returns a line for each command.
+func commandList(all chat.Commands) (list chat.Section) {
+	for _, c := range all {
+		line := chat.Parts{chat.CommandLink("/" + c.Name), c.Summary}
+		list.Fields = append(list.Fields, chat.Field{Value: line})
+	}
+	return list
+}
+
+// moderatorForms returns an example of each form that only moderators may use.
+func moderatorForms(all chat.Commands) (examples []chat.Field) {
+	for _, c := range all {
+		for _, f := range c.Forms {
+			if f.Moderators {
+				examples = append(examples, chat.Field{Value: chat.Code(c.Example(f))})
+			}
+		}
+	}
+	return examples
 }

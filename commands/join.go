@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"regexp"
+	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 
@@ -12,16 +13,13 @@ import (
 	"herald/internal/core"
 )
 
-// joinsPerMinute is how often a minute a person may have checked whether they may join one group.
-const joinsPerMinute = 3
-
-// maxGroupName bounds the shown name of a group, in characters.
+// maxGroupName is the maximum length of a group's name as it is shown, in characters.
 const maxGroupName = 64
 
-// groupParam is the ID of a group. Requests to join, buttons and links give it.
+// groupParam is the ID of a group. Join requests, buttons and links give it.
 var groupParam = chat.Param{Name: "group", Like: regexp.MustCompile(`^-[0-9]{1,19}$`)}
 
-// joinCommand answers chat.JoinCommand, about the groups in JoinChats.
+// joinCommand answers chat.JoinCommand: it lets people into the groups in JoinChats.
 type joinCommand struct{ verifyCommand }
 
 func join(from Sources, options Options) chat.Command {
@@ -37,28 +35,27 @@ func join(from Sources, options Options) chat.Command {
 	}
 }
 
+// form returns an unlisted form. A person can be checked three times a minute for each group.
 func (c joinCommand) form(run chat.Run, params ...chat.Param) chat.Form {
-	return chat.Form{Params: params, Unlisted: true, PerMinute: c.perMinute, PerMinuteOf: groupParam.Name, Run: run}
+	limit := chat.Limit{Uses: 3, Per: time.Minute, Of: groupParam.Name, Counts: c.isCheck}
+	return chat.Form{Params: params, Unlisted: true, Limit: limit, Run: run}
 }
 
-// perMinute returns joinsPerMinute for a request that is checked. It returns 0 for one that
-// is answered by a question, or not at all.
-func (c joinCommand) perMinute(req *chat.Request) int {
+// isCheck reports whether a request leads to a check. The reply to any other request asks for a wallet, or says
+// that the button has expired.
+func (c joinCommand) isCheck(req *chat.Request) bool {
 	required, listed := c.requirement(req)
-	if !listed || required.Staker && req.Args.Value(walletParam.Name) == "" {
-		return 0
-	}
-	return joinsPerMinute
+	return listed && (!required.Staker || req.Args.Value(walletParam.Name) != "")
 }
 
-// requirement returns what the group in the arguments requires. listed is false if the group
+// requirement returns the requirement of the group in the arguments. listed is false if the group
 // is not in JoinChats.
 func (c joinCommand) requirement(req *chat.Request) (required chat.Requirement, listed bool) {
 	required, listed = c.JoinChats[string(req.From.Platform)+":"+req.Args.Value(groupParam.Name)]
 	return required, listed
 }
 
-// groupText returns a message of package words about the group in the arguments.
+// groupText returns a message about the group in the arguments.
 func (c joinCommand) groupText(key string, req *chat.Request) chat.Text {
 	var shown chat.Value = chat.Code(req.Args.Value(groupParam.Name))
 	if name := chat.NewUntrusted(req.GroupName, maxGroupName); name != "" {
@@ -67,15 +64,17 @@ func (c joinCommand) groupText(key string, req *chat.Request) chat.Text {
 	return chat.SayWith(key, chat.Values{"group": shown, "service": c.service()})
 }
 
-// again returns a button that checks whether the person who presses may join the group.
-func again(label string, req *chat.Request, args ...string) chat.Action {
+// checkAgain returns a button that checks again whether the person who presses it may join the group.
+// args are added to the group's ID.
+func checkAgain(label string, req *chat.Request, args ...string) chat.Action {
 	args = append([]string{req.Args.Value(groupParam.Name)}, args...)
 	return chat.Action{Label: chat.Say(label), Command: chat.JoinCommand, Args: args, Edit: true, NextStep: true}
 }
 
-// byGroup admits a registered person, or one who stakes with their saved address.
-// From others it asks for the wallet of a staker. Anybody can forge an ID: for a group that is
-// not in JoinChats, byGroup returns OldButton.
+// byGroup checks the sender without a wallet in the arguments. If the group requires only an account, it
+// lets in every registered person. If the group requires a stake, it checks the sender's saved wallet,
+// and asks for a wallet if none is saved. If the group is not in JoinChats, it returns OldButton,
+// because anybody can forge the ID.
 func (c joinCommand) byGroup(ctx context.Context, req *chat.Request) (*chat.Reply, error) {
 	required, listed := c.requirement(req)
 	if !listed {
@@ -83,7 +82,7 @@ func (c joinCommand) byGroup(ctx context.Context, req *chat.Request) (*chat.Repl
 	}
 	if required.Staker {
 		if s, err := c.Members.Saved(ctx, req.From); err == nil && s != nil {
-			return c.staker(ctx, req, s.Wallet)
+			return c.checkStaker(ctx, req, s.Wallet)
 		}
 	}
 	self, err := sender(req)
@@ -93,44 +92,44 @@ func (c joinCommand) byGroup(ctx context.Context, req *chat.Request) (*chat.Repl
 	account, err := c.Accounts.Get(ctx, self)
 	switch {
 	case err != nil:
-		return unchecked(req, "join.unknown", err)
+		return couldNotCheck(req, "join.unknown", err)
 	case required.Staker:
-		return c.question(req, account.Value.Registered()), nil
+		return c.stakerRequirements(req, required, account.Value.Registered()), nil
 	case account.Value.Registered():
-		return c.admit(ctx, req, nil), nil
+		return c.approve(ctx, req, nil), nil
 	}
 	reply := c.unregistered(req)
 	reply.Checked = account.At
 	return reply, nil
 }
 
-// question says what a group of stakers requires, and asks a registered sender for their
-// wallet.
-func (c joinCommand) question(req *chat.Request, registered bool) *chat.Reply {
-	required, _ := c.requirement(req)
-	account, stake := c.groupText("join.account", req), c.withAmount("join.stake", "join.stake.amount", required)
+// stakerRequirements lists what a group of stakers requires. It asks a registered sender for their wallet,
+// and any other sender to register.
+func (c joinCommand) stakerRequirements(req *chat.Request, required chat.Requirement, isRegistered bool) *chat.Reply {
+	account := chat.Values{"what": c.groupText("join.account", req)}
+	stake := chat.Values{"what": c.withAmount("join.stake", "join.stake.amount", required)}
 	reply := &chat.Reply{
 		Title: c.groupText("join.two", req),
 		Notes: []chat.Text{chat.Say("join.never")},
-		Join:  chat.Join{LeftOut: chat.Say("details.unregistered")},
 	}
-	mark := func(key string, what chat.Text) chat.Field {
-		return chat.Field{Value: chat.SayWith(key, chat.Values{"what": what})}
-	}
-	fields := []chat.Field{mark("join.missing", account), mark("join.missing", stake)}
-	if registered {
-		fields = []chat.Field{mark("join.done", account), mark("join.send", stake)}
-		reply.Ask = ask(req)
+	if isRegistered {
+		done := chat.Field{Value: chat.SayWith("join.done", account)}
+		next := chat.Field{Value: chat.SayWith("join.send", stake)}
+		reply.Sections = []chat.Section{{Fields: []chat.Field{done, next}}}
+		reply.Ask = askForWallet(req)
 		reply.Join.LeftOut = chat.Say("details.asked")
-	} else {
-		reply.Actions = append(nextStep("button.register", c.RegisterURL), again("button.again", req))
+		return reply
 	}
-	reply.Sections = []chat.Section{{Fields: fields}}
+	first := chat.Field{Value: chat.SayWith("join.missing", account)}
+	second := chat.Field{Value: chat.SayWith("join.missing", stake)}
+	reply.Sections = []chat.Section{{Fields: []chat.Field{first, second}}}
+	reply.Actions = append(nextStep("button.register", c.RegisterURL), checkAgain("button.again", req))
+	reply.Join.LeftOut = chat.Say("details.unregistered")
 	return reply
 }
 
-// ask asks for the wallet with which the sender stakes.
-func ask(req *chat.Request) *chat.Ask {
+// askForWallet asks for the wallet with which the sender stakes. The answer runs byWallet.
+func askForWallet(req *chat.Request) *chat.Ask {
 	return &chat.Ask{
 		Command:  chat.JoinCommand,
 		Args:     []string{req.Args.Value(groupParam.Name)},
@@ -138,7 +137,8 @@ func ask(req *chat.Request) *chat.Ask {
 	}
 }
 
-// withAmount returns the message of anyKey, or of amountKey if an amount is required.
+// withAmount returns the message of amountKey if an amount is required, and of anyKey if any stake is
+// enough.
 func (c joinCommand) withAmount(anyKey, amountKey string, required chat.Requirement) chat.Text {
 	if required.Amount.IsZero() {
 		return chat.Say(anyKey)
@@ -146,67 +146,80 @@ func (c joinCommand) withAmount(anyKey, amountKey string, required chat.Requirem
 	return chat.SayWith(amountKey, chat.Values{"amount": c.amount(required.Amount, chat.Exact)})
 }
 
-// anotherWallet in place of a wallet asks for one. It has the beginning of a wallet, so that
-// it counts as one that is meant.
+// anotherWallet is an argument that asks for a wallet. It starts like an address, so that walletParam
+// accepts it.
 const anotherWallet = "0x?"
 
-// byWallet admits the sender if the wallet in the arguments is theirs and stakes enough.
+// byWallet lets the sender in if the wallet in the arguments is theirs and stakes enough. If the
+// argument is not a wallet, it asks for one. If the group requires no stake, it ignores the argument.
 func (c joinCommand) byWallet(ctx context.Context, req *chat.Request) (*chat.Reply, error) {
 	if required, _ := c.requirement(req); !required.Staker {
 		return c.byGroup(ctx, req)
 	}
-	reply := &chat.Reply{Title: chat.Say("join.wallet"), Text: c.groupText("join.wallet_text", req), Ask: ask(req)}
+	reply := &chat.Reply{
+		Title: chat.Say("join.wallet"),
+		Text:  c.groupText("join.wallet_text", req),
+		Ask:   askForWallet(req),
+	}
 	if req.Args.Value(walletParam.Name) == anotherWallet {
 		return reply, nil
 	}
 	wallet, err := parseWallet(req)
-	if flawed, wrong := errors.AsType[*chat.InputError](err); wrong {
+	if input, isInvalid := errors.AsType[*chat.InputError](err); isInvalid {
 		reply.Tone = chat.Warning
-		reply.Title = flawed.Title
-		reply.Text = flawed.Problem
+		reply.Title = input.Title
+		reply.Text = input.Problem
 		return reply, nil
 	}
-	return c.staker(ctx, req, wallet)
+	return c.checkStaker(ctx, req, wallet)
 }
 
-// staker admits the sender if the wallet is theirs and stakes enough. Otherwise it says what
-// is missing, without the sum.
-func (c joinCommand) staker(ctx context.Context, req *chat.Request, wallet common.Address) (*chat.Reply, error) {
+// checkStaker lets the sender in if the wallet is theirs and stakes enough. Otherwise it says what is
+// missing, but not how much the wallet stakes.
+func (c joinCommand) checkStaker(ctx context.Context, req *chat.Request, wallet common.Address) (*chat.Reply, error) {
 	self, err := sender(req)
 	if err != nil {
 		return nil, err
 	}
 	p := c.prove(ctx, self, wallet)
-	required, _ := c.requirement(req)
-	switch reached, failed := p.stake.Value.Reaches(required.Amount), errors.Join(p.account.Err, p.owner.Err); {
-	case p.account.Err == nil && !p.account.Value.Registered():
+	switch p.ownership() {
+	case notRegistered:
 		return c.unregistered(req), nil
-	case failed != nil:
-		return unchecked(req, "join.unknown", failed)
-	case !p.owned():
-		reply := c.notIn(req, p, chat.Say("join.not_yours"), "details.not_theirs")
-		reply.Text = c.groupText("verify.you.another", req)
+	case ownershipUnknown:
+		return couldNotCheck(req, "join.unknown", errors.Join(p.account.Err, p.owner.Err))
+	case otherOwner, noOwner:
+		reply := c.wrongWallet(req, p, chat.Say("join.not_yours"), c.groupText("verify.you.another", req))
+		reply.Join.LeftOut = chat.Say("details.not_theirs")
 		reply.Checked = core.Earlier(p.account.At, p.owner.At)
 		return reply, nil
-	case p.stake.Err != nil:
-		return unchecked(req, "join.unread", p.stake.Err)
-	case reached == core.Undetermined:
-		return unchecked(req, "join.unread", p.stake.Value.Err())
-	case reached == core.NotStaker:
-		reply := c.notIn(req, p, c.withAmount("join.no_stake", "join.no_stake.amount", required), "details.too_little")
-		reply.Checked = cmp.Or(p.stake.Value.BlockTime, p.stake.At)
+	}
+	if p.stake.Err != nil {
+		return couldNotCheck(req, "join.unread", p.stake.Err)
+	}
+	required, _ := c.requirement(req)
+	switch stake := p.stake.Value; stake.Reaches(required.Amount) {
+	case core.Staker:
+		return c.approve(ctx, req, &p), nil
+	case core.NotStaker:
+		tooLittle := c.withAmount("join.no_stake", "join.no_stake.amount", required)
+		reply := c.wrongWallet(req, p, tooLittle, chat.Text{})
+		reply.Join.LeftOut = chat.Say("details.too_little")
+		reply.Checked = cmp.Or(stake.BlockTime, p.stake.At)
 		reply.Actions = append(nextStep("button.stake", c.StakeURL), reply.Actions...)
 		return reply, nil
+	default:
+		return couldNotCheck(req, "join.unread", stake.Err())
 	}
-	return c.admit(ctx, req, &p), nil
 }
 
-// admit lets the sender in. p is the proof of a staker, or nil.
-func (c joinCommand) admit(ctx context.Context, req *chat.Request, p *proof) *chat.Reply {
-	in := c.in(ctx, req, p)
-	say := func(outcome chat.AdmissionOutcome) *chat.Reply {
+// approve returns a reply that makes the adapter approve the sender's join request. The reply after the
+// approval offers to save the wallet of p, the proof of a staker. If the group requires no stake, p is
+// nil.
+func (c joinCommand) approve(ctx context.Context, req *chat.Request, p *proof) *chat.Reply {
+	welcome := c.welcome(ctx, req, p)
+	say := func(outcome chat.ApprovalResult) *chat.Reply {
 		if outcome == chat.LetIn {
-			return in
+			return welcome
 		}
 		return c.notLetIn(req, outcome)
 	}
@@ -216,8 +229,8 @@ func (c joinCommand) admit(ctx context.Context, req *chat.Request, p *proof) *ch
 	}
 }
 
-// notLetIn says why a person who may be in the group is not, and what they can do.
-func (c joinCommand) notLetIn(req *chat.Request, outcome chat.AdmissionOutcome) (reply *chat.Reply) {
+// notLetIn says why a person who meets the requirement is not in the group, and what they can do.
+func (c joinCommand) notLetIn(req *chat.Request, outcome chat.ApprovalResult) (reply *chat.Reply) {
 	leftOut := "details.not_approved"
 	switch outcome {
 	case chat.NotRequested:
@@ -229,33 +242,33 @@ func (c joinCommand) notLetIn(req *chat.Request, outcome chat.AdmissionOutcome) 
 		}
 	case chat.InTooManyGroups:
 		leftOut = "details.too_many"
-		reply = staysOpen(req, "join.too_many", chat.Say("join.too_many_text"))
-		reply.Tone = chat.Negative
+		reply = leftOpen(req, chat.Negative, chat.Say("join.too_many"), chat.Say("join.too_many_text"))
 	case chat.BannedThere:
 		leftOut = "details.banned"
-		reply = staysOpen(req, "join.banned", c.groupText("join.banned_text", req))
-		reply.Tone = chat.Negative
+		reply = leftOpen(req, chat.Negative, chat.Say("join.banned"), c.groupText("join.banned_text", req))
 	case chat.MayNotApprove:
-		reply = staysOpen(req, "join.failed", chat.Say("join.denied"))
+		reply = leftOpen(req, chat.Warning, chat.Say("join.failed"), chat.Say("join.denied"))
 	case chat.ApprovalTimedOut:
-		reply = staysOpen(req, "join.failed", chat.Say("reason.timeout"))
+		reply = leftOpen(req, chat.Warning, chat.Say("join.failed"), chat.Say("reason.timeout"))
 	case chat.AccountDeleted: // Nobody reads the reply.
 		leftOut = "details.deleted"
 		reply = &chat.Reply{}
 	default:
-		reply = staysOpen(req, "join.failed", chat.Say("reason.internal"))
+		reply = leftOpen(req, chat.Warning, chat.Say("join.failed"), chat.Say("reason.internal"))
 	}
 	reply.Join.LeftOut = chat.Say(leftOut)
 	return reply
 }
 
-// in says that the sender is in the group. p is the proof of a staker, or nil: its wallet can be
-// saved, unless it is.
-func (c joinCommand) in(ctx context.Context, req *chat.Request, p *proof) *chat.Reply {
+// welcome says that the sender is in the group. It offers to save the wallet of p, unless that wallet is
+// already saved. p is the proof of a staker, or nil.
+func (c joinCommand) welcome(ctx context.Context, req *chat.Request, p *proof) *chat.Reply {
 	reply := &chat.Reply{
-		Tone: chat.Positive, Title: c.groupText("join.in", req), Actions: nextStep("button.open_group", req.GroupURL),
+		Tone:    chat.Positive,
+		Title:   c.groupText("join.in", req),
+		Actions: nextStep("button.open_group", req.GroupURL),
 	}
-	if p == nil || !c.Members.Enabled() {
+	if p == nil || !c.canSave() {
 		return reply
 	}
 	if s, err := c.Members.Saved(ctx, req.From); err != nil || s != nil && s.Wallet == p.wallet {
@@ -268,41 +281,39 @@ func (c joinCommand) in(ctx context.Context, req *chat.Request, p *proof) *chat.
 	return reply
 }
 
-// unregistered says that the sender's account is missing.
+// unregistered says that the sender has no account, and how to get one.
 func (c joinCommand) unregistered(req *chat.Request) *chat.Reply {
 	return &chat.Reply{
 		Tone:    chat.Negative,
 		Title:   chat.Say("join.no"),
 		Text:    c.groupText("join.unregistered", req),
-		Actions: append(nextStep("button.register", c.RegisterURL), again("button.again", req)),
+		Actions: append(nextStep("button.register", c.RegisterURL), checkAgain("button.again", req)),
 		Join:    chat.Join{LeftOut: chat.Say("details.unregistered")},
 	}
 }
 
-// notIn says why a wallet that was checked admits nobody. leftOut is what moderators read.
-func (c joinCommand) notIn(req *chat.Request, p proof, why chat.Text, leftOut string) *chat.Reply {
-	return &chat.Reply{
-		Tone:       chat.Negative,
-		Title:      why,
-		Join:       chat.Join{LeftOut: chat.Say(leftOut)},
-		FullValues: stakeText{Options: c.Options}.full(p.wallet),
-		Notes:      []chat.Text{chat.Say("join.open")},
-		Actions:    []chat.Action{again("button.again", req), again("button.another_wallet", req, anotherWallet)},
-	}
+// wrongWallet says that the wallet of p does not meet the requirement, and offers to send another one.
+func (c joinCommand) wrongWallet(req *chat.Request, p proof, title, text chat.Text) *chat.Reply {
+	reply := leftOpen(req, chat.Negative, title, text)
+	reply.FullValues = stakeText{Options: c.Options}.full(p.wallet)
+	reply.Actions = append(reply.Actions, checkAgain("button.another_wallet", req, anotherWallet))
+	return reply
 }
 
-// unchecked says, with the title of that key, that the sender could not be checked.
-func unchecked(req *chat.Request, key string, err error) (*chat.Reply, error) {
-	return staysOpen(req, key, Explain(err)), &chat.PartialError{Err: err}
+// couldNotCheck says, under the title of titleKey, that the sender could not be checked. It returns err as
+// a PartialError.
+func couldNotCheck(req *chat.Request, titleKey string, err error) (*chat.Reply, error) {
+	return leftOpen(req, chat.Warning, chat.Say(titleKey), Explain(err)), &chat.PartialError{Err: err}
 }
 
-// staysOpen says why the request stays open though the sender may deserve to be in.
-func staysOpen(req *chat.Request, key string, why chat.Text) *chat.Reply {
+// leftOpen returns a reply that says that the join request stays open for moderators. It has a button
+// that checks the sender again.
+func leftOpen(req *chat.Request, tone chat.Tone, title, text chat.Text) *chat.Reply {
 	return &chat.Reply{
-		Tone:    chat.Warning,
-		Title:   chat.Say(key),
-		Text:    why,
+		Tone:    tone,
+		Title:   title,
+		Text:    text,
 		Notes:   []chat.Text{chat.Say("join.open")},
-		Actions: []chat.Action{again("button.again", req)},
+		Actions: []chat.Action{checkAgain("button.again", req)},
 	}
 }

@@ -4,49 +4,53 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
-	"herald/commands"
 	"herald/commands/commandstest"
 	"herald/internal/chat"
 	"herald/internal/core"
-	"herald/internal/service/staking"
 )
 
-// TestOnlyACompleteProofIsAdmitted has every combination of what is known of the account, of
-// the wallet and of its stake.
+// Lines of join requests.
+const (
+	joinMembers       = "/join " + commandstest.Members
+	joinMembersWallet = "/join " + commandstest.Members + " " + commandstest.Wallet
+	joinStakers       = "/join " + commandstest.Stakers
+	joinStakersWallet = "/join " + commandstest.Stakers + " " + commandstest.Wallet
+)
+
+// TestOnlyACompleteProofIsAdmitted asks with every combination of an account, a wallet and its stake.
 func TestOnlyACompleteProofIsAdmitted(t *testing.T) {
-	const did, failing = "did:x:1", "failing"
-	stakes := map[string]func(*commandstest.Answers){
-		"yes":          func(*commandstest.Answers) {},
-		"partly":       func(w *commandstest.Answers) { w.Stake.Failed = unreadPool() },
-		"no":           func(w *commandstest.Answers) { w.Stake = core.Stake{Checked: 21} },
-		"undetermined": func(w *commandstest.Answers) { w.Stake = core.Stake{Checked: 20, Failed: unreadPool()} },
-		"failing":      func(w *commandstest.Answers) { w.StakeErr = staking.Service.Fail(core.SlowAnswer, errInner) },
+	const did = "did:x:1"
+	stakes := []struct {
+		name   string
+		change func(*commandstest.Answers)
+		proves bool
+	}{
+		{"staking", unchanged, true},
+		{"staking, some pools unread", func(w *commandstest.Answers) { w.Stake.Failed = unreadPool() }, true},
+		{"not staking", stakesNothing, false},
+		{"undetermined", stakeUndetermined, false},
+		{"unread", func(w *commandstest.Answers) { w.StakeErr = chainSlow }, false},
 	}
-	for _, line := range []string{commandstest.Members, commandstest.Members + " " + commandstest.Wallet, commandstest.Stakers, commandstest.Stakers + " " + commandstest.Wallet, "-5"} {
-		for _, account := range []string{did, "", failing} {
-			for _, owner := range []string{did, "did:x:2", "", failing} {
-				for stake, change := range stakes {
-					w := commandstest.Healthy()
-					w.Options.JoinChats = map[string]chat.Requirement{"telegram:" + commandstest.Members: {}, "telegram:" + commandstest.Stakers: {Staker: true}}
-					w.AccountErrs = map[string]error{}
-					for id, did := range map[core.Identity]string{telegram: account, wallet: owner} {
-						w.Accounts[id] = core.Account{DID: did}
-						if did == failing {
-							w.AccountErrs[id.Platform] = down
-						}
-					}
-					change(w)
-					reply := commandstest.Ask(t, w.Router(t), "/join "+line)
-					want := account == did
-					switch {
-					case line == "-5", line == commandstest.Stakers:
-						want = false
-					case line == commandstest.Stakers+" "+commandstest.Wallet:
-						want = account == did && owner == did && (stake == "yes" || stake == "partly")
-					}
+	for _, account := range []string{did, "", failingDID} {
+		for _, owner := range []string{did, "did:x:2", "", failingDID} {
+			for _, stake := range stakes {
+				isStaker := owner == did && stake.proves
+				for line, want := range map[string]bool{
+					joinMembers:       account == did,
+					joinMembersWallet: account == did,
+					joinStakers:       false,
+					joinStakersWallet: account == did && isStaker,
+					"/join -5":        false,
+				} {
+					w := withJoin()
+					registered(w, account, owner)
+					stake.change(w)
+					reply := commandstest.Ask(t, w.Router(t), line)
 					if got := reply.Join.Admit != nil; got != want {
-						t.Errorf("%s, account %q, owner %q, stake %s: admitted %t, want %t", line, account, owner, stake, got, want)
+						t.Errorf("%s, account %q, owner %q, %s: admitted %t, want %t",
+							line, account, owner, stake.name, got, want)
 					}
 				}
 			}
@@ -54,84 +58,135 @@ func TestOnlyACompleteProofIsAdmitted(t *testing.T) {
 	}
 }
 
-// Until a wallet is named, a request to join asks the partner for the sender's account alone,
-// and the chain for nothing.
-func TestJoiningAsksForTheSenderAlone(t *testing.T) {
-	w := commandstest.Healthy()
-	w.Options.JoinChats = map[string]chat.Requirement{"telegram:" + commandstest.Members: {}, "telegram:" + commandstest.Stakers: {Staker: true}}
+// Until a wallet is named, a join request asks the partner about the sender's account only, and does not ask the chain.
+func TestJoiningAsksAboutTheSenderOnly(t *testing.T) {
+	w := withJoin()
 	r := w.Router(t)
-	for _, line := range []string{"/join " + commandstest.Members, "/join " + commandstest.Stakers, "/join " + commandstest.Stakers + " 0x1", "/join -5"} {
+	for _, line := range []string{joinMembers, joinStakers, joinStakers + " 0x1", "/join -5"} {
 		commandstest.Ask(t, r, line)
 	}
-	if len(w.AccountsAsked) != 1 || w.AccountsAsked[telegram] != 2 || w.StakesAsked != 0 {
-		t.Errorf("asked for the accounts %v and %d stakes", w.AccountsAsked, w.StakesAsked)
+	if len(w.AccountsAsked) != 1 || w.AccountsAsked[annsAccount] != 2 || w.StakesAsked != 0 {
+		t.Errorf("asked about the accounts %v and %d stakes", w.AccountsAsked, w.StakesAsked)
 	}
 }
 
-// Three checks a minute are allowed in each group. A question is no check.
+// Three checks a minute are allowed in each group. Asking for a wallet is not a check.
 func TestOnlyChecksCountAgainstTheLimitOfJoining(t *testing.T) {
-	w := commandstest.Healthy()
-	w.Options.JoinChats = map[string]chat.Requirement{"telegram:" + commandstest.Members: {}, "telegram:" + commandstest.Stakers: {Staker: true}}
-	c, _ := commands.All(w.Sources(), w.Options).Find(chat.JoinCommand)
-	for args, want := range map[[2]string]int{
-		{commandstest.Members, ""}: 3, {commandstest.Stakers, ""}: 0, {commandstest.Stakers, commandstest.Wallet}: 3,
-		{commandstest.Members, commandstest.Wallet}: 3, {"-5", commandstest.Wallet}: 0,
+	command, _ := allCommands(withJoin()).Find(chat.JoinCommand)
+	for _, test := range []struct {
+		group  string
+		wallet string
+		want   bool
+	}{
+		{group: commandstest.Members, wallet: "", want: true},
+		{group: commandstest.Members, wallet: commandstest.Wallet, want: true},
+		{group: commandstest.Stakers, wallet: "", want: false},
+		{group: commandstest.Stakers, wallet: commandstest.Wallet, want: true},
+		{group: "-5", wallet: commandstest.Wallet, want: false},
 	} {
-		req := &chat.Request{From: chat.User{Platform: "telegram"}, Args: chat.Named(map[string]string{"group": args[0], "wallet": args[1]})}
-		for _, f := range c.Forms {
-			if got := f.PerMinute(req); got != want || f.PerMinuteOf != "group" {
-				t.Errorf("%v: %d a minute of %q, want %d", args, got, f.PerMinuteOf, want)
+		req := &chat.Request{
+			From: chat.User{Platform: "telegram"},
+			Args: chat.Named(map[string]string{"group": test.group, "wallet": test.wallet}),
+		}
+		for _, f := range command.Forms {
+			if f.Limit.Uses != 3 || f.Limit.Per != time.Minute || f.Limit.Of != "group" {
+				t.Fatalf("the limit is %+v", f.Limit)
+			}
+			if got := f.Limit.Counts(req); got != test.want {
+				t.Errorf("%s %s counts: %t, want %t", test.group, test.wallet, got, test.want)
 			}
 		}
 	}
 }
 
-// A request to join names no wallet, unless an address is saved.
-func TestModeratorsReadWhyARequestStaysOpen(t *testing.T) {
-	const stakers = "/join " + commandstest.Stakers + " " + commandstest.Wallet
-	outcome := func(outcome chat.AdmissionOutcome) func(*chat.Reply) *chat.Reply {
-		return func(reply *chat.Reply) *chat.Reply { return reply.Join.Admit.Say(outcome) }
+// openRequest returns services that prove a join request of Ann with Wallet, after change, which may be nil.
+func openRequest(change func(*commandstest.Answers)) *commandstest.Answers {
+	w := withJoin()
+	w.Accounts = map[core.Identity]core.Account{annsAccount: {DID: "did:x:1"}, unclaimed: {DID: "did:x:1"}}
+	if change != nil {
+		change(w)
 	}
+	return w
+}
+
+func TestModeratorsReadWhyARequestStaysOpen(t *testing.T) {
 	unregistered := func(w *commandstest.Answers) { w.Accounts = nil }
-	for name, test := range map[string]struct {
+	for _, test := range []struct {
+		name   string
 		line   string
 		change func(*commandstest.Answers)
-		then   func(*chat.Reply) *chat.Reply
-		want   string
+		want   string // empty: nothing
 	}{
-		"unregistered":              {line: "/join " + commandstest.Members, change: unregistered, want: "details.unregistered"},
-		"unregistered, for stakers": {line: "/join " + commandstest.Stakers, change: unregistered, want: "details.unregistered"},
-		"unregistered, a wallet":    {line: stakers, change: unregistered, want: "details.unregistered"},
-		"registered, for stakers":   {line: "/join " + commandstest.Stakers, want: "details.asked"},
-		"not their wallet":          {line: stakers, change: func(w *commandstest.Answers) { delete(w.Accounts, wallet) }, want: "details.not_theirs"},
-		"stakes nothing":            {line: stakers, change: func(w *commandstest.Answers) { w.Stake = core.Stake{Checked: 21} }, want: "details.too_little"},
-		"unread":                    {line: stakers, change: func(w *commandstest.Answers) { w.StakeErr = down }},
-		"unknown":                   {line: "/join " + commandstest.Members, change: func(w *commandstest.Answers) { w.AccountsErr = down }},
-		"no open request":           {line: stakers, then: outcome(chat.NotRequested), want: "details.not_approved"},
-		"no right to approve":       {line: stakers, then: outcome(chat.MayNotApprove), want: "details.not_approved"},
-		"too many groups":           {line: stakers, then: outcome(chat.InTooManyGroups), want: "details.too_many"},
-		"banned":                    {line: stakers, then: outcome(chat.BannedThere), want: "details.banned"},
-		"account deleted":           {line: stakers, then: outcome(chat.AccountDeleted), want: "details.deleted"},
-		"let in":                    {line: stakers, then: outcome(chat.LetIn)},
+		{
+			name:   "unregistered",
+			line:   joinMembers,
+			change: unregistered,
+			want:   "details.unregistered",
+		},
+		{
+			name:   "unregistered, for stakers",
+			line:   joinStakers,
+			change: unregistered,
+			want:   "details.unregistered",
+		},
+		{
+			name:   "unregistered, with a wallet",
+			line:   joinStakersWallet,
+			change: unregistered,
+			want:   "details.unregistered",
+		},
+		{
+			name: "registered, for stakers",
+			line: joinStakers,
+			want: "details.asked",
+		},
+		{
+			name:   "not their wallet",
+			line:   joinStakersWallet,
+			change: func(w *commandstest.Answers) { delete(w.Accounts, unclaimed) },
+			want:   "details.not_theirs",
+		},
+		{
+			name:   "stakes nothing",
+			line:   joinStakersWallet,
+			change: stakesNothing,
+			want:   "details.too_little",
+		},
+		{
+			name:   "a stake that cannot be read",
+			line:   joinStakersWallet,
+			change: func(w *commandstest.Answers) { w.StakeErr = partnerDown },
+		},
+		{
+			name:   "an account that cannot be read",
+			line:   joinMembers,
+			change: func(w *commandstest.Answers) { w.AccountsErr = partnerDown },
+		},
 	} {
-		w := commandstest.Healthy()
-		w.Options.JoinChats = map[string]chat.Requirement{"telegram:" + commandstest.Members: {}, "telegram:" + commandstest.Stakers: {Staker: true}}
-		w.Accounts = map[core.Identity]core.Account{telegram: {DID: "did:x:1"}, wallet: {DID: "did:x:1"}}
-		if test.change != nil {
-			test.change(w)
-		}
-		reply := commandstest.Ask(t, w.Router(t), test.line)
-		if test.then != nil {
-			reply = test.then(reply)
-		}
+		reply := commandstest.Ask(t, openRequest(test.change).Router(t), test.line)
 		if got := reply.Join.LeftOut.Key; got != test.want {
-			t.Errorf("%s: moderators read %q, want %q", name, got, test.want)
+			t.Errorf("%s: moderators read %q, want %q", test.name, got, test.want)
 		}
 	}
 }
 
-// An address is a proof if it is all that a command is about. A moderator's command is about somebody
-// else.
+func TestModeratorsReadWhyAnApprovalFailed(t *testing.T) {
+	for outcome, want := range map[chat.ApprovalResult]string{
+		chat.LetIn:           "",
+		chat.NotRequested:    "details.not_approved",
+		chat.MayNotApprove:   "details.not_approved",
+		chat.InTooManyGroups: "details.too_many",
+		chat.BannedThere:     "details.banned",
+		chat.AccountDeleted:  "details.deleted",
+	} {
+		reply := commandstest.Ask(t, openRequest(nil).Router(t), joinStakersWallet)
+		if got := reply.Join.Admit.Say(outcome).Join.LeftOut.Key; got != want {
+			t.Errorf("outcome %d: moderators read %q, want %q", outcome, got, want)
+		}
+	}
+}
+
+// An address is a proof if the whole command is about it. A moderator's command is about somebody else.
 func TestWhichRequestsHoldAProof(t *testing.T) {
 	const address = commandstest.Wallet
 	for line, want := range map[string]string{
@@ -153,21 +208,18 @@ func TestWhichRequestsHoldAProof(t *testing.T) {
 		"/price":                                              "",
 		"/nothing " + address:                                 "",
 	} {
-		words := strings.Fields(line)
-		req := &chat.Request{Command: words[0][1:], Args: chat.Typed(words[1:]...), Direct: true}
+		typed := strings.Fields(line)
+		req := &chat.Request{Command: typed[0][1:], Args: chat.Typed(typed[1:]...), Direct: true}
 		if got := commandstest.Healthy().Router(t).Proof(req); got != want {
 			t.Errorf("%s: %q, want %q", line, got, want)
 		}
 	}
 }
 
-// Each reason has words of its own. If the person is the reason, the words say what they can do.
+// Each outcome has words of its own. If the sender can change it, the words say how.
 func TestARefusedApprovalSaysWhatToDo(t *testing.T) {
-	w := commandstest.Healthy()
-	w.Options.JoinChats = map[string]chat.Requirement{"telegram:" + commandstest.Members: {}}
-	w.Accounts = map[core.Identity]core.Account{telegram: {DID: "did:x:1"}}
-	admit := commandstest.Ask(t, w.Router(t), "/join "+commandstest.Members).Join.Admit
-	for outcome, want := range map[chat.AdmissionOutcome]string{
+	admit := commandstest.Ask(t, openRequest(nil).Router(t), joinMembers).Join.Admit
+	for outcome, want := range map[chat.ApprovalResult]string{
 		chat.LetIn:            "join.in  []",
 		chat.NotRequested:     "join.gone.title join.gone.text []",
 		chat.MayNotApprove:    "join.failed join.denied [button.again]",
@@ -177,13 +229,13 @@ func TestARefusedApprovalSaysWhatToDo(t *testing.T) {
 		chat.BannedThere:      "join.banned join.banned_text [button.again]",
 	} {
 		reply := admit.Say(outcome)
-		var buttons []string
+		var labels []string
 		for _, a := range reply.Actions {
 			if a.URL == "" {
-				buttons = append(buttons, a.Label.Key)
+				labels = append(labels, a.Label.Key)
 			}
 		}
-		if got := fmt.Sprint(reply.Title.Key, " ", reply.Text.Key, " ", buttons); got != want {
+		if got := fmt.Sprint(reply.Title.Key, " ", reply.Text.Key, " ", labels); got != want {
 			t.Errorf("outcome %d: %s, want %s", outcome, got, want)
 		}
 	}

@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ethereum/go-ethereum/common"
 	"pgregory.net/rapid"
 
 	"herald/commands/commandstest"
@@ -19,88 +18,103 @@ import (
 	"herald/internal/words"
 )
 
-// What nobody but its owner may read, and what nobody may read at all.
+// Secrets in what services say. Only its owner may read secretLogin; nobody may read the others.
 const (
 	secretDID   = "did:secret:"
 	secretLogin = "SecretDapp"
 	secretError = "SecretDetail"
 )
 
-// TestNothingPrivateIsInAPublicAnswer asks everything of every kind of world.
-// What a public answer or its buttons hold, anybody may read; and the buttons of
-// a private one say nothing of whom it is about, but what its reader typed.
+// Users who ask. Whether they are registered is drawn.
+const (
+	annID = "100000001"
+	bobID = "200000002"
+)
+
+var askers = []string{annID, bobID, "300000003", ""}
+
+// TestNothingPrivateIsInAPublicAnswer asks everything while services answer and fail in every way. Everybody may read
+// a public answer and its buttons. The buttons of a private answer must say nothing of the person it is about, except
+// what its reader typed.
 func TestNothingPrivateIsInAPublicAnswer(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		w := drawnWorld(t, rt)
+		w := drawnAnswers(t, rt)
 		r := w.Router(t)
 		req := drawnRequest(rt)
-		for range 3 { // an answer, and what two of its buttons answer
+		for range 3 { // an answer, and the answers to two of its buttons
 			reply := r.Handle(t.Context(), req)
 			reply.Language = rapid.SampledFrom(chat.Languages()).Draw(rt, "language")
-			card := words.Print(reply)
-			said := everything(t, reply) + shown(card)
 			if r.Visibility(req.Command) == chat.Private {
-				refuse(rt, req, said, secretDID, secretError)
-				if req.Command == "exists" && !strings.Contains(fmt.Sprint(req.Args), "EVM") { // Moderators read no saved wallet and no amount.
-					refuse(rt, req, said, "0x", "TKN")
-				}
-				for _, b := range card.Buttons {
-					// A second try, and saving, repeat the wallet that its reader typed or saved.
-					state := regexp.MustCompile(`^1 e 0 (verify|save) 0x[0-9a-fA-F]{40}$`).ReplaceAllString(b.State, "")
-					refuse(rt, req, state+b.URL+b.Copy, annID, bobID, "0x", secretLogin)
-				}
+				checkPrivate(t, rt, req, reply)
 			} else {
-				refuse(rt, req, said, secretDID, secretError, secretLogin, annID, bobID)
-				refuse(rt, req, said, `"Key":"exists.`, `"Key":"verify.`, `"Key":"logins.`, `"Key":"person`, `"Key":"save.`, `"Key":"forget.`)
+				checkPublic(t, rt, req, reply)
 			}
-			if len(card.Buttons) == 0 {
+			pressed := pressDrawn(rt, req, words.Print(reply).Buttons)
+			if !pressed {
 				return
 			}
-			press, err := chat.ParseState(rapid.SampledFrom(card.Buttons).Draw(rt, "button").State)
-			if err != nil {
-				return
-			}
-			req.Command, req.Args = press.Command, chat.Typed(press.Args...)
-			req.From.ID = rapid.SampledFrom(askers).Draw(rt, "presser")
 		}
 	})
 }
 
-const annID, bobID = "100000001", "200000002"
+func checkPublic(t *testing.T, rt *rapid.T, req *chat.Request, reply *chat.Reply) {
+	said := everythingIn(t, reply) + texts(reply)
+	refuse(rt, req, said, secretDID, secretError, secretLogin, annID, bobID)
+	for _, messages := range []string{"exists.", "verify.", "logins.", "person", "save.", "forget."} {
+		refuse(rt, req, said, `"Key":"`+messages)
+	}
+}
 
-var askers = []string{annID, bobID, "300000003", ""}
+// repeatsWallet matches the state of a button that repeats the wallet that its reader typed or saved.
+var repeatsWallet = regexp.MustCompile(`^1 e 0 (verify|save) 0x[0-9a-fA-F]{40}$`)
 
-// drawnWorld has secrets in all that services say, services that fail, and saved addresses.
-func drawnWorld(t *testing.T, rt *rapid.T) *commandstest.Answers {
+func checkPrivate(t *testing.T, rt *rapid.T, req *chat.Request, reply *chat.Reply) {
+	said := everythingIn(t, reply) + texts(reply)
+	refuse(rt, req, said, secretDID, secretError)
+	moderatorAsks := req.Command == "exists" && !strings.Contains(fmt.Sprint(req.Args), "EVM")
+	if moderatorAsks { // and may read neither a saved wallet nor an amount
+		refuse(rt, req, said, "0x", "TKN")
+	}
+	for _, b := range words.Print(reply).Buttons {
+		state := repeatsWallet.ReplaceAllString(b.State, "")
+		refuse(rt, req, state+b.URL+b.Copy, annID, bobID, "0x", secretLogin)
+	}
+}
+
+// pressDrawn makes req a press of one of the buttons, by a user who is drawn. It returns false if there is no button,
+// or if the button asks no command.
+func pressDrawn(rt *rapid.T, req *chat.Request, buttons []words.Button) bool {
+	if len(buttons) == 0 {
+		return false
+	}
+	press, err := chat.ParseState(rapid.SampledFrom(buttons).Draw(rt, "button").State)
+	if err != nil {
+		return false
+	}
+	req.Command = press.Command
+	req.Args = chat.Typed(press.Args...)
+	req.From.ID = rapid.SampledFrom(askers).Draw(rt, "presser")
+	return true
+}
+
+// drawnAnswers returns services whose answers hold secrets and which may fail. Addresses of Ann and Bob are saved.
+func drawnAnswers(t *testing.T, rt *rapid.T) *commandstest.Answers {
 	w := savingMembers()
 	for id, address := range map[string]string{annID: commandstest.Wallet, bobID: commandstest.AnnsWallet} {
-		same := core.Account{DID: secretDID + id}
-		w.Accounts[core.Identity{Platform: "Telegram", UID: id}], w.Accounts[ownerOf(address)] = same, same
-		as(t, w.Router(t), id, "/save "+address)
+		account := core.Account{DID: secretDID + id}
+		w.Accounts[core.Identity{Platform: "Telegram", UID: id}] = account
+		w.Accounts[identityOf(address)] = account
+		inGroup(t, w.Router(t), id, "/save "+address)
 	}
-	did := func(name string) core.Account {
-		return core.Account{DID: rapid.SampledFrom([]string{"", secretDID + "1", secretDID + "1", secretDID + "2"}).Draw(rt, name)}
-	}
-	w.Accounts = map[core.Identity]core.Account{}
-	for _, id := range []core.Identity{{Platform: "Telegram", UID: annID}, {Platform: "Telegram", UID: bobID}, ownerOf(commandstest.Wallet), ownerOf(commandstest.AnnsWallet)} {
-		w.Accounts[id] = did(id.Platform + id.UID)
-	}
+	drawAccounts(rt, w)
 	w.Logins = make([]core.Login, rapid.SampledFrom([]int{0, 1, 35, 35}).Draw(rt, "logins"))
 	for i := range w.Logins {
 		w.Logins[i] = core.Login{Dapp: secretLogin, Platform: secretLogin, At: time.Now()}
 	}
 	w.AnybodysLogins = true
-	fail := func(name string) error {
-		service := rapid.SampledFrom(commandstest.Services).Draw(rt, name+" service")
-		reason := rapid.SampledFrom(commandstest.Reasons).Draw(rt, name+" reason")
-		return rapid.SampledFrom([]error{
-			nil, nil, nil, nil, nil, nil, service.Fail(reason, errors.New(secretError+secretDID)), context.DeadlineExceeded, errors.New(secretError + secretLogin),
-		}).Draw(rt, name)
-	}
-	w.PriceErr, w.SupplyErr, w.StakeErr, w.ChartErr = fail("price"), fail("supply"), fail("stake"), fail("chart")
-	w.AccountsErr, w.LoginsErr = fail("accounts"), fail("logins")
-	w.AccountErrs = map[string]error{"EVM": fail("wallets")}
-	w.Price.Stale, w.Supply.Stale = rapid.Bool().Draw(rt, "old price"), rapid.Bool().Draw(rt, "old supply")
+	drawErrors(rt, w)
+	w.Price.Stale = rapid.Bool().Draw(rt, "old price")
+	w.Supply.Stale = rapid.Bool().Draw(rt, "old supply")
 	if rapid.Bool().Draw(rt, "no stake") {
 		w.Stake.Staked = nil
 	}
@@ -113,22 +127,81 @@ func drawnWorld(t *testing.T, rt *rapid.T) *commandstest.Answers {
 	return w
 }
 
-func ownerOf(address string) core.Identity { return core.IdentityOf(common.HexToAddress(address)) }
+// drawAccounts draws the DIDs of Ann, of Bob, and of two wallets.
+func drawAccounts(rt *rapid.T, w *commandstest.Answers) {
+	dids := []string{"", secretDID + "1", secretDID + "1", secretDID + "2"}
+	w.Accounts = map[core.Identity]core.Account{}
+	for _, id := range []core.Identity{
+		{Platform: "Telegram", UID: annID},
+		{Platform: "Telegram", UID: bobID},
+		identityOf(commandstest.Wallet),
+		identityOf(commandstest.AnnsWallet),
+	} {
+		did := rapid.SampledFrom(dids).Draw(rt, id.Platform+id.UID)
+		w.Accounts[id] = core.Account{DID: did}
+	}
+}
+
+// drawErrors draws an error, which is often nil, for each question.
+func drawErrors(rt *rapid.T, w *commandstest.Answers) {
+	draw := func(name string) error {
+		service := rapid.SampledFrom(commandstest.Services).Draw(rt, name+" service")
+		reason := rapid.SampledFrom(commandstest.Reasons).Draw(rt, name+" reason")
+		errs := []error{
+			nil, nil, nil, nil, nil, nil,
+			service.Fail(reason, errors.New(secretError+secretDID)),
+			context.DeadlineExceeded,
+			errors.New(secretError + secretLogin),
+		}
+		return rapid.SampledFrom(errs).Draw(rt, name)
+	}
+	w.PriceErr = draw("price")
+	w.SupplyErr = draw("supply")
+	w.StakeErr = draw("stake")
+	w.ChartErr = draw("chart")
+	w.AccountsErr = draw("accounts")
+	w.LoginsErr = draw("logins")
+	w.AccountErrs = map[string]error{"EVM": draw("wallets")}
+}
+
+var drawnLines = []string{
+	"price",
+	"price 7d",
+	"price 1,500",
+	"supply",
+	"staked " + commandstest.Wallet,
+	"staked " + secretLogin,
+	"mylogins",
+	"mylogins",
+	"mylogins 2",
+	"exists",
+	"exists " + bobID,
+	"exists Telegram " + bobID,
+	"exists EVM " + commandstest.Wallet,
+	"exists @bob",
+	"verify " + commandstest.Wallet,
+	"verify " + bobID + " " + commandstest.AnnsWallet,
+	"verify bob.eth",
+	"verify",
+	"forget",
+	"details",
+	"save " + commandstest.Wallet,
+	"status",
+	"help",
+	"moon " + secretLogin,
+}
 
 func drawnRequest(rt *rapid.T) *chat.Request {
-	line := strings.Fields(rapid.SampledFrom([]string{
-		"price", "price 7d", "price 1,500", "supply", "staked " + commandstest.Wallet, "staked " + secretLogin, "mylogins", "mylogins", "mylogins 2", "exists",
-		"exists " + bobID, "exists Telegram " + bobID, "exists EVM " + commandstest.Wallet, "exists @bob", "verify " + commandstest.Wallet,
-		"verify " + bobID + " " + commandstest.AnnsWallet, "verify bob.eth", "verify", "forget", "details", "save " + commandstest.Wallet, "status", "help", "moon " + secretLogin,
-	}).Draw(rt, "line"))
+	typed := strings.Fields(rapid.SampledFrom(drawnLines).Draw(rt, "line"))
 	req := &chat.Request{
-		ID:      "REF",
-		Command: line[0],
-		Args:    chat.Typed(line[1:]...),
-		From:    chat.User{Platform: "telegram", ID: rapid.SampledFrom(askers).Draw(rt, "asker")},
-		Role:    rapid.SampledFrom([]chat.Role{chat.Member, chat.Moderator}).Draw(rt, "role"),
-		Chat:    commandstest.Community, Community: commandstest.Community,
-		Direct: rapid.Bool().Draw(rt, "direct"),
+		ID:        "REF",
+		Command:   typed[0],
+		Args:      chat.Typed(typed[1:]...),
+		From:      chat.User{Platform: "telegram", ID: rapid.SampledFrom(askers).Draw(rt, "asker")},
+		Role:      rapid.SampledFrom([]chat.Role{chat.Member, chat.Moderator}).Draw(rt, "role"),
+		Chat:      commandstest.Community,
+		Community: commandstest.Community,
+		Direct:    rapid.Bool().Draw(rt, "direct"),
 	}
 	if rapid.IntRange(0, 3).Draw(rt, "a reply to Bob") == 3 {
 		req.Target = &chat.User{Platform: "telegram", ID: bobID}
@@ -136,20 +209,24 @@ func drawnRequest(rt *rapid.T) *chat.Request {
 	return req
 }
 
-// everything is all that a reply holds, whether it is shown or not.
-func everything(t *testing.T, r *chat.Reply) string {
+// everythingIn returns all that a reply holds, whether it is shown or not.
+func everythingIn(t *testing.T, r *chat.Reply) string {
 	t.Helper()
 	b, err := json.Marshal(r)
 	if err != nil {
 		t.Fatal(err)
 	}
 	all := string(b)
-	for outcome := chat.LetIn; r.Join.Admit != nil && outcome <= chat.ApprovalFailed; outcome++ {
-		all += everything(t, r.Join.Admit.Say(outcome))
+	if r.Join.Admit == nil {
+		return all
+	}
+	for outcome := chat.LetIn; outcome <= chat.ApprovalFailed; outcome++ {
+		all += everythingIn(t, r.Join.Admit.Say(outcome))
 	}
 	return all
 }
 
+// refuse reports each secret that is in the answer to req.
 func refuse(rt *rapid.T, req *chat.Request, said string, secrets ...string) {
 	for _, secret := range secrets {
 		if strings.Contains(said, secret) {

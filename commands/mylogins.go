@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	// loginsPerPage is the largest number of logins on a page.
+	// loginsPerPage is the maximum number of logins on a page.
 	loginsPerPage = 10
-	// maxLoginName bounds the shown name of a dapp or a platform, in characters.
+	// maxLoginName is the maximum length of a dapp's or a platform's name as it is shown, in characters.
 	maxLoginName = 60
 )
 
-// pageParam is the number of a page, from 1. Only the page buttons give it.
+// pageParam is the number of a page, from 1. Only buttons give it.
 var pageParam = chat.Param{Name: "page"}
 
 // myLoginsCommand answers /mylogins.
@@ -33,7 +33,8 @@ func myLogins(from Sources, options Options) chat.Command {
 	}
 }
 
-// run returns a page of the sender's logins, or tells that the sender is not registered.
+// run returns a page of the sender's logins, the first one unless the arguments name another. If the sender is not
+// registered, it says so.
 func (c myLoginsCommand) run(ctx context.Context, req *chat.Request) (*chat.Reply, error) {
 	self, err := sender(req)
 	if err != nil {
@@ -60,13 +61,12 @@ func (c myLoginsCommand) run(ctx context.Context, req *chat.Request) (*chat.Repl
 	}
 	page := 1
 	if arg := req.Args.Value(pageParam.Name); arg != "" {
-		page, _ = strconv.Atoi(arg) // What is no number gives page 0, which does not exist.
+		page, _ = strconv.Atoi(arg) // If arg is not a number, page is 0, which does not exist.
 	}
 	return loginsReply(logins.Value, page)
 }
 
-// loginsReply returns one page of the logins, counted from 1. It fails with an InputError if there
-// is no such page.
+// loginsReply returns a page of the logins. The first page is 1. The error is an InputError if there is no such page.
 func loginsReply(logins []core.Login, page int) (*chat.Reply, error) {
 	if len(logins) == 0 {
 		return &chat.Reply{Title: chat.Say("logins.none"), Text: chat.Say("logins.none_text")}, nil
@@ -99,16 +99,16 @@ func loginsReply(logins []core.Login, page int) (*chat.Reply, error) {
 	return reply, nil
 }
 
-// pageButton returns a button that shows a page in place of the present one.
+// pageButton returns a button that replaces the page by another one.
 func pageButton(label string, page int) chat.Action {
 	return chat.Action{Label: chat.Say(label), Command: "mylogins", Args: []string{strconv.Itoa(page)}, Edit: true}
 }
 
-// walletPlatforms are the platforms of core.Platforms whose accounts are wallets.
+// walletPlatforms are the platforms in core.Platforms where an account is a wallet.
 var walletPlatforms = []string{core.EVM, "BTC", "TRON", "TON", "SOL"}
 
-// loginPlatform returns "via Telegram" or "via EVM wallet", or the bare name of a platform that
-// core.Platforms lacks.
+// loginPlatform returns "via Telegram" or "via EVM wallet", or only the name of a platform that is not in
+// core.Platforms.
 func loginPlatform(platform string) chat.Value {
 	via := chat.Values{"platform": chat.Plain(platform)}
 	switch {
@@ -120,8 +120,8 @@ func loginPlatform(platform string) chat.Value {
 	return loginName(platform)
 }
 
-// loginName returns the name of a dapp or a platform as Untrusted text, or "unnamed" if nothing of
-// it can be shown.
+// loginName returns the name of a dapp or a platform as Untrusted text, or "unnamed" if no character of the name can be
+// shown.
 func loginName(name string) chat.Value {
 	if shown := chat.NewUntrusted(name, maxLoginName); shown != "" {
 		return shown

@@ -15,40 +15,29 @@ import (
 	"herald/internal/query"
 )
 
-var (
-	// chartPeriods are the periods of pictures, as they are typed.
-	chartPeriods = []string{"24h", "7d", "30d"}
-	// changePeriods are the periods whose change is shown as text.
-	changePeriods = []string{"1h", "24h", "7d"}
-	// periodLengths holds the durations of chartPeriods and changePeriods.
-	periodLengths = map[string]time.Duration{
-		"1h":  time.Hour,
-		"24h": 24 * time.Hour,
-		"7d":  7 * 24 * time.Hour,
-		"30d": 30 * 24 * time.Hour,
-	}
-)
-
 var periodParam = chat.Param{
 	Name:    "period",
 	Summary: chat.Say("param.period"),
 	Example: "7d",
-	Choices: chartPeriods,
-	Like:    regexp.MustCompile(`(?i)^(` + strings.Join(chartPeriods, "|") + `|` + notDrawn + `|` + anotherSymbol + `)$`),
+	Choices: drawnNames,
+	Like:    regexp.MustCompile(`(?i)^(` + strings.Join(drawnNames, "|") + `|` + notDrawn + `|` + anotherSymbol + `)$`),
 }
 
-// minCoverage is the part of a period, from 0 to 1, that must be recorded for a chart to
-// need no explanation.
+// minCoverage is the part of a period, from 0 to 1, in which prices must have been seen. A reply
+// with a chart of less says so.
 const minCoverage = 0.9
+
+// noChart is the name of the drawn period if there is no chart.
+const noChart = ""
 
 // priceCommand answers /price.
 type priceCommand struct {
 	inputs
-	// last is the last reply of withoutChart to a current answer.
-	last atomic.Pointer[textReply]
+	// latest is the reply of withoutChart to the latest current answer.
+	latest atomic.Pointer[textReply]
 }
 
-// textReply is the reply to an answer, without a picture.
+// textReply is a reply without a picture, and the answer that it shows.
 type textReply struct {
 	answer query.Snapshot[*core.Quote]
 	reply  *chat.Reply
@@ -63,63 +52,80 @@ func price(from Sources, options Options) chat.Command {
 		Name:       "price",
 		Aliases:    map[string][]string{"p": nil, "chart": {"24h"}},
 		Summary:    chat.SayWith("command.price", options.symbol()),
+		Topic:      chat.Say("topic.price"),
 		Visibility: chat.Public,
 		Asks:       []string{"price"},
 		Forms: []chat.Form{
 			{Inline: true, Run: c.run},
 			{Params: []chat.Param{period}, Run: c.run},
-			{Params: []chat.Param{amountParam}, Run: c.worth},
+			{Params: []chat.Param{amountParam}, Run: c.convert},
 		},
 	}
 }
 
-// run returns the price, with a picture of the period if one is asked for.
+// run returns the price, with a picture of the period if the arguments name one.
 func (c *priceCommand) run(ctx context.Context, req *chat.Request) (*chat.Reply, error) {
 	answer, err := c.Price.Get(ctx, struct{}{})
-	period := req.Args.Value(periodParam.Name)
-	if doubt, is := doubtOf(err); is {
-		return c.doubtful(doubt, strings.Fields(period)...), nil
+	drawn := req.Args.Value(periodParam.Name)
+	if doubt, isDoubt := doubtOf(err); isDoubt {
+		return c.doubtful(doubt, drawn), nil
 	}
 	if err != nil {
 		return nil, err
 	}
 	answer.Value = dated(answer)
-	if period != "" {
-		return c.withChart(ctx, req, answer, period)
+	if drawn != noChart {
+		return c.withChart(ctx, req, answer, periodNamed(drawn))
 	}
 	return c.withoutChart(answer), nil
 }
 
-// withoutChart returns the price without a picture. For one current answer it always returns the
-// same reply, so that adapters render the reply once.
+// withoutChart returns the price without a picture. The quote of answer must be dated. As long as an
+// answer is current, withoutChart returns copies of one reply, so that adapters render it once.
 func (c *priceCommand) withoutChart(answer query.Snapshot[*core.Quote]) *chat.Reply {
-	current := isCurrent(answer)
-	if last := c.last.Load(); current && last != nil && last.answer == answer {
-		reply := *last.reply // The Router sets its Language.
+	if !isCurrent(answer) {
+		return c.priceReply(answer, dayChange(answer.Value), noChart)
+	}
+	// The quotes are compared by their pointers: all callers get the same answer from the cache.
+	if latest := c.latest.Load(); latest != nil && latest.answer == answer {
+		reply := *latest.reply // The Router sets its Language.
 		return &reply
 	}
-	reply := c.priceReply(answer, "", "24h", answer.Value.Change24h)
-	if current {
-		reply.Rendered = new(chat.Rendered)
-		kept := *reply
-		c.last.Store(&textReply{answer: answer, reply: &kept})
-	}
+	reply := c.priceReply(answer, dayChange(answer.Value), noChart)
+	reply.Rendered = new(chat.Rendered)
+	kept := *reply
+	c.latest.Store(&textReply{answer: answer, reply: &kept})
 	return reply
 }
 
-// withChart returns the price with a picture of the period. If there is no picture, it also
-// returns a *chat.PartialError.
+// priceChange is how much the price has changed over a period.
+type priceChange struct {
+	over    period
+	percent decimal.NullDecimal // not Valid: unknown
+}
+
+func dayChange(q *core.Quote) priceChange { return priceChange{over: lastDay, percent: q.Change24h} }
+
+// text returns the change and its period, such as "+1.2% (24 h)". The change must be known.
+func (c priceChange) text() chat.Text {
+	percent := chat.Change{Decimal: c.percent.Decimal}
+	return chat.SayWith("price.change", chat.Values{"change": percent, "period": c.over.label()})
+}
+
+// withChart returns the price with a picture of a period. The quote of answer must be dated. If the
+// picture cannot be drawn, withChart returns the price without it, and a *chat.PartialError. If the
+// change over the period is then unknown, the reply shows the one over lastDay.
 func (c *priceCommand) withChart(
-	ctx context.Context, req *chat.Request, answer query.Snapshot[*core.Quote], period string,
+	ctx context.Context, req *chat.Request, answer query.Snapshot[*core.Quote], drawn period,
 ) (*chat.Reply, error) {
-	quote, length := answer.Value, periodLengths[period]
-	// With an err the chart may still have a Change.
-	chart, err := c.Chart(ctx, *quote, length, req.Language, cmp.Or(c.ServiceName, req.BotName), req.BotHandle)
-	over, change := period, cmp.Or(chart.Change, quote.Changes()[length])
-	if err != nil && !change.Valid {
-		over, change = "24h", quote.Change24h
+	quote := answer.Value
+	// If err is set, the chart may still have a Change.
+	chart, err := c.Chart(ctx, *quote, drawn.length, req.Language, cmp.Or(c.ServiceName, req.BotName), req.BotHandle)
+	change := priceChange{over: drawn, percent: cmp.Or(chart.Change, quote.Changes()[drawn.length])}
+	if err != nil && !change.percent.Valid {
+		change = dayChange(quote)
 	}
-	reply := c.priceReply(answer, period, over, change)
+	reply := c.priceReply(answer, change, drawn.name)
 	if err != nil {
 		reply.Notes = append(reply.Notes, chat.Say("chart.failed"))
 		// A refresh must draw again, even if the price is the same.
@@ -127,39 +133,61 @@ func (c *priceCommand) withChart(
 		return reply, &chat.PartialError{Err: err}
 	}
 	// One line is enough, because the picture has the price and its change.
-	figures := append(changeFields(*quote, over), marketFields(*quote, "price.cap_short", "price.volume_short")...)
+	figures := append(changeFields(*quote, change.over), marketFields(*quote, "price.cap_short", "price.volume_short")...)
 	reply.Sections = []chat.Section{{Row: true, Fields: figures}}
 	switch {
-	case !chart.HasLine && chart.LineFrom.IsZero(): // Nobody knows when there will be one.
+	case !chart.HasLine && chart.LineFrom.IsZero(): // It is not known when there will be a line.
 	case !chart.HasLine:
 		reply.Notes = append(reply.Notes, chat.LineFrom(chart.LineFrom))
 	case chart.Seen < minCoverage:
 		reply.Notes = append(reply.Notes, chat.Say("chart.sparse"))
 	}
 	reply.Image = &chat.Image{
-		Name:    "price-" + period + ".png",
+		Name:    "price-" + drawn.name + ".png",
 		PNG:     chart.PNG,
 		Caption: c.chartCaption(chart, *quote),
 	}
 	return reply, nil
 }
 
-// priceButtons returns a button for each period, one to refresh, and one to the provider's
-// page. shown is the period of the picture, or "".
-func priceButtons(quote core.Quote, shown string) []chat.Action {
-	buttons := make([]chat.Action, 0, len(chartPeriods)+2)
-	for _, p := range chartPeriods {
+// priceButtons returns a button for each period that is drawn, one to refresh, and one that opens
+// the provider's page. drawn is the name of the period in the picture, or noChart.
+func priceButtons(quote core.Quote, drawn string) []chat.Action {
+	var buttons []chat.Action
+	for _, p := range periods {
+		if !p.isDrawn {
+			continue
+		}
 		buttons = append(buttons, chat.Action{
-			Label: chat.Say("price." + p), Command: "price", Args: []string{p}, Edit: true, Current: p == shown,
+			Label:   p.label(),
+			Command: "price",
+			Args:    []string{p.name},
+			Edit:    true,
+			Current: p.name == drawn,
 		})
 	}
-	again := refresh("price", strings.Fields(shown)...)
+	again := refreshPrice(drawn)
 	again.NewRow = true
-	page := chat.SayWith("button.page", chat.Values{"source": chat.Plain(quote.Source)})
-	return append(append(buttons, again), link(page, quote.Page)...)
+	return append(append(buttons, again), pageLink(quote)...)
 }
 
-// chartCaption describes a chart to those who do not see it. It ends with the age of an old price.
+// refreshPrice returns the button that runs /price again. argument is a period or an amount; if it is
+// "", there is none.
+func refreshPrice(argument string) chat.Action {
+	if argument == "" {
+		return refresh("price")
+	}
+	return refresh("price", argument)
+}
+
+// pageLink returns the button that opens the provider's page about the token, or no button.
+func pageLink(quote core.Quote) []chat.Action {
+	label := chat.SayWith("button.page", chat.Values{"source": chat.Plain(quote.Source)})
+	return link(label, quote.Page)
+}
+
+// chartCaption describes a chart to readers who cannot see it. If the price is old, the caption ends
+// with its age.
 func (c *priceCommand) chartCaption(chart core.Chart, quote core.Quote) chat.Parts {
 	caption := chat.Parts{chat.SayWith("chart.alt", chat.Values{
 		"symbol": chat.Plain(c.Symbol),
@@ -178,28 +206,27 @@ func (c *priceCommand) chartCaption(chart core.Chart, quote core.Quote) chat.Par
 	return caption
 }
 
-// priceReply returns the price as a title, since a push notification shows no more. The
-// subtitle is the change in per cent over a period. shown is the period of the picture, or "".
-// The quote of answer must be dated.
+// priceReply returns a reply with the price as its title, because push notifications show only the
+// title. The subtitle is change, if that is known. drawn is the name of the period in the picture, or
+// noChart. The quote of answer must be dated.
 func (c *priceCommand) priceReply(
-	answer query.Snapshot[*core.Quote], shown, over string, change decimal.NullDecimal,
+	answer query.Snapshot[*core.Quote], change priceChange, drawn string,
 ) *chat.Reply {
 	q := answer.Value
-	updated := cmp.Or(q.LastUpdated, answer.At)
 	reply := &chat.Reply{
 		Title: chat.SayWith("price.title", chat.Values{
 			"symbol": chat.Plain(c.Symbol),
 			"price":  chat.Price{Decimal: q.Price},
 		}),
-		Tone: chat.Change{Decimal: change.Decimal}.Tone(),
+		Tone: chat.Change{Decimal: change.percent.Decimal}.Tone(),
 		Sections: []chat.Section{
-			{Row: true, Fields: changeFields(*q, over)},
+			{Row: true, Fields: changeFields(*q, change.over)},
 			{Fields: marketFields(*q, "price.cap", "price.volume")},
 		},
 		Footer:  chat.Parts{priceSource(answer)},
-		Checked: updated,
+		Checked: cmp.Or(q.LastUpdated, answer.At),
 		Source:  sourceOf(answer),
-		Actions: priceButtons(*q, shown),
+		Actions: priceButtons(*q, drawn),
 	}
 	if q.Old() {
 		reply.Tone = chat.Warning
@@ -208,9 +235,8 @@ func (c *priceCommand) priceReply(
 		reply.Source.AsOf = chat.Version{} // The title prints its age.
 		return reply
 	}
-	if change.Valid {
-		percent := chat.Change{Decimal: change.Decimal}
-		reply.Subtitle = chat.SayWith("price.change", chat.Values{"change": percent, "period": chat.Say("price." + over)})
+	if change.percent.Valid {
+		reply.Subtitle = change.text()
 	}
 	return reply
 }
@@ -221,33 +247,38 @@ func sourceOf(answer query.Snapshot[*core.Quote]) chat.Source {
 		AsOf:       chat.Version{Time: cmp.Or(answer.Value.LastUpdated, answer.At)},
 		FreshUntil: answer.FreshUntil,
 		Stale:      answer.Stale,
-		Why:        why(answer.Why),
+		Why:        failureText(answer.Why),
 	}
 }
 
-// changeFields returns the known changes over changePeriods, but for one period. It returns none
-// for an old quote.
-func changeFields(q core.Quote, except string) (fields []chat.Field) {
+// changeFields returns the known changes over the periods that are listed, except one period. It
+// returns none for an old quote.
+func changeFields(q core.Quote, except period) (fields []chat.Field) {
 	if q.Old() {
 		return nil
 	}
-	known := q.Changes()
-	for _, over := range changePeriods {
-		if change := known[periodLengths[over]]; change.Valid && over != except {
-			fields = append(fields, chat.Field{Name: chat.Say("price." + over), Value: chat.Change{Decimal: change.Decimal}})
+	changes := q.Changes()
+	for _, p := range periods {
+		if change := changes[p.length]; change.Valid && p.isListed && p != except {
+			fields = append(fields, chat.Field{Name: p.label(), Value: chat.Change{Decimal: change.Decimal}})
 		}
 	}
 	return fields
 }
 
-// marketFields returns the known ones of market cap and volume, under these names.
+// marketFields returns the market cap and the volume, or the one of them that is known. The keys name
+// the fields.
 func marketFields(q core.Quote, capKey, volumeKey string) (fields []chat.Field) {
-	add := func(key string, sum decimal.NullDecimal) {
-		if sum.Valid {
-			fields = append(fields, chat.Field{Name: chat.Say(key), Value: chat.Money{Decimal: sum.Decimal}})
-		}
+	if q.MarketCap.Valid {
+		fields = append(fields, moneyField(capKey, q.MarketCap.Decimal))
 	}
-	add(capKey, q.MarketCap)
-	add(volumeKey, q.Volume24h)
+	if q.Volume24h.Valid {
+		fields = append(fields, moneyField(volumeKey, q.Volume24h.Decimal))
+	}
 	return fields
+}
+
+// moneyField returns a sum in USD under the name of key.
+func moneyField(key string, sum decimal.Decimal) chat.Field {
+	return chat.Field{Name: chat.Say(key), Value: chat.Money{Decimal: sum}}
 }

@@ -13,8 +13,7 @@ import (
 	"herald/internal/words"
 )
 
-// usages returns the listed forms of a command that are for moderators, or the others, as
-// people write them.
+// usages returns how to type the listed forms of a command: those for moderators only, or those for everybody.
 func usages(c chat.Command, moderators bool) string {
 	var all []string
 	for _, form := range c.Forms {
@@ -31,17 +30,26 @@ func usages(c chat.Command, moderators bool) string {
 }
 
 func TestREADMEListsEveryCommand(t *testing.T) {
-	var table strings.Builder
-	table.WriteString("| command | what it answers | who sees that | moderators also |\n| --- | --- | --- | --- |\n")
-	for _, c := range commands.All(commandstest.Healthy().Sources(), commands.Options{Symbol: "HRLD"}) {
-		if c.Summary.Key == "" {
-			continue // Buttons alone ask it.
-		}
-		readers := map[chat.Visibility]string{chat.Public: "the chat", chat.Private: "the sender"}[c.Visibility]
-		fmt.Fprintf(&table, "| %s | %s | %s | %s |\n", usages(c, false), words.Say(chat.English, c.Summary), readers, usages(c, true))
+	readers := map[chat.Visibility]string{
+		chat.Public:  "the chat",
+		chat.Private: "the sender",
 	}
+	var table strings.Builder
+	table.WriteString("| command | what it answers | who sees that | moderators also |\n")
+	table.WriteString("| --- | --- | --- | --- |\n")
+	for _, c := range commands.All(commandstest.Healthy().Sources(), commands.Options{Symbol: "HRLD"}) {
+		onlyFromButtons := c.Summary.Key == ""
+		if onlyFromButtons {
+			continue
+		}
+		answers := words.Say(chat.English, c.Summary)
+		fmt.Fprintf(&table, "| %s | %s | %s | %s |\n",
+			usages(c, false), answers, readers[c.Visibility], usages(c, true))
+	}
+
 	const path = "../README.md"
 	inREADME := regexp.MustCompile(`(?m)^\| command \|.*\n(\|.*\n)*`)
 	readme := configtest.Read(t, path)
-	configtest.Golden(t, path, strings.Replace(readme, inREADME.FindString(readme), table.String(), 1), *update)
+	want := strings.Replace(readme, inREADME.FindString(readme), table.String(), 1)
+	configtest.Golden(t, path, want, *update)
 }

@@ -6,57 +6,78 @@ import (
 	"testing/synctest"
 	"time"
 
-	"herald/commands"
 	"herald/commands/commandstest"
 	"herald/internal/chat"
 	"herald/internal/core"
 	"herald/internal/service/market"
 )
 
-// Each row changes the answer of the price after the rows before it. A reply may be rendered once
-// for all only while it is that of the answer before, and tells no age.
+// Each step changes the price's answer after the steps before it. Renderings may be shared only by replies to the same
+// answer that show no age.
 func TestOnlyTheCurrentPriceIsRenderedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		const (
+			unshared = iota // the reply has no Rendered
+			same            // it has the Rendered of the shared reply before
+			another         // it has another one
+		)
 		w := commandstest.Healthy()
 		w.Price.At = time.Now()
-		w.Price.Value.OldFrom = w.Price.At.Add(time.Hour)
-		price := func() chat.Run { return commands.All(w.Sources(), w.Options)[0].Forms[0].Run }
-		run := price()
+		w.Price.Value.CurrentUntil = w.Price.At.Add(time.Hour)
+		price := func() chat.Run { return allCommands(w)[0].Forms[0].Run }
+		runPrice := price()
 		var before *chat.Rendered
-		for _, tt := range []struct {
-			name      string
-			change    func()
-			once, new bool
+		for _, step := range []struct {
+			name   string
+			change func()
+			want   int
 		}{
-			{"the first", func() {}, true, true},
-			{"the same", func() {}, true, false},
-			{"a minute later", func() { time.Sleep(time.Minute) }, true, false},
-			{"another price", func() {
-				quote := *w.Price.Value // Nobody changes an answer that is shared.
-				quote.Price = known("2").Decimal
-				w.Price.Value = &quote
-			}, true, true},
-			{"the same price fetched anew", func() { w.Price.FreshUntil = w.Price.FreshUntil.Add(time.Second) }, true, true},
-			{"no newer one is to be had", func() { w.Price.Why = market.Service.Fail(core.Limited, nil) }, false, true},
-			{"again", func() { w.Price.Why = nil }, true, false},
-			{"stale", func() { w.Price.Stale = true }, false, true},
-			{"fresh", func() { w.Price.Stale = false }, true, false},
-			{"old by now", func() { time.Sleep(time.Hour) }, false, true},
+			{"the first", func() {}, another},
+			{"the same", func() {}, same},
+			{"a minute later", func() { time.Sleep(time.Minute) }, same},
+			{"another price", func() { w.Price.Value = withPrice(w.Price.Value, "2") }, another},
+			{
+				name:   "the same price fetched again",
+				change: func() { w.Price.FreshUntil = w.Price.FreshUntil.Add(time.Second) },
+				want:   another,
+			},
+			{
+				name:   "no newer price can be asked for",
+				change: func() { w.Price.Why = market.Service.Fail(core.Limited, nil) },
+				want:   unshared,
+			},
+			{"a newer price can be asked for", func() { w.Price.Why = nil }, same},
+			{"stale", func() { w.Price.Stale = true }, unshared},
+			{"fresh", func() { w.Price.Stale = false }, same},
+			{"old by now", func() { time.Sleep(time.Hour) }, unshared},
 		} {
-			tt.change()
-			got, err := run(t.Context(), &chat.Request{})
-			fresh, _ := price()(t.Context(), &chat.Request{})
-			rendered := got.Rendered
-			if err != nil || (rendered != nil) != tt.once || tt.once && (rendered != before) != tt.new {
-				t.Errorf("%s: rendered %p after %p, %v", tt.name, rendered, before, err)
+			step.change()
+			reply, err := runPrice(t.Context(), &chat.Request{})
+			unsharedReply, _ := price()(t.Context(), &chat.Request{})
+			got := unshared
+			switch {
+			case reply.Rendered == nil:
+			case reply.Rendered == before:
+				got = same
+			default:
+				got = another
+				before = reply.Rendered
 			}
-			if tt.once {
-				before = rendered
+			if err != nil || got != step.want {
+				t.Errorf("%s: Rendered is of kind %d, want %d, %v", step.name, got, step.want, err)
 			}
-			got.Rendered, fresh.Rendered = nil, nil
-			if !reflect.DeepEqual(got, fresh) {
-				t.Errorf("%s: the reply is\n%+v\nwant\n%+v", tt.name, got, fresh)
+			reply.Rendered = nil
+			unsharedReply.Rendered = nil
+			if !reflect.DeepEqual(reply, unsharedReply) {
+				t.Errorf("%s: the reply is\n%+v\nwant\n%+v", step.name, reply, unsharedReply)
 			}
 		}
 	})
+}
+
+// withPrice returns a copy of a quote with another price. Nobody changes an answer that is shared.
+func withPrice(q *core.Quote, price string) *core.Quote {
+	changed := *q
+	changed.Price = number(price)
+	return &changed
 }

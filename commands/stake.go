@@ -12,37 +12,38 @@ import (
 )
 
 const (
-	// maxPoolName bounds the name of a pool, in characters.
+	// maxPoolName is the maximum length of a pool's name as it is shown, in characters.
 	maxPoolName = 40
-	// maxPools bounds the pools that are shown, unless only one more exists.
+	// maxPools is the number of pools that are shown one by one. A single further pool is shown too.
 	maxPools = 5
 )
 
-// stakeText words a stake, for every command that speaks of one.
+// stakeText words a stake for the commands that show one.
 type stakeText struct {
 	core.Stake
 	Options
 }
 
-// stakeKeys are the messages of a verdict.
+// stakeKeys are the messages of a verdict: the wallet stakes exactly or at least a sum, or nothing.
 type stakeKeys struct{ yes, atLeast, no string }
 
 var (
 	titleKeys = stakeKeys{yes: "stake.yes", atLeast: "stake.at_least", no: "stake.no"}
-	// subtitleKeys say the same after a title about the wallet's owner.
+	// subtitleKeys have the same meaning, but follow a title about the wallet's owner.
 	subtitleKeys = stakeKeys{yes: "verify.stakes", atLeast: "verify.stakes_least", no: "verify.stakes_nothing"}
 )
 
-// verdict says what is staked, or that nothing is. With the tone Warning it says why that is
-// not known.
+// verdict says how much is staked, or that nothing is. If that is unknown, it says how many pools were not
+// read, and the tone is Warning.
 func (s stakeText) verdict(keys stakeKeys) (chat.Tone, chat.Text) {
 	total := chat.Values{"total": s.amount(s.Total(), chat.Short)}
-	switch outcome := s.Outcome(); {
-	case outcome == core.Staker && len(s.Failed) > 0:
-		return chat.Positive, chat.SayWith(keys.atLeast, total)
-	case outcome == core.Staker:
+	switch s.StakerStatus() {
+	case core.Staker:
+		if len(s.Failed) > 0 {
+			return chat.Positive, chat.SayWith(keys.atLeast, total)
+		}
 		return chat.Positive, chat.SayWith(keys.yes, total)
-	case outcome == core.NotStaker:
+	case core.NotStaker:
 		return chat.Negative, chat.Say(keys.no)
 	}
 	return chat.Warning, chat.SayWith("stake.undetermined", chat.Values{
@@ -51,7 +52,7 @@ func (s stakeText) verdict(keys stakeKeys) (chat.Tone, chat.Text) {
 	})
 }
 
-// worth says what the stake is worth. It returns nil below a cent, or without a price.
+// worth says what the stake is worth. It returns nil if that is less than a cent, or if q is nil.
 func (s stakeText) worth(q *core.Quote) chat.Value {
 	if q == nil {
 		return nil
@@ -63,20 +64,21 @@ func (s stakeText) worth(q *core.Quote) chat.Value {
 	return chat.SayWith("stake.worth", chat.Values{"worth": chat.Money{Decimal: worth}})
 }
 
-// poolSections returns a line with the largest pools and, if there are more than maxPools+1,
-// one with the sum of the others, which folded lists.
+// poolSections returns a line with the stake in each pool, the largest first. If there are more than
+// maxPools+1 pools, it returns a line with the largest maxPools and a line with the sum of the others. The
+// fields of folded list the others.
 func (s stakeText) poolSections() (sections []chat.Section, folded []chat.Field) {
 	byAmount := func(a, b core.PoolAmount) int { return b.Amount.Cmp(a.Amount) }
 	largest := slices.SortedStableFunc(slices.Values(s.Staked), byAmount)
 	row := s.Options
-	row.Symbol = "" // It stands above.
+	row.Symbol = "" // The title shows it.
 	if len(largest) <= maxPools+1 {
 		return []chat.Section{{Row: true, Fields: poolFields(largest, row)}}, nil
 	}
 	others := largest[maxPools:]
 	sum := chat.Field{
 		Name:  chat.SayWith("stake.others", chat.Values{"n": chat.Count(len(others))}),
-		Value: s.amount(core.Stake{Staked: others}.Total(), chat.Short),
+		Value: s.amount(sumOf(others), chat.Short),
 	}
 	sections = []chat.Section{
 		{Row: true, Fields: poolFields(largest[:maxPools], row)},
@@ -85,7 +87,7 @@ func (s stakeText) poolSections() (sections []chat.Section, folded []chat.Field)
 	return sections, poolFields(others, s.Options)
 }
 
-// poolFields returns a field for each pool.
+// poolFields returns a field for each pool: its name, or else its address, and the amount.
 func poolFields(pools []core.PoolAmount, options Options) []chat.Field {
 	var fields []chat.Field
 	for _, p := range pools {
@@ -98,34 +100,40 @@ func poolFields(pools []core.PoolAmount, options Options) []chat.Field {
 	return fields
 }
 
-// withdrawals returns a line with what can be claimed, and one with what is still being unstaked
-// and when the next part of that can be claimed, as far as there is any. The sums are "at least"
-// if a pool was not read completely.
+// withdrawals returns a line with the sum that can be claimed, and a line with the sum that is still being
+// unstaked, and when the next part of it can be claimed. It leaves out a line if its sum is 0. The sums are
+// "at least" if a pool was not read completely.
 func (s stakeText) withdrawals() (lines chat.Section) {
 	claimable, unstaking := "stake.claimable", "stake.unstaking"
 	if !s.Complete() {
 		claimable, unstaking = "stake.claimable_least", "stake.unstaking_least"
 	}
-	add := func(key string, pools []core.PoolAmount, more func(chat.Text) chat.Text) {
-		if sum := (core.Stake{Staked: pools}).Total(); !sum.IsZero() {
-			line := chat.SayWith(key, chat.Values{"amount": chat.Strong{Value: s.amount(sum, chat.Short)}})
-			lines.Fields = append(lines.Fields, chat.Field{Value: more(line)})
-		}
+	if sum := sumOf(s.Withdrawable); !sum.IsZero() {
+		lines.Fields = append(lines.Fields, chat.Field{Value: s.sumLine(claimable, sum)})
 	}
-	add(claimable, s.Claimable, func(line chat.Text) chat.Text { return line })
-	add(unstaking, s.Unbonding, s.withNextClaim)
+	if sum := sumOf(s.Unbonding); !sum.IsZero() {
+		lines.Fields = append(lines.Fields, chat.Field{Value: s.withNextClaim(s.sumLine(unstaking, sum))})
+	}
 	return lines
 }
 
-// maxStandstill is the age of a block from which on the chain may stand still: nobody knows
-// then when a claim is ready.
+// sumOf returns the sum of the amounts in pools, in tokens.
+func sumOf(pools []core.PoolAmount) decimal.Decimal { return core.Stake{Staked: pools}.Total() }
+
+// sumLine returns the message of key about a sum of tokens.
+func (s stakeText) sumLine(key string, sum decimal.Decimal) chat.Text {
+	return chat.SayWith(key, chat.Values{"amount": chat.Strong{Value: s.amount(sum, chat.Short)}})
+}
+
+// maxStandstill is the maximum age of a block. If it is older, the chain may have stopped, and it is
+// unknown when a claim will be ready.
 const maxStandstill = 10 * time.Minute
 
-// withNextClaim returns a line about what is being unstaked, and how much of it can be claimed
-// next, and when; without the amount if that is all. It returns the line unchanged if the time is
-// not known. An unread pool may have an earlier claim.
+// withNextClaim adds to a line about the sum that is being unstaked when the next part of it can be claimed,
+// and how much that is, unless it is all of it. It returns the line unchanged if the time is unknown, or if a
+// pool is unread, because that pool may have an earlier claim.
 func (s stakeText) withNextClaim(unstaking chat.Text) chat.Text {
-	next := s.NextClaim
+	next := s.NextWithdrawal
 	if !s.Complete() || next.At.IsZero() || time.Since(s.BlockTime) > maxStandstill {
 		return unstaking
 	}
@@ -133,12 +141,13 @@ func (s stakeText) withNextClaim(unstaking chat.Text) chat.Text {
 	if next.Amount.Equal(core.Stake{Staked: s.Unbonding}.Total()) {
 		return chat.SayWith("stake.claimable_all", when)
 	}
-	s.Symbol = "" // It stands before.
+	s.Symbol = "" // The line already shows it.
 	when["amount"] = s.amount(next.Amount, chat.Short)
 	return chat.SayWith("stake.claimable_next", when)
 }
 
-// inAbout says in how many hours something is, or from two days on in how many days.
+// inAbout says how far away something is: less than an hour, or in hours, or from two days on in days. It
+// rounds.
 func inAbout(d time.Duration) chat.Text {
 	if d < time.Hour {
 		return chat.Say("stake.in_minutes")
@@ -150,18 +159,18 @@ func inAbout(d time.Duration) chat.Text {
 	return chat.SayWith("stake.in_hours", chat.Values{"n": chat.Count(d.Round(time.Hour) / time.Hour)})
 }
 
-// full returns the whole wallet and, if every pool was read, its stake to the last digit.
+// full returns the unshortened address of the wallet and, if every pool was read, its stake to the last digit.
 func (s stakeText) full(wallet common.Address) []chat.Field {
 	address := s.address(wallet)
 	address.Full = true
 	fields := []chat.Field{{Value: address}}
-	if s.Outcome() == core.Staker && len(s.Failed) == 0 {
+	if s.StakerStatus() == core.Staker && len(s.Failed) == 0 {
 		fields = append(fields, chat.Field{Name: chat.Say("stake.exact"), Value: s.amount(s.Total(), chat.Exact)})
 	}
 	return fields
 }
 
-// notes say in how many pools the stake could be read, but not what is being unstaked.
+// notes say in how many pools only the withdrawals could not be read. If there are none, notes returns nil.
 func (s stakeText) notes() []chat.Text {
 	failed := len(s.Unread()) - len(s.Failed)
 	if failed == 0 {
@@ -173,9 +182,9 @@ func (s stakeText) notes() []chat.Text {
 	})}
 }
 
-// footer names the block, and how many pools were read unless the verdict says so.
+// footer returns the number of the block, and how many pools were read unless the verdict says that.
 func (s stakeText) footer() (parts chat.Parts) {
-	if s.Outcome() != core.Undetermined {
+	if s.StakerStatus() != core.Undetermined {
 		parts = append(parts, s.poolsRead())
 	}
 	if s.Block > 0 {
@@ -193,5 +202,5 @@ func (s stakeText) poolsRead() chat.Text {
 	return chat.SayWith(key, chat.Values{"checked": chat.Count(s.Checked), "n": s.poolCount()})
 }
 
-// poolCount returns the number of pools that were asked.
+// poolCount returns the number of pools, read or not.
 func (s stakeText) poolCount() chat.Count { return chat.Count(s.Checked + len(s.Failed)) }

@@ -15,14 +15,14 @@ import (
 	"herald/internal/query"
 )
 
-// likeWallet matches addresses, and what people type in their place: .eth names and addresses of
-// other chains. core.FindWallet says what is wrong with those.
+// likeWallet matches addresses, and what people type instead: .eth names, and addresses of other chains.
+// core.FindWallet rejects those, each with its own error.
 var likeWallet = regexp.MustCompile(`(?i)\b0x|\.eth$|^[0-9a-z+/_:-]{26,}$|[0-9a-f]{40}`)
 
-// atAddress matches an address behind an @. Any other word with an @ in front is a username.
+// atAddress matches an address after an @. Any other word that begins with @ is a username.
 var atAddress = regexp.MustCompile(`(?i)^@(0x|xdc)?[0-9a-f]{40}\b`)
 
-// walletParam is an address of a wallet on the chain with the pools.
+// walletParam is the address of a wallet on the chain with the pools.
 var walletParam = chat.Param{
 	Name:     "wallet",
 	Summary:  chat.Say("param.wallet"),
@@ -34,9 +34,10 @@ var walletParam = chat.Param{
 	Check:    chat.Say("check.wallet"),
 }
 
-// joinWallets moves the words that look like wallets to the end, as one argument, if there is an
-// address in typed. That argument is the address if it is the only one, so that a button has
-// room for it.
+// joinWallets moves the wallet to the end of typed, as one word. If typed contains exactly one address, the
+// word is that address, so that a button has room for it. If it contains several, or one with a wrong
+// checksum, the word has all words that look like wallets, so that the error is about them. Otherwise
+// joinWallets returns typed.
 func joinWallets(typed []string) []string {
 	var wallets, others []string
 	for _, word := range typed {
@@ -52,13 +53,13 @@ func joinWallets(typed []string) []string {
 	}
 	flawed, _ := errors.AsType[*core.InvalidError](err)
 	hasAddress := flawed.Flaw == core.SeveralWallets || flawed.Flaw == core.WrongChecksum
-	if !hasAddress || len(wallets) == 0 { // Or the address is in a username.
+	if !hasAddress || len(wallets) == 0 { // Without wallets, the address is part of a username.
 		return typed
 	}
 	return append(others, strings.Join(wallets, " "))
 }
 
-// isWalletWord reports whether a word looks like a wallet and is no username.
+// isWalletWord reports whether a word looks like a wallet and is not a username.
 func isWalletWord(word string) bool {
 	return likeWallet.MatchString(word) && (word[0] != '@' || atAddress.MatchString(word))
 }
@@ -70,19 +71,21 @@ func staked(from Sources, options Options) chat.Command {
 	return chat.Command{
 		Name:       "staked",
 		Summary:    chat.SayWith("command.staked", options.symbol()),
+		Topic:      chat.Say("topic.stakes"),
 		Visibility: chat.Public,
 		Asks:       []string{"chain", "price"},
 		Forms:      []chat.Form{{Params: []chat.Param{walletParam}, Inline: true, Run: stakedCommand{from, options}.run}},
 	}
 }
 
-// parseWallet returns the one wallet in the arguments.
+// parseWallet returns the wallet in the arguments. The error is an InputError unless there is exactly one.
 func parseWallet(req *chat.Request) (common.Address, error) {
 	wallet, err := core.FindWallet(req.Args.Value(walletParam.Name))
 	return wallet, invalid(walletParam, err)
 }
 
-// run returns the stake of the wallet in the arguments.
+// run returns the stake of the wallet in the arguments. If some pools are unread, it also returns a
+// PartialError.
 func (c stakedCommand) run(ctx context.Context, req *chat.Request) (*chat.Reply, error) {
 	wallet, err := parseWallet(req)
 	if err != nil {
@@ -95,20 +98,20 @@ func (c stakedCommand) run(ctx context.Context, req *chat.Request) (*chat.Reply,
 	return c.reply(wallet, stake, price), partly(stake.Value.Err())
 }
 
-// extraWait bounds the wait for a part that an answer can do without: /staked waits for the price
-// after the chain has answered, /supply for what is staked.
+// extraWait is the maximum wait for a part that an answer can do without: in /staked the price, after the chain
+// has answered, and in /supply the staked sum.
 const extraWait = time.Second
 
-// stakeAndPrice returns the wallet's stake and the price. The price is the zero Snapshot if it is
-// old or unknown, or if the wallet is not a staker's.
+// stakeAndPrice returns the wallet's stake and the price. The price is the zero Snapshot if it is old, unknown or off,
+// or if the wallet does not stake. It blocks for at most extraWait after the stake is known.
 func (from Sources) stakeAndPrice(
 	ctx context.Context, wallet common.Address,
 ) (stake query.Answer[core.Stake], price query.Snapshot[*core.Quote]) {
 	stake = query.Ask(ctx, from.Stakes, wallet)
-	if stake.Err != nil || stake.Value.Outcome() != core.Staker {
+	if from.Price == nil || stake.Err != nil || stake.Value.StakerStatus() != core.Staker {
 		return stake, query.Snapshot[*core.Quote]{}
 	}
-	// The price is asked only now, because it costs a credit, and most wallets need none.
+	// The price is asked only now, because it costs a credit, and most wallets do not stake.
 	ctx, cancel := context.WithTimeout(ctx, extraWait)
 	defer cancel()
 	quote := query.Ask(ctx, from.Price, struct{}{})
@@ -118,7 +121,7 @@ func (from Sources) stakeAndPrice(
 	return stake, quote.Snapshot
 }
 
-// blockOf returns the block of a stake, or none if its number is unknown.
+// blockOf returns the block of a stake, or the zero Block if its number is unknown.
 func (c stakedCommand) blockOf(s core.Stake) chat.Block {
 	if s.Block == 0 {
 		return chat.Block{}
@@ -126,7 +129,7 @@ func (c stakedCommand) blockOf(s core.Stake) chat.Block {
 	return chat.Block{Chain: c.ChainID, Number: s.Block}
 }
 
-// partly returns err as a PartialError, or nil.
+// partly wraps err in a PartialError. It returns nil if err is nil.
 func partly(err error) error {
 	if err == nil {
 		return nil
@@ -134,12 +137,12 @@ func partly(err error) error {
 	return &chat.PartialError{Err: err}
 }
 
-// reply returns what the wallet has in the pools, and what that is worth at the price.
+// reply says what the wallet has in the pools and, unless price is the zero Snapshot, what that is worth.
 func (c stakedCommand) reply(
 	wallet common.Address, stake query.Answer[core.Stake], price query.Snapshot[*core.Quote],
 ) *chat.Reply {
 	s := stakeText{stake.Value, c.Options}
-	outcome := s.Outcome()
+	staking := s.StakerStatus()
 	tone, verdict := s.verdict(titleKeys)
 	pools, folded := s.poolSections()
 	reply := &chat.Reply{
@@ -157,9 +160,9 @@ func (c stakedCommand) reply(
 			AsOf:       chat.Version{Time: stake.At, Block: c.blockOf(s.Stake)},
 			FreshUntil: stake.FreshUntil,
 		},
-		Actions: c.buttons(wallet, outcome),
+		Actions: c.buttons(wallet, staking),
 	}
-	switch outcome {
+	switch staking {
 	case core.Staker: // The price is a part of the answer: either figure may change it.
 		reply.Source.AsOf.Time = core.Later(stake.At, price.At)
 		reply.Source.FreshUntil = core.Earlier(stake.FreshUntil, price.FreshUntil)
@@ -170,15 +173,16 @@ func (c stakedCommand) reply(
 	return reply
 }
 
-// buttons returns the buttons under a stake with this outcome.
-func (c stakedCommand) buttons(wallet common.Address, outcome core.Outcome) []chat.Action {
+// buttons returns the buttons under a stake: the one to try again if it is undetermined, and the one to stake if
+// nothing is staked.
+func (c stakedCommand) buttons(wallet common.Address, staking core.StakerStatus) []chat.Action {
 	again := refresh("staked", wallet.Hex())
-	if outcome == core.Undetermined {
+	if staking == core.Undetermined {
 		again = chat.TryAgain("staked", wallet.Hex())
 	}
 	buttons := []chat.Action{again, {Label: chat.Say("button.copy_wallet"), Copy: wallet.Hex()}}
 	buttons = append(buttons, link(chat.Say("button.explorer"), c.address(wallet).URL)...)
-	if outcome == core.NotStaker {
+	if staking == core.NotStaker {
 		buttons = append(buttons, nextStep("button.stake", c.StakeURL)...)
 	}
 	return buttons

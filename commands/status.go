@@ -3,7 +3,6 @@ package commands
 import (
 	"cmp"
 	"context"
-	"errors"
 	"strconv"
 	"sync"
 	"time"
@@ -13,15 +12,16 @@ import (
 	"herald/internal/query"
 )
 
-// Service is a service as /status sees it. query.HealthCheck implements it.
+// Service is a service whose health /status shows. query.HealthCheck implements it, and documents the methods.
 type Service interface {
 	Ping(ctx context.Context) (query.Snapshot[any], error)
 	Health() query.Health
+	// EndedEndpoints returns the endpoints that the service has ended, according to the answer to a ping or its error.
+	EndedEndpoints(answer any, err error) []query.EndedEndpoint
 }
 
-// statusCommand answers /status. A service fails if its last call failed, whichever command made
-// the call. Otherwise the answer to a ping counts. Pings are cached, so that nobody can have /status
-// call a service often.
+// statusCommand answers /status. It shows a service as failing if the latest call of any command failed.
+// Otherwise the answer to a ping decides. Pings are cached, so that nobody can make the bot call a service often.
 type statusCommand inputs
 
 func status(from Sources, options Options) chat.Command {
@@ -33,8 +33,8 @@ func status(from Sources, options Options) chat.Command {
 	}
 }
 
-// answer says of each service whether it works. In a community, a button leads its moderators to
-// the details.
+// answer says whether each service works. In a community it has a button to the details, for moderators. It blocks
+// until every ping has been answered or has failed.
 func (c statusCommand) answer(ctx context.Context, req *chat.Request) (*chat.Reply, error) {
 	pinged := make([]query.Answer[any], len(c.Services))
 	var asking sync.WaitGroup
@@ -44,7 +44,7 @@ func (c statusCommand) answer(ctx context.Context, req *chat.Request) (*chat.Rep
 	asking.Wait()
 	var all []serviceStatus
 	for i, s := range c.Services {
-		all = append(all, statusOf(pinged[i], s.Health()))
+		all = append(all, statusOf(s, pinged[i]))
 	}
 	reply := statusReply(all)
 	if req.Community != "" {
@@ -53,17 +53,17 @@ func (c statusCommand) answer(ctx context.Context, req *chat.Request) (*chat.Rep
 	return reply, nil
 }
 
-// serviceStatus is what is known of one service.
+// serviceStatus is the status of one service.
 type serviceStatus struct {
 	name  string
-	asked time.Time // when the last call ended, here or in another replica
-	// headline names what does not work. It has no Key if all does.
+	asked time.Time // when the latest call ended, here or in another replica
+	// headline names what does not work. It has no Key if the service works.
 	headline chat.Text
-	state    chat.Value
+	state    chat.Value // whether it works, beside its name
 	notes    []chat.Text
 }
 
-// failingStates has the state of a service that fails for a reason. With any other reason it is
+// failingStates are the messages about a failing service, by the reason. The message for any other reason is
 // "status.broken".
 var failingStates = map[core.Reason]string{
 	core.Unreachable: "status.silent",
@@ -74,16 +74,18 @@ var failingStates = map[core.Reason]string{
 	core.NoData:      "status.no_data",
 }
 
-// statusOf returns the status of a service that was pinged and has this Health.
-func statusOf(pinged query.Answer[any], h query.Health) (s serviceStatus) {
-	quote, isQuote := pinged.Value.(*core.Quote)
+// statusOf returns the status of a service from the answer to its ping and its Health.
+func statusOf(service Service, pinged query.Answer[any]) (s serviceStatus) {
+	h := service.Health()
+	value := pinged.Value
+	_, isQuote := value.(*core.Quote)
 	err := pinged.Err
-	if err == nil && pinged.Stale && pinged.Why != nil && !isQuote { // quoteStatus tells a quote's age.
+	if err == nil && pinged.Stale && pinged.Why != nil && !isQuote { // quoteStatus shows the age of a quote.
 		err = pinged.Why
 	}
 	doubt, isDoubt := doubtOf(err)
 	if isDoubt {
-		quote = doubt.Answer.Value
+		value = doubt.Answer.Value
 	}
 	switch {
 	case !h.FailingSince.IsZero():
@@ -95,19 +97,16 @@ func statusOf(pinged query.Answer[any], h query.Health) (s serviceStatus) {
 	default:
 		s = answerStatus(pinged.Snapshot)
 	}
-	if quote != nil && quote.V1Gone {
-		s.notes = append(s.notes, chat.Say("status.v1_gone"))
-	}
-	s.notes = append(s.notes, versionNotes(pinged)...)
+	s.notes = append(s.notes, endpointNotes(service.EndedEndpoints(value, errorOf(pinged)))...)
 	s.name = h.Service.Name
 	s.asked = cmp.Or(h.LastCall, pinged.At)
 	return s
 }
 
-// failingStatus says that a service is down, and for how long. err is that of the ping.
+// failingStatus says that a service fails, and for how long it has. err is the error of its ping.
 func failingStatus(h query.Health, err error) serviceStatus {
 	s := serviceStatus{headline: chat.Say("status.down." + h.Service.Name)}
-	if h.Reason == core.Limited { // The last answers stand in, or the next try has one.
+	if h.Reason == core.Limited { // Earlier answers are shown, or the next attempt succeeds.
 		s.headline = chat.Say("status.delayed." + h.Service.Name)
 	}
 	key, known := failingStates[h.Reason]
@@ -119,26 +118,34 @@ func failingStatus(h query.Health, err error) serviceStatus {
 	return s
 }
 
-// versionNotes says that version 1 of the quotes is gone and how version 3 fails, if that is why a
-// ping failed or has no newer answer.
-func versionNotes(pinged query.Answer[any]) []chat.Text {
-	err := pinged.Err
-	if err == nil && pinged.Why != nil {
-		err = pinged.Why
+// errorOf returns why a ping failed, or why its answer is not newer. It returns nil if neither is the case.
+func errorOf(pinged query.Answer[any]) error {
+	if pinged.Err == nil && pinged.Why != nil {
+		return pinged.Why
 	}
-	gone, is := errors.AsType[*core.V1GoneError](err)
-	if !is {
-		return nil
-	}
-	status := chat.Plain(strconv.Itoa(gone.Status))
-	values := chat.Values{"v1": chat.Code(gone.V1), "v3": chat.Code(gone.V3), "status": status}
-	if gone.Status == 0 {
-		return []chat.Text{chat.SayWith("status.v3_broken", values)}
-	}
-	return []chat.Text{chat.SayWith("status.v3_status", values)}
+	return pinged.Err
 }
 
-// uncheckedStatus says that nobody knows whether a service works, because its ping failed with err.
+// replacementKeys are the messages about an ended endpoint, by the state of its replacement.
+var replacementKeys = map[query.ReplacementState]string{
+	query.ReplacementWorks:   "status.v1_gone",
+	query.ReplacementRefuses: "status.v3_status",
+	query.ReplacementBroken:  "status.v3_broken",
+}
+
+// endpointNotes says which endpoints a service has ended, and how their replacements work.
+func endpointNotes(ended []query.EndedEndpoint) (notes []chat.Text) {
+	for _, e := range ended {
+		notes = append(notes, chat.SayWith(replacementKeys[e.State], chat.Values{
+			"v1":     chat.Code(e.Path),
+			"v3":     chat.Code(e.Replacement),
+			"status": chat.Plain(strconv.Itoa(e.Status)),
+		}))
+	}
+	return notes
+}
+
+// uncheckedStatus says that it is unknown whether a service works, because its ping failed with err.
 func uncheckedStatus(service *core.Service, err error) serviceStatus {
 	what := chat.Values{"what": chat.Say("status." + service.Name)}
 	return serviceStatus{
@@ -148,7 +155,7 @@ func uncheckedStatus(service *core.Service, err error) serviceStatus {
 	}
 }
 
-// answerStatus says that a service works, or what its answer lacks.
+// answerStatus says that a service works, or which part of its answer is missing or old.
 func answerStatus(s query.Snapshot[any]) serviceStatus {
 	switch value := s.Value.(type) {
 	case core.Stake:
@@ -159,7 +166,7 @@ func answerStatus(s query.Snapshot[any]) serviceStatus {
 	return serviceStatus{state: chat.Say("status.fine")}
 }
 
-// stakeStatus says how many pools were read, and that some were not.
+// stakeStatus says how many pools were read. It has a headline if some were not.
 func stakeStatus(s stakeText) serviceStatus {
 	if s.Complete() {
 		return serviceStatus{state: chat.Parts{chat.Say("status.fine"), s.poolsRead()}}
@@ -167,7 +174,7 @@ func stakeStatus(s stakeText) serviceStatus {
 	return serviceStatus{headline: chat.Say("status.partly"), state: s.poolsRead(), notes: s.notes()}
 }
 
-// quoteStatus says since when an old price is the last one, and why.
+// quoteStatus says that the price works or, if the latest price is old, from when it is and why.
 func quoteStatus(s query.Snapshot[*core.Quote]) serviceStatus {
 	price := dated(s)
 	if !price.Old() {
@@ -183,7 +190,7 @@ func quoteStatus(s query.Snapshot[*core.Quote]) serviceStatus {
 	return old
 }
 
-// lasting says how long something lasts: in minutes, or from two hours on in hours.
+// lasting says how long something has lasted: in minutes, at least 1, or from two hours on in hours.
 func lasting(d time.Duration) chat.Text {
 	if d >= 2*time.Hour {
 		return chat.SayWith("lasts.hours", chat.Values{"n": chat.Count(d / time.Hour)})
@@ -191,6 +198,8 @@ func lasting(d time.Duration) chat.Text {
 	return chat.SayWith("lasts.minutes", chat.Values{"n": chat.Count(max(d/time.Minute, 1))})
 }
 
+// statusReply returns the reply about all services. If every service works, it is Positive, and dated by the call that
+// ended first. Otherwise its title names what does not work.
 func statusReply(all []serviceStatus) *chat.Reply {
 	var fields []chat.Field
 	var notes []chat.Text

@@ -3,63 +3,61 @@ package commands_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"herald/commands"
 	"herald/commands/commandstest"
 	"herald/internal/chat"
 	"herald/internal/core"
-	"herald/internal/members"
 	"herald/internal/query"
 	"herald/internal/service/market"
 )
 
-// ask runs /status.
-func ask(t *testing.T, from commands.Sources) *chat.Reply {
+// statusOf returns the reply to /status.
+func statusOf(t *testing.T, from commands.Sources) *chat.Reply {
 	t.Helper()
-	command, _ := commands.All(from, commands.Options{Symbol: "TKN"}).Find("status")
-	reply, err := command.Forms[0].Run(t.Context(), &chat.Request{})
+	reply, err := run(t, commands.All(from, commands.Options{Symbol: "TKN"}), "status", nil)
 	if err != nil {
-		t.Errorf("what it says is all there is to say, and yet %v", err)
+		t.Errorf("/status has told everything, and yet %v", err)
 	}
 	return reply
 }
 
-// failed is a service that has failed for another command since it was pinged.
-type failed struct{ commands.Service }
+// failedSince is a service that answered a ping, and has failed for another command since then.
+type failedSince struct{ commands.Service }
 
-func (f failed) Health() query.Health {
+func (f failedSince) Health() query.Health {
 	h := f.Service.Health()
-	h.FailingSince, h.Reason = h.LastCall, core.Unreachable
+	h.FailingSince = h.LastCall
+	h.Reason = core.Unreachable
 	return h
 }
 
 func TestStatusGoesByTheLastCall(t *testing.T) {
-	for i := range commandstest.Services {
+	for i, s := range commandstest.Services {
 		from := commandstest.Healthy().Sources()
-		from.Services[i] = failed{from.Services[i]}
-		reply := ask(t, from)
-		if reply.Tone != chat.Warning || reply.Sections[0].Fields[i].Value.(chat.Parts)[1].(chat.Text).Key != "status.silent" {
-			t.Errorf("%d: %+v", i, reply)
+		from.Services[i] = failedSince{from.Services[i]}
+		reply := statusOf(t, from)
+		state := reply.Sections[0].Fields[i].Value.(chat.Parts)[1].(chat.Text)
+		if reply.Tone != chat.Warning || state.Key != "status.silent" {
+			t.Errorf("%s: tone %d, %s", s.Name, reply.Tone, state.Key)
 		}
 	}
 }
 
-// started is a service that this process has not called yet, because a replica's answer was fresh.
-type started struct{ commands.Service }
+// neverCalled is a service that this process has not called yet, because a replica's answer was fresh.
+type neverCalled struct{ commands.Service }
 
-func (s started) Health() query.Health {
-	h := s.Service.Health()
+func (n neverCalled) Health() query.Health {
+	h := n.Service.Health()
 	h.LastCall = time.Time{}
 	return h
 }
 
-func (s started) Ping(ctx context.Context) (query.Snapshot[any], error) {
-	answer, err := s.Service.Ping(ctx)
+func (n neverCalled) Ping(ctx context.Context) (query.Snapshot[any], error) {
+	answer, err := n.Service.Ping(ctx)
 	answer.At = commandstest.Noon
 	return answer, err
 }
@@ -67,126 +65,163 @@ func (s started) Ping(ctx context.Context) (query.Snapshot[any], error) {
 func TestStatusKnowsTheTimeOfAReplicasAnswer(t *testing.T) {
 	from := commandstest.Healthy().Sources()
 	for i, s := range from.Services {
-		from.Services[i] = started{s}
-		if reply := ask(t, from); !reply.Checked.Equal(commandstest.Noon) || !reply.Source.AsOf.Time.Equal(commandstest.Noon) {
+		from.Services[i] = neverCalled{s}
+		reply := statusOf(t, from)
+		if !reply.Checked.Equal(commandstest.Noon) || !reply.Source.AsOf.Time.Equal(commandstest.Noon) {
 			t.Errorf("%d: checked %v, as of %v", i, reply.Checked, reply.Source.AsOf)
 		}
 	}
+}
+
+func TestStatusOfABotWithoutServicesIsAnAnswer(t *testing.T) {
+	from := commandstest.Healthy().Sources()
 	from.Services = nil
-	ask(t, from)
+	statusOf(t, from)
 }
 
-// Moderators of a group that has another ID read which entry of the settings to change.
-func TestDetailsNameTheEntryOfAGroupThatMoved(t *testing.T) {
-	w := commandstest.Healthy()
-	w.Moves.Add(chat.Move{From: "telegram:-5", To: "telegram:-1007", Settings: "JOIN_CHATS"})
-	command, _ := commands.All(w.Sources(), commands.Options{}).Find("details")
-	for community, moved := range map[string]bool{"-1007": true, "-1008": false, "-5": false} {
-		req := &chat.Request{From: chat.User{Platform: "telegram", ID: "1"}, Community: community}
-		reply, err := command.Forms[0].Run(t.Context(), req)
-		want := chat.SayWith("details.moved", chat.Values{
-			"settings": chat.Plain("JOIN_CHATS"), "from": chat.Code("telegram:-5"), "to": chat.Code("telegram:-1007"),
-		})
-		says := fmt.Sprint(reply.Text) == fmt.Sprint(want)
-		if warns := reply.Tone == chat.Warning; says != moved || warns != moved || err != nil {
-			t.Errorf("%s: %+v, %v", community, reply, err)
-		}
-	}
+// statusCase is a state of the services, and what /status says of it.
+type statusCase struct {
+	name   string
+	change func(*commandstest.Answers)
+	title  string
+	line   string // one of its lines
+	notes  int
 }
 
-func TestStatusNamesWhatIsDownAndForHowLong(t *testing.T) {
-	share := &core.Error{Service: market.Service, Reason: core.NoCredit, RetryAfter: 44 * time.Minute}
-	for name, test := range map[string]struct {
-		change      func(*commandstest.Answers)
-		title, line string
-		notes       int
-	}{
-		"for hours":       {func(w *commandstest.Answers) { w.PriceErr, w.FailingFor = failure, 2*time.Hour }, "Prices are down", "Prices · no answer for 2 h", 0},
-		"just now":        {func(w *commandstest.Answers) { w.PriceErr, w.FailingFor = failure, time.Second }, "Prices are down", "Prices · no answer for 1 min", 0},
-		"version 1 ended": {func(w *commandstest.Answers) { w.Price.Value.V1Gone = true }, "Everything works", "Prices · OK", 1},
-		"at a rate limit": {func(w *commandstest.Answers) {
-			w.PriceErr = market.Service.Fail(core.Limited, errors.New("429"))
-		}, "Prices are delayed", "Prices · the provider limits my requests", 0},
-		"doubtful": {func(w *commandstest.Answers) {
-			w.Doubt("891", commandstest.Noon)
-		}, "The price is doubtful", "Prices · doubtful", 1},
-		"our share, an hour": {func(w *commandstest.Answers) {
-			w.Price.Why, w.Price.Value.LastUpdated = share, time.Now().Add(-time.Hour)
-		}, "The price is old", "Prices · last updated 1 h ago", 1},
-		"our share, a while": {func(w *commandstest.Answers) { w.Price.Why = share }, "Everything works", "Prices · OK", 0},
-		"used up for days": {func(w *commandstest.Answers) {
-			w.Price.Stale, w.Price.Why = true, &core.Error{Service: market.Service, Reason: core.UsedUp, RetryAfter: 50 * time.Hour}
-			w.Price.Value.LastUpdated = time.Now().Add(-50 * time.Hour)
-		}, "The price is old", "Prices · last updated 2 days ago", 1},
-		"an old quote without a time": {func(w *commandstest.Answers) {
-			w.Price.Stale, w.Price.At, w.Price.Value.LastUpdated = true, time.Now().Add(-time.Hour), time.Time{}
-		}, "The price is old", "Prices · last updated 1 h ago", 1},
-		"two of four": {func(w *commandstest.Answers) { w.PriceErr, w.AccountsErr = failure, down }, "Prices are down · Registration is down", "Registration · no answer for 20 min", 0},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			time.Sleep(time.Until(commandstest.Noon.Add(2 * time.Minute)))
-			w := commandstest.Healthy()
-			test.change(w)
-			reply := ask(t, w.Sources())
-			if said := spaced(texts(reply)); !strings.Contains(said, "] "+test.title+"\n") || !strings.Contains(said, test.line+"\n") || len(reply.Notes) != test.notes {
-				t.Errorf("%s: %s", name, said)
+func checkStatus(t *testing.T, cases []statusCase) {
+	t.Helper()
+	for _, c := range cases {
+		atNoon(t, func(t *testing.T) {
+			reply := statusOf(t, answersTo(c.change).Sources())
+			said := spaced(texts(reply))
+			if !strings.Contains(said, "] "+c.title+"\n") || !strings.Contains(said, c.line+"\n") {
+				t.Errorf("%s: want %q and %q in\n%s", c.name, c.title, c.line, said)
+			}
+			if len(reply.Notes) != c.notes {
+				t.Errorf("%s: %d notes, want %d:\n%s", c.name, len(reply.Notes), c.notes, said)
 			}
 		})
 	}
 }
 
-// What is told of a chat, its moderators alone read, and of no other chat.
-func TestDetailsAreForTheModeratorsOfThatChat(t *testing.T) {
-	w := savingMembers()
-	w.Saved.Status = members.Status{Have: 7654, Held: 12}
-	for i := range 10 {
-		w.Saved.Status.FirstHeld = append(w.Saved.Status.FirstHeld, chat.User{Platform: "telegram", ID: fmt.Sprint("held", i)})
-	}
-	w.Options.JoinChats = map[string]chat.Requirement{"telegram:" + commandstest.Community: {}}
-	w.Joins.LeaveOut(commandstest.Community, chat.LeftOut{User: chat.User{Platform: "telegram", ID: commandstest.Bob}}, true)
-	w.Joins.LeaveOut("-1009", chat.LeftOut{User: chat.User{Platform: "telegram", ID: commandstest.Stranger}}, true)
-	r := w.Router(t)
-	for name, test := range map[string]struct {
-		role       chat.Role
-		chat, says string
-	}{
-		"a moderator":           {chat.Moderator, commandstest.Community, "7,654"},
-		"a member":              {chat.Member, commandstest.Community, "moderators"},
-		"whose role is unknown": {chat.UnknownRole, "-1009", "MODERATOR_CHATS"},
-		"of an unlisted chat":   {chat.Moderator, "-1009", "telegram:-1009"},
-	} {
-		ask := &chat.Request{Command: "status", From: chat.User{Platform: "telegram", ID: "7"}, Role: test.role, Community: test.chat}
-		if said := texts(r.Handle(t.Context(), ask)); strings.Contains(said, "7,654") || strings.Contains(said, "Door") || !strings.Contains(said, "details") {
-			t.Errorf("%s: /status says %s", name, said)
-		}
-		ask.Command = "details"
-		reply := r.Handle(t.Context(), ask)
-		said := texts(reply)
-		shown := test.says == "7,654"
-		if test.role != chat.UnknownRole && !strings.Contains(said, test.says) || strings.Contains(said, "7,654") != shown || strings.Contains(fmt.Sprint(reply), commandstest.Bob) != shown || strings.Contains(fmt.Sprint(reply), "{telegram 404}") {
-			t.Errorf("%s: %s", name, said)
-		}
-		if strings.Count(fmt.Sprint(reply), "{telegram held") != map[bool]int{true: 10}[shown] || strings.Contains(said, "… and 2 more") != shown || strings.Contains(said, "since Jun 27: 0 let in") != shown {
-			t.Errorf("%s: the details tell of ten who are held, and since when is counted: %t, want %t\n%s", name, !shown, shown, said)
-		}
-	}
+func TestStatusNamesWhatIsDownAndForHowLong(t *testing.T) {
+	checkStatus(t, []statusCase{
+		{
+			name: "for hours",
+			change: func(w *commandstest.Answers) {
+				w.PriceErr = priceDown
+				w.FailingFor = 2 * time.Hour
+			},
+			title: "Prices are down",
+			line:  "Prices · no answer for 2 h",
+		},
+		{
+			name: "for a second",
+			change: func(w *commandstest.Answers) {
+				w.PriceErr = priceDown
+				w.FailingFor = time.Second
+			},
+			title: "Prices are down",
+			line:  "Prices · no answer for 1 min",
+		},
+		{
+			name: "at a rate limit",
+			change: func(w *commandstest.Answers) {
+				w.PriceErr = market.Service.Fail(core.Limited, errors.New("429"))
+			},
+			title: "Prices are delayed",
+			line:  "Prices · the provider limits my requests",
+		},
+		{
+			name: "two of four",
+			change: func(w *commandstest.Answers) {
+				w.PriceErr = priceDown
+				w.AccountsErr = partnerDown
+			},
+			title: "Prices are down · Registration is down",
+			line:  "Registration · no answer for 20 min",
+		},
+	})
 }
 
-// Each row is how version 3 fails after version 1 has ended, and the note about it.
+func TestStatusNamesAPriceThatIsOldOrDoubtful(t *testing.T) {
+	checkStatus(t, []statusCase{
+		{
+			name:   "doubtful",
+			change: func(w *commandstest.Answers) { w.Doubt("891", commandstest.Noon) },
+			title:  "The price is doubtful",
+			line:   "Prices · doubtful",
+			notes:  1,
+		},
+		{
+			name:   "without a credit for a while",
+			change: func(w *commandstest.Answers) { w.Price.Why = noCredit() },
+			title:  "Everything works",
+			line:   "Prices · OK",
+		},
+		{
+			name: "without a credit for an hour",
+			change: func(w *commandstest.Answers) {
+				w.Price.Why = noCredit()
+				w.Price.Value.LastUpdated = time.Now().Add(-time.Hour)
+			},
+			title: "The price is old",
+			line:  "Prices · last updated 1 h ago",
+			notes: 1,
+		},
+		{
+			name: "used up for days",
+			change: func(w *commandstest.Answers) {
+				w.Price.Stale = true
+				w.Price.Why = &core.Error{Service: market.Service, Reason: core.UsedUp, RetryAfter: 50 * time.Hour}
+				w.Price.Value.LastUpdated = time.Now().Add(-50 * time.Hour)
+			},
+			title: "The price is old",
+			line:  "Prices · last updated 2 days ago",
+			notes: 1,
+		},
+		{
+			name: "old, without a time of its own",
+			change: func(w *commandstest.Answers) {
+				w.Price.Stale = true
+				w.Price.At = time.Now().Add(-time.Hour)
+				w.Price.Value.LastUpdated = time.Time{}
+			},
+			title: "The price is old",
+			line:  "Prices · last updated 1 h ago",
+			notes: 1,
+		},
+		{
+			name: "version 1 of the quotes has ended",
+			change: func(w *commandstest.Answers) {
+				w.Price.Value.Endpoint = "/v3/cryptocurrency/quotes/latest"
+			},
+			title: "Everything works",
+			line:  "Prices · OK",
+			notes: 1,
+		},
+	})
+}
+
+// Version 1 of the quotes has ended, and version 3 fails.
 func TestStatusNamesBothVersionsOfTheQuotes(t *testing.T) {
-	for status, want := range map[int]string{
-		500: "ended `/v1/quotes`, and `/v3/quotes` answers with status 500.",
-		0:   "ended `/v1/quotes`, and `/v3/quotes` gives no valid answer.",
+	const ended = "ended `/v1/cryptocurrency/quotes/latest`, and `/v3/cryptocurrency/quotes/latest` "
+	refuses := &market.V1GoneError{State: query.ReplacementRefuses, Status: 500, Err: errInner}
+	broken := &market.V1GoneError{State: query.ReplacementBroken, Err: errInner}
+	for want, gone := range map[string]*market.V1GoneError{
+		ended + "answers with status 500.": refuses,
+		ended + "gives no valid answer.":   broken,
 	} {
-		gone := &core.V1GoneError{V1: "/v1/quotes", V3: "/v3/quotes", Status: status, Err: errors.New("inner")}
 		err := market.Service.Fail(core.Unreachable, gone)
-		failing := func(w *commandstest.Answers) { w.PriceErr = err }
-		stale := func(w *commandstest.Answers) { w.Price.Stale, w.Price.Why = true, err }
-		for _, change := range []func(*commandstest.Answers){failing, stale} {
-			w := commandstest.Healthy()
-			change(w)
-			if said := texts(ask(t, w.Sources())); !strings.Contains(said, want) {
-				t.Errorf("status %d: %s", status, said)
+		for name, change := range map[string]func(*commandstest.Answers){
+			"failing": func(w *commandstest.Answers) { w.PriceErr = err },
+			"stale": func(w *commandstest.Answers) {
+				w.Price.Stale = true
+				w.Price.Why = err
+			},
+		} {
+			if said := texts(statusOf(t, answersTo(change).Sources())); !strings.Contains(said, want) {
+				t.Errorf("%s: want %q in\n%s", name, want, said)
 			}
 		}
 	}

@@ -3,6 +3,7 @@ package commands
 import (
 	"cmp"
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -21,12 +22,15 @@ func supply(from Sources, options Options) chat.Command {
 	return chat.Command{
 		Name:       "supply",
 		Summary:    chat.SayWith("command.supply", options.symbol()),
+		Topic:      chat.Say("topic.supply"),
 		Visibility: chat.Public,
 		Asks:       []string{"supply", "price", "chain"},
 		Forms:      []chat.Form{{Inline: true, Run: supplyCommand{from, options}.answer}},
 	}
 }
 
+// answer returns the supply. If the price is unknown, it also returns a PartialError. It waits for the staked sum for
+// at most extraWait.
 func (c supplyCommand) answer(ctx context.Context, _ *chat.Request) (*chat.Reply, error) {
 	var f supplyFigures
 	var asking sync.WaitGroup
@@ -35,36 +39,46 @@ func (c supplyCommand) answer(ctx context.Context, _ *chat.Request) (*chat.Reply
 		defer cancel()
 		asking.Go(func() { f.staked = query.Ask(ctx, c.Total, struct{}{}) })
 	}
-	f.supply, f.price = query.Both(ctx, c.Supply, struct{}{}, c.Price, struct{}{})
+	if c.Price == nil {
+		f.supply = query.Ask(ctx, c.Supply, struct{}{})
+		f.price.Err = errNoPrices
+	} else {
+		f.supply, f.price = query.Both(ctx, c.Supply, struct{}{}, c.Price, struct{}{})
+	}
 	if f.supply.Err != nil {
 		return nil, f.supply.Err
 	}
 	asking.Wait()
 	f.price.Value = dated(f.price.Snapshot)
-	if reply, doubtful := c.doubtful(f); doubtful {
+	if reply, isDoubtful := c.doubtful(f); isDoubtful {
 		return reply, nil
 	}
-	// Without what is staked the reply does not speak of it, so that is no PartialError.
+	if c.Price == nil {
+		return c.reply(f), nil
+	}
+	// If the staked sum is not known, the reply does not mention it, so this is not a PartialError.
 	return c.reply(f), partly(f.price.Err)
 }
 
-// supplyFigures is what /supply has asked for. The price, which is dated, and the stake may be
-// missing.
+// errNoPrices is the Err of supplyFigures.price if there is no price provider.
+var errNoPrices = errors.New("there is no price provider")
+
+// supplyFigures are the answers to what /supply asks.
 type supplyFigures struct {
 	supply query.Answer[core.Supply]
-	price  query.Answer[*core.Quote]
-	staked query.Answer[core.Stake]
+	price  query.Answer[*core.Quote] // dated; Err is set if it is unknown
+	staked query.Answer[core.Stake]  // of all wallets together; used only if stakeKnown
 }
 
-// stakeKnown reports whether every pool was read, and no more is staked than there is.
+// stakeKnown reports whether every pool was read. It returns false if more is staked than there is.
 func (f supplyFigures) stakeKnown() bool {
 	s := f.staked.Value
 	return f.staked.Err == nil && s.Checked > 0 && s.Complete() && !s.Total().GreaterThan(f.supply.Value.Total)
 }
 
-// counted returns the quote with the provider's counts of tokens, and false if none is known.
+// counted returns the quote with the price provider's counts of tokens. known is false if there is no quote.
 func (f supplyFigures) counted() (q core.Quote, known bool) {
-	if doubt, is := doubtOf(f.price.Err); is {
+	if doubt, isDoubt := doubtOf(f.price.Err); isDoubt {
 		q = *doubt.Answer.Value
 		q.MarketCap = decimal.NullDecimal{} // It may be as wrong as the price.
 		return q, true
@@ -75,9 +89,9 @@ func (f supplyFigures) counted() (q core.Quote, known bool) {
 	return *f.price.Value, true
 }
 
-// doubtful returns the reply to a supply that contradicts the provider's count, which has nothing
-// that depends on the supply. It returns false if the supply contradicts none.
-func (c supplyCommand) doubtful(f supplyFigures) (reply *chat.Reply, doubtful bool) {
+// doubtful returns the reply to a supply that contradicts the price provider's count. The reply has nothing that is
+// computed from the doubtful figure. isDoubtful is false if nothing contradicts the supply.
+func (c supplyCommand) doubtful(f supplyFigures) (reply *chat.Reply, isDoubtful bool) {
 	q, known := f.counted()
 	if !known {
 		return nil, false
@@ -93,7 +107,7 @@ func (c supplyCommand) doubtful(f supplyFigures) (reply *chat.Reply, doubtful bo
 	count := chat.Values{"source": chat.Plain(q.Source), "amount": c.amount(doubt.Count, chat.Short)}
 	title, text := "supply.doubtful", "supply.doubt"
 	other := c.supplyFields(f)[0]
-	if doubt.Total {
+	if doubt.IsTotal {
 		title, text = "supply.total_doubtful", "supply.total_doubt"
 		other = chat.Field{Value: chat.SayWith("supply.title", supply)}
 	}
@@ -103,17 +117,18 @@ func (c supplyCommand) doubtful(f supplyFigures) (reply *chat.Reply, doubtful bo
 		Text:     chat.SayWith(text, count),
 		Sections: []chat.Section{{Fields: []chat.Field{other}}},
 		Checked:  f.supply.At,
-		Source:   chat.Source{Why: why(f.supply.Why), Stale: f.supply.Stale},
+		Source:   chat.Source{Why: failureText(f.supply.Why), Stale: f.supply.Stale},
 		Actions:  []chat.Action{refresh("supply")},
 	}
 	_, reply.Source.AsOf.Time, reply.Source.FreshUntil = f.times()
 	if f.supply.Stale {
-		reply.Footer = chat.Parts{why(f.supply.Why)}
+		reply.Footer = chat.Parts{failureText(f.supply.Why)}
 	}
 	return reply, true
 }
 
-// reply returns both supplies, what is staked, and what the supplies are worth.
+// reply returns the circulating and the total supply, the staked sum, and what the supplies are worth. It leaves out
+// unknown figures.
 func (c supplyCommand) reply(f supplyFigures) *chat.Reply {
 	s := f.supply.Value
 	title := chat.Values{"circulating": c.amount(s.Circulating, chat.Whole), "age": chat.Age{Time: f.supply.At}}
@@ -122,7 +137,7 @@ func (c supplyCommand) reply(f supplyFigures) *chat.Reply {
 		Subtitle: chat.SayWith("supply.part", chat.Values{"share": share(s.Circulating, s.Total)}),
 		Sections: []chat.Section{{Row: true, Fields: c.supplyFields(f)}},
 		Source: chat.Source{
-			Why:   why(cmp.Or(f.supply.Why, f.price.Why)),
+			Why:   failureText(cmp.Or(f.supply.Why, f.price.Why)),
 			Stale: f.supply.Stale || f.price.Stale,
 		},
 		Actions: []chat.Action{refresh("supply")},
@@ -135,9 +150,11 @@ func (c supplyCommand) reply(f supplyFigures) *chat.Reply {
 		reply.Checked = time.Time{}
 		reply.Source.AsOf = chat.Version{} // The title prints its age.
 	}
-	if f.price.Err != nil {
+	switch {
+	case errors.Is(f.price.Err, errNoPrices): // Nobody expects a worth then.
+	case f.price.Err != nil:
 		reply.Notes = []chat.Text{chat.Say("supply.unpriced"), Explain(f.price.Err)}
-	} else {
+	default:
 		reply.Sections = append(reply.Sections, chat.Section{Row: true, Fields: worthFields(s, *f.price.Value)})
 		reply.Notes = otherCap(s, *f.price.Value)
 	}
@@ -145,13 +162,17 @@ func (c supplyCommand) reply(f supplyFigures) *chat.Reply {
 	return reply
 }
 
-// times returns the times of a Reply: Checked is when the oldest figure was read, and zero if the
-// price is old; AsOf is when the price was quoted, and zero without a price or with an old one, which prints its age.
+// times returns three times of the Reply. Checked is when the oldest figure was read; it is zero if the price is old.
+// AsOf is when the price was quoted; it is zero if there is no price, or an old one, which is shown with its age.
+// FreshUntil is when the first of the figures expires; it is zero if the price could not be read.
 func (f supplyFigures) times() (checked, asOf, freshUntil time.Time) {
 	checked, freshUntil = f.supply.At, f.supply.FreshUntil
 	if f.stakeKnown() {
 		checked = core.Earlier(checked, cmp.Or(f.staked.Value.BlockTime, f.staked.At))
 		freshUntil = core.Earlier(freshUntil, f.staked.FreshUntil)
+	}
+	if errors.Is(f.price.Err, errNoPrices) {
+		return checked, time.Time{}, freshUntil
 	}
 	if f.price.Err != nil {
 		return checked, time.Time{}, time.Time{}
@@ -166,18 +187,18 @@ func (f supplyFigures) times() (checked, asOf, freshUntil time.Time) {
 	return core.Earlier(checked, quoted), quoted, freshUntil
 }
 
-// share returns a part of a whole in per cent.
+// share returns part as a share of whole, in per cent. whole must not be 0.
 func share(part, whole decimal.Decimal) chat.Share {
-	const digits = 40 // A share that is not 0 stays above 0.
+	const digits = 40 // so that a share above 0 is not rounded to 0
 	return chat.Share{Decimal: part.Shift(2).DivRound(whole, digits)}
 }
 
-// supplyFields returns the total supply and what is staked of it, if that is known.
+// supplyFields returns the total supply and, if it is known, how much of that is staked.
 func (c supplyCommand) supplyFields(f supplyFigures) []chat.Field {
-	whole := c.Options
-	whole.Symbol = "" // It stands above.
+	plain := c.Options
+	plain.Symbol = "" // The title shows it.
 	total := f.supply.Value.Total
-	fields := []chat.Field{{Name: chat.Say("supply.total"), Value: chat.Strong{Value: whole.amount(total, chat.Whole)}}}
+	fields := []chat.Field{{Name: chat.Say("supply.total"), Value: chat.Strong{Value: plain.amount(total, chat.Whole)}}}
 	if !f.stakeKnown() {
 		return fields
 	}
@@ -185,14 +206,14 @@ func (c supplyCommand) supplyFields(f supplyFigures) []chat.Field {
 	return append(fields, chat.Field{
 		Name: chat.Say("supply.staked"),
 		Value: chat.SayWith("supply.amount_part", chat.Values{
-			"amount": chat.Strong{Value: whole.amount(staked, chat.Short)},
+			"amount": chat.Strong{Value: plain.amount(staked, chat.Short)},
 			"share":  share(staked, total),
 		}),
 	})
 }
 
-// worthFields returns what both supplies are worth. An old price is marked here, because the
-// supplies are right.
+// worthFields returns what both supplies are worth. If the price is old, only these fields are marked, because the
+// supplies are current.
 func worthFields(s core.Supply, q core.Quote) []chat.Field {
 	name := chat.Say("price.cap")
 	if q.Old() {
@@ -204,8 +225,9 @@ func worthFields(s core.Supply, q core.Quote) []chat.Field {
 	}
 }
 
-// otherCap returns a note about the provider's market cap if that differs by a tenth or more:
-// the provider then counts another supply. It says nothing of an old price.
+// otherCap returns a note with the provider's market cap if that is a tenth or more away from worth, the supply times
+// the price: the provider then counts another supply. If worth is 100, that is at most 90 or at least 110. It
+// returns no note if the price is old.
 func otherCap(s core.Supply, q core.Quote) []chat.Text {
 	worth, theirs := s.Circulating.Mul(q.Price), q.MarketCap.Decimal
 	if q.Old() || !q.MarketCap.Valid || theirs.Sub(worth).Abs().Shift(1).LessThan(worth) {
@@ -217,10 +239,10 @@ func otherCap(s core.Supply, q core.Quote) []chat.Text {
 	})}
 }
 
-// supplyFooter returns the price that was used, and its source or why there is no newer figure.
+// supplyFooter returns the price that was used, and the provider or why there is no newer figure.
 func supplyFooter(f supplyFigures) (footer chat.Parts) {
 	if f.supply.Stale {
-		footer = chat.Parts{why(f.supply.Why)}
+		footer = chat.Parts{failureText(f.supply.Why)}
 	}
 	if f.price.Err != nil {
 		return footer

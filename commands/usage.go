@@ -7,11 +7,11 @@ import (
 	"herald/internal/chat"
 )
 
-// commandParam is the name of a command. Any other words may stand around it.
+// commandParam is text that contains the name of a command.
 var commandParam = chat.Param{Name: "command", Summary: chat.Say("param.command"), Example: "price", Phrase: true}
 
-// usage explains the first command that the argument names. If it names none, usage returns
-// the answer to /help without an argument.
+// usage explains the first command that the argument names. If the argument names none, usage answers like /help
+// without an argument.
 func (c *helpCommand) usage(ctx context.Context, req *chat.Request) (*chat.Reply, error) {
 	for _, word := range strings.Fields(req.Args.Value(commandParam.Name)) {
 		if named, known := c.all.Find(strings.ToLower(strings.TrimPrefix(word, "/"))); known {
@@ -21,8 +21,8 @@ func (c *helpCommand) usage(ctx context.Context, req *chat.Request) (*chat.Reply
 	return c.answer(ctx, req)
 }
 
-// usageOf returns what a command does, and an example of each of its forms with its parameters.
-// It leaves out Unlisted forms and, without mayModerate, those for Moderators.
+// usageOf says what a command does, and shows an example of each form with its parameters. It leaves out Unlisted
+// forms and, unless mayModerate is set, the forms for Moderators.
 func usageOf(c *chat.Command, mayModerate bool) *chat.Reply {
 	var lines []chat.Field
 	for _, f := range c.Forms {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 
@@ -15,32 +14,40 @@ import (
 	"herald/internal/query"
 )
 
-// verdictKeys are the messages of a title and a text.
-type verdictKeys struct{ title, text string }
+// ownership is the answer to "did this person register this wallet?".
+type ownership int
 
-// ownerVerdicts are the messages about a person, and who registered a wallet.
-type ownerVerdicts struct {
-	// own is true if the person reads the messages themself, instead of a moderator.
-	own bool
-	// match is said if the person registered the wallet, otherOwner if somebody else did, noOwner
-	// if nobody did, and noAccount if the person is not registered.
-	match, otherOwner, noOwner, noAccount verdictKeys
-}
+const (
+	// ownershipUnknown means that the partner could not be asked.
+	ownershipUnknown ownership = iota
+	// isOwner means that the person registered the wallet.
+	isOwner
+	// notRegistered means that the person has no account. Whose the wallet is does not matter then.
+	notRegistered
+	// otherOwner means that another person registered the wallet.
+	otherOwner
+	// noOwner means that nobody registered the wallet.
+	noOwner
+)
+
+// ownerKeys are the messages about an ownership.
+type ownerKeys struct{ title, text string }
 
 var (
-	yourWallet = ownerVerdicts{
-		own:        true,
-		match:      verdictKeys{title: "verify.you.yes", text: "verify.you.same"},
-		otherOwner: verdictKeys{title: "verify.you.no", text: "verify.you.another"},
-		// The same: only a moderator learns whether somebody else registered the wallet.
-		noOwner:   verdictKeys{title: "verify.you.no", text: "verify.you.another"},
-		noAccount: verdictKeys{title: "verify.you.new", text: "verify.you.unregistered"},
+	// yourWallet has the messages for the person themself. Only a moderator learns whether another
+	// person registered the wallet, so otherOwner and noOwner have the same messages.
+	yourWallet = map[ownership]ownerKeys{
+		isOwner:       {title: "verify.you.yes", text: "verify.you.same"},
+		notRegistered: {title: "verify.you.new", text: "verify.you.unregistered"},
+		otherOwner:    {title: "verify.you.no", text: "verify.you.another"},
+		noOwner:       {title: "verify.you.no", text: "verify.you.another"},
 	}
-	theirWallet = ownerVerdicts{
-		match:      verdictKeys{title: "verify.they.yes", text: "verify.they.same"},
-		otherOwner: verdictKeys{title: "verify.they.no", text: "verify.they.another"},
-		noOwner:    verdictKeys{title: "verify.they.no", text: "verify.they.nobody"},
-		noAccount:  verdictKeys{title: "verify.they.new", text: "verify.they.unregistered"},
+	// theirWallet has the messages for a moderator.
+	theirWallet = map[ownership]ownerKeys{
+		isOwner:       {title: "verify.they.yes", text: "verify.they.same"},
+		notRegistered: {title: "verify.they.new", text: "verify.they.unregistered"},
+		otherOwner:    {title: "verify.they.no", text: "verify.they.another"},
+		noOwner:       {title: "verify.they.no", text: "verify.they.nobody"},
 	}
 )
 
@@ -49,9 +56,13 @@ type verifyCommand inputs
 
 func verify(from Sources, options Options) chat.Command {
 	c := verifyCommand{from, options}
+	summary := "command.verify"
+	if from.Stakes == nil {
+		summary = "command.verify.owner"
+	}
 	return chat.Command{
 		Name:             "verify",
-		Summary:          chat.Say("command.verify"),
+		Summary:          chat.Say(summary),
 		ModeratorSummary: chat.Say("command.verify.moderators"),
 		Visibility:       chat.Private,
 		Asks:             []string{"partner", "chain"},
@@ -73,15 +84,16 @@ func (c verifyCommand) own(ctx context.Context, req *chat.Request) (*chat.Reply,
 	return c.ownWallet(ctx, req, wallet)
 }
 
-// ownWallet returns the card about the sender and a wallet, with an offer to save the address.
+// ownWallet returns the card about the sender and a wallet. The card offers to save the wallet, or
+// refreshes the sender's badges if it is saved.
 func (c verifyCommand) ownWallet(ctx context.Context, req *chat.Request, wallet common.Address) (*chat.Reply, error) {
 	id, err := sender(req)
 	if err != nil {
 		return nil, err
 	}
 	p := c.prove(ctx, id, wallet)
-	more, unreadable := c.saveOrRefresh(ctx, req, p)
-	reply, err := c.card(p, yourWallet, more)
+	saved, unreadable := c.saveOrRefresh(ctx, req, p)
+	reply, err := c.ownCard(p, saved)
 	if err == nil {
 		err = partly(unreadable)
 	}
@@ -102,52 +114,85 @@ func (c verifyCommand) theirs(ctx context.Context, req *chat.Request) (*chat.Rep
 	return c.card(c.prove(ctx, id, wallet), theirWallet, &chat.Reply{Sections: []chat.Section{person}})
 }
 
-// proof is what is known of a person and a wallet.
+// proof holds the answers about a person and a wallet.
 type proof struct {
 	wallet common.Address
-	// account is the person's, and owner the account that registered the wallet.
-	account, owner query.Answer[core.Account]
-	stake          query.Answer[core.Stake]
+	// account is the person's account.
+	account query.Answer[core.Account]
+	// owner is the account that registered the wallet.
+	owner query.Answer[core.Account]
+	// stake is what the wallet stakes. It is the zero Answer if the pools are off.
+	stake query.Answer[core.Stake]
 }
 
-// prove makes the three calls for a proof at once. It blocks until all have answered or failed.
+// prove asks the partner and the pools about a person and a wallet, all at once. It blocks until every
+// call has been answered or has failed.
 func (c verifyCommand) prove(ctx context.Context, person core.Identity, wallet common.Address) proof {
 	p := proof{wallet: wallet}
 	var asking sync.WaitGroup
 	asking.Go(func() {
 		p.account, p.owner = query.Both(ctx, c.Accounts, person, c.Accounts, core.IdentityOf(wallet))
 	})
-	p.stake = query.Ask(ctx, c.Stakes, wallet)
+	if c.Stakes != nil {
+		p.stake = query.Ask(ctx, c.Stakes, wallet)
+	}
 	asking.Wait()
 	return p
 }
 
-// owned reports whether the person registered both their account and the wallet. It returns
-// false if that is not known.
-func (p proof) owned() bool {
-	return p.account.Err == nil && p.owner.Err == nil && p.account.Value.Registered() &&
-		p.account.Value.DID == p.owner.Value.DID
+// ownership returns whether the person registered the wallet.
+func (p proof) ownership() ownership {
+	switch {
+	case p.account.Err == nil && !p.account.Value.Registered():
+		return notRegistered
+	case p.account.Err != nil || p.owner.Err != nil:
+		return ownershipUnknown
+	case p.owner.Value.DID == p.account.Value.DID:
+		return isOwner
+	case p.owner.Value.Registered():
+		return otherOwner
+	}
+	return noOwner
+}
+
+// owned reports whether it is known that the person registered the wallet.
+func (p proof) owned() bool { return p.ownership() == isOwner }
+
+// staking returns whether the wallet stakes anything. It is Undetermined if the pools did not answer or
+// are off.
+func (p proof) staking() core.StakerStatus {
+	if p.stake.Err != nil {
+		return core.Undetermined
+	}
+	return p.stake.Value.StakerStatus()
 }
 
 // stakeKnown reports whether it is known that the wallet stakes, or that it does not.
-func (p proof) stakeKnown() bool {
-	return p.stake.Err == nil && p.stake.Value.Outcome() != core.Undetermined
+func (p proof) stakeKnown() bool { return p.staking() != core.Undetermined }
+
+// ownCard returns the card for the person themself, with the buttons that help them. more is added to
+// the card, and must not be used afterwards.
+func (c verifyCommand) ownCard(p proof, more *chat.Reply) (*chat.Reply, error) {
+	more.Actions = append(c.ownButtons(p), more.Actions...)
+	return c.card(p, yourWallet, more)
 }
 
-// card says whether the wallet belongs to the person, and what the wallet stakes. Sections of
-// more come first, its notes and actions last. The tone is Positive only if the stake and more are
-// not Negative: the sign of the first line would be taken for all of the card. The error is a
-// PartialError if a part is not known, or not in full. If the owner is not known and the stake has
-// no answer, card returns no reply and an error of another type. A stake with unread pools is an answer, as in /staked.
-func (c verifyCommand) card(p proof, say ownerVerdicts, more *chat.Reply) (*chat.Reply, error) {
-	owner, ownerErr := c.ownerPart(p, say)
+// card says whether the wallet belongs to the person, and what the wallet stakes. The Sections of more
+// come first; its Notes and Actions come last. keys has a message for each ownership but
+// ownershipUnknown.
+//
+// The tone is Positive only if neither the stake nor more is Negative, because readers take the sign
+// in the first line for that of the whole card.
+//
+// If a part of the answer is missing, card returns the rest and a PartialError. Unread pools are a
+// missing part. If both the owner and the stake are unknown, or the owner is unknown and the pools are
+// off, card returns no reply, and an error of another type.
+func (c verifyCommand) card(p proof, keys map[ownership]ownerKeys, more *chat.Reply) (*chat.Reply, error) {
+	owner, ownerErr := c.ownerPart(p, keys)
 	stake, stakeErr := c.stakePart(p)
-	if ownerErr != nil && p.stake.Err != nil {
+	hasStake := c.Stakes != nil && p.stake.Err == nil
+	if ownerErr != nil && !hasStake {
 		return nil, errors.Join(ownerErr, stakeErr)
-	}
-	var buttons []chat.Action
-	if say.own {
-		buttons = c.ownButtons(p.wallet, owner.Tone, stake.Tone)
 	}
 	tone := owner.Tone
 	if tone == chat.Positive && (stake.Tone == chat.Negative || more.Tone == chat.Negative) {
@@ -162,34 +207,37 @@ func (c verifyCommand) card(p proof, say ownerVerdicts, more *chat.Reply) (*chat
 		FullValues: stake.FullValues,
 		Notes:      slices.Concat(owner.Notes, stake.Notes, more.Notes),
 		Footer:     stake.Footer,
-		Actions:    append(buttons, more.Actions...),
-		// A part that is not known has no time.
+		Actions:    more.Actions,
+		// An unknown part has no time.
 		Checked: core.Earlier(cmp.Or(owner.Checked, stake.Checked), cmp.Or(stake.Checked, owner.Checked)),
 	}, partly(errors.Join(ownerErr, stakeErr))
 }
 
-// ownButtons returns the buttons that help a person with their own wallet: to register, to
-// stake, and to try again what could not be checked.
-func (c verifyCommand) ownButtons(wallet common.Address, owner, stake chat.Tone) (buttons []chat.Action) {
-	switch {
-	case owner == chat.Negative:
+// ownButtons returns the buttons that help a person with their own wallet: to register, to stake, and
+// to try again if a part of the proof is unknown.
+func (c verifyCommand) ownButtons(p proof) (buttons []chat.Action) {
+	owner := p.ownership()
+	switch owner {
+	case notRegistered, otherOwner, noOwner:
 		buttons = nextStep("button.register", c.RegisterURL)
-	case owner == chat.Positive && stake == chat.Negative:
-		buttons = nextStep("button.stake", c.StakeURL)
+	case isOwner:
+		if p.staking() == core.NotStaker {
+			buttons = nextStep("button.stake", c.StakeURL)
+		}
 	}
-	if owner == chat.Warning || stake == chat.Warning {
-		buttons = append(buttons, chat.TryAgain("verify", wallet.Hex()))
+	isStakeMissing := c.Stakes != nil && !p.stakeKnown()
+	if owner == ownershipUnknown || isStakeMissing {
+		buttons = append(buttons, chat.TryAgain("verify", p.wallet.Hex()))
 	}
 	return buttons
 }
 
-// ownerPart returns the part of a card that says whether the person registered the wallet. If
-// that is not known, the part says so, and ownerPart also returns the error.
-func (c verifyCommand) ownerPart(p proof, say ownerVerdicts) (*chat.Reply, error) {
-	if p.account.Err == nil && !p.account.Value.Registered() { // Then the wallet's owner does not matter.
-		return c.ownerVerdict(chat.Negative, say.noAccount, p.account.At), nil
-	}
-	if err := cmp.Or(p.account.Err, p.owner.Err); err != nil {
+// ownerPart returns the part of a card that says whether the person registered the wallet. If that is
+// unknown, the part says so, and ownerPart also returns the error.
+func (c verifyCommand) ownerPart(p proof, keys map[ownership]ownerKeys) (*chat.Reply, error) {
+	owner := p.ownership()
+	if owner == ownershipUnknown {
+		err := cmp.Or(p.account.Err, p.owner.Err)
 		return &chat.Reply{
 			Tone:  chat.Warning,
 			Title: chat.NoAnswer("verify"),
@@ -197,28 +245,29 @@ func (c verifyCommand) ownerPart(p proof, say ownerVerdicts) (*chat.Reply, error
 			Notes: []chat.Text{Explain(err)},
 		}, err
 	}
-	tone, keys := chat.Negative, say.noOwner
-	if p.owned() {
-		tone, keys = chat.Positive, say.match
-	} else if p.owner.Value.Registered() {
-		keys = say.otherOwner
+	tone := chat.Negative
+	if owner == isOwner {
+		tone = chat.Positive
 	}
-	return c.ownerVerdict(tone, keys, core.Earlier(p.account.At, p.owner.At)), nil
-}
-
-// ownerVerdict returns the part of a card with these messages.
-func (c verifyCommand) ownerVerdict(tone chat.Tone, keys verdictKeys, checked time.Time) *chat.Reply {
+	checked := core.Earlier(p.account.At, p.owner.At)
+	if owner == notRegistered { // The verdict does not depend on p.owner, which may have failed.
+		checked = p.account.At
+	}
 	return &chat.Reply{
 		Tone:    tone,
-		Title:   chat.Say(keys.title),
-		Text:    chat.SayWith(keys.text, chat.Values{"service": c.service()}),
+		Title:   chat.Say(keys[owner].title),
+		Text:    chat.SayWith(keys[owner].text, chat.Values{"service": c.service()}),
 		Checked: checked,
-	}
+	}, nil
 }
 
-// stakePart returns the part of a card that says what the wallet stakes. If that is not known,
-// or not in full, stakePart also returns an error.
+// stakePart returns the part of a card that says what the wallet stakes. If that is unknown, or some
+// pools are unread, the part says so, and stakePart also returns an error. If the pools are off, the
+// part has only the wallet.
 func (c verifyCommand) stakePart(p proof) (*chat.Reply, error) {
+	if c.Stakes == nil {
+		return &chat.Reply{FullValues: stakeText{Options: c.Options}.full(p.wallet)}, nil
+	}
 	if p.stake.Err != nil {
 		return &chat.Reply{
 			Tone:       chat.Warning,

@@ -77,7 +77,7 @@ const changelog = `## Unreleased
 
 ## 1.2.4 - 2026-11-28
 
-### New
+### Added
 
 ## 1.2.30
 
@@ -85,11 +85,11 @@ const changelog = `## Unreleased
 
 ## 1.2.3 - 2026-11-27
 
-### New
+### Added
 
 - B.
 
-### Mended
+### Fixed
 
 - C.
 
@@ -136,7 +136,7 @@ func TestAReleaseRefusesUncommittedFiles(t *testing.T) {
 func TestNotesAreTheVersionsSectionOfTheChangelog(t *testing.T) {
 	dir := repository(t)
 	for version, want := range map[string]string{
-		"v1.2.3": "### New\n\n- B.\n\n### Mended\n\n- C.",
+		"v1.2.3": "### Added\n\n- B.\n\n### Fixed\n\n- C.",
 		"1.2.2":  "- D.",
 	} {
 		if got := must(t, dir, nil, ".ci/notes", version); got != want {

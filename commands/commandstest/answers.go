@@ -1,5 +1,5 @@
-// Package commandstest holds scenes and their replies, for the tests of the commands and of
-// all that shows their replies.
+// Package commandstest holds scenes and their replies, for the tests of the commands and of the platforms that show
+// their replies.
 package commandstest
 
 import (
@@ -44,17 +44,19 @@ type Answers struct {
 	StakeErr  error
 	// StakeFreshUntil is the FreshUntil of Stake.
 	StakeFreshUntil time.Time
-	// Total is what all wallets have staked. TotalLate is how long it takes.
-	Total       query.Snapshot[core.Stake]
-	TotalErr    error
-	TotalLate   time.Duration
+	// Total is what all wallets have staked. TotalLate is how long a question about it takes. If Total has checked no
+	// pool and TotalErr is nil, nobody can be asked.
+	Total     query.Snapshot[core.Stake]
+	TotalErr  error
+	TotalLate time.Duration
+
 	Accounts    map[core.Identity]core.Account
 	AccountsErr error
-	// AccountErrs are failures by platform.
+	// AccountErrs has the error of each platform whose accounts cannot be asked about.
 	AccountErrs map[string]error
-	// AccountsAge is by platform how long before Noon it answered.
+	// AccountsAge has how long before Noon the answer about a platform's accounts was given.
 	AccountsAge map[string]time.Duration
-	// Logins are Ann's. With AnybodysLogins they are everybody's.
+	// Logins are Ann's, or everybody's if AnybodysLogins is set.
 	Logins         []core.Login
 	AnybodysLogins bool
 	LoginsErr      error
@@ -73,13 +75,13 @@ type Answers struct {
 
 	Saved Saved
 
-	// Failing is the reason for which every service fails; "": each has its own error, above.
+	// Failing is the reason for which every service fails. If it is empty, each has its own error, above.
 	Failing core.Reason
-	// Stale makes the answers of MayBeOld stale, and StaleFor so much older.
+	// Stale makes the answers of MayBeOld stale, and StaleFor makes them older.
 	Stale    bool
 	StaleFor time.Duration
-	// NeverAsked: no call to a service has ended yet. FailingFor is how long a service that fails
-	// has failed; 0: since 18 minutes before Noon.
+	// NeverAsked says that no call to a service has ended yet. FailingFor is how long a failing service has failed. If it
+	// is 0, the service has failed since 18 minutes before Noon.
 	NeverAsked bool
 	FailingFor time.Duration
 
@@ -88,13 +90,13 @@ type Answers struct {
 	StakesAsked   int
 	AccountsAsked map[core.Identity]int
 
-	asked []string // names of services, which were asked by commands but /status
+	asked []string // names of the services that commands except /status have asked
 	mu    sync.Mutex
 }
 
-// Ann and Bob are registered with a wallet each, and Ann has logins. A stranger is
-// not registered, nor is Wallet. Moderators of the Community may ask about others, and the
-// Operator everywhere. Members and Stakers are groups that people ask to join.
+// Ann and Bob are registered with a wallet each, and Ann has logins. The Stranger and Wallet are not registered. The
+// Operator, and in Community its moderators, may ask about others. Members and Stakers are groups that users ask to
+// join.
 const (
 	Ann        = "1"
 	Bob        = "12345"
@@ -121,35 +123,15 @@ func Healthy() *Answers {
 		Price: query.Snapshot[*core.Quote]{
 			At:         Noon.Add(time.Minute),
 			FreshUntil: Noon.Add(90 * time.Second),
-			Value: &core.Quote{
-				Price:       number("0.0123456789"),
-				Change1h:    known("0.125"),
-				Change24h:   known("-3.5"),
-				Change7d:    known("0"),
-				MarketCap:   known("1234567.891"),
-				Volume24h:   known("999.5"),
-				LastUpdated: Noon,
-				Source:      "CoinMarketCap",
-				Page:        "https://provider.example/currencies/herald/",
-			},
+			Value:      healthyQuote(),
 		},
 		Supply: query.Snapshot[core.Supply]{
 			At:         Noon,
 			FreshUntil: Noon.Add(5 * time.Minute),
 			Value:      core.Supply{Total: number("1000000000"), Circulating: number("98765432.100000000000000001")},
 		},
-		Stake: core.Stake{
-			Block:     22_000_077,
-			BlockTime: time.Now().Add(-12 * time.Second),
-			Checked:   21,
-			Staked: []core.PoolAmount{
-				{
-					Pool:   core.Pool{Address: common.HexToAddress("0x01"), Name: "Genesis @all"},
-					Amount: number("1234567.000000000000000001"),
-				},
-				{Pool: core.Pool{Address: common.HexToAddress("0x02")}, Amount: number("0.5")},
-			},
-		},
+		Stake:           healthyStake(),
+		StakeFreshUntil: Noon.Add(2 * time.Minute),
 		Accounts: map[core.Identity]core.Account{
 			{Platform: "Telegram", UID: Ann}:  {DID: annsDID},
 			{Platform: "Discord", UID: "5"}:   {DID: "did:x:eve"},
@@ -158,23 +140,12 @@ func Healthy() *Answers {
 			wallet(AnnsWallet):                {DID: annsDID},
 			wallet(BobsWallet):                {DID: bobsDID},
 		},
+		AccountsAsked: map[core.Identity]int{},
 		Logins: []core.Login{
 			{Dapp: "Swap **x**", Platform: "EVM", At: Noon},
 			{Dapp: "Game\nnight", Platform: "Telegram", At: Noon.Add(-time.Hour)},
 		},
-		Chart: core.Chart{
-			PNG:     picture,
-			HasLine: true,
-			First:   number("0.0120"),
-			Last:    number("0.0123456789"),
-			Change:  known("2.88"),
-			Lowest:  number("0.01"),
-			Highest: number("0.0125"),
-			Seen:    1,
-			Since:   Noon.AddDate(0, 0, -7),
-		},
-		StakeFreshUntil: Noon.Add(2 * time.Minute),
-		AccountsAsked:   map[core.Identity]int{},
+		Chart: healthyChart(),
 		Options: commands.Options{
 			Symbol:      "TKN",
 			ExplorerURL: "https://explorer.example",
@@ -182,6 +153,52 @@ func Healthy() *Answers {
 			StakeURL:    "https://stake.example",
 		},
 		Saved: Saved{Off: true},
+	}
+}
+
+func healthyQuote() *core.Quote {
+	return &core.Quote{
+		Price:       number("0.0123456789"),
+		Change1h:    known("0.125"),
+		Change24h:   known("-3.5"),
+		Change7d:    known("0"),
+		MarketCap:   known("1234567.891"),
+		Volume24h:   known("999.5"),
+		LastUpdated: Noon,
+		Source:      "CoinMarketCap",
+		Page:        "https://provider.example/currencies/herald/",
+	}
+}
+
+func healthyStake() core.Stake {
+	return core.Stake{
+		Block:     22_000_077,
+		BlockTime: time.Now().Add(-12 * time.Second),
+		Checked:   21,
+		Staked: []core.PoolAmount{
+			{
+				Pool:   core.Pool{Address: common.HexToAddress("0x01"), Name: "Genesis @all"},
+				Amount: number("1234567.000000000000000001"),
+			},
+			{
+				Pool:   core.Pool{Address: common.HexToAddress("0x02")},
+				Amount: number("0.5"),
+			},
+		},
+	}
+}
+
+func healthyChart() core.Chart {
+	return core.Chart{
+		PNG:     picture,
+		HasLine: true,
+		First:   number("0.0120"),
+		Last:    number("0.0123456789"),
+		Change:  known("2.88"),
+		Lowest:  number("0.01"),
+		Highest: number("0.0125"),
+		Seen:    1,
+		Since:   Noon.AddDate(0, 0, -7),
 	}
 }
 
@@ -204,8 +221,7 @@ func known(s string) decimal.NullDecimal { return decimal.NewNullDecimal(number(
 var picture, _ = base64.StdEncoding.DecodeString(
 	"iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAADklEQVR4nGL6DwgAAP//AQUBAlrdOc0AAAAASUVORK5CYII=")
 
-// MayBeOld names the services whose last answer stands in while they fail: those of a Query
-// with SharedAs.
+// MayBeOld names the services whose last answer is shown while they fail: those of a Query with SharedAs.
 var MayBeOld = []string{market.Service.Name, supply.Service.Name}
 
 // ask is a query.Source.
@@ -213,8 +229,7 @@ type ask[K, V any] func(K) (query.Snapshot[V], error)
 
 func (f ask[K, V]) Get(_ context.Context, key K) (query.Snapshot[V], error) { return f(key) }
 
-// source returns a source that answers by get unless Failing or Stale overrides that, and notes
-// that the service was asked.
+// source returns a source that answers with get unless Failing or Stale overrides it, and adds the service to asked.
 func source[K, V any](w *Answers, s *core.Service, get func(K) (query.Snapshot[V], error)) query.Source[K, V] {
 	return ask[K, V](func(key K) (query.Snapshot[V], error) {
 		w.mu.Lock()
@@ -225,7 +240,8 @@ func source[K, V any](w *Answers, s *core.Service, get func(K) (query.Snapshot[V
 		}
 		answer, err := get(key)
 		if w.Stale && slices.Contains(MayBeOld, s.Name) {
-			answer.Stale, answer.At = true, answer.At.Add(-w.StaleFor)
+			answer.Stale = true
+			answer.At = answer.At.Add(-w.StaleFor)
 		}
 		return asAnswered(answer, s), err
 	})
@@ -247,8 +263,11 @@ func (w *Answers) Sources() commands.Sources {
 		Total: w.total(),
 		Accounts: source(w, partner.Service, func(id core.Identity) (query.Snapshot[core.Account], error) {
 			w.AccountsAsked[id]++
-			at := Noon.Add(-w.AccountsAge[id.Platform])
-			return query.Snapshot[core.Account]{Value: w.Accounts[id], At: at}, cmp.Or(w.AccountsErr, w.AccountErrs[id.Platform])
+			answer := query.Snapshot[core.Account]{
+				Value: w.Accounts[id],
+				At:    Noon.Add(-w.AccountsAge[id.Platform]),
+			}
+			return answer, cmp.Or(w.AccountsErr, w.AccountErrs[id.Platform])
 		}),
 		Logins: source(w, partner.Service, func(did string) (query.Snapshot[[]core.Login], error) {
 			if did != annsDID && !w.AnybodysLogins {
@@ -270,20 +289,21 @@ func (w *Answers) Sources() commands.Sources {
 	}
 }
 
-// asAnswered returns s as a Query returns it: an old answer has no time until which it is fresh,
-// and has a reason, which is that the service cannot be reached unless s has another.
+// asAnswered returns s as a Query returns it: an old answer has no FreshUntil, and has a Why. If s has none, Why is
+// that the service is unreachable.
 func asAnswered[V any](s query.Snapshot[V], of *core.Service) query.Snapshot[V] {
 	if s.Stale {
-		s.FreshUntil, s.Why = time.Time{}, cmp.Or(s.Why, failed(of, core.Unreachable))
+		s.FreshUntil = time.Time{}
+		s.Why = cmp.Or(s.Why, failed(of, core.Unreachable))
 	}
 	return s
 }
 
-// Late is a query.Source of one value that takes so long, and counts who asks.
+// Late is a query.Source of one value that answers late.
 type Late[V any] struct {
 	query.Source[struct{}, V]
-	After time.Duration
-	Asked int
+	After time.Duration // how long an answer takes
+	Asked int           // how often Get was called
 }
 
 // Get implements query.Source.
@@ -314,7 +334,7 @@ type fakeService struct {
 
 func (s fakeService) Health() query.Health { return s.health }
 
-// service answers at Noon, or has failed with err for 18 minutes.
+// service returns a service that answered at Noon, or that fails with err, as w says.
 func service[V any](w *Answers, s *core.Service, err error, answer query.Snapshot[V]) fakeService {
 	if w.Failing != "" {
 		err = failed(s, w.Failing)
@@ -329,7 +349,8 @@ func service[V any](w *Answers, s *core.Service, err error, answer query.Snapsho
 		}
 	}
 	ping := ask[struct{}, V](func(struct{}) (query.Snapshot[V], error) { return asAnswered(answer, s), err })
-	return fakeService{query.NewHealthCheck(query.NewUpstream(nil, s, 0, nil), ping), h}
+	check := query.NewHealthCheck(query.NewUpstream(nil, s, 0, nil), ping).WithEnded(market.EndedEndpoints)
+	return fakeService{check, h}
 }
 
 // drawn implements commands.Chart.
@@ -341,7 +362,7 @@ func (w *Answers) drawn(
 	return w.Chart, w.ChartErr
 }
 
-// limit is a ratelimit.Limiter that makes everybody wait so long.
+// limit is a ratelimit.Limiter that always returns its own value as the wait.
 type limit time.Duration
 
 func (l limit) Reserve(context.Context, time.Duration, ...ratelimit.Limit) (wait time.Duration, ok bool) {

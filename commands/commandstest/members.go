@@ -21,30 +21,31 @@ import (
 	"herald/internal/store"
 )
 
-// Saved says what is saved of members. The real package members saves it.
+// Saved is a platform with badges, and a store of members' addresses. The real package members uses both.
 type Saved struct {
-	// Off saves nothing, as without DATA_DIR and REDIS_URL.
+	// Off says that addresses cannot be saved, as if neither DATA_DIR nor REDIS_URL were set.
 	Off bool
-	// Away makes every reading and writing of rows fail. Unreadable makes every value one that is no row.
-	Away, Unreadable bool
-	// Badges are those of Telegram's groups, and Unnamed says that their names are not known.
+	// Away makes every call of the store fail. Unreadable makes every value that it loads damaged.
+	Away       bool
+	Unreadable bool
+	// Badges are the badges of Telegram's groups. Unnamed says that their names are unknown.
 	Badges  []chat.Badge
 	Unnamed bool
-	// Problem is that of every call for a badge. Busy says that each has to wait.
+	// Problem makes every call that gives or removes a badge fail. Busy makes each of them wait too long.
 	Problem chat.BadgeProblem
 	Busy    bool
 	// Status is what moderators see.
 	Status members.Status
 
 	all    *members.Members
-	values *store.Memory // nil: nothing is saved yet, or any more
+	values *store.Memory // nil if nothing is saved
 	mu     sync.Mutex
 	has    []string // "user community badge"
 }
 
 var errAway = errors.New("away")
 
-// bucket is a members.Store that may be away, unreadable or emptied.
+// bucket is a members.Store that saved can make unavailable, unreadable or empty.
 type bucket struct {
 	name  string
 	saved *Saved
@@ -58,7 +59,7 @@ func (b bucket) values() store.Bucket {
 	return b.saved.values.Bucket(b.name)
 }
 
-// Empty deletes all that is saved, as a Redis does that lost its data. Badges stay where they are.
+// Empty deletes every saved address, like a Redis that lost its data. Nobody loses a badge.
 func (s *Saved) Empty() { s.values = nil }
 
 // Load implements members.Store.
@@ -83,8 +84,8 @@ func (b bucket) Replace(ctx context.Context, key string, old, value []byte) (boo
 // Each implements members.Store.
 func (b bucket) Each(ctx context.Context, f func(value []byte)) error { return b.values().Each(ctx, f) }
 
-// Has returns what a user has in a group, and implements chat.Badges.
-func (s *Saved) Has(_ context.Context, community, user string) (ids []string, err error) {
+// Worn returns the badges that a user has in a group. It implements chat.BadgeGiver.
+func (s *Saved) Worn(_ context.Context, community, user string) (ids []string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, b := range s.Badges {
@@ -95,7 +96,7 @@ func (s *Saved) Has(_ context.Context, community, user string) (ids []string, er
 	return ids, nil
 }
 
-// Holders returns who has a badge.
+// Holders returns the IDs of the users who have a badge. A user with two badges is listed twice.
 func (s *Saved) Holders() (users []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -106,10 +107,10 @@ func (s *Saved) Holders() (users []string) {
 	return users
 }
 
-// OneEach implements chat.Badges.
+// OneEach implements chat.BadgeGiver.
 func (s *Saved) OneEach() bool { return true }
 
-// BadgeName implements chat.Badges.
+// BadgeName implements chat.BadgeGiver.
 func (s *Saved) BadgeName(_, id string) chat.Untrusted {
 	if s.Unnamed {
 		return ""
@@ -117,17 +118,17 @@ func (s *Saved) BadgeName(_, id string) chat.Untrusted {
 	return chat.Untrusted(id)
 }
 
-// CommunityName implements chat.Badges.
+// CommunityName implements chat.BadgeGiver.
 func (s *Saved) CommunityName(community string) chat.Untrusted {
 	return map[string]chat.Untrusted{Community: "Token talk", Stakers: "Staking lounge"}[community]
 }
 
-// Give implements chat.Badges.
+// Give implements chat.BadgeGiver.
 func (s *Saved) Give(_ context.Context, community, id, user, _ string) error {
 	return s.set(user+" "+community+" "+id, true)
 }
 
-// Remove implements chat.Badges.
+// Remove implements chat.BadgeGiver.
 func (s *Saved) Remove(_ context.Context, community, id, user, _ string) error {
 	return s.set(user+" "+community+" "+id, false)
 }
@@ -153,15 +154,16 @@ func (s *Saved) Reserve(context.Context, time.Duration, ...ratelimit.Limit) (wai
 // Peek implements ratelimit.Limiter.
 func (s *Saved) Peek(context.Context, ...ratelimit.Limit) (wait time.Duration) { return 0 }
 
-// Notify implements chat.Badges.
+// Notify implements chat.BadgeGiver.
 func (s *Saved) Notify(context.Context, string, *chat.Reply) {}
 
-// saving is a Members with a Status of its own.
+// saving is a Members whose Status is set.
 type saving struct {
 	*members.Members
 	saved *Saved
 }
 
+// Status returns the Status of saved.
 func (s saving) Status(chat.Platform, string) (members.Status, error) {
 	if s.saved.Away {
 		return members.Status{}, errAway
@@ -169,11 +171,11 @@ func (s saving) Status(chat.Platform, string) (members.Status, error) {
 	return s.saved.Status, nil
 }
 
-// members returns what saves addresses as s says.
+// members returns a Members that uses s as its platform and store, and asks w about stakes.
 func (s *Saved) members(w *Answers) commands.Members {
 	c := members.Config{
 		Settings:  members.Settings{Every: 6 * time.Hour},
-		Platforms: map[chat.Platform]members.Platform{"telegram": {Bot: "1", Badges: s.Badges, Adapter: s}},
+		Platforms: map[chat.Platform]members.Platform{"telegram": {Bot: "1", Configured: s.Badges, Adapter: s}},
 		Symbol:    "TKN",
 		Stakes:    w.stakes,
 		Claims:    store.NewMemory(),
@@ -189,7 +191,7 @@ func (s *Saved) members(w *Answers) commands.Members {
 	return saving{Members: m, saved: s}
 }
 
-// stakes returns Stake for each wallet.
+// stakes returns the same Stake for each wallet.
 func (w *Answers) stakes(_ context.Context, wallets []common.Address) (all []query.Answer[core.Stake]) {
 	for range wallets {
 		all = append(all, query.Answer[core.Stake]{Snapshot: query.Snapshot[core.Stake]{Value: w.Stake}, Err: w.StakeErr})
@@ -197,8 +199,9 @@ func (w *Answers) stakes(_ context.Context, wallets []common.Address) (all []que
 	return all
 }
 
-// later has six hours pass for what is saved.
+// later checks every saved address as if six hours had passed since the last check.
 func (s *Saved) later(t *testing.T) {
+	t.Helper()
 	if err := s.all.CheckAll(t.Context(), 6*time.Hour); err != nil {
 		t.Error(err)
 	}

@@ -17,6 +17,7 @@ import (
 	"log/slog"
 	"net"
 	"strings"
+	"time"
 
 	"herald/commands"
 	"herald/internal/config"
@@ -94,8 +95,13 @@ func construct(cfg *Config, log *slog.Logger, with parts) (_ *Bot, err error) {
 	b.members = newMembers(cfg, memberParts{
 		state: state, services: services, badges: badgesOf(b.connections), metrics: metrics, log: log,
 	})
+	sources := services.sources
+	sources.Members = b.members
+	sources.Joins = joins
+	sources.Moves = moves
+	sources.Started = time.Now()
 	b.Router, err = router.New(router.Config{
-		Commands:       commands.All(services.sources(b.members, joins, moves), cfg.Answers),
+		Commands:       commands.All(sources, cfg.Answers),
 		Operators:      cfg.Operators,
 		ModeratorChats: cfg.ModeratorChats,
 		Roles:          rolesOf(b.connections),
@@ -105,6 +111,7 @@ func construct(cfg *Config, log *slog.Logger, with parts) (_ *Bot, err error) {
 		Bot:            cfg.botID(),
 		Timeout:        cfg.Limits.CommandTimeout,
 		Language:       cfg.Language,
+		ChatLanguages:  cfg.ChatLanguages,
 		Nearest:        config.Nearest,
 		Explain:        commands.Explain,
 		Observe:        metrics.Command,

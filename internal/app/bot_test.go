@@ -22,7 +22,6 @@ import (
 
 	"herald/commands/commandstest"
 	"herald/internal/chat"
-	"herald/internal/config"
 	"herald/internal/demo/fake/services"
 	"herald/internal/demo/fake/transporttest"
 	"herald/internal/ops"
@@ -111,8 +110,10 @@ func TestModeratorChatsAndOperatorsReachTheRouter(t *testing.T) {
 func TestTheLanguageReachesTheRouter(t *testing.T) {
 	world := startSandbox(t)
 	for setting, turkish := range map[string]bool{
-		"CHAT_LANGUAGE=en": false,
-		"CHAT_LANGUAGE=tr": true,
+		"CHAT_LANGUAGE=en":             false,
+		"CHAT_LANGUAGE=tr":             true,
+		"CHAT_LANGUAGE=telegram:-5:tr": true,
+		"CHAT_LANGUAGE=telegram:-6:tr": false,
 	} {
 		reply := thirdReply(t, append(DemoSettings(world), setting), &priceRequest)
 		if reply.Title.Key != "price.title" || (reply.Language == chat.Turkish) != turkish {
@@ -250,8 +251,8 @@ func TestTheLogHoldsNoSecretAndNoLongLine(t *testing.T) {
 	}
 }
 
-// everyService connects to each service of everySetting, without a store.
-func everyService(t *testing.T, cfg *Config) *upstreams {
+// connectServices makes the clients of the services that cfg turns on, without a store.
+func connectServices(t *testing.T, cfg *Config) *upstreams {
 	t.Helper()
 	connected, err := connect(cfg, &state{}, ops.NewMetrics(), slog.New(slog.DiscardHandler))
 	if err != nil {
@@ -263,10 +264,13 @@ func everyService(t *testing.T, cfg *Config) *upstreams {
 
 func TestEverySourceAndOptionReachesTheCommands(t *testing.T) {
 	cfg := mustLoad(t, everySetting(), "")
-	connected := everyService(t, cfg)
-	saving := newMembers(cfg, memberParts{state: &state{}, services: connected, metrics: ops.NewMetrics()})
-	sources := connected.sources(saving, new(platform.JoinLog), new(platform.Moves))
-	requireEveryField(t, sources, "sources, in services.go, must set it")
+	connected := connectServices(t, cfg)
+	sources := connected.sources
+	sources.Members = newMembers(cfg, memberParts{state: &state{}, services: connected, metrics: ops.NewMetrics()})
+	sources.Joins = new(platform.JoinLog)
+	sources.Moves = new(platform.Moves)
+	sources.Started = time.Now()
+	requireEveryField(t, sources, "a function in services.go that connects a service must set it")
 	requireEveryField(t, cfg.Answers, "a setting or Load, in settings.go, must set it")
 }
 
@@ -283,7 +287,7 @@ func requireEveryField(t *testing.T, value any, advice string) {
 
 func TestEachServiceHasAFake(t *testing.T) {
 	fakes := services.New().Services()
-	for _, upstream := range everyService(t, mustLoad(t, everySetting(), "")).list {
+	for _, upstream := range connectServices(t, mustLoad(t, everySetting(), "")).list {
 		service := upstream.Health().Service
 		if !slices.Contains(commandstest.Services, service) {
 			t.Errorf("add the service %s to Sources, in commands/commandstest/answers.go", service.Name)
@@ -291,51 +295,6 @@ func TestEachServiceHasAFake(t *testing.T) {
 		hasName := func(fake *services.Service) bool { return fake.Name == service.Name }
 		if !slices.ContainsFunc(fakes, hasName) {
 			t.Errorf("add a fake of the service %s to New, in internal/demo/fake/services/services.go", service.Name)
-		}
-	}
-}
-
-// requiredServices returns a bot with only the settings of services that a bot needs. The operator
-// may use every command.
-func requiredServices(t *testing.T) (bot *Bot, operator chat.User) {
-	t.Helper()
-	world := startSandbox(t)
-	table := new(Services).table()
-	optional := func(assignment string) bool {
-		name, _, _ := strings.Cut(assignment, "=")
-		return slices.ContainsFunc(table, func(s config.Setting) bool {
-			return s.Name == name && !s.Required && s.Default == ""
-		})
-	}
-	operator = chat.User{Platform: "telegram", ID: world.World.Registered.UID("Telegram")}
-	bot = newBot(t, slices.DeleteFunc(DemoSettings(world), optional),
-		"PRICE_API_KEY="+world.PriceKey,
-		"PRICE_TOKEN_ID="+services.TokenID,
-		"OPERATORS=telegram:"+operator.ID)
-	t.Cleanup(bot.Close)
-	return bot, operator
-}
-
-func TestAServiceWithoutAURLIsNotConnected(t *testing.T) {
-	bot, _ := requiredServices(t)
-	for _, s := range bot.services.list {
-		if s.url == "" {
-			t.Errorf("connect, in services.go, connects the service %s even if its URL is not set", s.Name)
-		}
-	}
-}
-
-func TestNoCommandNeedsAServiceThatIsNotSet(t *testing.T) {
-	bot, operator := requiredServices(t)
-	panicked := chat.SomethingWentWrong("").Title.Key
-	for _, command := range bot.Router.Commands() {
-		for _, form := range command.Forms {
-			args := chat.Typed(strings.Fields(command.Example(form))[1:]...)
-			request := &chat.Request{Command: command.Name, Args: args, From: operator}
-			if reply := bot.Router.Handle(t.Context(), request); reply.Title.Key == panicked {
-				t.Errorf("/%s panics: All, in commands/commands.go, must leave it out while its source is nil",
-					command.Name)
-			}
 		}
 	}
 }
@@ -382,6 +341,7 @@ func logsWithoutANetwork(t *testing.T, perHour int) {
 		"DISCORD_API_URL=http://discord.example.org",
 		"DISCORD_PRESENCE=price",
 		"HTTP_ADDR=off",
+		"PRICE_API_KEY=a-key",
 	), "")
 	bot := mustNew(t, cfg, slog.New(slog.NewTextHandler(&log, nil)))
 	defer bot.Close()

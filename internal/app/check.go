@@ -168,6 +168,10 @@ func (b *Bot) probes(wallet string) (all []probe) {
 				discord.TokenSetting + " (from https://discord.com/developers/applications)"}
 		}})
 	}
+	if idle := b.cfg.idleModerators(); idle != "" {
+		ask := func(context.Context) ([]string, error) { return []string{idle}, nil }
+		all = append(all, probe{title: "moderators", local: true, ask: ask})
+	}
 	if b.members.Enabled() && b.state.redis == nil {
 		all = append(all, probe{title: "saved addresses", settings: "DATA_DIR", local: true, ask: b.askRows})
 	}
@@ -199,13 +203,17 @@ func (b *Bot) askRows(ctx context.Context) (details []string, err error) {
 	return details, nil
 }
 
-// advice returns how the probe failed and the settings to look at, a line each.
+// advice returns how the probe failed, what it asked, and the settings to look at, a line each.
 func (p probe) advice(err error) []string {
 	text, settings := diagnosis(err, p.settings)
-	if settings == "" { // The text names them.
-		return []string{text}
+	lines := []string{text}
+	if failed, ok := errors.AsType[*core.Error](err); ok && failed.Asked != "" {
+		lines = append(lines, "asked: "+failed.Asked)
 	}
-	return []string{text, "look at " + settings}
+	if settings == "" { // The text names them.
+		return lines
+	}
+	return append(lines, "look at "+settings)
 }
 
 // diagnosis returns what err says to an operator, and the settings to look at: usual, if err is
@@ -264,16 +272,28 @@ func aboutQuote(found market.Listing, err error) ([]string, error) {
 	if found.Quote.Old() {
 		details = append(details, "that price is old: is this the right token?")
 	}
-	if found.Quote.V1Gone {
+	if found.IsV1Gone() {
 		details = append(details,
 			"it has ended version 1 of its quotes (/v1/cryptocurrency/quotes/latest); version 3 is asked")
 	}
 	return details, nil
 }
 
+// aboutRefusal returns the provider's sentence about its refusal, if there is one.
+func aboutRefusal(said string) []string {
+	shown := chat.NewUntrusted(said, maxSaid)
+	if shown == "" {
+		return nil
+	}
+	return []string{"it says: " + string(shown)}
+}
+
+// maxSaid limits a service's sentence in the table, in characters.
+const maxSaid = 120
+
 // aboutDoubt says that a price which was just fetched is doubtful.
-func (s *upstreams) aboutDoubt(quote core.Quote) []string {
-	_, err := s.prices.Peek(query.Snapshot[*core.Quote]{Value: &quote, At: time.Now()})
+func aboutDoubt(prices *belief.Prices, quote core.Quote) []string {
+	_, err := prices.Peek(query.Snapshot[*core.Quote]{Value: &quote, At: time.Now()})
 	doubt, is := errors.AsType[*belief.DoubtError](err)
 	if !is {
 		return nil

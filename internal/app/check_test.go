@@ -20,6 +20,7 @@ import (
 	"herald/internal/config/configtest"
 	"herald/internal/core"
 	"herald/internal/demo/fake/services"
+	faketelegram "herald/internal/demo/fake/telegram"
 	"herald/internal/demo/fake/telegramtest"
 	"herald/internal/demo/fake/transporttest"
 	"herald/internal/e2e/e2etest"
@@ -134,13 +135,15 @@ var checkCases = map[string]struct {
 			e.World.Partner.SetFault(fault.Named(t, fault.Partner, "clock an hour fast"))
 		},
 		want: "its clock is (59m5[0-9]s|1h0m[0-9]+s) ahead of this machine's\n" +
-			" +refuses the credentials.*\n +look at PARTNER_APP_ID and PARTNER_SECRET_KEY",
+			" +refuses the credentials.*\n +asked: POST /api/v1/partner/user/exists\n" +
+			" +look at PARTNER_APP_ID and PARTNER_SECRET_KEY",
 	},
 	"a code that may mean no": {
 		spoil: func(_ *testing.T, e *e2etest.Everything) {
 			e.World.Partner.SetFault(fault.Answer(http.StatusOK, "application/json", unknownCode))
 		},
-		want: "code 10004.*\n +look at .*PARTNER_NOT_FOUND_CODES if it means",
+		want: "code 10004.*\n +asked: POST /api/v1/partner/user/exists\n" +
+			" +look at .*PARTNER_NOT_FOUND_CODES if it means",
 	},
 	"a pool without code": {
 		settings: []string{"STAKING_POOLS=0x00000000000000000000000000000000DeaDBeef"},
@@ -152,7 +155,8 @@ var checkCases = map[string]struct {
 			e.Settings = append(e.Settings, "PRICE_API_URL="+resttest.Serve(t, v3Down))
 		},
 		want: "/v1/cryptocurrency/quotes/latest is gone, and /v3/cryptocurrency/quotes/latest fails: " +
-			".*status 500\n +look at PRICE_API_URL",
+			".*status 500\n +asked: GET /v3/cryptocurrency/quotes/latest\\?convert=USD&id=31415\n" +
+			" +look at PRICE_API_URL",
 	},
 	"Discord's token": {
 		settings: []string{"DISCORD_BOT_TOKEN=another.bot.token"},
@@ -161,6 +165,14 @@ var checkCases = map[string]struct {
 	"plain HTTP on the Internet": {
 		settings: []string{"PARTNER_BASE_URL=http://herald.invalid"},
 		want:     "PARTNER_BASE_URL is not https://.*forge the answers\n",
+	},
+	"chats of CHAT_LANGUAGE without the bot": {
+		settings: []string{"CHAT_LANGUAGE=telegram:-1007:tr,discord:9:es"},
+		spoil: func(_ *testing.T, e *e2etest.Everything) {
+			e.Telegram.SetChat(faketelegram.ChatInfo{Chat: faketelegram.Group(-1007), Unknown: true})
+		},
+		want: "CHAT_LANGUAGE, group -1007: .*is the ID right, and the bot in the group\\?\n(.*\n)*" +
+			".*CHAT_LANGUAGE, server 9: the bot is not there: is the ID right\\?",
 	},
 	"Redis' password": {
 		spoil: func(_ *testing.T, e *e2etest.Everything) { e.Redis.RequireAuth("another password") },

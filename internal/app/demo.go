@@ -149,7 +149,7 @@ func await(ctx context.Context, conditions ...func() bool) bool {
 func (d *demoBot) isReady() bool {
 	unnamed := func(b members.Badge) bool { return b.Name == "" || b.CommunityName == "" }
 	for _, c := range d.connections {
-		badges := d.members.Badges(c.adapter.Platform(), "")
+		badges := d.members.ConfiguredBadges(c.adapter.Platform(), "")
 		if !c.adapter.Ready() || slices.ContainsFunc(badges, unnamed) {
 			return false
 		}

@@ -19,10 +19,15 @@ var update = flag.Bool("update", false, "rewrite config.example.env from the tab
 
 const exampleFile = "../../config.example.env"
 
-// filledIn reports whether every operator fills in s. The file lists these settings at the top.
+// filledIn reports whether s is one of the settings that an operator fills in first: a required setting, a platform's
+// token, the token's number, or a setting that turns on a service. The file lists these settings at the top.
 func filledIn(s config.Setting) bool {
-	usual := []string{telegram.TokenSetting, discord.TokenSetting, "PRICE_API_KEY"}
-	return s.Required || slices.Contains(usual, s.Name)
+	if s.Name == "PRICE_API_URL" {
+		return false // PRICE_API_KEY also turns on the price.
+	}
+	turnsOn := func(service turningOn) bool { return slices.Contains(service.names, s.Name) }
+	others := []string{telegram.TokenSetting, discord.TokenSetting, "PRICE_TOKEN_ID"}
+	return s.Required || slices.Contains(others, s.Name) || slices.ContainsFunc(everyService, turnsOn)
 }
 
 // renderExample returns config.example.env. It takes the prose from the old file: the text before the
@@ -110,11 +115,10 @@ func TestCommentedOutLinesOfTheExampleAreTheDefaults(t *testing.T) {
 	}
 }
 
-func TestTheExampleLacksOnlyTheRequiredSettings(t *testing.T) {
+func TestTheExampleLacksOnlyTheSymbolAndAService(t *testing.T) {
 	_, err := Load(nil, exampleFile, ToLook)
-	mistakes := mistakesOf(t, err)
-	if want := len(with()); len(mistakes) != want {
-		t.Errorf("%d mistakes, want %d:\n%v", len(mistakes), want, err)
+	if mistakes := mistakesOf(t, err); len(mistakes) != 2 {
+		t.Errorf("%d mistakes, want 2:\n%v", len(mistakes), err)
 	}
 }
 

@@ -23,6 +23,10 @@ var errNothingSaved = errors.New("no addresses can be saved: set DATA_DIR or RED
 var errNoBot = errors.New("saved addresses belong to a bot: " +
 	"set TELEGRAM_BOT_TOKEN and DISCORD_BOT_TOKEN to what the running bot has")
 
+// errNoPartner is their error if addresses are saved in Redis and the partner API is off.
+var errNoPartner = errors.New("in Redis, saved addresses are found by the partner's key: " +
+	"set PARTNER_BASE_URL, PARTNER_APP_ID and PARTNER_SECRET_KEY to what the running bot has, or had")
+
 // openMembers calls use with what saves addresses, and nothing that runs.
 func openMembers(cfg *Config, log *slog.Logger, use func(*members.Members) error) error {
 	metrics := ops.NewMetrics()
@@ -36,6 +40,8 @@ func openMembers(cfg *Config, log *slog.Logger, use func(*members.Members) error
 		return errNothingSaved
 	case len(cfg.bots()) == 0:
 		return errNoBot
+	case state.rows.bucket == nil:
+		return errNoPartner
 	}
 	return use(newMembers(cfg, memberParts{state: state, metrics: metrics, log: log}))
 }
@@ -45,7 +51,7 @@ type memberParts struct {
 	state *state
 	// services and badges are nil for who only lists and releases.
 	services *upstreams
-	badges   map[chat.Platform]chat.Badges
+	badges   map[chat.Platform]chat.BadgeGiver
 	metrics  *ops.Metrics
 	log      *slog.Logger
 }
@@ -55,7 +61,7 @@ func newMembers(cfg *Config, with memberParts) *members.Members {
 	bots, named := cfg.bots(), cfg.badges()
 	platforms := map[chat.Platform]members.Platform{}
 	for _, p := range cfg.platforms() {
-		platforms[p.name] = members.Platform{Bot: bots[p.name], Badges: named[p.name], Adapter: with.badges[p.name]}
+		platforms[p.name] = members.Platform{Bot: bots[p.name], Configured: named[p.name], Adapter: with.badges[p.name]}
 	}
 	c := members.Config{
 		Settings:  cfg.Members,
@@ -69,9 +75,9 @@ func newMembers(cfg *Config, with memberParts) *members.Members {
 		Count:     with.metrics.Events("members"),
 		Log:       with.log,
 	}
-	if s := with.services; s != nil {
-		c.Stakes = s.staking.StakesOf
-		c.Accounts = s.partner.Accounts
+	if s := with.services; s != nil && s.stakesOf != nil && s.sources.Accounts != nil {
+		c.Stakes = s.stakesOf
+		c.Accounts = s.sources.Accounts
 	}
 	rows := with.state.rows
 	if rows.bucket != nil {

@@ -3,7 +3,9 @@ package app
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -50,14 +52,14 @@ type connection struct {
 // adapter is what package app uses of a platform's adapter.
 type adapter interface {
 	platform.Adapter
-	chat.Badges
+	chat.BadgeGiver
 	http.Handler
 	InFlight() int
 	// Check asks the platform about the settings, and whether it has the commands. It returns the details for `bot
 	// check`, and what Rights returns.
-	Check(ctx context.Context, commands chat.Commands, moderated ...string) ([]string, []platform.Right, error)
-	// Rights returns whether the bot may do what the settings ask for, also in the communities moderated, which are IDs.
-	Rights(ctx context.Context, moderated ...string) []platform.Right
+	Check(ctx context.Context, commands chat.Commands, entries ...platform.Entry) ([]string, []platform.Right, error)
+	// Rights returns whether the bot may do what the settings ask for, and whether it is in the communities of entries.
+	Rights(ctx context.Context, entries ...platform.Entry) []platform.Right
 }
 
 // connectionParts are what adapters work with.
@@ -97,7 +99,8 @@ func newTelegram(cfg *Config, with connectionParts, retries *retryLog) connectio
 		Retried:        retries.of(telegram.Platform),
 		Joins:          with.joins,
 		Moves:          with.moves,
-		ModeratorChats: cfg.moderated(telegram.Platform),
+		ModeratorChats: communitiesOn(telegram.Platform, cfg.ModeratorChats),
+		LanguageChats:  communitiesOn(telegram.Platform, cfg.languageChats()),
 		Links:          cfg.links(),
 	})
 	return connection{
@@ -136,8 +139,8 @@ func newDiscord(cfg *Config, with connectionParts, retries *retryLog) connection
 }
 
 // badgesOf returns what gives each platform's badges.
-func badgesOf(connections []connection) map[chat.Platform]chat.Badges {
-	all := map[chat.Platform]chat.Badges{}
+func badgesOf(connections []connection) map[chat.Platform]chat.BadgeGiver {
+	all := map[chat.Platform]chat.BadgeGiver{}
 	for _, c := range connections {
 		all[c.adapter.Platform()] = c.adapter
 	}
@@ -168,13 +171,14 @@ func (h handler) Seen(user chat.User, community string, badges []string) {
 
 func (b *Bot) handler() platform.Handler { return handler{Router: b.Router, members: b.members} }
 
-// probe returns the probe of a platform. It calls the adapter's Check, also for the platform's entries of
-// MODERATOR_CHATS, and returns its details and then the lines of each right. It fails if Check fails or a right has a
-// Problem.
+// probe returns the probe of a platform. It calls the adapter's Check, including for the platform's entries of
+// MODERATOR_CHATS and CHAT_LANGUAGE, and returns its details and then the lines of each right. It fails if Check fails
+// or a right has a Problem.
 func (b *Bot) probe(c connection) probe {
 	ask := func(ctx context.Context) ([]string, error) {
-		moderated := b.cfg.moderated(c.adapter.Platform())
-		details, rights, err := c.adapter.Check(ctx, b.Router.Commands(), moderated...)
+		p := c.adapter.Platform()
+		entries := slices.Concat(b.cfg.moderatorEntries(p), b.cfg.languageEntries(p))
+		details, rights, err := c.adapter.Check(ctx, b.Router.Commands(), entries...)
 		for _, r := range rights {
 			details = append(details, r.Lines()...)
 			if r.Problem != "" && err == nil {
@@ -186,14 +190,35 @@ func (b *Bot) probe(c connection) probe {
 	return probe{title: c.title, url: c.url, settings: c.settings, ask: ask}
 }
 
-// moderated returns the IDs of a platform's communities in MODERATOR_CHATS.
-func (c *Config) moderated(p chat.Platform) (ids []string) {
-	for _, entry := range c.ModeratorChats {
-		if id, here := strings.CutPrefix(entry, string(p)+":"); here {
+// moderatorEntries returns a platform's entries of MODERATOR_CHATS.
+func (c *Config) moderatorEntries(p chat.Platform) []platform.Entry {
+	return entriesOf("MODERATOR_CHATS", communitiesOn(p, c.ModeratorChats))
+}
+
+// languageEntries returns a platform's entries of CHAT_LANGUAGE.
+func (c *Config) languageEntries(p chat.Platform) []platform.Entry {
+	return entriesOf("CHAT_LANGUAGE", communitiesOn(p, c.languageChats()))
+}
+
+// languageChats returns the communities of ChatLanguages, sorted.
+func (c *Config) languageChats() []string { return slices.Sorted(maps.Keys(c.ChatLanguages)) }
+
+// communitiesOn returns the IDs of a platform's communities among chats, which are named as in MODERATOR_CHATS.
+func communitiesOn(p chat.Platform, chats []string) (ids []string) {
+	for _, entry := range chats {
+		id, isHere := strings.CutPrefix(entry, string(p)+":")
+		if isHere {
 			ids = append(ids, id)
 		}
 	}
 	return ids
+}
+
+func entriesOf(setting string, ids []string) (entries []platform.Entry) {
+	for _, id := range ids {
+		entries = append(entries, platform.Entry{Setting: setting, ID: id})
+	}
+	return entries
 }
 
 // logConnected returns a function that logs that a platform is connected, with the bot's name there.

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -117,9 +118,9 @@ func TestCheckShowsThatAQuoteIsOld(t *testing.T) {
 		Symbol: "HRLD",
 		Name:   "Herald\x1b[31m\nDemo",
 		Quote: core.Quote{
-			Price:       decimal.NewFromInt(1),
-			LastUpdated: hourAgo,
-			OldFrom:     hourAgo,
+			Price:        decimal.NewFromInt(1),
+			LastUpdated:  hourAgo,
+			CurrentUntil: hourAgo,
 		},
 	}, nil)
 	const want = "HRLD (Herald[31m Demo), id 1, $1.000, 1 h ago|that price is old: is this the right token?"
@@ -157,17 +158,20 @@ type checkedAdapter struct {
 
 func (checkedAdapter) Platform() chat.Platform { return "discord" }
 
-// Check returns the moderators' chats as its lines.
+// Check returns the entries as details.
 func (a checkedAdapter) Check(
-	_ context.Context, _ chat.Commands, moderated ...string,
-) ([]string, []platform.Right, error) {
-	return moderated, a.rights, a.err
+	_ context.Context, _ chat.Commands, entries ...platform.Entry,
+) (details []string, _ []platform.Right, err error) {
+	for _, entry := range entries {
+		details = append(details, entry.Setting+" "+entry.ID)
+	}
+	return details, a.rights, a.err
 }
 
 // probeAdapter returns what the check of an adapter prints, joined with |.
-func probeAdapter(t *testing.T, adapter checkedAdapter, moderatorChats ...string) string {
+func probeAdapter(t *testing.T, adapter checkedAdapter, cfg *Config) string {
 	t.Helper()
-	bot := &Bot{cfg: &Config{ModeratorChats: moderatorChats}, Router: &router.Router{}}
+	bot := &Bot{cfg: cfg, Router: &router.Router{}}
 	lines, err := bot.probe(connection{adapter: adapter}).ask(t.Context())
 	if err != nil {
 		lines = append(lines, probe{}.advice(err)...)
@@ -214,15 +218,47 @@ func TestAMissingRightFailsTheCheck(t *testing.T) {
 			want:    "B, group 2: it may not|refused",
 		},
 	} {
-		if got := probeAdapter(t, test.adapter); got != test.want {
+		if got := probeAdapter(t, test.adapter, &Config{}); got != test.want {
 			t.Errorf("printed %q, want %q", got, test.want)
 		}
 	}
 }
 
-func TestAnAdapterChecksTheModeratorChatsOfItsPlatform(t *testing.T) {
-	got := probeAdapter(t, checkedAdapter{}, "telegram:-6", "*", "discord:5", "discord:6")
-	if got != "5|6" {
-		t.Errorf("Check is given %q, want 5|6", got)
+func TestAnAdapterChecksTheChatsOfItsPlatform(t *testing.T) {
+	got := probeAdapter(t, checkedAdapter{}, &Config{
+		ModeratorChats: []string{"telegram:-6", "*", "discord:5", "discord:6"},
+		ChatLanguages:  map[string]chat.Language{"discord:7": "tr", "telegram:-8": "tr", "discord:5": "es"},
+	})
+	const want = "MODERATOR_CHATS 5|MODERATOR_CHATS 6|CHAT_LANGUAGE 5|CHAT_LANGUAGE 7"
+	if got != want {
+		t.Errorf("Check is given %q, want %q", got, want)
+	}
+}
+
+// watchedAdapter is an adapter whose rights are watched.
+type watchedAdapter struct {
+	checkedAdapter
+	entries *[]platform.Entry
+}
+
+// Rights records the entries that it is asked about.
+func (a watchedAdapter) Rights(_ context.Context, entries ...platform.Entry) []platform.Right {
+	*a.entries = append(*a.entries, entries...)
+	return nil
+}
+
+// The watch does not ask about MODERATOR_CHATS; bot check does.
+func TestTheWatchAsksAboutTheChatsOfChatLanguage(t *testing.T) {
+	var entries []platform.Entry
+	bot := &Bot{
+		cfg: &Config{
+			ModeratorChats: []string{"discord:5"},
+			ChatLanguages:  map[string]chat.Language{"discord:7": "tr", "telegram:-8": "tr"},
+		},
+		connections: []connection{{adapter: watchedAdapter{entries: &entries}}},
+	}
+	bot.watchRights(t.Context())
+	if want := []platform.Entry{{Setting: "CHAT_LANGUAGE", ID: "7"}}; !slices.Equal(entries, want) {
+		t.Errorf("asked about %+v, want %+v", entries, want)
 	}
 }

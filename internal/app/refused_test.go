@@ -359,7 +359,50 @@ var refused = []struct {
 	{
 		setting: "CHAT_LANGUAGE",
 		message: strings.Trim(strings.ReplaceAll(fmt.Sprint(chat.Languages()), " ", ", "), "[]"),
-		values:  []string{canary, "EN", "es-419", "xx"},
+		values: []string{
+			canary,
+			"EN",
+			"es-419",
+			"xx",
+			"telegram:-1:xx",
+			"telegram:-1:",
+			"tr,discord:5:" + canary,
+			"en,telegram:-1:TR",
+		},
+	},
+	{
+		setting: "CHAT_LANGUAGE",
+		message: "entry 2 must be a language, or telegram:ID:LANGUAGE with the ID of a group, which is negative, " +
+			"or discord:ID:LANGUAGE",
+		values: []string{
+			"en,telegram:123:tr",
+			"en,telegram:-1",
+			"en,telegram:-0:tr",
+			"en,telegram:@" + canary + ":tr",
+			"en,discord:-1:tr",
+			"en,discord:1",
+			"en,slack:1:tr",
+			"en,-1001234567890:tr",
+			"en,:tr",
+			"en,*:tr",
+			"en,telegram:-1:tr:es",
+		},
+	},
+	{
+		setting: "CHAT_LANGUAGE",
+		message: "entry 3 names the chat of entry 1 again; keep one of the two",
+		values: []string{
+			"telegram:-1:tr,en,telegram:-1:es",
+			"discord:1:tr discord:2:tr discord:1:tr",
+		},
+	},
+	{
+		setting: "CHAT_LANGUAGE",
+		message: "entry 3 is a second default language, after entry 2; keep one of the two",
+		values: []string{
+			"telegram:-1:tr,en,es",
+			"discord:1:tr,es,es",
+		},
 	},
 	{
 		setting: "STALE_FOR",

@@ -20,13 +20,14 @@ const (
 )
 
 // watchRights asks each platform at the start and then every hour whether the bot may do what the settings ask for, and
-// logs what it may not. It blocks until ctx is done.
+// is in the chats of CHAT_LANGUAGE, and logs what is wrong. It blocks until ctx is done.
 func (b *Bot) watchRights(ctx context.Context) {
 	var watching sync.WaitGroup
 	for _, c := range b.connections {
 		w := newRightsWatch(b.log)
+		entries := b.cfg.languageEntries(c.adapter.Platform())
 		watching.Go(func() {
-			w.run(ctx, func(ctx context.Context) []platform.Right { return c.adapter.Rights(ctx) })
+			w.run(ctx, func(ctx context.Context) []platform.Right { return c.adapter.Rights(ctx, entries...) })
 		})
 	}
 	watching.Wait()
@@ -64,7 +65,7 @@ func (w *rightsWatch) run(ctx context.Context, rights func(context.Context) []pl
 func (w *rightsWatch) look(found []platform.Right) (next time.Duration) {
 	var unread *platform.Right
 	for i, r := range found {
-		if r.Passing {
+		if r.Temporary {
 			unread = &found[i]
 			continue
 		}

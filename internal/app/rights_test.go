@@ -78,7 +78,7 @@ func TestAMissingRightIsLoggedOnceUntilItIsGrantedAgain(t *testing.T) {
 }
 
 func TestARightThatCannotBeCheckedIsCheckedAgainInAMinute(t *testing.T) {
-	failed := platform.Right{Setting: "JOIN_CHATS", Problem: "502", Passing: true}
+	failed := platform.Right{Setting: "JOIN_CHATS", Problem: "502", Temporary: true}
 	granted := platform.Right{Setting: "JOIN_CHATS", May: "it may"}
 	for name, test := range map[string]struct {
 		failures int // checks that fail first

@@ -61,6 +61,9 @@ func (b *Bot) logWarnings(ctx context.Context) {
 	if config.PublicHTTP(b.cfg.Partner.URL) {
 		b.log.Warn(unencrypted)
 	}
+	if idle := b.cfg.idleModerators(); idle != "" {
+		b.log.Warn("settings have little effect", "reason", idle)
+	}
 }
 
 // probeServices asks each service a question that costs nothing, and logs a warning for each that

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/ethereum/go-ethereum/common"
+
 	"herald/commands"
 	"herald/internal/belief"
 	"herald/internal/config"
@@ -29,11 +31,10 @@ type Services struct {
 }
 
 func (s *Services) table() []config.Setting {
-	return slices.Concat(s.Partner.Table(), s.Market.Table(), s.Charts.Table(), s.Supply.Table(), s.Staking.Table())
+	return slices.Concat(s.Market.Table(), s.Charts.Table(), s.Supply.Table(), s.Staking.Table(), s.Partner.Table())
 }
 
-// service is a service that the bot asks. /status, `bot check` and the metrics show all of
-// them.
+// service is a service that is on. /status, `bot check` and the metrics show all of them.
 type service struct {
 	query.HealthCheck
 	url string // only its host is shown
@@ -53,45 +54,50 @@ func (s service) reach(ctx context.Context) error {
 	return err
 }
 
-// upstreams are the clients of the services, and what is kept of their answers.
+// upstreams are the services that are on: what commands ask of them, and what is kept of their answers.
 type upstreams struct {
 	cfg     *Config
 	cache   *query.Cache // of every service's answers
-	price   *market.Client
-	supply  *supply.Client
-	staking *staking.Client
-	partner *partner.Client
-	quotes  *pricechart.Quotes // seen so far
-	// prices are those that are believed. To commands a doubtful price is an error.
-	prices *belief.Prices
-	list   []service
-	// status returns the price for Discord's member list; nil if none is shown.
+	metrics *ops.Metrics
+	log     *slog.Logger
+	// list has each service, in the order of /status.
+	list []service
+	// sources are what commands ask. The source of a service that is off is nil.
+	sources commands.Sources
+	// stakesOf returns the stakes of several wallets, in order; nil: the pools are off.
+	stakesOf func(context.Context, []common.Address) []query.Answer[core.Stake]
+	// quotes are those seen so far; nil: the price provider is off.
+	quotes *pricechart.Quotes
+	// status returns the price for Discord's member list; nil: none is shown.
 	status func(context.Context) string
+	// closers end what the services started, in order.
+	closers []func()
 }
 
-// connect makes the clients of the services. It contacts nothing.
+// connect makes the clients of the services that are on. It contacts nothing.
 func connect(cfg *Config, state *state, metrics *ops.Metrics, log *slog.Logger) (*upstreams, error) {
 	cache := newCache(cfg, state, metrics, log)
-	stakes, err := staking.New(cfg.Services.Staking, cache, metrics.PoolUnread)
-	if err != nil {
-		cache.Close()
-		return nil, err
+	s := &upstreams{cfg: cfg, cache: cache, metrics: metrics, log: log, closers: []func(){cache.Close}}
+	if cfg.Market.IsOn() {
+		s.connectPrice(state)
 	}
-	s := &upstreams{
-		cfg:     cfg,
-		cache:   cache,
-		price:   market.New(cfg.Services.Market, cache, log),
-		supply:  supply.New(cfg.Services.Supply, cache),
-		staking: stakes,
-		partner: partner.New(cfg.Services.Partner, cache),
+	if cfg.Supply.IsOn() {
+		s.connectSupply()
 	}
-	s.quotes, s.prices = newPrices(cfg, s.price, state, log)
-	s.list = s.all()
-	if cfg.Discord.Presence {
-		interval := func() time.Duration { return statusInterval(s.price.Budget) }
-		s.status = ticker(cfg, interval, s.prices, s.lastPrice)
+	if cfg.Staking.IsOn() {
+		if err := s.connectStaking(); err != nil {
+			s.close()
+			return nil, err
+		}
 	}
-	s.export(metrics)
+	if cfg.Partner.IsOn() {
+		s.connectPartner()
+	}
+	metrics.ExportCache(cache.Items)
+	for _, each := range s.list {
+		metrics.ExportService(each.Health)
+		s.sources.Services = append(s.sources.Services, each.HealthCheck)
+	}
 	return s, nil
 }
 
@@ -111,110 +117,114 @@ func newCache(cfg *Config, state *state, metrics *ops.Metrics, log *slog.Logger)
 	return query.NewCache(c)
 }
 
-// export adds what the services know to the metrics.
-func (s *upstreams) export(metrics *ops.Metrics) {
-	metrics.ExportCache(s.cache.Items)
-	metrics.ExportClockSkew(s.partner.Skew)
-	if budget := s.price.Budget; budget != nil {
-		metrics.ExportCredits(budget.Available, budget.Left)
-	}
-	for _, each := range s.list {
-		metrics.ExportService(each.Health)
-	}
-}
-
 // close ends the calls in flight, and saves the quotes.
 func (s *upstreams) close() {
-	s.cache.Close()
-	s.prices.Close()
-	s.quotes.Close()
-}
-
-// sources returns what the commands ask.
-func (s *upstreams) sources(members commands.Members, joins commands.JoinLog, moves commands.Moves) commands.Sources {
-	sources := commands.Sources{
-		Price:    s.prices,
-		Supply:   s.supply.Supply,
-		Stakes:   s.staking.Stakes,
-		Total:    s.staking.Total(s.cfg.Services.Supply.TTL),
-		Accounts: s.partner.Accounts,
-		Logins:   s.partner.Logins,
-		Chart:    pricechart.New(s.quotes, s.cfg.Market.Symbol, s.cfg.Charts).Chart,
-		Members:  members,
-		Joins:    joins,
-		Moves:    moves,
-		Started:  time.Now(),
-	}
-	for _, each := range s.list {
-		sources.Services = append(sources.Services, each.HealthCheck)
-	}
-	return sources
-}
-
-// all returns every service, with the question that `bot check` puts to its client.
-func (s *upstreams) all() []service {
-	set := s.cfg.Services
-	return []service{
-		{
-			HealthCheck: query.NewHealthCheck(s.price.Upstream, s.prices),
-			url:         set.Market.URL,
-			free:        s.price.Reach,
-			ask: func(ctx context.Context, _ string) ([]string, error) {
-				found, err := s.price.Probe(ctx)
-				details, err := aboutQuote(found, err)
-				if err == nil {
-					details = append(details, s.aboutDoubt(found.Quote)...)
-					left, failed := s.price.Credits(ctx)
-					details = append(details, aboutCredits(left, failed, s.price.Budget != nil))
-				}
-				return details, err
-			},
-		},
-		{
-			HealthCheck: query.NewHealthCheck(s.supply.Upstream, s.supply.Supply),
-			url:         set.Supply.URL,
-			ask: func(ctx context.Context, _ string) ([]string, error) {
-				found, err := s.supply.Supply.Fetch(ctx, struct{}{})
-				return aboutSupply(found, set.Market.Symbol), err
-			},
-		},
-		{
-			HealthCheck: query.NewHealthCheck(s.staking.Upstream, s.staking.Ping),
-			url:         set.Staking.RPCURL.Reveal(),
-			free: func(ctx context.Context) error {
-				_, err := s.staking.Ping.Get(ctx, struct{}{})
-				return err
-			},
-			ask: func(ctx context.Context, wallet string) ([]string, error) {
-				found, err := s.staking.Probe(ctx, wallet)
-				details := aboutPools(found, set.Market.Symbol)
-				if err == nil {
-					details = append(details, aboutNames(set.Staking.Pools)...)
-				}
-				if wallet != "" && set.Staking.PendingMethod == "" {
-					details = append(details, "pending of the wallet: unknown without STAKING_PENDING_METHOD")
-				}
-				return details, err
-			},
-		},
-		{
-			HealthCheck: query.NewHealthCheck(s.partner.Upstream, s.partner.Ping),
-			url:         set.Partner.URL,
-			ask: func(ctx context.Context, _ string) ([]string, error) {
-				err := s.partner.Probe(ctx)
-				return aboutPartner(set.Partner.URL, s.partner.Skew(), err), err
-			},
-		},
+	for _, end := range s.closers {
+		end()
 	}
 }
 
-// lastPrice is a lastPrice for the ticker.
-func (s *upstreams) lastPrice() (at time.Time, believed query.Answer[*core.Quote]) {
-	quote, known := s.price.Price.Last(struct{}{})
-	if known {
-		believed.Snapshot, believed.Err = s.prices.Peek(quote)
+// connectPrice connects the price provider. Commands see the prices that are believed; to them, a doubtful price is an
+// error.
+func (s *upstreams) connectPrice(state *state) {
+	client := market.New(s.cfg.Market, s.cache, s.log)
+	quotes, prices := newPrices(s.cfg, client, state, s.log)
+	s.quotes = quotes
+	s.closers = append(s.closers, prices.Close, quotes.Close)
+	s.sources.Price = prices
+	s.sources.Chart = pricechart.New(quotes, s.cfg.Market.Symbol, s.cfg.Charts).Chart
+	s.list = append(s.list, service{
+		HealthCheck: query.NewHealthCheck(client.Upstream, prices).WithEnded(market.EndedEndpoints),
+		url:         s.cfg.Market.URL,
+		free:        client.Reach,
+		ask: func(ctx context.Context, _ string) ([]string, error) {
+			found, err := client.Probe(ctx)
+			details, err := aboutQuote(found, err)
+			if err != nil {
+				details = append(details, aboutRefusal(client.Said())...)
+			} else {
+				details = append(details, aboutDoubt(prices, found.Quote)...)
+				left, failed := client.Credits(ctx)
+				details = append(details, aboutCredits(left, failed, client.Budget != nil))
+			}
+			return details, err
+		},
+	})
+	if client.Budget != nil {
+		s.metrics.ExportCredits(client.Budget.Available, client.Budget.Left)
 	}
-	return quote.At, believed
+	if s.cfg.Discord.Presence {
+		interval := func() time.Duration { return statusInterval(client.Budget) }
+		s.status = ticker(s.cfg, interval, prices, func() (at time.Time, believed query.Answer[*core.Quote]) {
+			quote, known := client.Price.Last(struct{}{})
+			if known {
+				believed.Snapshot, believed.Err = prices.Peek(quote)
+			}
+			return quote.At, believed
+		})
+	}
+}
+
+// connectSupply connects the supply host.
+func (s *upstreams) connectSupply() {
+	client := supply.New(s.cfg.Supply, s.cache)
+	s.sources.Supply = client.Supply
+	s.list = append(s.list, service{
+		HealthCheck: query.NewHealthCheck(client.Upstream, client.Supply),
+		url:         s.cfg.Supply.URL,
+		ask: func(ctx context.Context, _ string) ([]string, error) {
+			found, err := client.Supply.Fetch(ctx, struct{}{})
+			return aboutSupply(found, s.cfg.Market.Symbol), err
+		},
+	})
+}
+
+// connectStaking connects the chain with the pools.
+func (s *upstreams) connectStaking() error {
+	settings := s.cfg.Staking
+	client, err := staking.New(settings, s.cache, s.metrics.PoolUnread)
+	if err != nil {
+		return err
+	}
+	s.stakesOf = client.StakesOf
+	s.sources.Stakes = client.Stakes
+	s.sources.Total = client.Total(s.cfg.Supply.TTL)
+	s.list = append(s.list, service{
+		HealthCheck: query.NewHealthCheck(client.Upstream, client.Ping),
+		url:         settings.RPCURL.Reveal(),
+		free: func(ctx context.Context) error {
+			_, err := client.Ping.Get(ctx, struct{}{})
+			return err
+		},
+		ask: func(ctx context.Context, wallet string) ([]string, error) {
+			found, err := client.Probe(ctx, wallet)
+			details := aboutPools(found, s.cfg.Market.Symbol)
+			if err == nil {
+				details = append(details, aboutNames(settings.Pools)...)
+			}
+			if wallet != "" && settings.PendingMethod == "" {
+				details = append(details, "pending of the wallet: unknown without STAKING_PENDING_METHOD")
+			}
+			return details, err
+		},
+	})
+	return nil
+}
+
+// connectPartner connects the partner API.
+func (s *upstreams) connectPartner() {
+	client := partner.New(s.cfg.Partner, s.cache)
+	s.sources.Accounts = client.Accounts
+	s.sources.Logins = client.Logins
+	s.metrics.ExportClockSkew(client.Skew)
+	s.list = append(s.list, service{
+		HealthCheck: query.NewHealthCheck(client.Upstream, client.Ping),
+		url:         s.cfg.Partner.URL,
+		ask: func(ctx context.Context, _ string) ([]string, error) {
+			err := client.Probe(ctx)
+			return aboutPartner(s.cfg.Partner.URL, client.Skew(), err), err
+		},
+	})
 }
 
 // newPrices returns the quotes seen so far and the believed prices of the provider. All stores keep the quotes. It does

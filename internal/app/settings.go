@@ -34,8 +34,10 @@ type Config struct {
 	// Answers holds what replies mention. Its Symbol is Market.Symbol, its ChainID Staking.ChainID, and
 	// its JoinChats are Telegram's.
 	Answers commands.Options
-	// Language is the language of public answers.
-	Language chat.Language
+	// Language is the language of public answers, except in the communities of ChatLanguages. Those are named as in
+	// ModeratorChats.
+	Language      chat.Language
+	ChatLanguages map[string]chat.Language
 
 	// StaleFor is how long past its TTL an answer is shown while its service fails; 0: not at all.
 	StaleFor time.Duration
@@ -84,6 +86,7 @@ func Load(environ []string, envFile string, purpose Purpose) (*Config, error) {
 			"for example %[1]s=123456789:AAEexample-of-a-token_from-BotFather", telegram.TokenSetting, discord.TokenSetting))
 	}
 	wrong = append(wrong, given.Fill(c.Table())...)
+	wrong = append(wrong, c.missingServices(given)...)
 	if len(wrong) > 0 {
 		return nil, fmt.Errorf(wrongSettings, len(wrong), wrong)
 	}
@@ -150,10 +153,6 @@ func parseServiceName(value string) (string, error) {
 // The tables below hold the settings that belong to no other package.
 
 func (c *Config) answersTable() []config.Setting {
-	var languages []string
-	for _, l := range chat.Languages() {
-		languages = append(languages, string(l))
-	}
 	return []config.Setting{
 		{
 			Heading: "Answers",
@@ -161,7 +160,7 @@ func (c *Config) answersTable() []config.Setting {
 			Default: defaultServiceName,
 			Example: "Example Passport",
 			Set:     config.Field(&c.Answers.ServiceName, parseServiceName),
-			Comment: "What people call the service they are registered with, as in \"registered with Example Passport\". " +
+			Comment: "Name of the service that members are registered with, as in \"registered with Example Passport\". " +
 				"The default is translated.",
 		},
 		{
@@ -174,21 +173,21 @@ func (c *Config) answersTable() []config.Setting {
 			Name:    "REGISTER_URL",
 			Example: "https://passport.example.org/register",
 			Set:     config.Field(&c.Answers.RegisterURL, config.PageURL),
-			Comment: "Page where one registers with the service: a button under \"not registered\". Unset: no button.",
+			Comment: "Page to register with the service: a button under \"not registered\". Unset: no button.",
 		},
 		{
 			Name:    "STAKE_URL",
 			Example: "https://stake.example.org",
 			Set:     config.Field(&c.Answers.StakeURL, config.PageURL),
-			Comment: "Page where one stakes: a button under \"not staked\". Unset: no button.",
+			Comment: "Page to stake: a button under \"not staked\". Unset: no button.",
 		},
 		{
 			Name:    "CHAT_LANGUAGE",
 			Default: string(chat.English),
-			Example: string(chat.Spanish),
-			Set:     config.Field(&c.Language, config.OneOf(languages, chat.Languages())),
-			Comment: "Language of what a whole chat reads: " + strings.Join(languages, ", ") +
-				". Answers for one person use their app's language, if it is one of these.",
+			Example: "es,telegram:-1001234567890:tr,discord:123456789012345678:vi",
+			Set:     c.setLanguages,
+			Comment: "Language of what a whole chat reads: " + strings.Join(languageNames(), ", ") +
+				". Further entries are for one group or server each. See docs/operating.md.",
 		},
 	}
 }
@@ -221,7 +220,7 @@ func (c *Config) limitsTable() []config.Setting {
 			Name:    "RATE_LIMIT_USER",
 			Default: "20",
 			Set:     config.Field(&c.Limits.UserPerMinute, perMinute),
-			Comment: "Commands of one user: so many at once, and as many again spread over each minute. 0: no limit.",
+			Comment: "Commands of one user: this many at once, and the same number again spread over each minute. 0: no limit.",
 		},
 		{
 			Name:    "RATE_LIMIT_CHAT",
@@ -239,13 +238,13 @@ func (c *Config) rightsTable() []config.Setting {
 			Name:    "OPERATORS",
 			Example: "telegram:123456789,discord:123456789012345678",
 			Set:     config.Field(&c.Operators, config.ListOf(parseOperator)),
-			Comment: "Who may ask about others everywhere, by user ID. Unset: nobody.",
+			Comment: "IDs of the users who may ask about others in every chat. Unset: nobody.",
 		},
 		{
 			Name:    "MODERATOR_CHATS",
 			Example: "telegram:-1001234567890,discord:123456789012345678",
 			Set:     config.Field(&c.ModeratorChats, config.ListOf(parseModeratorChat)),
-			Comment: "Chats whose moderators may ask about others there, by ID of group or server; *: " +
+			Comment: "IDs of the groups and servers whose moderators may ask about others there. *: " +
 				"every chat, so that anybody may (docs/operating.md). Unset: none.",
 		},
 	}
@@ -272,10 +271,13 @@ func (c *Config) logTable() []config.Setting {
 	}
 }
 
+// communityForm matches a community as settings name it. The IDs of Telegram's groups are negative.
+const communityForm = `telegram:-[1-9][0-9]{0,18}|discord:[1-9][0-9]{0,19}`
+
 var (
-	matchOperator = config.Matching(`(telegram|discord):[1-9][0-9]{0,19}`, "telegram:ID or discord:ID with a numeric ID")
-	// The IDs of Telegram's groups are negative.
-	parseModeratorChat = config.Matching(`telegram:-[1-9][0-9]{0,18}|discord:[1-9][0-9]{0,19}|\*`,
+	matchOperator = config.Matching(`(telegram|discord):[1-9][0-9]{0,19}`,
+		"telegram:ID or discord:ID with a numeric ID")
+	parseModeratorChat = config.Matching(communityForm+`|\*`,
 		"telegram:ID with the ID of a group, which is negative, or discord:ID with the ID of a server, or *")
 )
 

@@ -3,6 +3,7 @@ package app
 import (
 	"cmp"
 	"errors"
+	"maps"
 	"os"
 	"reflect"
 	"slices"
@@ -137,6 +138,66 @@ func TestSettingsAcceptTheirLimits(t *testing.T) {
 func TestServiceNameIsEmptyByDefault(t *testing.T) {
 	if name := mustLoad(t, with(), "").Answers.ServiceName; name != "" {
 		t.Errorf("without SERVICE_NAME the name is %q", name)
+	}
+}
+
+func TestChatLanguageTakesEntriesForChats(t *testing.T) {
+	for value, want := range map[string]struct {
+		language chat.Language
+		chats    map[string]chat.Language
+	}{
+		"": {
+			language: chat.English,
+		},
+		"vi": {
+			language: chat.Vietnamese,
+		},
+		"telegram:-1:tr": {
+			language: chat.English,
+			chats:    map[string]chat.Language{"telegram:-1": chat.Turkish},
+		},
+		"telegram:-1:tr,es": {
+			language: chat.Spanish,
+			chats:    map[string]chat.Language{"telegram:-1": chat.Turkish},
+		},
+		"discord:1:ru , en": {
+			language: chat.English,
+			chats:    map[string]chat.Language{"discord:1": chat.Russian},
+		},
+		"discord:1:ru,discord:2:ru,zh,telegram:-1:en": {
+			language: chat.Chinese,
+			chats: map[string]chat.Language{
+				"discord:1":   chat.Russian,
+				"discord:2":   chat.Russian,
+				"telegram:-1": chat.English,
+			},
+		},
+	} {
+		c := mustLoad(t, with("CHAT_LANGUAGE="+value), "")
+		if c.Language != want.language {
+			t.Errorf("%q: the default is read as %q, want %q", value, c.Language, want.language)
+		}
+		if !maps.Equal(c.ChatLanguages, want.chats) {
+			t.Errorf("%q: the chats are read as %q, want %q", value, c.ChatLanguages, want.chats)
+		}
+	}
+}
+
+func TestEachInvalidEntryOfChatLanguageIsReported(t *testing.T) {
+	mistakes := configtest.Try(settings, "CHAT_LANGUAGE=xx,telegram:5:tr,discord:1:tr,discord:1:es,en,tr")
+	wants := []string{
+		"entry 1 must name one of",
+		"entry 2 must be a language, or",
+		"entry 4 names the chat of entry 3",
+		"entry 6 is a second default",
+	}
+	if len(mistakes) != len(wants) {
+		t.Fatalf("%d mistakes, want %d: %q", len(mistakes), len(wants), mistakes)
+	}
+	for i, want := range wants {
+		if !strings.HasPrefix(mistakes[i], "CHAT_LANGUAGE: "+want) {
+			t.Errorf("got %q, want %q", mistakes[i], want)
+		}
 	}
 }
 

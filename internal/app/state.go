@@ -46,7 +46,7 @@ func openState(cfg *Config, metrics *ops.Metrics, log *slog.Logger) (*state, err
 	memory := store.NewMemory()
 	s := &state{claims: memory, limiter: memory}
 	if cfg.Store.RedisURL.IsSet() {
-		salt := sha256.Sum256([]byte("herald state " + cfg.Partner.SecretKey.Reveal()))
+		salt := sha256.Sum256([]byte("herald state " + cfg.saltSecret()))
 		redis, err := store.NewRedis(cfg.Store, salt[:], cfg.botID(), log)
 		if err != nil {
 			return nil, err
@@ -58,10 +58,20 @@ func openState(cfg *Config, metrics *ops.Metrics, log *slog.Logger) (*state, err
 		s.folder = store.NewFolder(dir, log)
 		s.stores = append(s.stores, s.folder)
 	}
-	if len(s.stores) > 0 {
+	if len(s.stores) > 0 && (s.redis == nil || cfg.Partner.IsOn()) {
 		s.rows = rowsIn(s.stores[0], cfg)
 	}
 	return s, nil
+}
+
+// saltSecret returns the secret that keeps others from computing keys in Redis. Addresses are saved under keys with the
+// partner's secret, because a bot may get another token. Without the partner API there are no addresses, and all other
+// keys are of passing use: they depend on the tokens.
+func (c *Config) saltSecret() string {
+	if c.Partner.IsOn() {
+		return c.Partner.SecretKey.Reveal()
+	}
+	return c.Telegram.Token.Reveal() + " " + c.Discord.Token.Reveal()
 }
 
 // openAndLock is openState for a bot that runs: it has DATA_DIR to itself. It fails with a config.Errors if another

@@ -94,7 +94,7 @@ func priced(price, change string) core.Quote {
 func TestTheTickerShowsPriceAndChange(t *testing.T) {
 	old := priced("0.0417345", "2.716")
 	old.LastUpdated = time.Now().Add(-73 * time.Hour)
-	old.OldFrom = time.Now().Add(-72 * time.Hour)
+	old.CurrentUntil = time.Now().Add(-72 * time.Hour)
 	for want, quote := range map[string]core.Quote{
 		"⚠️ HRLD $0.04173 (3 days old)": old,
 		"HRLD $0.04173 · 24h ▲ 2.72%":   priced("0.0417345", "2.716"),

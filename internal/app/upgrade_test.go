@@ -83,7 +83,7 @@ func TestAnAddressOfTheOldVersionIsKnownAndForgotten(t *testing.T) {
 	defer bot.Close()
 	user := chat.User{Platform: "telegram", ID: "7000000001"}
 	saved, err := bot.members.Saved(t.Context(), user)
-	if err != nil || saved == nil || len(saved.Badges) != 1 {
+	if err != nil || saved == nil || len(saved.Given) != 1 {
 		t.Fatalf("saved is %+v, %v", saved, err)
 	}
 	if _, err := bot.members.Forget(t.Context(), user); err != nil {

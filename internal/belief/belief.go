@@ -1,9 +1,9 @@
 // Package belief decides which quotes of the price provider are believed. A quote that contradicts the prices so far,
-// or its own market cap, is doubtful: Prices returns a DoubtError in its place, until its own changes agree with it
-// or six hours have passed.
+// or its own market cap, is doubtful. Prices returns a DoubtError in its place, until the quote's own changes explain
+// it or six hours have passed.
 //
-// The files: rules.go has the rules for one quote, belief.go what is remembered of earlier ones, prices.go applies
-// both to each answer, and supply.go judges a supply by the provider's counts.
+// The files, in reading order: rules.go (the rules for one quote), belief.go (the memory of earlier quotes),
+// prices.go (the rules and the memory applied to each answer), supply.go (a supply judged by the provider's counts).
 package belief
 
 import (
@@ -20,23 +20,23 @@ import (
 const (
 	// believedAfter is how long a contradicting price is doubted before it is believed.
 	believedAfter = 6 * time.Hour
-	// maxAge is how long a believed price is remembered: no change of a quote covers more.
+	// maxAge is how long a believed price is remembered. The longest change of a quote is over 30 days.
 	maxAge = 31 * 24 * time.Hour
 	// maxAhead is how far a stored time may be ahead of this machine's clock.
 	maxAhead = time.Minute
 )
 
-// belief is what is remembered besides the prices so far: the last quote that was believed, and whether the quotes
-// since then are doubted.
+// belief is remembered in addition to the prices so far: the last quote that was believed, and whether the quotes since
+// then are doubted. It is stored as JSON.
 type belief struct {
-	// At is when the last believed quote was answered, and Price its price. They are zero if there was none.
+	// At is when the provider gave the last believed quote, and Price its price. They are zero if there was none.
 	At    time.Time       `json:"at"`
 	Price decimal.Decimal `json:"price"`
 	// Count and CapLags are as in memory.
 	Count   decimal.Decimal `json:"count"`
 	CapLags bool            `json:"cap_lags"`
-	// Doubted is when the doubt began, which is when its first quote was answered, and Doubtful the price of that quote.
-	// If Doubted is not after At, there is no doubt.
+	// Doubted is when the provider gave the first quote of the last doubt, and Doubtful the price of that quote. The doubt
+	// is over if Doubted is not after At.
 	Doubted  time.Time       `json:"doubted"`
 	Doubtful decimal.Decimal `json:"doubtful"`
 }
@@ -54,29 +54,35 @@ func (b belief) isLastingDoubt(price decimal.Decimal, at time.Time) bool {
 	return b.isSameDoubt(price) && at.Sub(b.Doubted) >= believedAfter
 }
 
-// mergedWith returns the belief with the later At. Of two doubts about the same price it has the one that began
-// first; a doubt about another price replaces an older one.
+// mergedWith returns the belief with the later At. Its doubt is the doubt of either belief that takesPrecedence.
 func (b belief) mergedWith(other belief) belief {
 	newer, older := b, other
 	if other.At.After(b.At) {
 		newer, older = other, b
 	}
-	if hasEnded := !older.Doubted.After(newer.At); hasEnded {
-		return newer
-	}
-	replaces := older.Doubted.Before(newer.Doubted)
-	if newer.isDoubted() && !newer.isSameDoubt(older.Doubtful) {
-		replaces = older.Doubted.After(newer.Doubted)
-	}
-	if replaces || !newer.isDoubted() {
+	isOver := !older.Doubted.After(newer.At)
+	if !isOver && older.takesPrecedence(newer) {
 		newer.Doubted = older.Doubted
 		newer.Doubtful = older.Doubtful
 	}
 	return newer
 }
 
-// decode reads a stored belief. It returns the zero belief for no text, and fails for another form and for impossible
-// values.
+// takesPrecedence reports whether the doubt of b is remembered rather than the doubt of other. If both are about the
+// same price, it is the doubt that began first, because believedAfter counts from then. Otherwise it is the doubt
+// that began last, because it is about the current price.
+func (b belief) takesPrecedence(other belief) bool {
+	switch {
+	case !other.isDoubted():
+		return true
+	case other.isSameDoubt(b.Doubtful):
+		return b.Doubted.Before(other.Doubted)
+	}
+	return b.Doubted.After(other.Doubted)
+}
+
+// decode reads a stored belief. It returns the zero belief if text is empty. It fails if text is not a belief, or has
+// impossible values.
 func decode(text []byte) (b belief, err error) {
 	if len(text) == 0 {
 		return belief{}, nil
@@ -84,9 +90,9 @@ func decode(text []byte) (b belief, err error) {
 	if json.Unmarshal(text, &b) != nil {
 		return belief{}, errors.New("not a belief")
 	}
-	soon := time.Now().Add(maxAhead)
+	latest := time.Now().Add(maxAhead)
 	for _, p := range []core.PricedAt{{At: b.At, Price: b.Price}, {At: b.Doubted, Price: b.Doubtful}} {
-		if !p.At.IsZero() && (!p.IsPossible() || p.At.After(soon)) {
+		if !p.At.IsZero() && (!p.IsPossible() || p.At.After(latest)) {
 			return belief{}, errors.New("a belief without a possible time and price")
 		}
 	}
@@ -96,7 +102,7 @@ func decode(text []byte) (b belief, err error) {
 	return b, nil
 }
 
-// isPossibleCount reports whether a count is short enough to be compared.
+// isPossibleCount reports whether a count is unknown, which is 0, or short enough to be compared.
 func isPossibleCount(count decimal.Decimal) bool {
 	tokens := count.InexactFloat64()
 	return tokens >= 0 && tokens < 1e60
@@ -106,7 +112,7 @@ func isPossibleCount(count decimal.Decimal) bool {
 type kept struct {
 	mu     sync.Mutex
 	belief belief
-	// isStored is set once a store had something under the belief's key.
+	// isStored is set once a store was found to have something under the belief's key.
 	isStored bool
 }
 
@@ -127,14 +133,38 @@ func (k *kept) Merge(stored []byte) error {
 	return err
 }
 
-// Encode implements mirror.Value. Before the first doubt there is nothing to save: the prices so far tell the last
-// one as well.
+// Encode implements mirror.Value. Before the first doubt it returns nil, because the Series already stores the prices.
 func (k *kept) Encode() []byte {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.belief.Doubted.IsZero() && !k.isStored {
 		return nil
 	}
-	text, _ := json.Marshal(k.belief) // cannot fail
+	text, _ := json.Marshal(k.belief) // A belief can always be encoded.
 	return text
+}
+
+// believe remembers that the quote of v is believed, which ends a doubt.
+func (k *kept) believe(v verdict) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	m := memory{Count: k.belief.Count}
+	k.belief.CapLags = !v.hasLasted && !m.fitsMarketCap(*v.quote)
+	if count, known := tokenCount(*v.quote); known && !k.belief.CapLags && isPossibleCount(count) {
+		k.belief.Count = count
+	}
+	k.belief.At = v.at
+	k.belief.Price = v.quote.Price
+}
+
+// doubt remembers the doubt of v, and reports whether it has begun with v.
+func (k *kept) doubt(v verdict) (begins bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.belief.isSameDoubt(v.quote.Price) {
+		return false
+	}
+	k.belief.Doubted = v.at
+	k.belief.Doubtful = v.quote.Price
+	return true
 }

@@ -12,16 +12,16 @@ import (
 	"herald/internal/ratelimit"
 )
 
-// reloadEvery is how often stores that could not be read at the start are read again, at most.
+// reloadEvery is the minimum time between two attempts to read stores that could not be read at the start.
 const reloadEvery = time.Minute
 
-// Series keeps the prices that were believed. Its stores are the stores of Prices. It is safe for concurrent use.
+// Series keeps the prices that were believed, in the same stores as Prices. It is safe for concurrent use.
 type Series interface {
 	// Prices returns the prices so far, sorted by time.
 	Prices() []core.PricedAt
 	// Add adds the price of a believed quote.
 	Add(core.Quote)
-	// Load, Sync and IsLoaded are as of mirror.Mirror.
+	// Load, Sync and IsLoaded are the methods of mirror.Mirror.
 	Load()
 	Sync()
 	IsLoaded() bool
@@ -31,16 +31,16 @@ type Series interface {
 type Config struct {
 	// Source answers with the provider's quotes.
 	Source query.Source[struct{}, *core.Quote]
-	// Token names the token at its provider, and keeps beliefs in the prices of other tokens apart. It is not personal.
+	// Token identifies the token and its provider. Beliefs about other tokens are stored under other keys.
 	Token  string
 	Series Series
 	Stores []query.Store
 	Log    *slog.Logger
 }
 
-// Prices is a query.Source of the quotes that are believed. For a doubtful one it returns a DoubtError. It adds each
-// fresh answer that is believed to the Series once, whether this process fetched it or another replica did. It is
-// safe for concurrent use, and must be closed.
+// Prices is a query.Source of quotes that are believed. For a doubtful quote it returns a DoubtError. It adds each
+// fresh answer that is believed to the Series once, regardless of which replica fetched it. It is safe for concurrent
+// use, and must be closed.
 type Prices struct {
 	source  query.Source[struct{}, *core.Quote]
 	series  Series
@@ -55,7 +55,7 @@ type Prices struct {
 	last verdict // about the newest answer
 }
 
-// NewPrices returns Prices. It asks nobody.
+// NewPrices returns Prices. It does not ask the Source, and does not read the stores.
 func NewPrices(c Config) *Prices {
 	k := new(kept)
 	return &Prices{
@@ -68,8 +68,9 @@ func NewPrices(c Config) *Prices {
 	}
 }
 
-// Get implements query.Source. It blocks for at most 400 ms more than Config.Source: 100 ms for each exchange with the
-// stores. There is one at the start, each minute until all stores were read, and two when a doubt begins.
+// Get implements query.Source. It blocks for at most 400 ms longer than Config.Source: 100 ms for each exchange with
+// the stores. There is one exchange at the start, one per minute until all stores were read, and two when a doubt
+// begins.
 func (p *Prices) Get(ctx context.Context, none struct{}) (query.Snapshot[*core.Quote], error) {
 	answer, err := p.source.Get(ctx, none)
 	if err != nil {
@@ -81,24 +82,24 @@ func (p *Prices) Get(ctx context.Context, none struct{}) (query.Snapshot[*core.Q
 	return p.record(answer).apply(answer)
 }
 
-// Peek returns an answer of Config.Source as Get does, and remembers nothing.
+// Peek judges an answer of Config.Source as Get does, but does not remember it.
 func (p *Prices) Peek(answer query.Snapshot[*core.Quote]) (query.Snapshot[*core.Quote], error) {
 	return p.judge(answer).apply(answer)
 }
 
-// Close saves what is not saved yet. It is called once, after the last call of Get.
+// Close saves the belief. It must be called once, after the last call of Get.
 func (p *Prices) Close() { p.mirror.Close() }
 
-// verdict is whether the answer of a time is believed.
+// verdict is whether an answer is believed.
 type verdict struct {
-	at    time.Time
-	quote *core.Quote
-	doubt *DoubtError // nil: it is believed
-	// hasLasted is set if the quote was doubted for believedAfter, and is believed now.
+	at    time.Time   // of the answer
+	quote *core.Quote // as memory.judge returned it
+	doubt *DoubtError // nil: the quote is believed
+	// hasLasted is set if the quote is believed only because it was doubted for believedAfter.
 	hasLasted bool
 }
 
-// apply returns the answer with the verdict's quote, or the verdict's doubt about the answer.
+// apply returns the answer with the verdict's quote or, if that is doubtful, a DoubtError about the answer.
 func (v verdict) apply(answer query.Snapshot[*core.Quote]) (query.Snapshot[*core.Quote], error) {
 	if v.doubt != nil {
 		return query.Snapshot[*core.Quote]{}, &DoubtError{Answer: answer, Last: v.doubt.Last}
@@ -120,7 +121,7 @@ func (p *Prices) judge(answer query.Snapshot[*core.Quote]) verdict {
 	return v
 }
 
-// memoryWith returns what is known of the quotes that were believed within maxAge.
+// memoryWith returns the memory of quotes that were believed within maxAge, from the Series and from b.
 func (p *Prices) memoryWith(b belief) memory {
 	m := memory{Count: b.Count, CapLags: b.CapLags}
 	for _, price := range p.series.Prices() {
@@ -136,8 +137,8 @@ func (p *Prices) memoryWith(b belief) memory {
 	return m
 }
 
-// record returns the verdict on an answer. If the answer is newer than all others, record remembers that it is
-// believed, or doubted.
+// record returns the verdict on an answer. If the answer is newer than all earlier ones, record also remembers the
+// verdict.
 func (p *Prices) record(answer query.Snapshot[*core.Quote]) verdict {
 	p.load()
 	if last := p.lastVerdict(); last.at.Equal(answer.At) {
@@ -149,7 +150,7 @@ func (p *Prices) record(answer query.Snapshot[*core.Quote]) verdict {
 	v := p.judge(answer)
 	doubtMayBegin := v.doubt != nil && !p.kept.get().isDoubted()
 	if doubtMayBegin || v.hasLasted {
-		p.sync() // Another replica may remember more.
+		p.sync() // Another replica may have learned more.
 		v = p.judge(answer)
 	}
 	switch p.remember(v) {
@@ -168,21 +169,23 @@ func (p *Prices) lastVerdict() verdict {
 	return p.last
 }
 
-// effect is what a verdict changes.
+// effect is the change that a verdict makes to the belief.
 type effect int
 
 const (
+	// nothing: the verdict is not about the newest answer, or a doubt continues.
 	nothing effect = iota
-	// quoteBelieved: the quote is the last believed one. A doubt has ended.
+	// quoteBelieved: the quote is now the last believed quote. A doubt, if there was one, is over.
 	quoteBelieved
 	// doubtBegan: the quote is doubted, and was not before.
 	doubtBegan
 )
 
-// remember changes the belief by the verdict on the newest answer. The verdict on any other answer changes nothing.
+// remember changes the belief by a verdict. It ignores the verdict on an answer that is not the newest, and every
+// verdict until all stores were read.
 func (p *Prices) remember(v verdict) effect {
 	if !p.isLoaded() {
-		return nothing // What the stores hold may contradict v.
+		return nothing // The stores may hold something that contradicts v.
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -194,40 +197,18 @@ func (p *Prices) remember(v verdict) effect {
 		p.kept.believe(v)
 		return quoteBelieved
 	}
-	return p.kept.doubt(v)
-}
-
-// doubt remembers the doubt of v, unless it has begun before.
-func (k *kept) doubt(v verdict) effect {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.belief.isSameDoubt(v.quote.Price) {
-		return nothing
+	if begins := p.kept.doubt(v); begins {
+		return doubtBegan
 	}
-	k.belief.Doubted = v.at
-	k.belief.Doubtful = v.quote.Price
-	return doubtBegan
+	return nothing
 }
 
-// believe remembers that the quote of v is believed, which ends a doubt.
-func (k *kept) believe(v verdict) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	m := memory{Count: k.belief.Count}
-	k.belief.CapLags = !v.hasLasted && !m.fitsMarketCap(*v.quote)
-	if count, known := tokenCount(*v.quote); known && !k.belief.CapLags && isPossibleCount(count) {
-		k.belief.Count = count
-	}
-	k.belief.At = v.at
-	k.belief.Price = v.quote.Price
-}
-
-// load exchanges with the stores at its first call.
+// load exchanges with the stores in its first call, and does nothing in later ones.
 func (p *Prices) load() {
 	p.loading.Do(func() { inParallel(p.series.Load, p.mirror.Load) })
 }
 
-// sync exchanges with the stores. It blocks for at most 100 ms.
+// sync loads from the stores and saves to them. It blocks for at most 100 ms.
 func (p *Prices) sync() { inParallel(p.series.Sync, p.mirror.Sync) }
 
 // inParallel calls a and b, and blocks until both have returned.

@@ -28,8 +28,8 @@ func (e *DoubtError) Error() string {
 	return fmt.Sprintf("the price is doubtful: it contradicts the price of %s and the quote's changes", at)
 }
 
-// Factor returns the larger of the doubtful and the last believed price, divided by the smaller, and whether the
-// doubtful price is the larger. Last must not be zero.
+// Factor returns the larger one of the doubtful and the last believed price, divided by the smaller one. It also
+// reports whether the doubtful price is the larger one. Last must not be zero.
 func (e *DoubtError) Factor() (factor decimal.Decimal, rises bool) {
 	const digits = 2
 	price, last := e.Answer.Value.Price, e.Last.Price
@@ -40,12 +40,12 @@ func (e *DoubtError) Factor() (factor decimal.Decimal, rises bool) {
 }
 
 const (
-	// contradiction is how many times one number is another if they contradict each other.
+	// contradiction is the factor from which on two numbers contradict each other.
 	contradiction = 10
-	// unexplained is how many times a quote's price is the price that a change leads to, if the change does not explain
-	// the quote. It is well below contradiction: a change of 0 % must not explain a move of ten times.
+	// unexplained is the factor between a quote's price and the price that a change leads to, from which on the change
+	// does not explain the quote. It is well below contradiction: a change of 0 % must not explain a factor of ten.
 	unexplained = 3
-	// supplyContradiction is contradiction for supplies: providers count them differently.
+	// supplyContradiction replaces contradiction for supplies, because providers count tokens differently.
 	supplyContradiction = 1000
 )
 
@@ -57,24 +57,24 @@ func areApart(a, b decimal.Decimal, times int64) bool {
 	return a.GreaterThanOrEqual(b.Mul(factor)) || b.GreaterThanOrEqual(a.Mul(factor))
 }
 
-// memory is what is known of quotes that were believed.
+// memory holds the known facts about quotes that were believed.
 type memory struct {
 	// Prices are sorted by time. The last one is the price that was believed last.
 	Prices []core.PricedAt
-	// Count is the market cap divided by the price, of the last quote whose market cap fitted. It is zero if that is
-	// unknown.
+	// Count is a number of tokens: the market cap divided by the price in the last quote whose market cap fitted. It is
+	// zero if it is unknown.
 	Count decimal.Decimal
-	// CapLags is set if the price of the last quote was believed although its market cap did not fit: the market cap may
-	// follow a move later.
+	// CapLags is set if the last quote was believed although its market cap did not fit. A market cap may follow a move of
+	// the price later.
 	CapLags bool
 }
 
 // judge returns the quote of an answer without the changes that contradict known prices. It returns a DoubtError if the
-// price is doubtful:
+// price is doubtful, which has two cases:
 //
-//   - The last believed price contradicts it, and no change explains such a move.
-//   - The last believed price does not contradict it, and the market cap does not fit it. While CapLags is set, the
-//     market cap does not count.
+//   - The price contradicts the last believed price, and no change of the quote explains the move.
+//   - The price does not contradict the last believed price, but the market cap does not fit it, and CapLags is not
+//     set.
 func (m memory) judge(answer query.Snapshot[*core.Quote]) (*core.Quote, *DoubtError) {
 	q := answer.Value
 	moved := false
@@ -92,10 +92,13 @@ func (m memory) judge(answer query.Snapshot[*core.Quote]) (*core.Quote, *DoubtEr
 	return &clean, nil
 }
 
-// fitsMarketCap reports whether the market cap of q is its price times the known count or the provider's own, within a
-// factor of ten. It returns true if no market cap or no count is known.
+// fitsMarketCap reports whether the market cap of q is its price times a count of tokens, within a factor of ten. The
+// count may be m.Count or the provider's own. fitsMarketCap returns true if no market cap or no count is known.
 func (m memory) fitsMarketCap(q core.Quote) bool {
-	known := false
+	if !q.MarketCap.Valid {
+		return true
+	}
+	isCountKnown := false
 	for _, count := range []decimal.Decimal{m.Count, q.Circulating.Decimal} {
 		if !count.IsPositive() {
 			continue
@@ -103,15 +106,15 @@ func (m memory) fitsMarketCap(q core.Quote) bool {
 		if !areApart(q.MarketCap.Decimal, q.Price.Mul(count), contradiction) {
 			return true
 		}
-		known = true
+		isCountKnown = true
 	}
-	return !known || !q.MarketCap.Valid
+	return !isCountKnown
 }
 
-// change is a change of a quote in per cent, over a time that ends with the quote.
+// change is a change of the price in per cent, over a period that ends with the quote.
 type change struct {
-	percent *decimal.NullDecimal
-	over    time.Duration
+	percent *decimal.NullDecimal // in the quote
+	period  time.Duration
 }
 
 // changesOf returns the changes of q, the shortest first.
@@ -125,29 +128,34 @@ func changesOf(q *core.Quote) []change {
 	}
 }
 
-// from returns the price that the change makes of a past price: 2, if it is +100 % and the past price is 1.
+// from returns the price to which the change leads from a past price. For example, a change of +100 % leads from 1 to
+// 2.
 func (c change) from(past decimal.Decimal) decimal.Decimal {
 	return past.Mul(c.percent.Decimal.Shift(-2).Add(decimal.New(1, 0)))
 }
 
-// explains reports whether a change of q leads to its price from the price that is known of the change's beginning. If
-// none is known for the shortest change that reaches back to the last believed price, that change is taken to begin at
-// that price. at is the time of q if the provider does not name it. There must be a known price.
+// explains reports whether a change of q leads to its price from the known price at the beginning of the change. If no
+// price is known there, the shortest change that covers the last believed price may also begin at that price. at is the
+// time of q if the provider does not say. m must have a price.
+//
+// For example, the last believed price is 1, 20 hours ago, and q has a price of 30. A change of +2900 % over 24 hours
+// explains q, even if no price is known for 24 hours ago.
 func (m memory) explains(q core.Quote, at time.Time) bool {
 	now := timeOf(q, at)
 	last := m.Prices[len(m.Prices)-1]
-	covered := false
+	isLastCovered := false // by a shorter change
 	for _, c := range changesOf(&q) {
 		if !c.percent.Valid {
 			continue
 		}
-		past, known := m.priceAt(now, c.over)
-		covers := now.Sub(last.At) <= c.over
-		if covers && !covered && !known {
-			past, known = last.Price, true
+		past, isKnown := m.priceAt(now, c.period)
+		coversLast := now.Sub(last.At) <= c.period
+		if !isKnown && coversLast && !isLastCovered {
+			past = last.Price
+			isKnown = true
 		}
-		covered = covered || covers
-		if known && !areApart(q.Price, c.from(past), unexplained) {
+		isLastCovered = isLastCovered || coversLast
+		if isKnown && !areApart(q.Price, c.from(past), unexplained) {
 			return true
 		}
 	}
@@ -155,31 +163,37 @@ func (m memory) explains(q core.Quote, at time.Time) bool {
 }
 
 // withoutContradictions returns q without the changes that contradict known prices. at is the time of q if the provider
-// does not name it.
+// does not say.
 func (m memory) withoutContradictions(q core.Quote, at time.Time) core.Quote {
 	now := timeOf(q, at)
 	for _, c := range changesOf(&q) {
-		past, known := m.priceAt(now, c.over)
-		if c.percent.Valid && known && areApart(q.Price, c.from(past), contradiction) {
+		past, isKnown := m.priceAt(now, c.period)
+		if c.percent.Valid && isKnown && areApart(q.Price, c.from(past), contradiction) {
 			*c.percent = decimal.NullDecimal{}
 		}
 	}
 	return q
 }
 
-// priceAt returns the known price that is nearest to the time ago before now. It returns false if that price is more
-// than a quarter of ago away from it.
+// priceAt returns the price at a time before now: the known price that is nearest to that time. It returns false if no
+// price is known within a quarter of ago.
+//
+// For example, for a price 24 hours ago, priceAt returns a price that was known 18 to 30 hours ago.
 func (m memory) priceAt(now time.Time, ago time.Duration) (price decimal.Decimal, known bool) {
+	wanted := now.Add(-ago)
 	nearest := ago / 4
 	for _, p := range m.Prices {
-		if distance := now.Add(-ago).Sub(p.At).Abs(); distance <= nearest {
-			nearest, price, known = distance, p.Price, true
+		distance := wanted.Sub(p.At).Abs()
+		if distance <= nearest {
+			nearest = distance
+			price = p.Price
+			known = true
 		}
 	}
 	return price, known
 }
 
-// timeOf returns the provider's time of q or, if that is unknown, at.
+// timeOf returns the provider's time of q or, if the provider does not say, at.
 func timeOf(q core.Quote, at time.Time) time.Time {
 	if q.LastUpdated.IsZero() {
 		return at
@@ -187,7 +201,8 @@ func timeOf(q core.Quote, at time.Time) time.Time {
 	return q.LastUpdated
 }
 
-// tokenCount returns how many tokens make the market cap of q. It returns false without a market cap.
+// tokenCount returns the number of tokens: the market cap of q divided by its price. It returns false if q has no
+// market cap.
 func tokenCount(q core.Quote) (count decimal.Decimal, known bool) {
 	if !q.MarketCap.Valid {
 		return decimal.Zero, false

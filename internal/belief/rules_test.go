@@ -364,7 +364,7 @@ func TestASupplyOfAThousandTimesTheProvidersIsDoubtful(t *testing.T) {
 			continue
 		}
 		isAboutTotal := test.want == "5000"
-		if doubt.Count.String() != test.want || doubt.Total != isAboutTotal {
+		if doubt.Count.String() != test.want || doubt.IsTotal != isAboutTotal {
 			t.Errorf("%s: %+v, want %q", name, doubt, test.want)
 		}
 	}

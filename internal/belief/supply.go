@@ -6,15 +6,17 @@ import (
 	"herald/internal/core"
 )
 
-// SupplyDoubt is a figure of a Supply that contradicts the price provider's count, as a figure in base units does.
+// SupplyDoubt says that a figure of a Supply contradicts the price provider's count, for example because the figure
+// is in base units.
 type SupplyDoubt struct {
-	// Total is set if the figure is the total, and not the circulating supply.
-	Total bool
-	Count decimal.Decimal // the provider's
+	// IsTotal is set if the figure is the total supply. Otherwise it is the circulating supply.
+	IsTotal bool
+	Count   decimal.Decimal // the provider's
 }
 
-// JudgeSupply returns a SupplyDoubt if a figure of s is a thousand times the provider's count in q or more, or a
-// thousandth or less. It returns nil if no count is known. If the price of q is doubtful, q must have no market cap.
+// JudgeSupply returns a SupplyDoubt if a figure of s is at least a thousand times the provider's count in q, or at
+// most a thousandth of it. It returns nil if no count is known. If the price of q is doubtful, q must have no market
+// cap.
 func JudgeSupply(q core.Quote, s core.Supply) *SupplyDoubt {
 	circulating := q.Circulating.Decimal
 	if !q.Circulating.Valid {
@@ -24,12 +26,12 @@ func JudgeSupply(q core.Quote, s core.Supply) *SupplyDoubt {
 		return &SupplyDoubt{Count: circulating}
 	}
 	if total := q.Total.Decimal; contradictsCount(s.Total, total) {
-		return &SupplyDoubt{Total: true, Count: total}
+		return &SupplyDoubt{IsTotal: true, Count: total}
 	}
 	return nil
 }
 
-// contradictsCount reports whether a figure contradicts a count, which is zero if it is unknown.
+// contradictsCount reports whether a figure contradicts a count. A count of zero is unknown, and contradicts nothing.
 func contradictsCount(figure, count decimal.Decimal) bool {
 	return count.IsPositive() && areApart(figure, count, supplyContradiction)
 }

@@ -53,9 +53,9 @@ const stateVersion = "1"
 //   - what the Reply is as of (Version.word), or 0 if the Action is not a Refresh
 //   - Command and Args
 //
-// State returns "" without a Command, for a state longer than maxState, and if an argument is
-// empty or holds a space.
-func (a Action) State(asOf Version) string {
+// State returns false if the text is longer than maxState, if Command or an argument is empty, or
+// if one of them contains a space.
+func (a Action) State(asOf Version) (state string, fits bool) {
 	kind, at := "n", "0"
 	if a.Edit {
 		kind = "e"
@@ -66,11 +66,11 @@ func (a Action) State(asOf Version) string {
 		at = asOf.word()
 	}
 	words := append([]string{stateVersion, kind, at, a.Command}, a.Args...)
-	state := strings.Join(words, " ")
+	state = strings.Join(words, " ")
 	if len(state) > maxState || !slices.Equal(strings.Fields(state), words) {
-		return ""
+		return "", false
 	}
-	return state
+	return state, true
 }
 
 // Press is the content of a state.

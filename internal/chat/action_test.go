@@ -10,75 +10,118 @@ import (
 	"herald/internal/chat"
 )
 
-// TestTheStateOfAButtonComesBackAsItWasMade, or is refused where no platform could
-// keep it. Buttons in chats outlive a release, so the states are written out.
+// asOf is the time of the answers below the buttons of the tests; buttons print it as tlpwu8.
+var asOf = chat.Version{Time: time.Unix(1_790_000_000, 0)}
+
+// Buttons in chats outlive a release, so the states must not change.
 func TestTheStateOfAButtonComesBackAsItWasMade(t *testing.T) {
-	asOf := time.Unix(1_790_000_000, 0)
-	button := func(edit bool, asOf time.Time, command string, args ...string) string {
-		return chat.Action{Command: command, Args: args, Edit: edit, Refresh: !asOf.IsZero()}.State(chat.Version{Time: asOf})
-	}
 	const wallet = "0x52908400098527886E0F7030069857D2E4169EE7"
-	longest := strings.Repeat("y", 51)
-	for name, test := range map[string]struct {
-		state string
-		want  string // "" is refused
-		press chat.Press
+	longest := strings.Repeat("y", 51) // 64 bytes with the rest
+	for _, tt := range []struct {
+		action chat.Action
+		asOf   chat.Version
+		state  string
+		press  chat.Press
 	}{
-		"refresh":            {button(true, asOf, "price"), "1 e tlpwu8 price", chat.Press{Command: "price", Edit: true, AsOf: chat.Version{Time: asOf}}},
-		"another answer":     {button(false, asOf, "price", "7d"), "1 n tlpwu8 price 7d", chat.Press{Command: "price", Args: []string{"7d"}, AsOf: chat.Version{Time: asOf}}},
-		"a whole wallet":     {button(true, time.Time{}, "staked", wallet), "1 e 0 staked " + wallet, chat.Press{Command: "staked", Args: []string{wallet}, Edit: true}},
-		"refresh, no time":   {chat.Action{Command: "price", Refresh: true}.State(chat.Version{}), "1 n 1 price", chat.Press{Command: "price", AsOf: chat.Version{Time: time.Unix(1, 0)}}},
-		"no command":         {state: chat.Action{URL: "https://example.org/"}.State(chat.Version{Time: asOf})},
-		"64 bytes":           {button(false, asOf, "x", longest), "1 n tlpwu8 x " + longest, chat.Press{Command: "x", Args: []string{longest}, AsOf: chat.Version{Time: asOf}}},
-		"65 bytes":           {state: button(false, asOf, "x", longest+"y")},
-		"an argument of two": {state: button(false, asOf, "price", "7\u00a0d")},
+		{
+			action: chat.Action{Command: "price", Edit: true, Refresh: true},
+			asOf:   asOf,
+			state:  "1 e tlpwu8 price",
+			press:  chat.Press{Command: "price", Edit: true, AsOf: asOf},
+		},
+		{
+			action: chat.Action{Command: "price", Args: []string{"7d"}, Refresh: true},
+			asOf:   asOf,
+			state:  "1 n tlpwu8 price 7d",
+			press:  chat.Press{Command: "price", Args: []string{"7d"}, AsOf: asOf},
+		},
+		{
+			action: chat.Action{Command: "staked", Args: []string{wallet}, Edit: true},
+			state:  "1 e 0 staked " + wallet,
+			press:  chat.Press{Command: "staked", Args: []string{wallet}, Edit: true},
+		},
+		{
+			action: chat.Action{Command: "price", Refresh: true},
+			state:  "1 n 1 price",
+			press:  chat.Press{Command: "price", AsOf: chat.Version{Time: time.Unix(1, 0)}},
+		},
+		{
+			action: chat.Action{Command: "x", Args: []string{longest}, Refresh: true},
+			asOf:   asOf,
+			state:  "1 n tlpwu8 x " + longest,
+			press:  chat.Press{Command: "x", Args: []string{longest}, AsOf: asOf},
+		},
 	} {
-		state := test.state
-		if state != test.want {
-			t.Errorf("%s: the state is %q, want %q", name, state, test.want)
+		state, fits := tt.action.State(tt.asOf)
+		if state != tt.state || !fits {
+			t.Errorf("%+v has the state %q, want %q", tt.action, state, tt.state)
 		}
 		press, err := chat.ParseState(state)
 		if len(press.Args) == 0 {
 			press.Args = nil
 		}
-		if state != "" && (err != nil || !reflect.DeepEqual(press, test.press)) {
-			t.Errorf("%s: came back as %+v, %v, want %+v", name, press, err, test.press)
+		if err != nil || !reflect.DeepEqual(press, tt.press) {
+			t.Errorf("%q comes back as %+v, %v, want %+v", state, press, err, tt.press)
+		}
+	}
+}
+
+// No platform could keep the state.
+func TestAnActionThatIsNoButtonHasNoState(t *testing.T) {
+	for name, action := range map[string]chat.Action{
+		"no command":               {URL: "https://example.org/"},
+		"65 bytes":                 {Command: "x", Args: []string{strings.Repeat("y", 52)}, Refresh: true},
+		"an argument of two words": {Command: "price", Args: []string{"7\u00a0d"}, Refresh: true},
+	} {
+		if state, fits := action.State(asOf); state != "" || fits {
+			t.Errorf("%s: the state is %q", name, state)
 		}
 	}
 }
 
 func TestForgedAndOldButtonsAreRefused(t *testing.T) {
 	for _, state := range []string{
-		"0 e 0 price", "2 e 0 price", "17", "4294967295 what ever may come", "", "1 e 0", "1 x 0 price", "1 e -1 price",
-		"1 e ? price", "1 a 0 staked wallet", "1 e 1# price", "1 e #1 price", "1 e 0#0 price", "1 e 100#1 price",
-		"1 e 1#10000000 price", "1 e 1#1#1 price", "1 e -1#1 price", "1  e 0 price", "1 e 0 price\n7d", "1 e 0 \xff",
-		"1 e 0 " + strings.Repeat("p", 60),
+		// of another version
+		"", "17", "0 e 0 price", "2 e 0 price", "4294967295 what ever may come",
+		// without a command, or with another letter for "edit"
+		"1 e 0", "1 x 0 price", "1 a 0 staked wallet",
+		// with a forged time or block
+		"1 e -1 price", "1 e ? price", "1 e 1# price", "1 e #1 price", "1 e 0#0 price", "1 e 100#1 price",
+		"1 e 1#10000000 price", "1 e 1#1#1 price", "1 e -1#1 price",
+		// not as State writes words, or too long
+		"1  e 0 price", "1 e 0 price\n7d", "1 e 0 \xff", "1 e 0 " + strings.Repeat("p", 60),
 	} {
-		if press, err := chat.ParseState(state); !errors.Is(err, chat.ErrOldButton) || !reflect.DeepEqual(press, chat.Press{}) {
+		press, err := chat.ParseState(state)
+		if !errors.Is(err, chat.ErrOldButton) || !reflect.DeepEqual(press, chat.Press{}) {
 			t.Errorf("%q became %+v, %v", state, press, err)
 		}
 	}
 }
 
-// FuzzState: whatever comes back with a button, it is a state that State could
-// have made, or none.
+// FuzzState checks that ParseState takes only states that State could have made.
 func FuzzState(f *testing.F) {
 	f.Add("1 e tlpwu8 staked 0x52908400098527886E0F7030069857D2E4169EE7")
 	f.Add("1 e 1y2p0ij32e8e7 \u00a0\xff ")
-	f.Fuzz(func(t *testing.T, in string) {
-		press, err := chat.ParseState(in)
+	f.Fuzz(func(t *testing.T, text string) {
+		press, err := chat.ParseState(text)
 		if err != nil {
 			if !reflect.DeepEqual(press, chat.Press{}) {
-				t.Fatalf("%q: %+v beside %v", in, press, err)
+				t.Fatalf("%q: %+v beside %v", text, press, err)
 			}
 			return
 		}
-		state := chat.Action{Command: press.Command, Args: press.Args, Edit: press.Edit, Refresh: !press.AsOf.IsZero()}.State(press.AsOf)
+		action := chat.Action{
+			Command: press.Command,
+			Args:    press.Args,
+			Edit:    press.Edit,
+			Refresh: !press.AsOf.IsZero(),
+		}
+		state, _ := action.State(press.AsOf)
 		if state == "" || len(state) > 64 {
-			t.Fatalf("%q became %+v, whose state is %q", in, press, state)
+			t.Fatalf("%q became %+v, whose state is %q", text, press, state)
 		}
 		if again, err := chat.ParseState(state); err != nil || !reflect.DeepEqual(again, press) {
-			t.Fatalf("%q became %+v, and %q became %+v, %v", in, press, state, again, err)
+			t.Fatalf("%q became %+v, and %q became %+v, %v", text, press, state, again, err)
 		}
 	})
 }

@@ -29,9 +29,9 @@ func AnyIn(badges []Badge, community string) bool {
 	return slices.ContainsFunc(badges, func(b Badge) bool { return b.Community == community })
 }
 
-// Badges gives and removes the badges of one platform. An adapter implements it. It remembers
+// BadgeGiver gives and removes the badges of one platform. An adapter implements it. It remembers
 // nobody: the platform alone knows who has a badge.
-type Badges interface {
+type BadgeGiver interface {
 	// OneEach reports whether a member has one badge of a community at a time: giving one
 	// replaces another.
 	OneEach() bool
@@ -48,10 +48,10 @@ type Badges interface {
 	// has an audit log.
 	Give(ctx context.Context, community, id, user, reason string) error
 	Remove(ctx context.Context, community, id, user, reason string) error
-	// Has returns the IDs of the badges that a user has in a community now: all roles, or the
+	// Worn returns the IDs of the badges that a user has in a community now: all roles, or the
 	// tag if there is one. It blocks for a call, and fails with a *BadgeError: NotAMember and
 	// CannotHave are known before a badge is promised.
-	Has(ctx context.Context, community, user string) ([]string, error)
+	Worn(ctx context.Context, community, user string) ([]string, error)
 	// Notify sends a reply to a user's private chat with the bot, if there is one, and nothing
 	// otherwise. It blocks until the message is out or cannot be sent.
 	Notify(ctx context.Context, user string, reply *Reply)
@@ -88,7 +88,7 @@ const (
 	BadgeFailed BadgeProblem = "failed"
 )
 
-// BadgeError is the error of Badges.Give, Badges.Remove and Badges.Has.
+// BadgeError is the error of BadgeGiver.Give, Remove and Worn.
 type BadgeError struct {
 	Problem BadgeProblem
 	// OutcomeUnknown is true if the badge may have been given or removed: the platform had a

@@ -1,16 +1,17 @@
-// Package chat is the vocabulary between chat platforms and commands. An adapter makes a Request of an update, the
+// Package chat is the vocabulary between chat platforms and commands. An adapter turns an update into a Request, the
 // router runs a Command, and the adapter shows the Reply:
 //
-//	chat.go      Request, and who sends it
-//	command.go   Command, its forms and parameters
+//	chat.go      Request, and its sender
+//	command.go   Command, its forms, their parameters and limits
 //	args.go      the arguments of a Request
 //	reply.go     Reply, and the values in it (value.go)
 //	action.go    the button under a Reply; version.go: which of two replies is newer
-//	join.go      requests to join a group
+//	join.go      join requests of a group
 //	badge.go     roles and tags that follow a stake
 //	language.go  the languages of the bot
 //
-// A command cannot send, and an adapter knows a command only by its fields, "join" and "start" apart.
+// A command cannot send. An adapter treats all commands alike, by their fields; it knows only "join" and "start" by
+// name.
 package chat
 
 import "time"

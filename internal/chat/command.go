@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Visibility says who may read a command's answer. Its zero value is refused, so
@@ -110,13 +111,22 @@ type Form struct {
 	// Inline forms also answer inline queries, in chats that the bot is not in.
 	// They are Public and have at most one of Params.
 	Inline bool
-	// PerMinute bounds how many such requests a user may make in a minute, beside the limits of
-	// all commands. The forms of a command count together. 0 or a nil func is no bound.
-	PerMinute func(*Request) int
-	// PerMinuteOf is the name of a parameter whose arguments PerMinute bounds one by one; empty:
-	// all requests count together.
-	PerMinuteOf string
-	Run         Run
+	// Limit is the form's own limit, beside those of all commands. The forms of a command count together.
+	Limit Limit
+	Run   Run
+}
+
+// Limit is how often one user may use a form. The zero Limit is no limit.
+//
+// For example, {Uses: 5, Per: time.Hour} allows five uses at once, and then one every twelve minutes.
+type Limit struct {
+	// Uses is how many uses are allowed at once, and as many again spread over each Per.
+	Uses int
+	Per  time.Duration
+	// Of is the name of a parameter: the limit then holds for each of its arguments by itself. "": for all uses together.
+	Of string
+	// Counts reports whether a request counts; nil: every request does.
+	Counts func(*Request) bool
 }
 
 // Run answers a request of a sender who may use the form. The Args are named by its Params.
@@ -144,6 +154,8 @@ type Command struct {
 	Summary Text // at most 100 characters in every language
 	// ModeratorSummary replaces the Summary in moderators' menus, if it has a Key.
 	ModeratorSummary Text
+	// Topic names what the command is about, in a list of what the bot knows: "price". Without a Key it is not listed.
+	Topic Text
 	// PersonMenu is the command's entry in the menu of a person, on platforms that
 	// have one. Without a Key there is no entry.
 	PersonMenu Text
@@ -162,6 +174,16 @@ type Command struct {
 
 // Commands is a table of commands.
 type Commands []Command
+
+// Topics returns the Topics of the commands, in order.
+func (all Commands) Topics() (topics []Text) {
+	for _, c := range all {
+		if c.Topic.Key != "" {
+			topics = append(topics, c.Topic)
+		}
+	}
+	return topics
+}
 
 // Find returns the command with this name or alias, in lower case. If there is none, it returns
 // an empty Command and false. The caller must not change the Command.

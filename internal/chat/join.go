@@ -30,16 +30,16 @@ type Admission struct {
 	// Group is the group's ID.
 	Group string
 	// Say returns the reply to the person for an outcome. It does not block.
-	Say func(AdmissionOutcome) *Reply `json:"-"`
+	Say func(ApprovalResult) *Reply `json:"-"`
 }
 
-// AdmissionOutcome is what became of an Admission.
-type AdmissionOutcome int
+// ApprovalResult is what became of an Admission.
+type ApprovalResult int
 
 // The outcomes.
 const (
 	// LetIn: the person is in the group.
-	LetIn AdmissionOutcome = iota
+	LetIn ApprovalResult = iota
 	// NotRequested: the person has no open request to join.
 	NotRequested
 	// MayNotApprove: the bot lacks the right to approve people there.
@@ -58,7 +58,7 @@ const (
 
 // Personal reports whether the person, and not the bot or the platform, is the reason that they
 // were not let in.
-func (o AdmissionOutcome) Personal() bool {
+func (o ApprovalResult) Personal() bool {
 	return o == InTooManyGroups || o == BannedThere || o == AccountDeleted
 }
 

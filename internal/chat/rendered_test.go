@@ -28,7 +28,10 @@ func TestReplyIsRenderedOnceForAPlatformAndALanguage(t *testing.T) {
 		{nil, "telegram", english, 6, 6},
 	} {
 		reply := &chat.Reply{Language: tt.language, Rendered: tt.rendered}
-		got := chat.RenderOnce(tt.platform, reply, func(*chat.Reply) int { renderings++; return renderings })
+		got := chat.RenderOnce(tt.platform, reply, func(*chat.Reply) int {
+			renderings++
+			return renderings
+		})
 		if renderings != tt.made || got != tt.want {
 			t.Errorf("%+v: rendering %d of %d", tt, got, renderings)
 		}

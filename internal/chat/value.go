@@ -30,6 +30,22 @@ func Say(key string) Text { return Text{Key: key} }
 // SayWith returns a Text with arguments.
 func SayWith(key string, args Values) Text { return Text{Key: key, Args: args} }
 
+// List returns the items as a sentence lists them: "price, supply and stakes". It returns the zero Text for no items.
+func List(items []Text) (list Text) {
+	last := len(items) - 1
+	for i, item := range items {
+		switch i {
+		case 0:
+			list = item
+		case last:
+			list = SayWith("list.last", Values{"first": list, "next": item})
+		default:
+			list = SayWith("list.next", Values{"first": list, "next": item})
+		}
+	}
+	return list
+}
+
 type (
 	// Parts are shown on one line with a dot between them.
 	Parts []Value

@@ -10,10 +10,10 @@ import (
 	"herald/internal/chat"
 )
 
-// at is the Version of an answer with a time, some time after now.
+// at returns the Version of an answer as of a time, d after now.
 func at(d time.Duration) chat.Version { return chat.Version{Time: time.Now().Add(d)} }
 
-// block is the Version of an answer from a block. Its Time is when it was fetched, and does not count.
+// block returns the Version of an answer as of a block, and fetched a while after now. That time does not count.
 func block(chain, number uint64, fetched time.Duration) chat.Version {
 	return chat.Version{Time: time.Now().Add(fetched), Block: chat.Block{Chain: chain, Number: number}}
 }
@@ -49,22 +49,44 @@ func TestAnAnswerIsComparedByWhatItIsAsOf(t *testing.T) {
 	})
 }
 
-// What a button says survives a restart, and is the same for all replicas.
+// A button must be read after a restart and by other replicas.
 func TestAButtonKeepsWhatItsAnswerIsAsOf(t *testing.T) {
 	const wallet = "0x52908400098527886E0F7030069857D2E4169EE7"
 	second := time.Unix(1_790_000_000, 0)
+	large := chat.Block{Chain: 698, Number: 300_000_000}
 	for _, tt := range []struct {
 		version chat.Version
 		word    string
 		kept    chat.Version
 	}{
-		{chat.Version{Time: second}, "tlpwu8", chat.Version{Time: second}},
-		{chat.Version{Time: second, Block: chat.Block{Chain: 698, Number: 300_000_000}}, "je#4ym1hc", chat.Version{Block: chat.Block{Chain: 698, Number: 300_000_000}}},
-		{chat.Version{Block: chat.Block{Chain: 11155111, Number: 1}}, "c7#1", chat.Version{Block: chat.Block{Chain: 11155111 % 1296, Number: 1}}},
-		{chat.Version{Time: second, Block: chat.Block{Chain: 1, Number: math.MaxUint64}}, "tlpwu8", chat.Version{Time: second}},
-		{chat.Version{}, "1", chat.Version{Time: time.Unix(1, 0)}},
+		{
+			version: chat.Version{Time: second},
+			word:    "tlpwu8",
+			kept:    chat.Version{Time: second},
+		},
+		{
+			version: chat.Version{Time: second, Block: large},
+			word:    "je#4ym1hc",
+			kept:    chat.Version{Block: large},
+		},
+		{
+			version: chat.Version{Block: chat.Block{Chain: 11155111, Number: 1}},
+			word:    "c7#1",
+			kept:    chat.Version{Block: chat.Block{Chain: 11155111 % 1296, Number: 1}},
+		},
+		{
+			version: chat.Version{Time: second, Block: chat.Block{Chain: 1, Number: math.MaxUint64}},
+			word:    "tlpwu8",
+			kept:    chat.Version{Time: second},
+		},
+		{
+			version: chat.Version{},
+			word:    "1",
+			kept:    chat.Version{Time: time.Unix(1, 0)},
+		},
 	} {
-		state := chat.Action{Command: "staked", Args: []string{wallet}, Edit: true, Refresh: true}.State(tt.version)
+		action := chat.Action{Command: "staked", Args: []string{wallet}, Edit: true, Refresh: true}
+		state, _ := action.State(tt.version)
 		if want := fmt.Sprintf("1 e %s staked %s", tt.word, wallet); state != want || len(state) > 64 {
 			t.Errorf("%+v: the state is %q, want %q", tt.version, state, want)
 		}

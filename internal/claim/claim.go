@@ -1,5 +1,5 @@
-// Package claim says what one caller of all replicas does, and once: an update whose delivery is repeated is answered
-// once. Package store implements Claims in memory and in Redis.
+// Package claim lets exactly one caller of all replicas do a piece of work, so that an update whose delivery is
+// repeated is answered once. Package store implements Claims in memory and in Redis.
 package claim
 
 import (

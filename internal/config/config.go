@@ -1,9 +1,9 @@
 // Package config fills structs of settings from the environment, an env file and files
-// that hold secrets, and reports everything that is wrong with them at once.
+// that hold secrets, and reports all mistakes in them at once.
 //
 // Each package declares its own settings in a table, and internal/app joins the tables.
-// Package config contacts nothing: an accepted setting has the right form, but may not work.
-// No error repeats a value, because it may be a misplaced secret.
+// Package config makes no calls: an accepted setting has the right form, but may not work.
+// No error repeats a value, because the value may be a misplaced secret.
 package config
 
 import (
@@ -17,39 +17,49 @@ import (
 	"strings"
 )
 
-// Setting is one row of a table of settings. The row decides how the setting is read, what
-// its errors say, and how config.example.env shows it.
+// Setting is one row of a table of settings. The row decides how the setting is read, how
+// its errors are worded, and how config.example.env shows it.
 type Setting struct {
 	Name string
-	// Default is the value if none is given; empty: no default.
+	// Default is the value if none is given. If it is empty, there is no default.
 	Default  string
 	Required bool
-	// Secret allows NAME_FILE, the path of a file with the value.
+	// Secret settings may also be given as NAME_FILE, the path of a file with the value.
 	Secret bool
 	// Needs names the settings that must be set and not Off if this one is given.
 	Needs []string
-	// NeedsOneOf names settings of the table. At least one of them must be set if this one is
-	// given.
+	// NeedsOneOf names other settings of the table. At least one of them must be set if this
+	// one is given.
 	NeedsOneOf []string
-	// Example is an invented value of the right form; empty: the Default is the example.
+	// Example is an invented value of the right form. If it is empty, the Default is shown.
 	Example string
 	// Heading begins a group in config.example.env. Comment explains the setting there.
 	Heading, Comment string
-	// Set stores a value that is not empty. Field returns a Set. The error is printed after
-	// the setting's name, as in "is not a number". Each of its lines is one mistake.
+	// Set stores a value that is not empty. Field returns such a function. The error is printed
+	// after the setting's name, as in "is not a number". Each of its lines is one mistake.
 	Set func(value string) error
 }
 
 func (s Setting) example() string { return cmp.Or(s.Example, s.Default) }
 
+// mistakes returns a line for each line of err, about this setting, which is given at place.
+// The lines end with the example of helpful, the setting that the operator should correct.
+func (s Setting) mistakes(place string, err error, helpful Setting) (wrong Errors) {
+	for line := range strings.SplitSeq(err.Error(), "\n") {
+		wrong = append(wrong,
+			fmt.Sprintf("%s%s: %s; for example %s=%s", place, s.Name, line, helpful.Name, helpful.example()))
+	}
+	return wrong
+}
+
 // Off is the value that turns off a setting.
 const Off = "off"
 
-// fileSuffix follows the name of a secret that is given as the path of a file.
+// fileSuffix is added to the name of a secret setting to give the path of a file instead.
 const fileSuffix = "_FILE"
 
-// Errors holds a line for each mistake in the settings. The line begins with the place of a
-// mistake in the env file, as in "herald.env:7: ".
+// Errors holds a line for each mistake in the settings. If the mistake is in the env file, the
+// line begins with its place there, as in "herald.env:7: ".
 type Errors []string
 
 func (e Errors) Error() string { return strings.Join(e, "\n") }
@@ -58,8 +68,9 @@ func (e Errors) Error() string { return strings.Join(e, "\n") }
 type Given map[string]value
 
 // Collect returns the values in environ, which has the form of os.Environ, and in the file
-// named envFile, if any. Environ wins. An empty value counts as none. The Errors are about
-// the file. If it cannot be read or is no env file, Given is nil.
+// envFile, unless that is "". If both give a value to a setting, Collect uses the one in
+// environ. It ignores empty values in environ. The Errors are about the file. If the file cannot
+// be read or is not an env file, Given is nil.
 func Collect(environ []string, envFile string) (Given, Errors) {
 	inEnviron, inFile := Given{}, Given{}
 	for _, variable := range environ {
@@ -88,13 +99,19 @@ func Collect(environ []string, envFile string) (Given, Errors) {
 		return nil, Errors{fmt.Sprintf("--env-file: the file %s; %s", other, advice)}
 	}
 	wrong := inFile.parse(envFile, content)
-	maps.DeleteFunc(inFile, func(name string, _ value) bool { return inEnviron.Has(strings.TrimSuffix(name, fileSuffix)) })
+	// KEY in the environment also overrides KEY_FILE in the file, and KEY_FILE overrides KEY.
+	isOverridden := func(name string, _ value) bool { return inEnviron.Has(strings.TrimSuffix(name, fileSuffix)) }
+	maps.DeleteFunc(inFile, isOverridden)
 	maps.Copy(inFile, inEnviron)
 	return inFile, wrong
 }
 
-// Has reports whether a value is given for the setting with this name, even a wrong one.
+// Has reports whether a value is given for the setting with this name, valid or not.
 func (g Given) Has(name string) bool { return g[name].isSet() || g[name+fileSuffix].isSet() }
+
+// Place returns where the setting with this name is given, as the beginning of an error:
+// "herald.env:7: ", or "" if it is given in the environment or not at all.
+func (g Given) Place(name string) string { return cmp.Or(g[name].place, g[name+fileSuffix].place) }
 
 // Fill sets every setting of the table, in order, to its given value or its default. It
 // returns all mistakes, including given names that are not in the table.
@@ -106,33 +123,35 @@ func (g Given) Fill(table []Setting) Errors {
 	return wrong
 }
 
-// fill sets one setting of the table, and returns all mistakes about it.
-func (g Given) fill(s Setting, table []Setting) (wrong Errors) {
-	v, needed := g.value(s), g.neededBy(s.Name, table)
-	tell := func(err error, example Setting) {
-		for line := range strings.SplitSeq(err.Error(), "\n") {
-			told := fmt.Sprintf("%s%s: %s; for example %s=%s", v.place, s.Name, line, example.Name, example.example())
-			wrong = append(wrong, told)
-		}
+// fill sets one setting of the table, and returns all mistakes about it. It calls Set only if
+// there is a value, and if no other setting needs this one while it is Off.
+func (g Given) fill(s Setting, table []Setting) Errors {
+	v := g.value(s)
+	if v.err != nil {
+		return s.mistakes(v.place, v.err, s)
 	}
-	switch {
-	case v.err != nil: // there is no value to set
-		tell(v.err, s)
-	case v.text == "" && s.Required:
-		tell(errors.New("is required but not set"), s)
-	case (v.text == "" || v.text == Off) && needed != nil:
+	if v.text == "" && s.Required {
+		return s.mistakes(v.place, errors.New("is required but not set"), s)
+	}
+	if needing := g.neededBy(s.Name, table); needing != nil && (v.text == "" || v.text == Off) {
+		place := v.place
 		if !g.Has(s.Name) {
-			v.place = cmp.Or(v.place, g[needed[0]].place, g[needed[0]+fileSuffix].place)
+			place = cmp.Or(place, g.Place(needing[0]))
 		}
-		tell(fmt.Errorf("is needed by %s but %s", strings.Join(needed, " and "), cmp.Or(v.text, "not set")), s)
-	case v.text != "":
-		if s.NeedsOneOf != nil && !slices.ContainsFunc(s.NeedsOneOf, g.Has) {
-			first := slices.IndexFunc(table, func(other Setting) bool { return other.Name == s.NeedsOneOf[0] })
-			tell(fmt.Errorf("needs %s, and neither is set", strings.Join(s.NeedsOneOf, " or ")), table[first])
-		}
-		if err := s.Set(v.text); err != nil {
-			tell(ungrouped(v.text, err), s)
-		}
+		state := cmp.Or(v.text, "not set")
+		return s.mistakes(place, fmt.Errorf("is needed by %s but %s", strings.Join(needing, " and "), state), s)
+	}
+	if v.text == "" {
+		return nil
+	}
+	var wrong Errors
+	if s.NeedsOneOf != nil && !slices.ContainsFunc(s.NeedsOneOf, g.Has) {
+		first := slices.IndexFunc(table, func(other Setting) bool { return other.Name == s.NeedsOneOf[0] })
+		missing := fmt.Errorf("needs %s, and neither is set", strings.Join(s.NeedsOneOf, " or "))
+		wrong = s.mistakes(v.place, missing, table[first])
+	}
+	if err := s.Set(v.text); err != nil {
+		wrong = append(wrong, s.mistakes(v.place, ungrouped(v.text, err), s)...)
 	}
 	return wrong
 }
@@ -147,7 +166,8 @@ func (g Given) neededBy(name string, table []Setting) (needing []string) {
 	return needing
 }
 
-// value returns the value given for s or in its file, or else the default.
+// value returns the value that is given for s, itself or in its file, or else the default. Its err
+// is set if both are given, or if the file cannot be read or is empty.
 func (g Given) value(s Setting) value {
 	v, path := g[s.Name], g[s.Name+fileSuffix]
 	if !s.Secret || !path.isSet() {
@@ -170,17 +190,7 @@ func (g Given) value(s Setting) value {
 	return value{text: text, err: err, place: path.place}
 }
 
-// retired holds the names of former settings, each with what holds instead. A name in the env
-// file is a mistake, unless "" holds instead: then nothing changes without it.
-var retired = map[string]string{
-	"CACHE_MAX_ITEMS":        "the cache keeps 100,000 answers",
-	"CHART_THEME":            "charts are dark",
-	"DISCORD_APPLICATION_ID": "",
-	"DISCORD_GUILD_ID":       "commands are registered in every server",
-	"PRICE_TOKEN_SLUG":       "PRICE_TOKEN_ID names the token",
-}
-
-// unknown returns a mistake for each given name that is not in the table.
+// unknown returns a mistake for each given name that is not in the table, in the order of lines.
 func (g Given) unknown(table []Setting) (wrong Errors) {
 	examples := map[string]string{}
 	for _, s := range table {
@@ -201,34 +211,34 @@ func (g Given) unknown(table []Setting) (wrong Errors) {
 	return wrong
 }
 
-// problem returns what is wrong with a given name that is none of the examples' names, or "". A
-// name from the environment may be another program's, and is wrong only if it is mistyped.
+// problem returns what is wrong with a given name that is not a key of examples, or "". A name in
+// the environment may belong to another program, and is wrong only if it is mistyped.
 func (g Given) problem(name string, examples map[string]string) string {
-	inFile := g[name].line > 0
-	instead, former := retired[name]
+	isInFile := g[name].line > 0
 	meant := Nearest(strings.ToUpper(name), slices.Sorted(maps.Keys(examples)))
-	switch {
-	case !inFile && !g.mistyped(name, meant), former && instead == "":
+	if !isInFile && !g.mistyped(name, meant) {
 		return ""
-	case former:
-		return fmt.Sprintf("is not a setting any more: %s; remove the line, or make it a comment, for example #%s=",
-			instead, name)
-	case meant == "":
+	}
+	if meant == "" {
 		return "is not a setting; remove it, or look up its right name in config.example.env, such as LOG_LEVEL=info"
 	}
 	where := ""
-	if !inFile {
+	if !isInFile {
 		where = " (in the environment)"
 	}
 	return fmt.Sprintf("is not a setting%s; did you mean %s? For example %[2]s=%s", where, meant, examples[meant])
 }
 
-// minMistyped is the shortest name in bytes, and maxSlips the largest distance, with which a
-// name in the environment is mistyped. Looser bounds would report LOGLEVEL and REDIS_PORT,
-// which are other programs' names.
-const minMistyped, maxSlips = 10, 3
+// A name in the environment counts as mistyped if it and the setting that it resembles are at
+// least minMistyped bytes long, and at most maxSlips apart, as distance counts. Looser limits would
+// report LOGLEVEL and REDIS_PORT, which belong to other programs.
+const (
+	minMistyped = 10
+	maxSlips    = 3
+)
 
-// mistyped reports whether name is long and close to meant, and the setting meant is not given.
+// mistyped reports whether name is a mistyped meant. If meant is given too, name must be something
+// else.
 func (g Given) mistyped(name, meant string) bool {
 	return min(len(name), len(meant)) >= minMistyped && distance(strings.ToUpper(name), meant) <= maxSlips &&
 		!g.Has(strings.TrimSuffix(meant, fileSuffix))
@@ -236,8 +246,8 @@ func (g Given) mistyped(name, meant string) bool {
 
 var settingName = regexp.MustCompile(`^[A-Z0-9_]{1,60}$`)
 
-// shown returns name if it has the form of a setting's name, and otherwise a text without it,
-// because it may be a misplaced token.
+// shown returns name if it has the form of a setting's name. Otherwise name may be a misplaced
+// token, and shown returns words that do not contain it.
 func shown(name string) string {
 	if settingName.MatchString(name) {
 		return name
@@ -246,39 +256,46 @@ func shown(name string) string {
 }
 
 // Nearest returns the known name with the smallest distance from name, or "" if that distance
-// is above two thirds of name's length.
+// is above two thirds of name's length. For a name of 9 letters it is at most 6.
 func Nearest(name string, known []string) string {
-	meant, slips := "", len(name)*2/3+1
+	nearest, smallest := "", len(name)*2/3+1
 	for _, candidate := range known {
-		if n := distance(name, candidate); n < slips {
-			meant, slips = candidate, n
+		if n := distance(name, candidate); n < smallest {
+			nearest, smallest = candidate, n
 		}
 	}
-	return meant
+	return nearest
 }
 
-// distance returns the cost of turning meant into name: 1 for each letter left out, because
-// whole words often are, and 2 for each letter added or replaced and for two that changed places.
+// distance returns what it costs to turn meant into name. A letter left out costs 1, because
+// people leave out whole words. A letter added, a letter replaced and two neighbours exchanged
+// cost 2 each. For example:
+//
+//	distance("RPC_URL", "EVM_RPC_URL") = 4    four letters are left out
+//	distance("LOGS_LEVEL", "LOG_LEVEL") = 2   one letter is added
+//	distance("HLEP", "HELP") = 2              two letters are exchanged
 func distance(name, meant string) int {
-	row := make([]int, len(meant)+1) // the distance of name so far from each prefix of meant
-	var before []int                 // row, two letters of name ago
+	const leftOut, added, replaced, exchanged = 1, 2, 2, 2
+	// row[j] is the distance between the letters of name so far and the first j letters of meant.
+	// oneAgo and twoAgo are the rows one and two letters of name ago.
+	var oneAgo, twoAgo []int
+	row := make([]int, len(meant)+1)
 	for j := range row {
-		row[j] = j
+		row[j] = j * leftOut
 	}
 	for i := range len(name) {
-		above := slices.Clone(row)
-		row[0] += 2
+		twoAgo, oneAgo, row = oneAgo, row, make([]int, len(meant)+1)
+		row[0] = oneAgo[0] + added
 		for j := range len(meant) {
-			replaced := above[j]
+			same := oneAgo[j]
 			if name[i] != meant[j] {
-				replaced += 2
+				same += replaced
 			}
-			row[j+1] = min(replaced, row[j]+1, above[j+1]+2)
+			row[j+1] = min(same, row[j]+leftOut, oneAgo[j+1]+added)
 			if i > 0 && j > 0 && name[i] == meant[j-1] && name[i-1] == meant[j] {
-				row[j+1] = min(row[j+1], before[j-1]+2)
+				row[j+1] = min(row[j+1], twoAgo[j-1]+exchanged)
 			}
 		}
-		before = above
 	}
 	return row[len(meant)]
 }
@@ -287,7 +304,8 @@ func distance(name, meant string) int {
 // another chain's node.
 type WrongError struct {
 	Problem string
-	// Settings names what the operator should correct; empty: Problem names it.
+	// Settings names the settings that the operator should correct. If it is empty, Problem names
+	// them.
 	Settings string
 }
 

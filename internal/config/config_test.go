@@ -325,28 +325,6 @@ func TestAnUnknownNameInAnEnvFileIsAMistake(t *testing.T) {
 	}
 }
 
-func TestAFormerSettingInAnEnvFileIsReportedWithItsReplacement(t *testing.T) {
-	file := write(t, "DISCORD_APPLICATION_ID=1\nCHART_THEME=light\nPRICE_TOKEN_SLUG="+canary)
-	want := Errors{
-		file + ":2: CHART_THEME: is not a setting any more: charts are dark; " +
-			"remove the line, or make it a comment, for example #CHART_THEME=",
-		file + ":3: PRICE_TOKEN_SLUG: is not a setting any more: PRICE_TOKEN_ID names the token; " +
-			"remove the line, or make it a comment, for example #PRICE_TOKEN_SLUG=",
-	}
-	if got := unknown(t, file); !slices.Equal(got, want) {
-		t.Errorf("got\n%v\nwant\n%v", got, want)
-	}
-}
-
-// There it may be another program's.
-func TestAFormerSettingInTheEnvironmentIsIgnored(t *testing.T) {
-	for name := range retired {
-		if got := unknown(t, "", name+"=x"); len(got) > 0 {
-			t.Errorf("%s: %v", name, got)
-		}
-	}
-}
-
 func TestMistypedNameSuggestsTheIntendedSetting(t *testing.T) {
 	for name, intended := range map[string]string{
 		// A word is missing.
@@ -422,6 +400,7 @@ const namesOfOthers = `
 	KUBERNETES_SERVICE_PORT_HTTPS POD_NAME SERVICE_HOST OTEL_SERVICE_NAME GITHUB_TOKEN
 	REDIS_PORT REDIS_SERVICE_HOST REDIS_PASSWORD REDIS_TLS_URL REDIS_URI
 	SUPPLY_PORT EVM_RPC_PORT EVM_RPC_URI ETH_RPC_URL
+	DISCORD_APPLICATION_ID DISCORD_GUILD_ID CHART_THEME CACHE_MAX_ITEMS PRICE_TOKEN_SLUG
 	LOGLEVEL LOG_FILE LOG_DIR DATABASE_URL DATADIR DATA_PATH
 	TELEGRAM_TOKEN DISCORD_TOKEN SLACK_BOT_TOKEN OPERATOR OPERATOR_NAME
 `

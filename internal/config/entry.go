@@ -13,14 +13,14 @@ import (
 type Entry struct {
 	Platform  string
 	Community string          // the ID of a server or group
-	What      string          // a role, a tag, or what the community requires
-	Amount    decimal.Decimal // the least stake in tokens; 0: any stake
+	Value     string          // a role's ID, a tag, or the name of a requirement
+	Amount    decimal.Decimal // the minimum stake in tokens; 0: any stake
 }
 
-// Entries returns a reader of a list. split separates its entries. Each entry must match the
-// whole regular expression form, or the error is "must be" and the description, after the number
-// of the entry. Colons separate the parts of an entry; a part that is missing is empty. Only
-// the amount may hold further colons, and is then refused.
+// Entries returns a reader of a list. split separates the entries. Each entry must match the
+// regular expression form as a whole; otherwise the error is the number of the entry, "must be" and
+// the description. Three colons separate the parts of an entry. A part that is left out is empty.
+// Any further colon belongs to the amount, which is then invalid.
 func Entries(split func(string) []string, form, description string) func(string) ([]Entry, error) {
 	matching := Matching(form, description)
 	read := listOf(split, func(text string) (e Entry, err error) {
@@ -30,15 +30,15 @@ func Entries(split func(string) []string, form, description string) func(string)
 		}
 		platform, rest, _ := strings.Cut(text, ":")
 		community, rest, _ := strings.Cut(rest, ":")
-		what, amount, hasAmount := strings.Cut(rest, ":")
-		e = Entry{Platform: platform, Community: community, What: Trim(what)}
+		value, amount, hasAmount := strings.Cut(rest, ":")
+		e = Entry{Platform: platform, Community: community, Value: Trim(value)}
 		if hasAmount {
 			e.Amount, err = parseAmount(Trim(amount))
 		}
 		return e, err
 	})
 	return func(value string) ([]Entry, error) {
-		if at := groupedAmount.FindStringIndex(value); at != nil { // split would divide it
+		if at := groupedAmount.FindStringIndex(value); at != nil { // split would divide the amount
 			return nil, fmt.Errorf("entry %d %w", len(split(value[:at[0]]))+1, ungrouped("1,000", errAmount))
 		}
 		return read(value)
@@ -48,14 +48,13 @@ func Entries(split func(string) []string, form, description string) func(string)
 // groupedAmount matches an entry whose amount is grouped in thousands by commas.
 var groupedAmount = regexp.MustCompile(`[^\s,:]+:[^,:]+:[^,:]+:\s*[0-9]{1,3}(,[0-9]{3})+(\.[0-9]+)?(\s|,|$)`)
 
-// errAmount is the error of an amount of another form.
+// errAmount is returned for an amount without amountForm, and for 0.
 var errAmount = errors.New("must have after its third colon an amount of tokens above 0, such as 1000 or 0.5")
 
-// amountForm allows 77 decimals, which is also the most that TOKEN_DECIMALS may be.
+// amountForm allows 77 decimals, because that is the maximum of TOKEN_DECIMALS.
 var amountForm = regexp.MustCompile(`^[0-9]{1,30}(\.[0-9]{1,77})?$`)
 
-// parseAmount returns the amount that value is. It fails unless value has amountForm and is
-// above 0.
+// parseAmount parses an amount above 0 of amountForm.
 func parseAmount(value string) (decimal.Decimal, error) {
 	if amountForm.MatchString(value) {
 		if amount, err := decimal.NewFromString(value); err == nil && amount.IsPositive() {

@@ -81,7 +81,7 @@ func TestAnInvalidAmountIsRefused(t *testing.T) {
 func TestAnEntryMayLackParts(t *testing.T) {
 	for _, text := range []string{"a", "a:1"} {
 		got, err := Entries(SplitList, `[a-z0-9:]+`, "this")(text)
-		if err != nil || len(got) != 1 || got[0].Platform != "a" || got[0].What != "" {
+		if err != nil || len(got) != 1 || got[0].Platform != "a" || got[0].Value != "" {
 			t.Errorf("%q: %v, %v", text, got, err)
 		}
 	}

@@ -15,10 +15,11 @@ import (
 	"herald/internal/secret"
 )
 
-// A reader's error continues a sentence that begins with the setting's name. It never
-// repeats the value.
+// A reader is a function that parses the value of a setting. Its error continues a sentence that
+// begins with the setting's name, and never repeats the value.
 
-// Field returns the Set of a Setting that stores in field what read returns.
+// Field returns the Set function of a Setting. It parses the value with read, and stores the result
+// in field.
 func Field[T any](field *T, read func(string) (T, error)) func(string) error {
 	return func(value string) error {
 		parsed, err := read(value)
@@ -29,7 +30,7 @@ func Field[T any](field *T, read func(string) (T, error)) func(string) error {
 	}
 }
 
-// Hidden returns read with a secret as its result.
+// Hidden makes a reader of secrets from a reader of text.
 func Hidden(read func(string) (string, error)) func(string) (secret.Value, error) {
 	return func(value string) (secret.Value, error) {
 		value, err := read(value)
@@ -37,7 +38,7 @@ func Hidden(read func(string) (string, error)) func(string) (secret.Value, error
 	}
 }
 
-// Matching accepts text that matches the whole regular expression form. The error is "must
+// Matching accepts text that matches the regular expression form as a whole. Its error is "must
 // be" and the description.
 func Matching(form, description string) func(string) (string, error) {
 	pattern := regexp.MustCompile(`^(?:` + form + `)$`)
@@ -49,8 +50,8 @@ func Matching(form, description string) func(string) (string, error) {
 	}
 }
 
-// Except refuses text that matches the regular expression form, with reason as the error,
-// and passes other text to read.
+// Except rejects text that contains a match of the regular expression form, with reason as the
+// error. It passes other text to read.
 func Except(form, reason string, read func(string) (string, error)) func(string) (string, error) {
 	pattern := regexp.MustCompile(form)
 	return func(value string) (string, error) {
@@ -61,8 +62,7 @@ func Except(form, reason string, read func(string) (string, error)) func(string)
 	}
 }
 
-// Text accepts one line without invisible characters, which come along when a value is
-// copied from a page.
+// Text accepts one line without invisible characters. A value copied from a page may have some.
 var Text = Matching(`[\pL\pM\pN\pP\pS ]+`, "one line of visible characters")
 
 // Visible accepts the characters of an HTTP header, without white space.
@@ -75,7 +75,7 @@ func Visible(value string) (string, error) {
 	return value, nil
 }
 
-// OneOf accepts one of names and returns the value at its index.
+// OneOf accepts one of names, and returns the element of values with the same index.
 func OneOf[T any](names []string, values []T) func(string) (T, error) {
 	return func(value string) (T, error) {
 		if i := slices.Index(names, value); i >= 0 {
@@ -89,7 +89,7 @@ func OneOf[T any](names []string, values []T) func(string) (T, error) {
 // OnOff reads on as true and off as false.
 var OnOff = OneOf([]string{"on", Off}, []bool{true, false})
 
-// OrOff returns the zero value for Off, and passes any other text to read.
+// OrOff returns the zero value for Off. It passes any other text to read.
 func OrOff[T any](read func(string) (T, error)) func(string) (T, error) {
 	return func(value string) (v T, err error) {
 		if value == Off {
@@ -102,21 +102,21 @@ func OrOff[T any](read func(string) (T, error)) func(string) (T, error) {
 	}
 }
 
-// IntBetween reads a whole number from least to most.
-func IntBetween(least, most int) func(string) (int, error) {
+// IntBetween reads a whole number from minimum to maximum.
+func IntBetween(minimum, maximum int) func(string) (int, error) {
 	return func(value string) (int, error) {
 		n, err := strconv.Atoi(value)
-		if err != nil || n < least || n > most {
-			return 0, fmt.Errorf("must be a whole number from %d to %d", least, most)
+		if err != nil || n < minimum || n > maximum {
+			return 0, fmt.Errorf("must be a whole number from %d to %d", minimum, maximum)
 		}
 		return n, nil
 	}
 }
 
-// grouped matches a number that is grouped in thousands.
+// grouped matches a whole number whose digits are grouped in thousands, such as 1,000.
 var grouped = regexp.MustCompile(`^[1-9][0-9]{0,2}([,._' \x{a0}][0-9]{3})+$`)
 
-// ungrouped returns err, with advice if the value that it is about is grouped.
+// ungrouped returns err, an error about value. It adds advice if value is grouped.
 func ungrouped(value string, err error) error {
 	if !grouped.MatchString(value) {
 		return err
@@ -124,26 +124,31 @@ func ungrouped(value string, err error) error {
 	return fmt.Errorf("%w; write 1000 instead of 1,000", err)
 }
 
-// Duration reads a duration from a millisecond to a year, DurationOrZero from zero.
-var Duration, DurationOrZero = DurationBetween(time.Millisecond, year), DurationBetween(0, year)
+var (
+	// Duration reads a duration from a millisecond to a year.
+	Duration = DurationBetween(time.Millisecond, year)
+	// DurationOrZero reads a duration from zero to a year.
+	DurationOrZero = DurationBetween(0, year)
+)
 
-// year bounds durations, so that no sum of a few overflows.
+// year is the maximum duration, so that the sum of a few durations cannot overflow.
 const year = 365 * 24 * time.Hour
 
-// DurationBetween reads a duration from least to most. The error names both as one would type them.
-func DurationBetween(least, most time.Duration) func(string) (time.Duration, error) {
+// DurationBetween reads a duration from minimum to maximum. Its error names both as an operator
+// would type them: 1h, not 1h0m0s.
+func DurationBetween(minimum, maximum time.Duration) func(string) (time.Duration, error) {
 	return func(value string) (time.Duration, error) {
 		d, err := time.ParseDuration(value)
-		if err != nil || d < least || d > most {
+		if err != nil || d < minimum || d > maximum {
 			short := strings.NewReplacer("h0m0s", "h", "m0s", "m")
 			return 0, fmt.Errorf("must be a duration from %s to %s, with its unit: h, m, s or ms",
-				short.Replace(least.String()), short.Replace(most.String()))
+				short.Replace(minimum.String()), short.Replace(maximum.String()))
 		}
 		return d, nil
 	}
 }
 
-// URL reads an absolute URL with one of the schemes.
+// URL parses an absolute URL with a host and one of the schemes. Its port, if any, is valid.
 func URL(value string, schemes ...string) (*url.URL, error) {
 	if _, err := Visible(value); err != nil {
 		return nil, err
@@ -158,14 +163,14 @@ func URL(value string, schemes ...string) (*url.URL, error) {
 	return u, nil
 }
 
-// ValidPort reports whether port is the number of a TCP port.
+// ValidPort reports whether port is a number from 0 to 65535.
 func ValidPort(port string) bool {
 	_, err := strconv.ParseUint(port, 10, 16)
 	return err == nil
 }
 
-// BaseURL reads an http or https URL to which paths are appended, and returns it without a
-// slash at its end.
+// BaseURL reads an http or https URL, to which the caller appends paths. It returns the URL without
+// slashes at its end.
 func BaseURL(value string) (string, error) {
 	u, err := URL(value, "http", "https")
 	if err != nil {
@@ -177,15 +182,15 @@ func BaseURL(value string) (string, error) {
 	return strings.TrimRight(value, "/"), nil
 }
 
-// BaseURLWithout is BaseURL, but refuses a URL that already has one of the paths that are
-// appended.
+// BaseURLWithout is like BaseURL, but rejects a URL that already contains one of paths, which the
+// caller appends.
 func BaseURLWithout(paths ...string) func(string) (string, error) {
 	return func(value string) (string, error) {
 		base, err := BaseURL(value)
 		if err != nil {
 			return "", err
 		}
-		u, _ := url.Parse(base) // which BaseURL has parsed
+		u, _ := url.Parse(base) // BaseURL has already parsed it.
 		for _, path := range paths {
 			if strings.Contains(u.Path+"/", path+"/") {
 				return "", fmt.Errorf("must be without %s, which is appended", path)
@@ -195,7 +200,8 @@ func BaseURLWithout(paths ...string) func(string) (string, error) {
 	}
 }
 
-// PageURL reads the address of a page for a button: Discord takes 512 characters at most.
+// PageURL reads the URL of a page that a button opens. It has at most 512 characters, as Discord
+// requires.
 func PageURL(value string) (string, error) {
 	u, err := URL(value, "https", "http")
 	if err == nil && (u.User != nil || len(value) > 512) {
@@ -204,8 +210,9 @@ func PageURL(value string) (string, error) {
 	return value, err
 }
 
-// PublicHTTP reports whether rawURL is http:// to a host on the Internet, by its name:
-// anybody on the way can read what is sent there.
+// PublicHTTP reports whether rawURL is http:// to a host on the Internet, so that anybody on the
+// way can read the requests. It judges by the name or the IP address of the host, and resolves
+// nothing.
 func PublicHTTP(rawURL string) bool {
 	u, err := url.Parse(rawURL)
 	if err != nil || u.Scheme != "http" {
@@ -223,13 +230,13 @@ func SplitList(value string) []string {
 	return strings.FieldsFunc(value, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
 }
 
-// SplitCommas splits a list at commas alone, since an entry may have white space.
+// SplitCommas splits a list at commas only, so that an entry can have spaces.
 func SplitCommas(value string) []string {
 	return strings.FieldsFunc(value, func(r rune) bool { return r == ',' })
 }
 
-// ListOf reads a list of entries, separated by commas or white space. It returns the error
-// of the first wrong entry, with its number.
+// ListOf reads a list of entries, separated by commas or white space. If read fails for an entry,
+// the error begins with the entry's number, as in "entry 1 must be an ID".
 func ListOf[T any](read func(string) (T, error)) func(string) ([]T, error) {
 	return listOf(SplitList, read)
 }
@@ -247,7 +254,8 @@ func listOf[T any](split func(string) []string, read func(string) (T, error)) fu
 	}
 }
 
-// Host returns a URL's host and port, which may be shown; empty if it has none.
+// Host returns the host and port of a URL, which contain no secret. It returns "" if there are
+// none.
 func Host(rawURL string) string {
 	u, err := url.Parse(rawURL)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"unicode/utf8"
 )
 
-// value is a value from a line of an env file, or from the process environment, where
-// docker run --env-file leaves quotes and comments. Both are read by the same rules.
+// value is a value from a line of an env file, or from the process environment. Both are read by
+// the same rules, because docker run --env-file leaves quotes and comments in the environment.
 //
 // Single or double quotes around a value are removed, and nothing in them is expanded.
 // White space and invisible characters around it are removed. Outside quotes, a # after
@@ -23,21 +23,24 @@ import (
 // Quotes protect a secret from these rules, even one that begins with a quote itself:
 // '"key"' is "key". In the file that NAME_FILE names, quotes and # are part of the secret.
 type value struct {
-	text string
-	err  error // why there is no text
-	// line is its line in the env file, from 1; 0: the process environment. place begins an
-	// error about the line, as in "herald.env:7: ".
-	line  int
+	text string // the value, or "" if none is set
+	err  error  // why the value could not be read; nil: it could
+	// line is the line in the env file, from 1; 0: the process environment.
+	line int
+	// place begins an error about the value, as in "herald.env:7: "; empty: the process environment.
 	place string
 }
 
-// isSet reports whether there is a value, right or wrong.
+// isSet reports whether there is a value, valid or not.
 func (v value) isSet() bool { return v.text != "" || v.err != nil }
 
+// comment matches a comment at the end of an unquoted value.
 var comment = regexp.MustCompile(`^#([\s\pZ].*)?$|[\s\pZ]#.*$`)
 
 func withoutComment(text string) string { return Trim(comment.ReplaceAllString(text, "")) }
 
+// readValue returns the value in raw, the text after the = of a line. Its line and place are not
+// set.
 func readValue(raw string) value {
 	raw = Trim(raw)
 	if raw == "" || raw[0] != '"' && raw[0] != '\'' {
@@ -53,16 +56,17 @@ func readValue(raw string) value {
 	return value{text: Trim(inside)}
 }
 
-// Trim removes white space around a value, and the invisible characters that pages and
-// editors add.
+// Trim removes white space around a value. It also removes invisible characters, which editors and
+// web pages add.
 func Trim(text string) string {
 	return strings.TrimFunc(text, func(r rune) bool { return unicode.IsSpace(r) || unicode.Is(unicode.Cf, r) })
 }
 
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// parse reads lines of KEY=value, which may begin with "export ". It skips blank lines and
-// lines that begin with #, and refuses a key with two values.
+// parse adds the values in content to g. Each line has the form KEY=value, and may begin with
+// "export ". parse skips blank lines and lines that begin with #. If two lines give a key
+// different values, it keeps the first and reports the second.
 func (g Given) parse(file, content string) (wrong Errors) {
 	for i, line := range strings.Split(content, "\n") {
 		line = Trim(line)
@@ -88,13 +92,14 @@ func (g Given) parse(file, content string) (wrong Errors) {
 	return wrong
 }
 
-// yamlLine matches a line of YAML.
+// yamlLine matches a line of YAML that has a key.
 var yamlLine = regexp.MustCompile(`^(- )?"?[A-Za-z_][\w.-]*"?:(\s|$)`)
 
-// otherFormat returns what is wrong with a file if most of its lines do not have the form KEY=value,
-// and "" otherwise.
+// otherFormat returns a description of the content of a file that is not an env file: it begins
+// with {, or more than half of its lines, and at least two, do not have the form KEY=value.
+// Otherwise it returns "".
 func otherFormat(content string) string {
-	var all, wrong, yaml int
+	var all, wrong, yaml int // lines that are neither blank nor comments
 	for line := range strings.Lines(content) {
 		line = Trim(line)
 		if line == "" || line[0] == '#' {
@@ -109,22 +114,23 @@ func otherFormat(content string) string {
 			yaml++
 		}
 	}
-	isJSON := strings.HasPrefix(Trim(content), "{")
-	what := "is no env file"
+	var format string
 	switch {
-	case !isJSON && (wrong < 2 || 2*wrong <= all):
+	case strings.HasPrefix(Trim(content), "{"):
+		format = "seems to be JSON"
+	case wrong < 2 || 2*wrong <= all:
 		return ""
-	case isJSON:
-		what = "seems to be JSON"
 	case 2*yaml >= wrong:
-		what = "seems to be YAML"
+		format = "seems to be YAML"
+	default:
+		format = "is no env file"
 	}
-	return fmt.Sprintf("%s: %d of its %d lines are not of the form KEY=value", what, wrong, all)
+	return fmt.Sprintf("%s: %d of its %d lines are not of the form KEY=value", format, wrong, all)
 }
 
-// ReadFile returns a UTF-8 file of at most limit bytes, without a byte order mark. Its error
-// continues a sentence that begins with the file. It does not repeat path, which may be a
-// misplaced secret.
+// ReadFile returns the text of a UTF-8 file of at most limit bytes, without a byte order mark. Its
+// error continues a sentence that begins with the file, as in "cannot be opened". The error does
+// not repeat path, because path may be a misplaced secret.
 func ReadFile(path string, limit int64) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -147,8 +153,8 @@ func ReadFile(path string, limit int64) (string, error) {
 	return strings.TrimPrefix(string(content), "\ufeff"), nil
 }
 
-// WithoutPath returns the operating system's part of an error of package os, without the
-// path, which may be a misplaced secret.
+// WithoutPath returns the operating system's part of an error of package os, such as "permission
+// denied". It leaves out the path, because the path may be a misplaced secret.
 func WithoutPath(err error) error {
 	if errno, ok := errors.AsType[syscall.Errno](err); ok {
 		return errno

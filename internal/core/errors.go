@@ -7,16 +7,14 @@ import (
 	"time"
 )
 
-// Service describes a service that Herald asks. Each is declared once, in its own
-// package.
+// Service describes a service that Herald calls. Each is declared once, in its own package.
 type Service struct {
-	// Name stands in logs and metrics, as in "price". Members read the message
-	// "service." and Name of package words.
+	// Name identifies the service in logs and metrics, for example "price". Members see the message "service."+Name of
+	// package words instead.
 	Name string
-	// Title stands in the table of `bot check`, as in "price provider".
+	// Title is the name of the service in the table of `bot check`, for example "price provider".
 	Title string
-	// Settings names the settings to check, by the reason of the failure; "" stands for
-	// all other reasons.
+	// Settings names the settings to check, by the reason of a failure. The key "" stands for all other reasons.
 	Settings map[Reason]string
 }
 
@@ -33,50 +31,52 @@ func (s *Service) Fail(reason Reason, err error) *Error {
 // Reason is why a service did not answer a question.
 type Reason string
 
-// The reasons.
 const (
-	// Unreachable: no connection, one that broke, or a 5xx.
+	// Unreachable: there was no connection, the connection broke, or the status was a 5xx.
 	Unreachable Reason = "unreachable"
-	// SlowAnswer: no whole answer within the time limit.
+	// SlowAnswer: the service did not send a complete answer within the time limit.
 	SlowAnswer Reason = "slow"
-	// Limited: the service asks for fewer calls (429 and the like).
+	// Limited: the service asks for fewer calls, for example with status 429.
 	Limited Reason = "limited"
-	// UsedUp: it answers no more calls until the limit of a day or a month is reset. The
-	// Budget may know that without a call.
+	// UsedUp: the service refuses calls until a limit per day or month is reset. A query.Budget may know that before the
+	// service is called.
 	UsedUp Reason = "used_up"
-	// NoCredit: it was not called. Its plan's calls are spread over the month, and the
-	// next one is not due yet.
+	// NoCredit: the service was not called. The calls of its plan are spread over the month, and the next call is not due.
 	NoCredit Reason = "no_credit"
-	// Denied: it refuses the credentials or the signature, or is another service than
-	// configured. Only an operator can fix that.
+	// Denied: the service refuses the credentials or the signature, or is not the configured service. Only an operator
+	// can fix that.
 	Denied Reason = "denied"
-	// Rejected: it understood and answered with an error of its own.
+	// Rejected: the service understood the question, and answered with an error of its own.
 	Rejected Reason = "rejected"
-	// Malformed: it sent no valid answer, but HTML, a wrong type, or an impossible number.
+	// Malformed: the answer is not valid. It is HTML, or holds a wrong type or an impossible number.
 	Malformed Reason = "malformed"
-	// NoData: it has no figure for what was asked.
+	// NoData: the service does not have the figure that was asked for.
 	NoData Reason = "no_data"
-	// Behind: its data is too old, as on a node that is frozen or catching up.
+	// Behind: the service's data is too old, as on a node that is frozen or catching up.
 	Behind Reason = "behind"
-	// Paused: it was not called, because too many calls are in flight.
+	// Paused: the service was not called, because too many calls are in flight.
 	Paused Reason = "paused"
 )
 
-// Error is the error of every service. Err says what was attempted. It never holds a URL's
-// path or query, a secret, personal data, or text of the service.
+// Error is the error of every service. Its text never holds the path or the query of a URL, a secret, personal data, or
+// text of the service.
 type Error struct {
 	Service *Service
 	Reason  Reason
-	// RetryAfter is the wait that the service asked for, or the rest of a pause; 0: unknown.
+	// RetryAfter is how long to wait before the next call, as the service or its Budget asks. It is 0 if that is unknown.
 	RetryAfter time.Duration
-	Err        error
+	// Asked is the request that failed, for operators: a method and the path that Herald appends to the service's URL,
+	// for example "GET /total-supply", or a JSON-RPC method. It holds no host, secret or personal data, and is not part
+	// of the text. It is empty if the request is unknown or was not sent.
+	Asked string
+	Err   error
 }
 
 func (e *Error) Error() string { return fmt.Sprintf("%s: %s: %v", e.Service.Name, e.Reason, e.Err) }
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// ReasonOf returns the Reason of the first *Error in err, or "" without one.
+// ReasonOf returns the Reason of the first *Error in err, or "" if there is none.
 func ReasonOf(err error) Reason {
 	if failed, ok := errors.AsType[*Error](err); ok {
 		return failed.Reason
@@ -84,36 +84,19 @@ func ReasonOf(err error) Reason {
 	return ""
 }
 
-// During returns a copy of e that says what was attempted.
+// During returns a copy of e with the name of the attempt in front of its text.
 func (e *Error) During(attempt string) *Error {
 	failed := *e
 	failed.Err = fmt.Errorf("%s: %w", attempt, e.Err)
 	return &failed
 }
 
-// V1GoneError means that the price provider has ended version 1 of its quotes, and that version 3
-// does not work either.
-type V1GoneError struct {
-	// V1 and V3 are the paths of the versions.
-	V1, V3 string
-	// Status is version 3's HTTP status; 0: it fails in another way.
-	Status int
-	Err    error
-}
-
-func (e *V1GoneError) Error() string {
-	return fmt.Sprintf("%s is gone, and %s fails: %v", e.V1, e.V3, e.Err)
-}
-
-func (e *V1GoneError) Unwrap() error { return e.Err }
-
-// InvalidError says what is wrong with a person's input, without repeating the input.
+// InvalidError names the flaw of a person's input. It does not repeat the input.
 type InvalidError struct {
 	Flaw Flaw
-	// Platform is the platform of an invalid ID, or the chain of an address that is not
-	// on an EVM chain.
+	// Platform is the platform of an invalid ID. For the flaw AnotherChain it is the name of the chain.
 	Platform string
-	// Example is a valid ID of Platform; empty for a wallet.
+	// Example is a valid ID of Platform. It is empty if the input is a wallet.
 	Example string
 	// Length is the length of an invalid wallet, in bytes.
 	Length int
@@ -121,11 +104,10 @@ type InvalidError struct {
 
 func (e *InvalidError) Error() string { return "invalid: " + string(e.Flaw) }
 
-// Flaw is what is wrong with a person's input. Members read the message "invalid." + Flaw
-// of package words.
+// Flaw is a flaw of a person's input. Members see the message "invalid."+Flaw of package words.
 type Flaw string
 
-// The flaws of a platform's name and of a wallet. Those of an ID stand in platformRules.
+// The flaws of a platform's name and of a wallet. platformRules has the flaws of IDs.
 const (
 	UnknownPlatform Flaw = "platform"
 	// HiddenCharacters: white space, invisible or non-ASCII characters.

@@ -12,37 +12,35 @@ import (
 // EVM is the platform of wallets on the chain with the pools.
 const EVM = "EVM"
 
-// Identity names a person to the partner's service: Platform is one of Platforms, and UID the
-// person's ID there.
+// Identity identifies a person to the partner's service.
 type Identity struct {
-	Platform string
-	UID      string
+	Platform string // one of Platforms
+	UID      string // the person's ID on the platform
 }
 
-// platformRule is how the IDs of some platforms are written.
+// platformRule says how the IDs of some platforms are written.
 type platformRule struct {
 	platforms []string
-	form      *regexp.Regexp
-	flaw      Flaw   // of an ID that does not match form
-	example   string // matches form
-	// canonical returns the form in which an ID is sent; nil: as typed.
+	form      *regexp.Regexp // matches every valid ID
+	flaw      Flaw           // of an ID that is not valid
+	example   string         // of a valid ID
+	// canonical returns the form in which an ID is sent. If it is nil, an ID is sent as it was typed.
 	canonical func(id string) string
-	// chain is the name of the chain, if the IDs are wallets on a chain without the EVM.
+	// chain is the name of a chain without the EVM. It is empty unless the IDs are wallets on that chain.
 	chain string
 }
 
 var (
 	evmPrefix  = regexp.MustCompile(`^0[xX]`)
 	evmAddress = regexp.MustCompile(`^0[xX][0-9a-fA-F]{40}$`)
-	// addressOrBare matches an address, with or without its 0x, or with the xdc in its place that
-	// wallets of the XDC chain write.
+	// addressOrBare matches an address, which may lack its 0x, or have xdc in its place as wallets of the XDC chain write.
 	addressOrBare = regexp.MustCompile(`^(0[xX]|[xX][dD][cC])?[0-9a-fA-F]{40}$`)
 	// transaction matches the hash of a transaction.
 	transaction = regexp.MustCompile(`^0[xX][0-9a-fA-F]{64}$`)
 	hexDigits   = regexp.MustCompile(`^[0-9a-fA-F]+$`)
 	ensName     = regexp.MustCompile(`^[^./]+(\.[^./]+)+$`)
-	// token matches the parts of a text that may be addresses. A name such as 0x….eth is one
-	// token, so that no address is found in it.
+	// token matches the parts of a text that may be addresses. A name such as 0x….eth is one token, so that FindWallet
+	// does not find an address in it.
 	token = regexp.MustCompile(`[0-9A-Za-z.]+`)
 )
 
@@ -109,8 +107,8 @@ func withoutZeros(uid string) string {
 	return cmp.Or(strings.TrimLeft(uid, "0"), "0")
 }
 
-// bech32Lower returns a bech32 address in lower case, which means the same as upper case
-// (BIP 173). It returns base58 unchanged, where case matters.
+// bech32Lower returns a bech32 address in lower case, which means the same as upper case (BIP 173). It does not change
+// an address in base58, where case matters.
 func bech32Lower(uid string) string {
 	if strings.HasPrefix(uid, "BC1") {
 		return strings.ToLower(uid)
@@ -118,8 +116,8 @@ func bech32Lower(uid string) string {
 	return uid
 }
 
-// domainLower returns an email address with its domain in lower case. Case may matter
-// before the @ (RFC 5321, section 2.4).
+// domainLower returns an email address with its domain in lower case. Case may matter before the @ (RFC 5321, section
+// 2.4).
 func domainLower(uid string) string {
 	if at := strings.LastIndex(uid, "@"); at >= 0 {
 		return uid[:at] + strings.ToLower(uid[at:])
@@ -136,8 +134,8 @@ func Platforms() []string {
 	return names
 }
 
-// NewIdentity checks a platform's name, in any case, and the form of an ID on it. It
-// returns the Identity with the ID's canonical form, or an *InvalidError.
+// NewIdentity returns the Identity with this ID, in its canonical form, on a platform. It accepts the platform's name
+// in any case. It fails with an *InvalidError if the name is unknown, or if the ID does not have the platform's form.
 func NewIdentity(platform, uid string) (Identity, error) {
 	for _, r := range platformRules {
 		for _, name := range r.platforms {
@@ -164,8 +162,8 @@ func (r platformRule) identity(platform, uid string) (Identity, error) {
 	return Identity{Platform: platform, UID: uid}, nil
 }
 
-// evmIdentity returns the Identity of the one wallet in text. It fails as ParseWallet does if
-// text is an address with a wrong checksum, and with wrongForm otherwise.
+// evmIdentity returns the Identity of the only wallet in text. If text is an address with a wrong checksum, it fails as
+// ParseWallet does. In all other cases it fails with wrongForm.
 func evmIdentity(text string, wrongForm *InvalidError) (Identity, error) {
 	wallet, err := FindWallet(text)
 	if err == nil {
@@ -177,8 +175,8 @@ func evmIdentity(text string, wrongForm *InvalidError) (Identity, error) {
 	return Identity{}, wrongForm
 }
 
-// Spellings returns the forms in which the partner's service may hold the ID, the UID
-// first. Which one it holds is not published.
+// Spellings returns the forms in which the partner's service may store the ID, the UID first. The service does not
+// publish which form it stores.
 func (id Identity) Spellings() []string {
 	if id.Platform == "TON" {
 		return tonForms(id.UID)
@@ -192,9 +190,8 @@ func (id Identity) Spellings() []string {
 // IdentityOf returns the Identity of a wallet.
 func IdentityOf(wallet common.Address) Identity { return Identity{Platform: EVM, UID: wallet.Hex()} }
 
-// ParseWallet reads an EVM address: 0x or 0X, and 40 hexadecimal digits. Digits in mixed case
-// must carry the EIP-55 checksum (https://eips.ethereum.org/EIPS/eip-55). It fails with an
-// *InvalidError.
+// ParseWallet parses an EVM address: 0x or 0X, and 40 hexadecimal digits. If the digits are in mixed case, they must
+// have the EIP-55 checksum (https://eips.ethereum.org/EIPS/eip-55). It fails with an *InvalidError.
 func ParseWallet(s string) (common.Address, error) {
 	if flaw := walletFlaw(s); flaw != "" {
 		return common.Address{}, &InvalidError{Flaw: flaw, Length: len(s), Platform: otherChain(s)}
@@ -202,7 +199,7 @@ func ParseWallet(s string) (common.Address, error) {
 	return common.HexToAddress(s), nil
 }
 
-// walletFlaw returns the first flaw of an EVM address, or "".
+// walletFlaw returns the first flaw of an EVM address, or "" if it has none.
 func walletFlaw(s string) Flaw {
 	switch {
 	case strings.ContainsFunc(s, func(r rune) bool { return r < '!' || r > '~' }):
@@ -223,9 +220,8 @@ func walletFlaw(s string) Flaw {
 	return ""
 }
 
-// otherChain returns the name of the chain without the EVM whose addresses look like s, or "".
-// Hexadecimal digits look like an address of Solana's too, but are rather an EVM address without
-// its 0x.
+// otherChain returns the name of a chain without the EVM if s looks like one of its addresses, and else "". Hexadecimal
+// digits look like an address of Solana, too, but are more likely an EVM address without its 0x.
 func otherChain(s string) string {
 	if evmPrefix.MatchString(s) || hexDigits.MatchString(s) {
 		return ""
@@ -238,26 +234,27 @@ func otherChain(s string) string {
 	return ""
 }
 
-// wrongChecksum reports whether the 40 digits of an address are in mixed case, but not in the
-// case that EIP-55 asks for.
+// wrongChecksum reports whether the 40 digits of an address are in mixed case, and differ from the case that EIP-55
+// requires.
 func wrongChecksum(digits string) bool {
-	mixed := strings.ToLower(digits) != digits && strings.ToUpper(digits) != digits
-	return mixed && common.HexToAddress(digits).Hex() != "0x"+digits
+	isMixed := strings.ToLower(digits) != digits && strings.ToUpper(digits) != digits
+	return isMixed && common.HexToAddress(digits).Hex() != "0x"+digits
 }
 
-// FindWallet returns the one EVM address in text, such as in a link or a sentence. The address may
-// lack its 0x, have xdc in its place, and be repeated. FindWallet fails with an *InvalidError: HiddenCharacters if
-// text has characters that reorder it, SeveralWallets, or Transaction for a hash without an
-// address. For any other text without an address it fails as ParseWallet does for the first word.
+// FindWallet returns the only EVM address in text, which may be a link or a sentence. The address may lack its 0x, have
+// xdc in its place, and be repeated. FindWallet fails with an *InvalidError. The flaw is HiddenCharacters if text has
+// characters that reorder it, SeveralWallets if text has two addresses, and Transaction if text has a hash and no
+// address. For any other text without an address, FindWallet fails as ParseWallet does for the first word.
 func FindWallet(text string) (common.Address, error) {
 	if strings.ContainsFunc(text, func(r rune) bool { return unicode.Is(unicode.Bidi_Control, r) }) {
 		// A reader would see another address.
 		return common.Address{}, &InvalidError{Flaw: HiddenCharacters}
 	}
-	address, hash := "", false
+	address := ""
+	hasTransaction := false
 	for _, t := range token.FindAllString(text, -1) {
 		t = strings.Trim(t, ".")
-		hash = hash || transaction.MatchString(t)
+		hasTransaction = hasTransaction || transaction.MatchString(t)
 		if !addressOrBare.MatchString(t) {
 			continue
 		}
@@ -270,7 +267,7 @@ func FindWallet(text string) (common.Address, error) {
 	switch {
 	case address != "":
 		return ParseWallet(address)
-	case hash:
+	case hasTransaction:
 		return common.Address{}, &InvalidError{Flaw: Transaction}
 	}
 	word, _, _ := strings.Cut(text, " ")

@@ -17,41 +17,58 @@ const (
 var tonURLSafe = strings.NewReplacer("+", "-", "/", "_")
 
 // tonForms returns the three forms of a TON account
-// (https://docs.ton.org/v3/documentation/smart-contracts/addresses/address-formats):
-// bounceable, as explorers show it; non-bounceable, as wallets show it; and raw, as
-// TON Connect gives it to apps. uid is one of them, in base64 of either alphabet. It
-// returns only uid for an address of the test network or with a wrong checksum.
+// (https://docs.ton.org/v3/documentation/smart-contracts/addresses/address-formats): bounceable, as explorers show
+// it; non-bounceable, as wallets show it; and raw, as TON Connect passes it to apps. uid has one of these forms, in
+// base64 of either alphabet; the caller has checked that. If uid is an address of the test network or has a wrong
+// checksum, tonForms returns only uid.
 func tonForms(uid string) []string {
-	account := make([]byte, 0, 33) // workchain and hash
-	if workchain, hash, raw := strings.Cut(uid, ":"); raw {
-		account = append(account, 0)
-		if workchain == "-1" {
-			account[0] = 0xff
-		}
-		account, _ = hex.AppendDecode(account, []byte(hash)) // its form is checked
-	} else {
-		uid = tonURLSafe.Replace(uid)
-		address, _ := base64.URLEncoding.DecodeString(uid) // its form is checked
-		account = address[1:34]
-		if uid != tonForm(address[0], account) || address[0] != tonBounceable && address[0] != tonNonBounceable {
-			return []string{uid}
-		}
+	workchain, hash, isRaw := strings.Cut(uid, ":")
+	if isRaw {
+		return allTonForms(rawTonAccount(workchain, hash))
 	}
+	uid = tonURLSafe.Replace(uid)
+	address, _ := base64.URLEncoding.DecodeString(uid)
+	tag, account := address[0], address[1:34]
+	if uid != tonForm(tag, account) || tag != tonBounceable && tag != tonNonBounceable {
+		return []string{uid}
+	}
+	return allTonForms(account)
+}
+
+// allTonForms returns the forms of an account in the order of tonForms.
+func allTonForms(account []byte) []string {
 	return []string{
-		tonForm(tonBounceable, account), tonForm(tonNonBounceable, account),
+		tonForm(tonBounceable, account),
+		tonForm(tonNonBounceable, account),
 		fmt.Sprintf("%d:%x", int8(account[0]), account[1:]),
 	}
 }
 
-// tonForm returns an address in base64: a tag, the account, and their CRC-16/XMODEM.
+// rawTonAccount returns the bytes of an account: one for the workchain, which is 0 or -1, and 32 for the hash.
+func rawTonAccount(workchain, hash string) []byte {
+	account := []byte{0}
+	if workchain == "-1" {
+		account[0] = 0xff
+	}
+	account, _ = hex.AppendDecode(account, []byte(hash))
+	return account
+}
+
+// tonForm returns an account's address in base64: a tag, the account, and the CRC-16/XMODEM of both.
 func tonForm(tag byte, account []byte) string {
-	address, crc := append([]byte{tag}, account...), uint16(0)
-	for _, b := range address {
+	address := append([]byte{tag}, account...)
+	return base64.URLEncoding.EncodeToString(binary.BigEndian.AppendUint16(address, crc16(address)))
+}
+
+// crc16 returns the CRC-16/XMODEM of data. Its polynomial is 0x1021.
+func crc16(data []byte) uint16 {
+	crc := uint16(0)
+	for _, b := range data {
 		crc ^= uint16(b) << 8
 		for range 8 {
 			carry := crc >> 15
 			crc = crc<<1 ^ carry*0x1021
 		}
 	}
-	return base64.URLEncoding.EncodeToString(binary.BigEndian.AppendUint16(address, crc))
+	return crc
 }

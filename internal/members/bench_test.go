@@ -40,10 +40,13 @@ func benchMembers(b *testing.B, bucket func(name string) Store) (m *Members, siz
 	now := timeOf(time.Now())
 	for id := range manyRows {
 		r := Row{
-			User:    chat.User{Platform: "discord", ID: fmt.Sprint(700000000000000000 + id)},
-			SavedAt: now, ProvenAt: now, CheckedAt: now, Block: timeOf(now.Add(-cycle)),
-			Badges: []Held{{Community: community, Badge: badge, Since: now}},
-			Idle:   []string{"400000000000000003"},
+			User:      chat.User{Platform: "discord", ID: fmt.Sprint(700000000000000000 + id)},
+			SavedAt:   now,
+			ProvenAt:  now,
+			CheckedAt: now,
+			Block:     timeOf(now.Add(-cycle)),
+			Badges:    []Held{{Community: community, Badge: badge, Since: now}},
+			Idle:      []string{"400000000000000003"},
 		}
 		binary.BigEndian.PutUint32(r.Wallet[16:], uint32(id+1))
 		value := encode(r)

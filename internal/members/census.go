@@ -124,7 +124,7 @@ func (p *platform) openCalls(r Row) (all []openCall) {
 	if p.adapter == nil {
 		return nil
 	}
-	for _, id := range p.concerned(r) {
+	for _, id := range p.communitiesFor(r) {
 		at := place{community: id, oneEach: p.adapter.OneEach()}
 		if p.tiers.next(r, at).action == nothing {
 			continue

@@ -2,7 +2,6 @@ package members
 
 import (
 	"fmt"
-	"math"
 	"strings"
 	"testing"
 	"time"
@@ -12,8 +11,9 @@ import (
 
 func TestTheFuseBlowsAboveTenAndOneInTwenty(t *testing.T) {
 	for _, c := range []struct {
-		have, losing int
-		want         bool
+		have   int
+		losing int
+		want   bool
 	}{
 		{0, 0, false},
 		{10, 10, false},
@@ -30,41 +30,40 @@ func TestTheFuseBlowsAboveTenAndOneInTwenty(t *testing.T) {
 	}
 }
 
-// countedCase is a row of user 1, and how it counts for role 7001, role 7002, and server 9001.
-type countedCase struct {
-	reaches int64
-	badges  string
-	change  func(r *Row)
-	want    string
+// counts is a tally: how many users have a badge, would lose it, were checked within a cycle, and are held if the fuse
+// blows.
+type counts struct {
+	have    int
+	losing  int
+	checked int
+	held    int
 }
 
-// tallied returns "have losing checked held" of a tally.
-func tallied(t *tally) string {
+// notCounted are the counts of a badge or a server without a tally.
+var notCounted = counts{have: -1}
+
+func countsOf(t *tally) counts {
 	if t == nil {
-		return "-"
+		return notCounted
 	}
-	return fmt.Sprint(t.have, t.losing, t.checked, len(t.held))
+	return counts{t.have, t.losing, t.checked, len(t.held)}
 }
 
-func TestEachRowCountsForItsBadges(t *testing.T) {
-	inBubble(t, func(m *membersTest) {
-		late := func(d time.Duration) func(*Row) {
-			return func(r *Row) { r.CheckedAt = timeOf(time.Now().Add(-d)) }
-		}
-		for name, c := range map[string]countedCase{
-			"has its badge":              {0, "7001", nil, "1 0 1 0, -, 1 0 1 0"},
-			"has none":                   {0, "", nil, "-, -, -"},
-			"a first low check":          {0, "7001 7002:low", nil, "1 0 1 0, 1 1 1 1, 1 1 1 1"},
-			"two":                        {0, "7001 7002:goes", nil, "1 0 1 0, 1 1 1 1, 1 1 1 1"},
-			"two under other settings":   {0, "7001 7002:goesElsewhere", nil, "1 0 1 0, 1 0 1 0, 1 0 1 0"},
-			"is released":                {-1, "7001:goes:released", nil, "1 1 1 0, -, 1 1 1 0"},
-			"one of two is released":     {-1, "7001:low 7002:goes:released", nil, "1 1 1 1, 1 1 1 0, 1 1 1 1"},
-			"not checked for a cycle":    {0, "7001", late(cycle + tickEvery + time.Second), "1 0 0 0, -, 1 0 0 0"},
-			"checked as a tick is late":  {0, "7001", late(cycle + tickEvery), "1 0 1 0, -, 1 0 1 0"},
-			"is forgotten":               {0, "7001:goes", func(r *Row) { *r = r.afterForget() }, "-, -, -"},
-			"renamed, and others remain": {0, "6000", nil, "-, -, 1 0 1 0"},
-			"renamed, and none remains":  {-1, "6000", nil, "-, -, 1 1 1 1"},
-		} {
+// countedCase is a row of user 1, and how it counts.
+type countedCase struct {
+	reaches int64  // -1 is none
+	badges  string // as heldOf reads them
+	change  func(r *Row)
+
+	lower  counts // for role 7001
+	higher counts // for role 7002
+	server counts // for server 9001
+}
+
+func runCounted(t *testing.T, table map[string]countedCase) {
+	t.Helper()
+	for name, c := range table {
+		inBubble(t, func(m *membersTest) {
 			r := m.row(1, c.reaches)
 			r.Badges = heldOf(m.platform.tiers, c.badges)
 			if c.change != nil {
@@ -72,15 +71,130 @@ func TestEachRowCountsForItsBadges(t *testing.T) {
 			}
 			n := newCensus()
 			n.add(m.platform, r)
-			got := tallied(n.badges[badgeKey{"9001", "7001"}]) + ", " + tallied(n.badges[badgeKey{"9001", "7002"}]) +
-				", " + tallied(n.communities["9001"])
-			m.equal(name, got, c.want)
+			m.equal(name+": role 7001", countsOf(n.badges[badgeKey{"9001", "7001"}]), c.lower)
+			m.equal(name+": role 7002", countsOf(n.badges[badgeKey{"9001", "7002"}]), c.higher)
+			m.equal(name+": server 9001", countsOf(n.communities["9001"]), c.server)
 			m.equal(name+": users", len(n.users), 1)
-		}
+		})
+	}
+}
+
+// Counts of one user who has a badge.
+var (
+	oneKept     = counts{have: 1, checked: 1}
+	oneLosing   = counts{have: 1, checked: 1, losing: 1, held: 1}
+	oneReleased = counts{have: 1, checked: 1, losing: 1}
+)
+
+func TestARowCountsForItsBadgesAndTheirServer(t *testing.T) {
+	forget := func(r *Row) { *r = r.afterForget() }
+	runCounted(t, map[string]countedCase{
+		"a badge": {
+			badges: "7001",
+			lower:  oneKept,
+			higher: notCounted,
+			server: oneKept,
+		},
+		"no badge": {
+			lower:  notCounted,
+			higher: notCounted,
+			server: notCounted,
+		},
+		"forgotten": {
+			badges: "7001:goes",
+			change: forget,
+			lower:  notCounted,
+			higher: notCounted,
+			server: notCounted,
+		},
 	})
 }
 
-func TestTheFuseOfABadgeHoldsItsCommunityAlone(t *testing.T) {
+func TestALowCheckCountsAsLosing(t *testing.T) {
+	runCounted(t, map[string]countedCase{
+		"a first one": {
+			badges: "7001 7002:low",
+			lower:  oneKept,
+			higher: oneLosing,
+			server: oneLosing,
+		},
+		"a second one": {
+			badges: "7001 7002:goes",
+			lower:  oneKept,
+			higher: oneLosing,
+			server: oneLosing,
+		},
+		"under other settings": {
+			badges: "7001 7002:goesElsewhere",
+			lower:  oneKept,
+			higher: oneKept,
+			server: oneKept,
+		},
+	})
+}
+
+func TestTheFuseDoesNotHoldReleasedBadges(t *testing.T) {
+	runCounted(t, map[string]countedCase{
+		"the only badge": {
+			reaches: -1,
+			badges:  "7001:goes:released",
+			lower:   oneReleased,
+			higher:  notCounted,
+			server:  oneReleased,
+		},
+		"one of two": {
+			reaches: -1,
+			badges:  "7001:low 7002:goes:released",
+			lower:   oneLosing,
+			higher:  oneReleased,
+			server:  oneLosing,
+		},
+	})
+}
+
+// A tick may be a tick late.
+func TestARowCountsAsCheckedForACycleAndATick(t *testing.T) {
+	checkedAgo := func(d time.Duration) func(*Row) {
+		return func(r *Row) { r.CheckedAt = timeOf(time.Now().Add(-d)) }
+	}
+	unchecked := counts{have: 1}
+	runCounted(t, map[string]countedCase{
+		"within": {
+			badges: "7001",
+			change: checkedAgo(cycle + tickEvery),
+			lower:  oneKept,
+			higher: notCounted,
+			server: oneKept,
+		},
+		"later": {
+			badges: "7001",
+			change: checkedAgo(cycle + tickEvery + time.Second),
+			lower:  unchecked,
+			higher: notCounted,
+			server: unchecked,
+		},
+	})
+}
+
+func TestARenamedBadgeCountsForItsServer(t *testing.T) {
+	runCounted(t, map[string]countedCase{
+		"its user reaches another": {
+			badges: "6000",
+			lower:  notCounted,
+			higher: notCounted,
+			server: oneKept,
+		},
+		"its user reaches none": {
+			reaches: -1,
+			badges:  "6000",
+			lower:   notCounted,
+			higher:  notCounted,
+			server:  oneLosing,
+		},
+	})
+}
+
+func TestTheFuseOfABadgeHoldsOnlyItsCommunity(t *testing.T) {
 	inBubble(t, func(m *membersTest) {
 		for id := 1; id <= 30; id++ {
 			r := m.row(id, 0, "7001")
@@ -125,32 +239,43 @@ func TestAFuseThatBlowsAgainIsToldAgain(t *testing.T) {
 	})
 }
 
-// To rename a role that many users wear is an exchange. A bad node that would take it from them is not.
-func TestARenameDoesNotBlowTheFuseAndABadNodeDoes(t *testing.T) {
-	renamed := []chat.Badge{roles[0], {Community: "9001", ID: "7009", Amount: roles[1].Amount}, roles[2]}
-	for name, c := range map[string]struct {
-		stake int64
-		after string // the number of 7001, 7002 and 7009 that are worn
-		blown int
-	}{
-		"all reach the new one":  {1000, "30 0 30", 0},
-		"the node finds nothing": {0, "30 30 30", 1},
-	} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(m *membersTest) {
-				m.putStakers(30, 1000, "7001", "7002")
-				for id := range 30 {
-					m.stakesNow(id+1, c.stake)
-				}
-				m.restart(func(c *Config) { c.setBadges(renamed) })
-				m.cycles(4)
-				worn := m.seen("9001")
-				got := fmt.Sprint(strings.Count(worn, "7001"), strings.Count(worn, "7002"), strings.Count(worn, "7009"))
-				m.equal("worn", got, c.after)
-				m.equal("blown", m.event("fuse_blown"), c.blown)
-			})
-		})
+// renameHigherRole renames role 7002 to 7009 while 30 users wear it, whose stake is then read as an amount. It returns
+// after a day.
+func (m *membersTest) renameHigherRole(stake int64) {
+	const users = 30
+	m.putStakers(users, 1000, "7001", "7002")
+	for id := range users {
+		m.stakesNow(id+1, stake)
 	}
+	m.restart(func(c *Config) {
+		renamed := chat.Badge{Community: "9001", ID: "7009", Amount: roles[1].Amount}
+		c.setBadges([]chat.Badge{roles[0], renamed, roles[2]})
+	})
+	m.cycles(4)
+}
+
+// wearing returns how many users wear a badge of server 9001.
+func (f *fake) wearing(badge string) int { return strings.Count(f.seen("9001"), badge) }
+
+// To rename a role that many users wear is an exchange.
+func TestARenameDoesNotBlowTheFuse(t *testing.T) {
+	inBubble(t, func(m *membersTest) {
+		m.renameHigherRole(1000)
+		m.equal("7001", m.wearing("7001"), 30)
+		m.equal("7002", m.wearing("7002"), 0)
+		m.equal("7009", m.wearing("7009"), 30)
+		m.equal("blown", m.event("fuse_blown"), 0)
+	})
+}
+
+func TestABadNodeBlowsTheFuseAfterARename(t *testing.T) {
+	inBubble(t, func(m *membersTest) {
+		m.renameHigherRole(0)
+		m.equal("7001", m.wearing("7001"), 30)
+		m.equal("7002", m.wearing("7002"), 30)
+		m.equal("7009", m.wearing("7009"), 30)
+		m.equal("blown", m.event("fuse_blown"), 1)
+	})
 }
 
 // The new role and the new pools come in one change, and the node reads no stake in these. Each tick checks a few.
@@ -186,7 +311,11 @@ func TestATagThatManyWouldLoseIsHeld(t *testing.T) {
 		m.cycles(4)
 		m.equal("worn", strings.Count(m.seen("9001"), "7002"), 30)
 		s, err := m.Status("discord", "9001")
-		m.equal("status", fmt.Sprint(s.Have, s.Losing, s.Held, len(s.FirstHeld), err), "30 30 30 10 <nil>")
+		m.equal("error", err, nil)
+		m.equal("have", s.Have, 30)
+		m.equal("losing", s.Losing, 30)
+		m.equal("held", s.Held, 30)
+		m.equal("named", len(s.FirstHeld), 10)
 	})
 }
 
@@ -197,7 +326,7 @@ func TestNothingIsRemovedBeforeAllRowsAreCounted(t *testing.T) {
 		m.settle(m.Context(), m.platform.community("9001"), user(1), byPress)
 		m.equal("calls", m.called(), "")
 		rows, checked, held, unreadable := m.Census()
-		m.equal("census", fmt.Sprint(rows, checked, held, unreadable), fmt.Sprint(math.NaN(), math.NaN(), math.NaN(), math.NaN()))
+		m.equal("census", []float64{rows, checked, held, unreadable}, "[NaN NaN NaN NaN]")
 		_, err := m.Status("discord", "9001")
 		m.equal("status", err, errUnread)
 	})
@@ -218,7 +347,7 @@ func TestTheCensusIsUnknownWhileTheRowsCannotBeRead(t *testing.T) {
 	})
 }
 
-// vanish deletes the values of users 1 to n behind the bot.
+// vanish deletes the values of users 1 to n without the bot, as a store does that loses them.
 func vanish(m *membersTest, n int) {
 	b := m.memory.Bucket("members/discord-42")
 	for id := 1; id <= n; id++ {
@@ -257,11 +386,15 @@ func TestRowsThatAreForgottenHereAreNotMissing(t *testing.T) {
 }
 
 func TestAFewRowsThatOtherReplicasDeleteAreNotMissing(t *testing.T) {
-	for name, c := range map[string]struct{ have, vanish, missing int }{
-		"ten":            {10, 10, 0},
-		"eleven":         {11, 11, 11},
-		"eleven of many": {231, 11, 0},
-		"one in twenty":  {230, 11, 11},
+	for _, c := range []struct {
+		have    int
+		vanish  int
+		missing int
+	}{
+		{have: 10, vanish: 10, missing: 0},
+		{have: 11, vanish: 11, missing: 11},
+		{have: 230, vanish: 11, missing: 11},
+		{have: 231, vanish: 11, missing: 0},
 	} {
 		inBubble(t, func(m *membersTest) {
 			for id := range c.have {
@@ -270,7 +403,7 @@ func TestAFewRowsThatOtherReplicasDeleteAreNotMissing(t *testing.T) {
 			m.run()
 			vanish(m, c.vanish)
 			m.ticks(1)
-			m.equal(name, m.event("rows_missing"), c.missing)
+			m.equal(fmt.Sprint(c.vanish, " of ", c.have), m.event("rows_missing"), c.missing)
 		})
 	}
 }

@@ -131,8 +131,8 @@ func (c *community) refusedWithin(lasts time.Duration, of ...about) chat.BadgePr
 	return ""
 }
 
-// errTooSoon is the error of a call that would have to wait beyond its deadline.
-var errTooSoon = errors.New("the call has to wait for longer")
+// errWaitTooLong is the error of a call that would have to wait beyond its deadline.
+var errWaitTooLong = errors.New("the call has to wait for longer")
 
 // await blocks until a call may be made: no pause lasts, and the rate has a slot. It fails with errTooSoon as soon as
 // it is clear that less than callTime would be left of the deadline of ctx, which must have one.
@@ -140,17 +140,17 @@ func (c *community) await(ctx context.Context) error {
 	deadline, _ := ctx.Deadline()
 	latest := deadline.Add(-callTime)
 	if c.config.Limiter.Peek(ctx, c.failures()) > 0 {
-		return errTooSoon
+		return errWaitTooLong
 	}
 	for {
 		pause := c.pause()
 		if pause > time.Until(latest) || !transport.Sleep(ctx, pause) {
-			return errTooSoon
+			return errWaitTooLong
 		}
 		calls := ratelimit.Limit{Key: c.limitKey("calls"), Burst: 1, Every: callEvery}
 		wait, ok := c.config.Limiter.Reserve(ctx, time.Until(latest), calls)
 		if !ok || !transport.Sleep(ctx, wait) {
-			return errTooSoon
+			return errWaitTooLong
 		}
 		if c.pause() <= 0 {
 			return nil
@@ -284,7 +284,7 @@ func (c *community) wears(ctx context.Context, user string) ([]string, error) {
 	c.worn[user] = asked
 	c.mu.Unlock()
 
-	badges, err := c.adapter.Has(ctx, c.id, user)
+	badges, err := c.adapter.Worn(ctx, c.id, user)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.worn[user] == asked && ctx.Err() == nil {

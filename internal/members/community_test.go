@@ -17,7 +17,7 @@ import (
 // happened is something that happens in a community.
 type happened func(c *community, ctx context.Context)
 
-// fails is a give of 7001 to user 1 that fails, so many times.
+// fails returns that a give of 7001 to user 1 fails, a number of times. The platform asks for a pause.
 func fails(p chat.BadgeProblem, times int, pause time.Duration) happened {
 	return func(c *community, ctx context.Context) {
 		for range times {
@@ -27,17 +27,20 @@ func fails(p chat.BadgeProblem, times int, pause time.Duration) happened {
 	}
 }
 
+// calls is a call that waits for its slot.
 func calls(c *community, ctx context.Context) { _ = c.await(ctx) }
 
+// passes returns that time passes.
 func passes(d time.Duration) happened { return func(*community, context.Context) { time.Sleep(d) } }
 
+// works is a give of 7001 to user 1 that succeeds.
 func works(c *community, _ context.Context) { c.succeeded("1", step{give, "7001"}) }
 
-// awaitCase is how long a call waits after what has happened in its community.
+// awaitCase is a call after what has happened in its community.
 type awaitCase struct {
 	before []happened
-	within time.Duration // of a deadline, or settleLasts
-	waits  time.Duration // -1: too long
+	within time.Duration // until its deadline; 0: settleLasts
+	waits  time.Duration // how long it waits; -1: it fails at once, because it would wait too long
 }
 
 func runAwait(t *testing.T, table map[string]awaitCase) {
@@ -57,7 +60,7 @@ func runAwait(t *testing.T, table map[string]awaitCase) {
 				err := here.await(ctx)
 				waited := time.Since(began)
 				if c.waits < 0 {
-					m.equal("error", err, errTooSoon)
+					m.equal("error", err, errWaitTooLong)
 					m.equal("waited in vain", waited, 0*time.Second)
 					return
 				}
@@ -98,64 +101,113 @@ func TestAHundredFailuresAnHourAreEnough(t *testing.T) {
 	})
 }
 
-// refusedCase is why a step for user 1 is not taken after what has happened.
+// refusedCase is a step for user 1 after what has happened.
 type refusedCase struct {
 	before []happened
 	by     caller
-	step   step // or to give 7001
-	user   int  // or 1
-	want   chat.BadgeProblem
+	step   step              // zero: to give 7001
+	user   int               // 0: user 1
+	want   chat.BadgeProblem // why the step is not taken; empty: it is taken
 }
 
-func TestARefusedCallIsNotRepeatedForACycleOrByAPersonForAMinute(t *testing.T) {
-	refused, roleAbove := fails(chat.MissingRight, 1, 0), fails(chat.RoleAbove, 1, 0)
-	roleGone, serverGone := fails(chat.BadgeGone, 1, 0), fails(chat.CommunityGone, 1, 0)
-	rules := fails(chat.RulesPending, 1, 0)
-	other, removal := step{give, "7002"}, step{remove, "7001"}
-	const right = chat.MissingRight
-	for name, c := range map[string]refusedCase{
-		"within the cycle":           {before: []happened{refused, passes(4 * time.Hour)}, want: right},
-		"in the next cycle":          {before: []happened{refused, passes(5 * time.Hour)}},
-		"within the minute":          {before: []happened{refused}, by: byPress, want: right},
-		"after the minute":           {before: []happened{refused, passes(time.Minute)}, by: byPress},
-		"by a command":               {before: []happened{refused, passes(time.Minute)}, by: byCommand},
-		"after a success":            {before: []happened{refused, works}},
-		"of another user":            {before: []happened{refused}, user: 2, want: right},
-		"of a right; another":        {before: []happened{refused}, step: other, want: right},
-		"of a right; a removal":      {before: []happened{refused}, step: removal, want: right},
-		"of a role above":            {before: []happened{roleAbove}, want: chat.RoleAbove},
-		"of a role above; another":   {before: []happened{roleAbove}, step: other},
-		"of a role; a success":       {before: []happened{roleAbove, works}},
-		"of a deleted role":          {before: []happened{roleGone}, want: chat.BadgeGone},
-		"of that; a removal":         {before: []happened{roleGone}, step: removal},
-		"of no server; another":      {before: []happened{serverGone}, step: other, want: chat.CommunityGone},
-		"of no server; a removal":    {before: []happened{serverGone}, step: removal, want: chat.CommunityGone},
-		"of no server; another user": {before: []happened{serverGone}, step: removal, user: 2},
-		"of a right; a question":     {before: []happened{refused}, step: step{action: ask}},
-		"before the rules":           {before: []happened{rules}, want: chat.RulesPending},
-		"before the rules; another":  {before: []happened{rules}, user: 2},
-		"before the rules; by press": {before: []happened{rules}, by: byPress},
-		"not a member":               {before: []happened{fails(chat.NotAMember, 1, 0)}},
-		"an administrator":           {before: []happened{fails(chat.CannotHave, 1, 0)}},
-	} {
+func runRefused(t *testing.T, table map[string]refusedCase) {
+	t.Helper()
+	for name, c := range table {
 		inBubble(t, func(m *membersTest) {
 			here := m.platform.community("9001")
 			for _, happens := range c.before {
 				happens(here, m.Context())
 			}
-			s := cmp.Or(c.step, step{give, "7001"})
-			m.equal(name, here.refusedBefore(fmt.Sprint(cmp.Or(c.user, 1)), s, c.by), c.want)
+			user := fmt.Sprint(cmp.Or(c.user, 1))
+			next := cmp.Or(c.step, step{give, "7001"})
+			m.equal(name, here.refusedBefore(user, next, c.by), c.want)
 		})
 	}
 }
 
-// Nobody uses up the slots within a pause. Those who wait for its end then go a second apart, and so do those who wait
-// for a slot when a pause begins.
+// Refusals of a give of 7001 to user 1, and other steps.
+var (
+	missingRight = fails(chat.MissingRight, 1, 0)
+	roleAbove    = fails(chat.RoleAbove, 1, 0)
+	roleDeleted  = fails(chat.BadgeGone, 1, 0)
+	serverGone   = fails(chat.CommunityGone, 1, 0)
+	rulesPending = fails(chat.RulesPending, 1, 0)
+
+	giveOther = step{give, "7002"}
+	removal   = step{remove, "7001"}
+)
+
+func TestARefusedCallIsNotRepeatedForACycle(t *testing.T) {
+	runRefused(t, map[string]refusedCase{
+		"within the cycle":  {before: []happened{missingRight, passes(4 * time.Hour)}, want: chat.MissingRight},
+		"in the next cycle": {before: []happened{missingRight, passes(5 * time.Hour)}},
+		"after a success":   {before: []happened{missingRight, works}},
+	})
+}
+
+func TestAUserRepeatsARefusedCallAfterAMinute(t *testing.T) {
+	runRefused(t, map[string]refusedCase{
+		"within the minute": {before: []happened{missingRight}, by: byPress, want: chat.MissingRight},
+		"by a press":        {before: []happened{missingRight, passes(time.Minute)}, by: byPress},
+		"by a command":      {before: []happened{missingRight, passes(time.Minute)}, by: byCommand},
+	})
+}
+
+func TestAMissingRightRefusesAllChanges(t *testing.T) {
+	runRefused(t, map[string]refusedCase{
+		"another user":  {before: []happened{missingRight}, user: 2, want: chat.MissingRight},
+		"another badge": {before: []happened{missingRight}, step: giveOther, want: chat.MissingRight},
+		"a removal":     {before: []happened{missingRight}, step: removal, want: chat.MissingRight},
+		"a question":    {before: []happened{missingRight}, step: step{action: ask}},
+	})
+}
+
+func TestARoleAboveRefusesOnlyThatRole(t *testing.T) {
+	runRefused(t, map[string]refusedCase{
+		"the same role":   {before: []happened{roleAbove}, want: chat.RoleAbove},
+		"another role":    {before: []happened{roleAbove}, step: giveOther},
+		"after a success": {before: []happened{roleAbove, works}},
+	})
+}
+
+func TestADeletedRoleRefusesOnlyToBeGiven(t *testing.T) {
+	runRefused(t, map[string]refusedCase{
+		"a give":    {before: []happened{roleDeleted}, want: chat.BadgeGone},
+		"a removal": {before: []happened{roleDeleted}, step: removal},
+	})
+}
+
+func TestAnUnknownServerRefusesOnlyItsUser(t *testing.T) {
+	runRefused(t, map[string]refusedCase{
+		"another badge": {before: []happened{serverGone}, step: giveOther, want: chat.CommunityGone},
+		"a removal":     {before: []happened{serverGone}, step: removal, want: chat.CommunityGone},
+		"another user":  {before: []happened{serverGone}, step: removal, user: 2},
+	})
+}
+
+func TestPendingRulesRefuseTheUserUntilAPress(t *testing.T) {
+	runRefused(t, map[string]refusedCase{
+		"the user":     {before: []happened{rulesPending}, want: chat.RulesPending},
+		"another user": {before: []happened{rulesPending}, user: 2},
+		"a press":      {before: []happened{rulesPending}, by: byPress},
+	})
+}
+
+func TestAUserWhoCannotHaveABadgeIsNotRefused(t *testing.T) {
+	runRefused(t, map[string]refusedCase{
+		"not a member":     {before: []happened{fails(chat.NotAMember, 1, 0)}},
+		"an administrator": {before: []happened{fails(chat.CannotHave, 1, 0)}},
+	})
+}
+
+// Calls that wait for the end of a pause are then made a second apart, and so are calls that wait for a slot when a
+// pause begins. No slot is used up within a pause.
 func TestCallsAfterAPauseAreASecondApart(t *testing.T) {
-	for name, isWaiting := range map[string]bool{"who come in the pause": false, "who wait for a slot": true} {
+	for name, isWaiting := range map[string]bool{"calls within the pause": false, "calls that wait for a slot": true} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(m *membersTest) {
-				here, began := m.platform.community("9001"), time.Now()
+				here := m.platform.community("9001")
+				began := time.Now()
 				ctx, cancel := context.WithTimeout(m.Context(), settleLasts)
 				defer cancel()
 				pause := fails(chat.BadgeFailed, 1, 20*time.Second)
@@ -177,7 +229,7 @@ func TestCallsAfterAPauseAreASecondApart(t *testing.T) {
 					pause(here, ctx)
 				}
 				calling.Wait()
-				m.equal("in all", at[0]+at[1]+at[2], 63*time.Second)
+				m.equal("the sum of 20, 21 and 22 s", at[0]+at[1]+at[2], 63*time.Second)
 			})
 		})
 	}
@@ -195,7 +247,12 @@ func TestOutcomesAreCountedAndRefusalsLoggedOnceACycle(t *testing.T) {
 		} {
 			here.record(m.Context(), "1", step{give, "7002"}, failure(p))
 		}
-		m.equal("events", m.events, "map[badge_failed:1 badge_given:2 badge_refused:4 badge_removed:1]")
+		m.equal("events", m.events, map[string]int{
+			"badge_given":   2,
+			"badge_removed": 1,
+			"badge_failed":  1,
+			"badge_refused": 4,
+		})
 		m.equal("lines", m.log.Lines("may not give or remove"), 2)
 		time.Sleep(5 * time.Hour)
 		here.record(m.Context(), "1", step{give, "7002"}, failure(chat.RoleAbove))
@@ -203,12 +260,12 @@ func TestOutcomesAreCountedAndRefusalsLoggedOnceACycle(t *testing.T) {
 	})
 }
 
-// wornCase is what happens in the middle of a question for what user 1 wears.
+// wornCase is two questions about what user 1 wears.
 type wornCase struct {
-	isCancelled bool
-	user        string        // is forgotten meanwhile, or nobody
-	then        time.Duration // until the next question
-	asked       int
+	isCancelled bool          // the caller of the first question gives up
+	user        string        // a call for this user is made during the first question; empty: none
+	then        time.Duration // until the second question
+	asked       int           // how often the platform is asked
 }
 
 func TestAnAnswerIsRememberedForAMinute(t *testing.T) {
@@ -247,14 +304,15 @@ func TestAnAnswerIsRememberedForAMinute(t *testing.T) {
 	}
 }
 
-func TestWhatACommunityRemembersIsBounded(t *testing.T) {
+func TestACommunityRemembersALimitedNumber(t *testing.T) {
 	inBubble(t, func(m *membersTest) {
 		here := m.platform.community("9001")
 		for id := range maxRemembered + 1 {
 			_, _ = here.wears(m.Context(), fmt.Sprint(id))
 			here.refuse(about{user: fmt.Sprint(id)}, chat.RulesPending)
 		}
-		m.equal("remembered", fmt.Sprint(len(here.worn), len(here.refusals)), "1 1")
+		m.equal("answers", len(here.worn), 1)
+		m.equal("refusals", len(here.refusals), 1)
 	})
 }
 
@@ -301,10 +359,8 @@ func TestADeletedRoleIsDroppedFromEveryRow(t *testing.T) {
 		})
 		m.run()
 		m.cycles(4)
-		var left []string
 		for id := range 8 {
-			left = append(left, shown(m.saved(id+1)))
+			m.equal("left", strings.Contains(shown(m.saved(id+1)), "6000"), false)
 		}
-		m.equal("left", strings.Contains(fmt.Sprint(left), "6000"), false)
 	})
 }

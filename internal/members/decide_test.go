@@ -88,11 +88,12 @@ func TestABadgeGoesByTwoMissesAnHourApart(t *testing.T) {
 
 func TestAMissUnderOtherSettingsDoesNotCount(t *testing.T) {
 	tiers := testTiers()
+	ofAnotherAmount := Held{Low: Low{timeOf(at(0)), underOf(tiers, "7001")}}
 	judge(t, tiers, map[string]judged{
 		"a first of other settings":     {Held{Low: Low{timeOf(at(0)), 1}}, checkOf(0, 6), " low @18:00"},
 		"two of other settings":         {Held{Low: Low{timeOf(at(0)), 1}, Goes: 1}, checkOf(0, 6), " low @18:00"},
 		"two of others, then unknown":   {Held{Goes: 1}, checkOf(-1, 6), " goes under other settings"},
-		"a first of another amount":     {Held{Low: Low{timeOf(at(0)), underOf(tiers, "7001")}}, checkOf(0, 6), " low @18:00"},
+		"a first of another amount":     {ofAnotherAmount, checkOf(0, 6), " low @18:00"},
 		"an amount that is not its own": {Held{Badge: "7001"}, checkOf(5, 6), ""},
 	})
 }
@@ -176,8 +177,11 @@ func TestABlockOfOtherPoolsIsNotOlder(t *testing.T) {
 func TestACheckOfAnOlderBlockChangesNothing(t *testing.T) {
 	tiers := testTiers()
 	before := Row{
-		Wallet: common.Address{1}, Block: timeOf(at(6)), CheckedAt: timeOf(at(6)), Pools: tiers.pools,
-		Badges: []Held{{Community: "9001", Badge: "7001", Low: Low{timeOf(at(0)), underOf(tiers, "7001")}}},
+		Wallet:    common.Address{1},
+		Block:     timeOf(at(6)),
+		CheckedAt: timeOf(at(6)),
+		Pools:     tiers.pools,
+		Badges:    []Held{{Community: "9001", Badge: "7001", Low: Low{timeOf(at(0)), underOf(tiers, "7001")}}},
 	}
 	for name, c := range map[string]check{
 		"missed":     checkOf(0, 5),
@@ -207,31 +211,20 @@ func TestDecideDoesNotChangeTheRowBefore(t *testing.T) {
 	}
 }
 
-func TestAnUnknownCheckCanOnlyRaiseReached(t *testing.T) {
+// reachedCase is a check of a row, and the amount that the row reaches afterwards. -1 is none.
+type reachedCase struct {
+	name   string
+	before int64
+	pools  Under // that the row was checked in before
+	check  check
+	after  int64
+}
+
+// checkReached checks each case under testTiers. A conclusive check also sets CheckedAt.
+func checkReached(t *testing.T, isConclusive bool, cases []reachedCase) {
+	t.Helper()
 	tiers := testTiers()
-	partly := func(stake int64) check {
-		c := checkOf(stake, 6)
-		c.stake.Failed = make([]core.UnreadPool, 1)
-		return c
-	}
-	for name, c := range map[string]struct {
-		before  int64 // -1 is none
-		pools   Under
-		check   check
-		want    int64
-		checked bool
-	}{
-		"a first check":              {-1, 0, checkOf(1000, 6), 1000, true},
-		"a rise":                     {0, tiers.pools, checkOf(1000, 6), 1000, true},
-		"a fall":                     {1000, tiers.pools, checkOf(5, 6), 0, true},
-		"a fall to nothing":          {1000, tiers.pools, checkOf(0, 6), -1, true},
-		"a rise that is partly read": {-1, tiers.pools, partly(5), 0, false},
-		"a fall that is partly read": {1000, tiers.pools, partly(5), 1000, false},
-		"unknown":                    {1000, tiers.pools, checkOf(-1, 6), 1000, false},
-		"partly read in other pools": {1000, 1, partly(5), 0, false},
-		"unknown in other pools":     {1000, 1, checkOf(-1, 6), -1, false},
-		"a failure":                  {1000, tiers.pools, check{failed: true}, 1000, false},
-	} {
+	for _, c := range cases {
 		before := Row{Wallet: common.Address{1}, Pools: c.pools}
 		if c.before >= 0 {
 			before.Reached = decimal.NewNullDecimal(decimal.NewFromInt(c.before))
@@ -243,10 +236,101 @@ func TestAnUnknownCheckCanOnlyRaiseReached(t *testing.T) {
 				got = amount.IntPart()
 			}
 		}
-		if isChecked := !after.CheckedAt.IsZero(); got != c.want || isChecked != c.checked {
-			t.Errorf("%s: reaches %d, checked %t; want %d, %t", name, got, isChecked, c.want, c.checked)
+		if got != c.after {
+			t.Errorf("%s: reaches %d, want %d", c.name, got, c.after)
+		}
+		if isChecked := !after.CheckedAt.IsZero(); isChecked != isConclusive {
+			t.Errorf("%s: checked %t, want %t", c.name, isChecked, isConclusive)
 		}
 	}
+}
+
+func TestAWholeCheckSetsReached(t *testing.T) {
+	here := testTiers().pools
+	checkReached(t, true, []reachedCase{
+		{
+			name:   "a first check",
+			before: -1,
+			pools:  0,
+			check:  checkOf(1000, 6),
+			after:  1000,
+		},
+		{
+			name:   "a rise",
+			before: 0,
+			pools:  here,
+			check:  checkOf(1000, 6),
+			after:  1000,
+		},
+		{
+			name:   "a fall",
+			before: 1000,
+			pools:  here,
+			check:  checkOf(5, 6),
+			after:  0,
+		},
+		{
+			name:   "a fall to nothing",
+			before: 1000,
+			pools:  here,
+			check:  checkOf(0, 6),
+			after:  -1,
+		},
+	})
+}
+
+func TestAnUnknownCheckCanOnlyRaiseReached(t *testing.T) {
+	here := testTiers().pools
+	const others = Under(1)
+	partly := func(stake int64) check {
+		c := checkOf(stake, 6)
+		c.stake.Failed = make([]core.UnreadPool, 1)
+		return c
+	}
+	checkReached(t, false, []reachedCase{
+		{
+			name:   "a rise that is partly read",
+			before: -1,
+			pools:  here,
+			check:  partly(5),
+			after:  0,
+		},
+		{
+			name:   "a fall that is partly read",
+			before: 1000,
+			pools:  here,
+			check:  partly(5),
+			after:  1000,
+		},
+		{
+			name:   "unknown",
+			before: 1000,
+			pools:  here,
+			check:  checkOf(-1, 6),
+			after:  1000,
+		},
+		{
+			name:   "partly read in other pools",
+			before: 1000,
+			pools:  others,
+			check:  partly(5),
+			after:  0,
+		},
+		{
+			name:   "unknown in other pools",
+			before: 1000,
+			pools:  others,
+			check:  checkOf(-1, 6),
+			after:  -1,
+		},
+		{
+			name:   "a failure",
+			before: 1000,
+			pools:  here,
+			check:  check{failed: true},
+			after:  1000,
+		},
+	})
 }
 
 func TestALossIsNotedOnceAndEndsWhenTheAmountIsReached(t *testing.T) {

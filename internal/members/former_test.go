@@ -39,12 +39,14 @@ func (m *membersTest) putFormer(shared bool, values map[string]string) {
 	m.Helper()
 	for key, value := range values {
 		old, _ := m.memory.Bucket("former").Load(m.Context(), key)
-		if replaced, err := m.memory.Bucket("former").Replace(m.Context(), key, old, []byte(value)); !replaced || err != nil {
+		replaced, err := m.memory.Bucket("former").Replace(m.Context(), key, old, []byte(value))
+		if !replaced || err != nil {
 			m.Fatal(replaced, err)
 		}
 	}
 	c := m.config()
-	c.Former, c.FormerIsShared = m.bucket("former"), shared
+	c.Former = m.bucket("former")
+	c.FormerIsShared = shared
 	m.use(c)
 }
 
@@ -73,7 +75,9 @@ func TestEachFormatIsRead(t *testing.T) {
 			}
 			r := m.saved(1)
 			m.equal(name, shown(r), "7001, 7002 unsure, idle 9002")
-			m.equal(name+": times", fmt.Sprint(r.SavedAt.Unix(), r.Block.Unix(), r.Badges[0].Since.Unix()), "1795521600 1795543200 1795521600")
+			m.equal(name+": saved at", r.SavedAt.Unix(), 1795521600)
+			m.equal(name+": block", r.Block.Unix(), 1795543200)
+			m.equal(name+": since", r.Badges[0].Since.Unix(), 1795521600)
 			m.equal(name+": wallet", r.Wallet, wallet(1))
 			m.equal(name+": reached", r.Reached.Valid && r.Reached.Decimal.IsZero(), true)
 		})
@@ -89,9 +93,11 @@ func TestRowsOfFormat1AreRewrittenOnceAndDeleted(t *testing.T) {
 		m.equal("lines", m.log.Lines("are rewritten"), 1)
 		m.equal("released and refused", shown(m.saved(2)), "7002 low released refused")
 		m.equal("without badges", m.saved(3).Wallet, wallet(3))
-		m.equal("forgotten", fmt.Sprint(m.saved(4).Forgotten(), " ", shown(m.saved(4))), "true 7001")
+		m.equal("forgotten", m.saved(4).Forgotten(), true)
+		m.equal("badges of the forgotten user", shown(m.saved(4)), "7001")
 		rows, _, _, unreadable := m.Census()
-		m.equal("counted", fmt.Sprint(rows, unreadable), "3 0")
+		m.equal("counted", rows, 3)
+		m.equal("unreadable", unreadable, 0)
 		m.restart(func(c *Config) { c.Former = m.bucket("former") })
 		m.equal("lines after a restart", m.log.Lines("are rewritten"), 1)
 	})
@@ -123,9 +129,11 @@ func TestForgetOfFormat1LeavesNoWalletAnywhere(t *testing.T) {
 				m.putFormer(shared, formerValues(t))
 				m.failWith(failure(chat.MissingRight))
 				f, err := m.Forget(m.Context(), user(id))
-				m.equal("forgotten", fmt.Sprint(f.Wallet == wallet(id), err), "true <nil>")
-				all := m.contents("former", "members/discord-42")
-				m.equal(fmt.Sprint("wallet of ", id, " is left"), strings.Contains(all, strings.ToLower(wallet(id).Hex())), false)
+				m.equal("error", err, nil)
+				m.equal("forgotten", f.Wallet, wallet(id))
+				left := m.contents("former", "members/discord-42")
+				hasWallet := strings.Contains(left, strings.ToLower(wallet(id).Hex()))
+				m.equal(fmt.Sprint("wallet of ", id, " is left"), hasWallet, false)
 				m.run()
 				m.equal("after the conversion", m.saved(id).Wallet.Big().Sign(), 0)
 			})
@@ -178,7 +186,8 @@ func TestTheConversionDuringForgetLeavesNoWallet(t *testing.T) {
 		})
 		f, err := m.Forget(m.Context(), user(3))
 		converting.Wait()
-		m.equal("forgotten", fmt.Sprint(f.Wallet == wallet(3), err), "true <nil>")
+		m.equal("error", err, nil)
+		m.equal("forgotten", f.Wallet, wallet(3))
 		m.equal("left", users(t, m.Members), "1 2 4")
 	})
 }
@@ -201,7 +210,9 @@ func TestAllHasTheRowsThatAreNotRewrittenYet(t *testing.T) {
 		m.putFormer(false, values)
 		before := m.contents("former", "members/discord-42")
 		all, unreadable, err := m.All(m.Context())
-		m.equal("all", fmt.Sprint(len(all), unreadable, err), "4 1 <nil>")
+		m.equal("error", err, nil)
+		m.equal("all", len(all), 4)
+		m.equal("unreadable", unreadable, 1)
 		m.equal("changed", m.contents("former", "members/discord-42") != before && len(before) == 0, false)
 	})
 }
@@ -211,7 +222,8 @@ func TestABotTakesTheRowsOfItsOwnCommunities(t *testing.T) {
 	inBubble(t, func(m *membersTest) {
 		m.putFormer(true, formerValues(t))
 		c := m.config()
-		c.Former, c.FormerIsShared = m.bucket("former"), true
+		c.Former = m.bucket("former")
+		c.FormerIsShared = true
 		c.setBot("43")
 		c.setBadges([]chat.Badge{{Community: "8001", ID: "8002"}})
 		staging := New(c)

@@ -1,33 +1,33 @@
-// Package members saves addresses for people who ask for it, checks the stakes of these addresses again and again, and
-// gives and removes badges accordingly: roles on Discord, tags on Telegram.
+// Package members saves addresses for people who ask for it, checks the stakes of these addresses regularly, and gives
+// and removes badges accordingly: roles on Discord, tags on Telegram.
 //
-// What is saved of a user is a Row. A check of their wallet changes the row by a pure function of each badge (decide).
-// The next call to the platform follows from the row alone (next). One function makes calls (settle): it notes in the
-// row that a badge is unsure, calls, notes the result, and starts again.
+// A Row holds everything that is saved about a user. A check of their wallet changes the row by a pure function of each
+// badge (decide). The next call to the platform follows from the row alone (next). One function makes calls (settle):
+// it marks the badge as unsure in the row, makes the call, writes the result into the row, and starts again.
 //
 //	press ─┬─> check ─> decide ─> the row is saved ─> settle ─> the platform
 //	tick ──┘                                           ^
 //	forget, a command in a community ──────────────────┘
 //
-//	row.go        what is saved
-//	decide.go     when a badge goes: the rule
+//	row.go        the saved row
+//	decide.go     the rule that removes a badge
 //	next.go       which call comes next, and the row after it
 //	settle.go     makes the calls
-//	cycle.go      the tick: count, check what is due, settle
+//	cycle.go      the tick: count, check the rows that are due, settle
 //	check.go      reads stakes, and proves whose wallets they are
 //	census.go     counts, and the fuse that holds badges when too many would be lost
 //	release.go    how an operator overrides the fuse
 //	press.go      save, forget, refresh, and commands in a community
 //	community.go  rate, pause and refusals of one server or group
-//	status.go     what people see
+//	status.go     what commands show of rows
 //	rows.go       loads and changes rows; formats.go, former.go: the formats of rows
 //
 // A badge is removed in one place, settling.call. Before that, next has returned its removal, because two checks at
-// least an hour apart missed its amount, the user asked to be forgotten, or the settings name it no more; and the
+// least an hour apart missed its amount, the user asked to be forgotten, or the settings no longer name it; and the
 // fuse does not hold it.
 //
 // Every row exists because its user pressed a button. A community's refusals, pauses and fuse affect no other
-// community. The package imports no platform and no service: adapters implement chat.Badges, and package app passes
+// community. The package imports no platform and no service: adapters implement chat.BadgeGiver, and package app passes
 // them in.
 package members
 
@@ -51,8 +51,8 @@ import (
 	"herald/internal/ratelimit"
 )
 
-// Config is what Members work with. Every field but those of the store is required. The methods All and Release need
-// only Settings, Platforms without Adapters, Chain, Pools, Log, and those of the store.
+// Config is what Members work with. Every field is required but those of the store, and Stakes and Accounts. The
+// methods All and Release need only Settings, Platforms without Adapters, Chain, Pools, Log, and those of the store.
 type Config struct {
 	Settings
 	// Bucket opens the values of one kind; nil: no address can be saved.
@@ -71,6 +71,8 @@ type Config struct {
 	Chain string
 	Pools []core.Pool
 	// Stakes returns an answer for each wallet, in order. It blocks until all are read or failed, or ctx is done.
+	// Stakes and Accounts are nil if the services that they ask are off. Then no row is checked, but those who ask for it
+	// are still forgotten.
 	Stakes   func(ctx context.Context, wallets []common.Address) []query.Answer[core.Stake]
 	Accounts query.Source[core.Identity, core.Account]
 	// Language is that of notices in private chats.
@@ -84,10 +86,10 @@ type Config struct {
 type Platform struct {
 	// Bot is the bot's ID there. Rows belong to one bot. It is "" if the bot has no token: nothing is saved then.
 	Bot string
-	// Badges are those that the settings name, sorted by community and then by ascending amount.
-	Badges []chat.Badge
+	// Configured are those that the settings name, sorted by community and then by ascending amount.
+	Configured []chat.Badge
 	// Adapter gives and removes badges; nil: the platform is off in this process.
-	Adapter chat.Badges
+	Adapter chat.BadgeGiver
 }
 
 // Settings are what an operator chooses.
@@ -122,7 +124,7 @@ type platform struct {
 	name    chat.Platform
 	bot     string
 	config  *Config
-	adapter chat.Badges // nil: the platform is off in this process
+	adapter chat.BadgeGiver // nil: the platform is off in this process
 	tiers   tiers
 	// rows and releases are nil if nothing can be saved, or the platform's token is not set.
 	rows     *rows
@@ -153,7 +155,7 @@ func newPlatform(c *Config, name chat.Platform, of Platform) *platform {
 		bot:         of.Bot,
 		config:      c,
 		adapter:     of.Adapter,
-		tiers:       newTiers(c.Chain, c.Pools, of.Badges, c.Every),
+		tiers:       newTiers(c.Chain, c.Pools, of.Configured, c.Every),
 		latest:      &latest{known: map[uint64]bool{}},
 		communities: map[string]*community{},
 	}
@@ -228,8 +230,8 @@ func (p *platform) key(what string) string {
 	return "members " + string(p.name) + " " + p.bot + " " + what
 }
 
-// concerned returns the IDs of the communities that the settings name, and of those where the row has a badge.
-func (p *platform) concerned(r Row) []string {
+// communitiesFor returns the IDs of the communities that the settings name, and of those where the row has a badge.
+func (p *platform) communitiesFor(r Row) []string {
 	ids := p.tiers.communities()
 	for _, h := range r.Badges {
 		if !slices.Contains(ids, h.Community) {
@@ -286,8 +288,8 @@ func (p *platform) badgeOf(community, id string) Badge {
 // badgeOf returns a badge of the community.
 func (c *community) badgeOf(id string) Badge { return c.platform.badgeOf(c.id, id) }
 
-// Badges returns the badges of a community, or with "" of the platform, by ascending amount.
-func (m *Members) Badges(name chat.Platform, community string) (all []Badge) {
+// ConfiguredBadges returns the badges of a community, or with "" of the platform, by ascending amount.
+func (m *Members) ConfiguredBadges(name chat.Platform, community string) (all []Badge) {
 	p := m.platforms[name]
 	if p == nil || p.adapter == nil {
 		return nil

@@ -99,43 +99,61 @@ func TestRolesAreGivenAndThenRemoved(t *testing.T) {
 
 func TestTheFuseHoldsRemovalsOfUsersWhoAreNotReleased(t *testing.T) {
 	table := map[string]nextCase{
-		"held":                     {reaches: -1, badges: "7001:goes", hold: true},
-		"released":                 {reaches: -1, badges: "7001:goes:released", hold: true, want: "remove 7001"},
-		"released, but it stays":   {reaches: -1, badges: "7001:low:released", hold: true},
-		"forgotten":                {forgotten: true, badges: "7001", hold: true, want: "remove 7001"},
-		"not in the settings":      {reaches: -1, badges: "6000:goes", hold: true},
-		"not in them and released": {reaches: -1, badges: "6000:goes:released", hold: true, want: "remove 6000"},
+		"held":                     {reaches: -1, badges: "7001:goes"},
+		"released":                 {reaches: -1, badges: "7001:goes:released", want: "remove 7001"},
+		"released, but it stays":   {reaches: -1, badges: "7001:low:released"},
+		"forgotten":                {forgotten: true, badges: "7001", want: "remove 7001"},
+		"not in the settings":      {reaches: -1, badges: "6000:goes"},
+		"not in them and released": {reaches: -1, badges: "6000:goes:released", want: "remove 6000"},
+	}
+	for name, c := range table {
+		c.hold = true
+		table[name] = c
 	}
 	runNext(t, false, table)
 	runNext(t, true, table)
-	runNext(t, false, map[string]nextCase{"a give is not held": {badges: "7002:goes", hold: true, want: "give 7001"}})
-	runNext(t, true, map[string]nextCase{"a lower tag is": {badges: "7002:goes", hold: true}})
+}
+
+// With roles, a lower role is given before the higher one is removed. A tag is replaced, which removes the higher one.
+func TestTheFuseHoldsALowerTagButNoGive(t *testing.T) {
+	held := nextCase{badges: "7002:goes", hold: true}
+	if got := stepIn(testTiers(), held, false); got != "give 7001" {
+		t.Errorf("a role: %q", got)
+	}
+	if got := stepIn(testTiers(), held, true); got != "" {
+		t.Errorf("a tag: %q", got)
+	}
 }
 
 func TestATagIsTheHighestThatIsReachedOrStays(t *testing.T) {
 	runNext(t, true, map[string]nextCase{
-		"nothing reached":           {reaches: -1},
-		"the lower":                 {want: "give 7001"},
-		"the highest":               {reaches: 1000, want: "give 7002"},
-		"in place of the lower":     {reaches: 1000, badges: "7001", want: "give 7002"},
-		"already":                   {reaches: 1000, badges: "7002"},
-		"a first low check":         {badges: "7002:low"},
-		"two":                       {badges: "7002:goes", want: "give 7001"},
-		"two, and nothing reached":  {reaches: -1, badges: "7002:goes", want: "remove 7002"},
-		"the lower stays":           {reaches: -1, badges: "7001:low 7002:goes"},
-		"unsure":                    {badges: "7001:unsure", want: "ask"},
-		"idle":                      {idle: true, badges: "7001:goes"},
-		"renamed":                   {badges: "6000"},
-		"renamed, and checked":      {badges: "6000:goes", want: "give 7001"},
-		"renamed to the highest":    {reaches: 1000, badges: "6000", want: "give 7002"},
-		"renamed, nothing reached":  {reaches: -1, badges: "6000"},
-		"and checked since":         {reaches: -1, badges: "6000:goes", want: "remove 6000"},
-		"the highest is refused":    {reaches: 1000, badges: "7001", refused: "7002"},
-		"both are refused":          {reaches: 1000, refused: "7001 7002"},
-		"the removal is refused":    {reaches: -1, badges: "7001:goes", refused: "7001"},
-		"renamed, and refused":      {reaches: 1000, badges: "6000:goes", refused: "7002"},
-		"and the lower is, too":     {reaches: 1000, badges: "6000:goes", refused: "7001 7002"},
-		"a lower is refused":        {reaches: 1000, badges: "6000:goes", refused: "7001", want: "give 7002"},
+		"nothing reached":          {reaches: -1},
+		"the lower":                {want: "give 7001"},
+		"the highest":              {reaches: 1000, want: "give 7002"},
+		"in place of the lower":    {reaches: 1000, badges: "7001", want: "give 7002"},
+		"already":                  {reaches: 1000, badges: "7002"},
+		"a first low check":        {badges: "7002:low"},
+		"two":                      {badges: "7002:goes", want: "give 7001"},
+		"two, and nothing reached": {reaches: -1, badges: "7002:goes", want: "remove 7002"},
+		"the lower stays":          {reaches: -1, badges: "7001:low 7002:goes"},
+		"unsure":                   {badges: "7001:unsure", want: "ask"},
+		"idle":                     {idle: true, badges: "7001:goes"},
+		"renamed":                  {badges: "6000"},
+		"renamed, and checked":     {badges: "6000:goes", want: "give 7001"},
+		"renamed to the highest":   {reaches: 1000, badges: "6000", want: "give 7002"},
+		"renamed, nothing reached": {reaches: -1, badges: "6000"},
+		"and checked since":        {reaches: -1, badges: "6000:goes", want: "remove 6000"},
+		"the highest is refused":   {reaches: 1000, badges: "7001", refused: "7002"},
+		"both are refused":         {reaches: 1000, refused: "7001 7002"},
+		"the removal is refused":   {reaches: -1, badges: "7001:goes", refused: "7001"},
+		"renamed, and refused":     {reaches: 1000, badges: "6000:goes", refused: "7002"},
+		"and the lower is, too":    {reaches: 1000, badges: "6000:goes", refused: "7001 7002"},
+		"a lower is refused": {
+			reaches: 1000,
+			badges:  "6000:goes",
+			refused: "7001",
+			want:    "give 7002",
+		},
 		"refused, and has none":     {reaches: 1000, refused: "7002", want: "give 7001"},
 		"forgotten":                 {forgotten: true, badges: "7001", want: "remove 7001"},
 		"forgotten, and two unsure": {forgotten: true, badges: "7001 7002:unsure", want: "ask"},
@@ -208,10 +226,12 @@ func after(t tiers, c afterCase, r Row) Row {
 	return r.failed(p, c.step, &chat.BadgeError{Problem: c.problem, OutcomeUnknown: c.unknown, Err: errFault}, noon)
 }
 
-func runAfter(t *testing.T, table map[string]afterCase) {
+// runAfter checks the row of each case after a step. An entry of another community must not change.
+func runAfter(t *testing.T, s step, table map[string]afterCase) {
 	t.Helper()
 	elsewhere := Held{Community: "9002", Badge: "7003"}
 	for name, c := range table {
+		c.step = s
 		r := after(testTiers(), c, Row{Wallet: wallet(1), Badges: []Held{elsewhere}})
 		isElsewhere := r.index("9002", "7003") >= 0
 		r.drop(func(h Held) bool { return h == elsewhere })
@@ -222,45 +242,42 @@ func runAfter(t *testing.T, table map[string]afterCase) {
 }
 
 func TestTheRowAfterACallThatGives(t *testing.T) {
-	this := step{give, "7001"}
-	runAfter(t, map[string]afterCase{
-		"given":                 {step: this, want: "7001"},
-		"given beside another":  {badges: "7002:goes", step: this, want: "7001, 7002 goes"},
-		"given, one each":       {badges: "7002:goes", step: this, oneEach: true, want: "7001"},
-		"outcome unknown":       {badges: "7002", step: this, problem: chat.BadgeFailed, unknown: true, want: "7001 unsure, 7002"},
-		"rate-limited":          {badges: "7002", step: this, problem: chat.BadgeFailed, want: "7002"},
-		"refused":               {badges: "7002", step: this, problem: chat.MissingRight, want: "7002"},
-		"the badge is deleted":  {badges: "7002", step: this, problem: chat.BadgeGone, want: "7002"},
-		"the rules are pending": {badges: "7002", step: this, problem: chat.RulesPending, want: "7002"},
-		"not a member":          {badges: "7002", step: this, problem: chat.NotAMember, want: "idle 9001"},
-		"an administrator":      {badges: "7002", step: this, problem: chat.CannotHave, want: "idle 9001"},
-		"no community":          {badges: "7002", step: this, problem: chat.CommunityGone, want: "7002"},
+	runAfter(t, step{give, "7001"}, map[string]afterCase{
+		"given":                 {want: "7001"},
+		"given beside another":  {badges: "7002:goes", want: "7001, 7002 goes"},
+		"given, one each":       {badges: "7002:goes", oneEach: true, want: "7001"},
+		"outcome unknown":       {badges: "7002", problem: chat.BadgeFailed, unknown: true, want: "7001 unsure, 7002"},
+		"rate-limited":          {badges: "7002", problem: chat.BadgeFailed, want: "7002"},
+		"refused":               {badges: "7002", problem: chat.MissingRight, want: "7002"},
+		"the badge is deleted":  {badges: "7002", problem: chat.BadgeGone, want: "7002"},
+		"the rules are pending": {badges: "7002", problem: chat.RulesPending, want: "7002"},
+		"not a member":          {badges: "7002", problem: chat.NotAMember, want: "idle 9001"},
+		"an administrator":      {badges: "7002", problem: chat.CannotHave, want: "idle 9001"},
+		"no community":          {badges: "7002", problem: chat.CommunityGone, want: "7002"},
 	})
 }
 
 func TestTheRowAfterACallThatRemoves(t *testing.T) {
-	this := step{remove, "7001"}
 	const both = "7001:goes 7002"
-	runAfter(t, map[string]afterCase{
-		"removed":              {badges: both, step: this, want: "7002"},
-		"removed, one each":    {badges: both, step: this, oneEach: true, want: ""},
-		"outcome unknown":      {badges: both, step: this, problem: chat.BadgeFailed, unknown: true, want: "7001 goes unsure, 7002"},
-		"rate-limited":         {badges: both, step: this, problem: chat.BadgeFailed, want: "7001 goes, 7002"},
-		"refused":              {badges: both, step: this, problem: chat.MissingRight, want: "7001 goes refused, 7002"},
-		"the badge is deleted": {badges: both, step: this, problem: chat.BadgeGone, want: "7002"},
-		"not a member":         {badges: both, step: this, problem: chat.NotAMember, want: "idle 9001"},
-		"no community":         {badges: both, step: this, problem: chat.CommunityGone, want: "7001 goes refused, 7002"},
+	runAfter(t, step{remove, "7001"}, map[string]afterCase{
+		"removed":              {badges: both, want: "7002"},
+		"removed, one each":    {badges: both, oneEach: true, want: ""},
+		"outcome unknown":      {badges: both, problem: chat.BadgeFailed, unknown: true, want: "7001 goes unsure, 7002"},
+		"rate-limited":         {badges: both, problem: chat.BadgeFailed, want: "7001 goes, 7002"},
+		"refused":              {badges: both, problem: chat.MissingRight, want: "7001 goes refused, 7002"},
+		"the badge is deleted": {badges: both, problem: chat.BadgeGone, want: "7002"},
+		"not a member":         {badges: both, problem: chat.NotAMember, want: "idle 9001"},
+		"no community":         {badges: both, problem: chat.CommunityGone, want: "7001 goes refused, 7002"},
 	})
 }
 
 func TestTheRowAfterAQuestionThatFails(t *testing.T) {
-	this := step{action: ask}
-	runAfter(t, map[string]afterCase{
-		"rate-limited":     {badges: "7001:unsure", step: this, problem: chat.BadgeFailed, want: "7001 unsure"},
-		"refused":          {badges: "7001:unsure", step: this, problem: chat.MissingRight, want: "7001 unsure"},
-		"not a member":     {badges: "7001:unsure 7002", step: this, problem: chat.NotAMember, want: "idle 9001"},
-		"an administrator": {badges: "7001:unsure 7002", step: this, problem: chat.CannotHave, want: "idle 9001"},
-		"no community":     {badges: "7001:unsure", step: this, problem: chat.CommunityGone, want: "7001 unsure"},
+	runAfter(t, step{action: ask}, map[string]afterCase{
+		"rate-limited":     {badges: "7001:unsure", problem: chat.BadgeFailed, want: "7001 unsure"},
+		"refused":          {badges: "7001:unsure", problem: chat.MissingRight, want: "7001 unsure"},
+		"not a member":     {badges: "7001:unsure 7002", problem: chat.NotAMember, want: "idle 9001"},
+		"an administrator": {badges: "7001:unsure 7002", problem: chat.CannotHave, want: "idle 9001"},
+		"no community":     {badges: "7001:unsure", problem: chat.CommunityGone, want: "7001 unsure"},
 	})
 }
 
@@ -309,31 +326,42 @@ func TestAForgottenRowHasOnlyItsUserAndBadges(t *testing.T) {
 
 func TestWhatAUserWearsSettlesTheWholeCommunity(t *testing.T) {
 	for name, c := range map[string]struct {
-		badges, wears string
-		idle          bool
-		want          string
+		badges string
+		wears  string
+		want   string
 	}{
-		"what is worn becomes sure":     {"7001:unsure 7002:goes:unsure", "7001 7002", false, "7001, 7002 goes"},
-		"what is not worn is dropped":   {"7001:unsure 7002", "7001", false, "7001"},
-		"nothing is worn":               {"7001 7002:unsure", "", false, ""},
-		"of others, nothing is noted":   {"7001", "7001 7002 VIP", false, "7001"},
-		"who was away is back":          {"", "", true, ""},
-		"what is known of it is kept":   {"7001:low:goes:released:refused:unsure", "7001", false, "7001 low goes released refused"},
-		"a badge of an older list, too": {"6000:unsure", "6000", false, "6000"},
+		"worn badges become sure":      {"7001:unsure 7002:goes:unsure", "7001 7002", "7001, 7002 goes"},
+		"other badges are dropped":     {"7001:unsure 7002", "7001", "7001"},
+		"nothing is worn":              {"7001 7002:unsure", "", ""},
+		"foreign badges are not noted": {"7001", "7001 7002 VIP", "7001"},
+		"an entry keeps its history":   {"7001:low:goes:released:refused", "7001", "7001 low goes released refused"},
+		"a badge of an older list":     {"6000:unsure", "6000", "6000"},
 	} {
 		r := Row{Wallet: wallet(1), Badges: heldOf(testTiers(), c.badges)}
-		if c.idle {
-			r.Idle = []string{"9001"}
-		}
 		r = r.seen("9001", strings.Fields(c.wears), noon)
 		if got := shown(r); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
-		for _, h := range r.Badges {
-			if wasUnsure := strings.Contains(c.badges, "unsure"); wasUnsure && h.Since.IsZero() {
-				t.Errorf("%s: since when %s is had is not known", name, h.Badge)
-			}
+	}
+}
+
+func TestABadgeThatWasUnsureIsHeldSinceItWasSeen(t *testing.T) {
+	r := Row{Wallet: wallet(1), Badges: heldOf(testTiers(), "7001:low:goes:released:refused:unsure 7002:goes:unsure")}
+	r = r.seen("9001", []string{"7001", "7002"}, noon)
+	if got := shown(r); got != "7001 low goes released refused, 7002 goes" {
+		t.Errorf("%q", got)
+	}
+	for _, h := range r.Badges {
+		if h.Since.IsZero() {
+			t.Errorf("%s is held since no time", h.Badge)
 		}
+	}
+}
+
+func TestAUserWhoIsSeenIsNotIdle(t *testing.T) {
+	r := Row{Wallet: wallet(1), Idle: []string{"9001"}}
+	if got := shown(r.seen("9001", nil, noon)); got != "" {
+		t.Errorf("%q", got)
 	}
 }
 

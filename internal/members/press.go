@@ -37,7 +37,7 @@ func (m *Members) Offer(ctx context.Context, user chat.User, here string, stake 
 	}
 	ctx, cancel := context.WithTimeout(ctx, offerTime)
 	defer cancel()
-	return inEach(m, p.communitiesOf(p.tiers.communities()), func(c *community) (offered []Badge) {
+	return eachCommunity(m, p.communitiesOf(p.tiers.communities()), func(c *community) (offered []Badge) {
 		for _, b := range p.tiers.in(c.id) {
 			if stake.Reaches(b.Amount) == core.Staker {
 				offered = append(offered, c.badgeOf(b.ID))
@@ -67,9 +67,9 @@ func isAbsent(err error, isHere bool) bool {
 	return notThere || failed.Problem == chat.CannotHave || failed.Problem == chat.CommunityGone
 }
 
-// inEach returns what f returns for each community, in order. It calls f for all at once, and blocks until all calls
+// eachCommunity returns what f returns for each community, in order. It calls f for all at once, and blocks until all calls
 // have returned.
-func inEach[T any](m *Members, communities []*community, f func(*community) []T) []T {
+func eachCommunity[T any](m *Members, communities []*community, f func(*community) []T) []T {
 	found := make([][]T, len(communities))
 	var calling sync.WaitGroup
 	for i, c := range communities {
@@ -143,7 +143,7 @@ func (m *Members) settleFor(ctx context.Context, p *platform, r Row) []Change {
 	}
 	ctx, cancel := context.WithTimeout(ctx, settleTime)
 	defer cancel()
-	return inEach(m, p.communitiesOf(p.concerned(r)), func(c *community) []Change {
+	return eachCommunity(m, p.communitiesOf(p.communitiesFor(r)), func(c *community) []Change {
 		changes := m.settle(ctx, c, r.User, byPress)
 		if isLeft(changes) {
 			m.follow(c, r.User)
@@ -238,7 +238,7 @@ func (m *Members) Refresh(
 	}
 	ctx, cancel := context.WithTimeout(ctx, settleTime)
 	defer cancel()
-	return inEach(m, p.communitiesOf(p.tiers.communities()), func(c *community) []Change {
+	return eachCommunity(m, p.communitiesOf(p.tiers.communities()), func(c *community) []Change {
 		if c.id == here || !c.isWorthAsking(*row) {
 			return nil
 		}

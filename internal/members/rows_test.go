@@ -22,12 +22,24 @@ import (
 // fullRow has a value in each field.
 func fullRow(id string) Row {
 	return Row{
-		User: chat.User{Platform: "discord", ID: id}, Wallet: common.Address{1: 1}, Due: timeOf(at(5)),
-		SavedAt: timeOf(at(0)), ProvenAt: timeOf(at(1)), CheckedAt: timeOf(at(3)), Block: timeOf(at(4)),
-		Pools: 1 << 63, Reached: decimal.NewNullDecimal(decimal.RequireFromString("0.5")),
+		User:      chat.User{Platform: "discord", ID: id},
+		Wallet:    common.Address{1: 1},
+		Due:       timeOf(at(5)),
+		SavedAt:   timeOf(at(0)),
+		ProvenAt:  timeOf(at(1)),
+		CheckedAt: timeOf(at(3)),
+		Block:     timeOf(at(4)),
+		Pools:     1 << 63,
+		Reached:   decimal.NewNullDecimal(decimal.RequireFromString("0.5")),
 		Badges: []Held{{
-			Community: "9001", Badge: "Big staker", Since: timeOf(at(1)), Unsure: true,
-			Low: Low{timeOf(at(2)), 1<<64 - 1}, Goes: 7, Released: true, Refused: timeOf(at(2)),
+			Community: "9001",
+			Badge:     "Big staker",
+			Since:     timeOf(at(1)),
+			Unsure:    true,
+			Low:       Low{timeOf(at(2)), 1<<64 - 1},
+			Goes:      7,
+			Released:  true,
+			Refused:   timeOf(at(2)),
 		}},
 		Idle: []string{"9002"},
 		Lost: []Loss{{Community: "9001", Badge: "7001", First: timeOf(at(1)), Second: timeOf(at(2)), Disowned: true}},
@@ -138,10 +150,13 @@ func TestValuesThatCannotBeReadAreCountedAndLoggedOnce(t *testing.T) {
 		m.run()
 		m.cycles(1)
 		rows, _, _, unreadable := m.Census()
-		m.equal("census", fmt.Sprint(rows, unreadable), fmt.Sprint(1, len(bad)))
+		m.equal("rows", rows, 1)
+		m.equal("unreadable", unreadable, len(bad))
 		m.equal("lines", m.log.Lines("saved values cannot be read"), 1)
 		all, n, err := m.All(m.Context())
-		m.equal("all", fmt.Sprint(len(all), n, err), fmt.Sprint(1, len(bad), " <nil>"))
+		m.equal("error", err, nil)
+		m.equal("all", len(all), 1)
+		m.equal("unreadable in all", n, len(bad))
 	})
 }
 
@@ -166,15 +181,18 @@ func TestAFileThatIsTooLargeStaysAndIsCounted(t *testing.T) {
 		m.use(c)
 		m.put(m.row(1, 0), m.row(2, 0))
 		files, err := filepath.Glob(filepath.Join(dir, "members", "*", "*.json"))
-		m.equal("files", fmt.Sprint(len(files), err), "2 <nil>")
+		m.equal("error", err, nil)
+		m.equal("files", len(files), 2)
 		first, err := os.ReadFile(files[0])
-		m.equal("a file", fmt.Sprint(bytes.Contains(first, []byte(`"v":2`)), err), "true <nil>")
+		m.equal("error of a file", err, nil)
+		m.equal("a file has format 2", bytes.Contains(first, []byte(`"v":2`)), true)
 		if err := os.WriteFile(files[0], bytes.Repeat([]byte(" "), 1<<20), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		m.run()
 		rows, _, _, unreadable := m.Census()
-		m.equal("census", fmt.Sprint(rows, unreadable), "1 1")
+		m.equal("rows", rows, 1)
+		m.equal("unreadable", unreadable, 1)
 		failed := 0
 		for id := 1; id <= 2; id++ {
 			if _, err := m.Forget(m.Context(), user(id)); errors.Is(err, ErrUnreadable) {
@@ -183,7 +201,8 @@ func TestAFileThatIsTooLargeStaysAndIsCounted(t *testing.T) {
 		}
 		m.equal("users who cannot be forgotten", failed, 1)
 		info, err := os.Stat(files[0])
-		m.equal("its size", fmt.Sprint(info.Size(), err), "1048576 <nil>")
+		m.equal("error of its size", err, nil)
+		m.equal("its size", info.Size(), 1<<20)
 	})
 }
 
@@ -233,7 +252,8 @@ func TestTwoBotsOnOneStoreShareNothing(t *testing.T) {
 		m.presses(wallet(1), 5)
 		m.wears("8001", 1)
 		changes, err := staging.Save(m.Context(), user(1), wallet(1), stakeOf(5, time.Now()))
-		m.equal("staging", fmt.Sprint(changed(changes), err), "+8002<nil>")
+		m.equal("error", err, nil)
+		m.equal("staging", changed(changes), "+8002")
 		_, err = staging.Forget(m.Context(), user(1))
 		m.equal("forget", err, nil)
 		m.cycles(3)
@@ -250,9 +270,11 @@ func TestNothingWorksWithoutAStore(t *testing.T) {
 		_, err := m.Save(m.Context(), user(1), wallet(1), stakeOf(5, time.Now()))
 		m.equal("save", err, ErrNotSaved)
 		f, err := m.Forget(m.Context(), user(1))
-		m.equal("forget", fmt.Sprint(f.Wallet.Big().Sign(), err), "0 <nil>")
+		m.equal("forget", err, nil)
+		m.equal("forgotten wallet", f.Wallet, common.Address{})
 		s, err := m.Saved(m.Context(), user(1))
-		m.equal("saved", fmt.Sprint(s, err), "<nil> <nil>")
+		m.equal("error of saved", err, nil)
+		m.equal("saved", s == nil, true)
 		m.Seen(user(1), "9001", nil)
 		m.equal("offer", len(m.Offer(m.Context(), user(1), "", stakeOf(5, time.Now()))), 0)
 		m.equal("enabled", m.Enabled(), false)

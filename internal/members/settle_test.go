@@ -12,17 +12,19 @@ import (
 
 // settleCase is a row of user 1 in server 9001, and what settle does about it.
 type settleCase struct {
-	reaches   int64 // -1 is none
-	badges    string
-	wears     string // or as badges
+	reaches   int64  // -1 is none
+	badges    string // of the row, as heldOf reads them
+	wears     string // on the platform; empty: the badges of the row
 	forgotten bool
 	left      bool
 	problem   chat.BadgeProblem // of Give and Remove
-	of        string            // is the badge of problem, or all
+	of        string            // the badge that has the problem; empty: all have it
 	oneEach   bool
 	by        caller
-	// calls, told and row are what happens: the calls, what a person is told, and the row after it.
-	calls, told, row string
+
+	calls string // that are made
+	told  string // what a person is told
+	row   string // that is left
 }
 
 // prepare saves the row of a case and makes the platform fit.
@@ -72,53 +74,106 @@ func runSettle(t *testing.T, table map[string]settleCase) {
 func TestSettleGivesAndRemovesRoles(t *testing.T) {
 	runSettle(t, map[string]settleCase{
 		"everything reached is given": {
-			reaches: 1000, calls: "give 7001 1, give 7002 1", told: "+7001, +7002", row: "7001, 7002",
+			reaches: 1000,
+			calls:   "give 7001 1, give 7002 1",
+			told:    "+7001, +7002",
+			row:     "7001, 7002",
 		},
 		"nothing is done twice": {badges: "7001", row: "7001"},
 		"what goes is removed": {
-			reaches: -1, badges: "7001:goes", calls: "remove 7001 1", told: "-7001",
+			reaches: -1,
+			badges:  "7001:goes",
+			calls:   "remove 7001 1",
+			told:    "-7001",
 		},
 		"of who is forgotten, everything is": {
-			forgotten: true, badges: "7001 7002", calls: "remove 7002 1, remove 7001 1", told: "-7001, -7002",
+			forgotten: true,
+			badges:    "7001 7002",
+			calls:     "remove 7002 1, remove 7001 1",
+			told:      "-7001, -7002",
 		},
 		"who left is not told of it": {left: true, calls: "give 7001 1", row: "idle 9001"},
 		"who left loses what was given": {
-			reaches: -1, badges: "7001:goes", left: true, calls: "remove 7001 1", row: "idle 9001",
+			reaches: -1,
+			badges:  "7001:goes",
+			left:    true,
+			calls:   "remove 7001 1",
+			row:     "idle 9001",
 		},
 	})
 }
 
-func TestARefusalEndsSettleUnlessItIsAboutOneBadge(t *testing.T) {
+func TestARefusalOfTheUserOrTheServerEndsSettle(t *testing.T) {
 	runSettle(t, map[string]settleCase{
 		"of the whole server": {
-			reaches: 1000, problem: chat.MissingRight, calls: "give 7001 1", told: "+7001 missing_right",
+			reaches: 1000,
+			problem: chat.MissingRight,
+			calls:   "give 7001 1",
+			told:    "+7001 missing_right",
 		},
 		"of a user who has not accepted the rules": {
-			reaches: 1000, problem: chat.RulesPending, calls: "give 7001 1", told: "+7001 rules_pending",
+			reaches: 1000,
+			problem: chat.RulesPending,
+			calls:   "give 7001 1",
+			told:    "+7001 rules_pending",
 		},
 		"of a failing platform": {
-			reaches: 1000, problem: chat.BadgeFailed, of: "7001", calls: "give 7001 1", told: "+7001 failed",
+			reaches: 1000,
+			problem: chat.BadgeFailed,
+			of:      "7001",
+			calls:   "give 7001 1",
+			told:    "+7001 failed",
 		},
 		"of an unknown server, which is not told": {reaches: 1000, problem: chat.CommunityGone, calls: "give 7001 1"},
+	})
+}
+
+func TestARefusalOfOneBadgeDoesNotStopTheOthers(t *testing.T) {
+	runSettle(t, map[string]settleCase{
 		"of a role above, another is given": {
-			reaches: 1000, problem: chat.RoleAbove, of: "7001",
-			calls: "give 7001 1, give 7002 1", told: "+7001 role_above, +7002", row: "7002",
+			reaches: 1000,
+			problem: chat.RoleAbove,
+			of:      "7001",
+			calls:   "give 7001 1, give 7002 1",
+			told:    "+7001 role_above, +7002",
+			row:     "7002",
 		},
 		"of a role above, another is removed": {
-			badges: "7002:goes", problem: chat.RoleAbove, of: "7001",
-			calls: "give 7001 1, remove 7002 1", told: "+7001 role_above, -7002",
+			badges:  "7002:goes",
+			problem: chat.RoleAbove,
+			of:      "7001",
+			calls:   "give 7001 1, remove 7002 1",
+			told:    "+7001 role_above, -7002",
 		},
 		"of a removal after /forget, another is removed": {
-			forgotten: true, badges: "7001 7002", problem: chat.NotAllowed, of: "7002",
-			calls: "remove 7002 1, remove 7001 1", told: "-7001, -7002 not_allowed", row: "7002 refused",
+			forgotten: true,
+			badges:    "7001 7002",
+			problem:   chat.NotAllowed,
+			of:        "7002",
+			calls:     "remove 7002 1, remove 7001 1",
+			told:      "-7001, -7002 not_allowed",
+			row:       "7002 refused",
 		},
 		"of a deleted role, another is given": {
-			reaches: 1000, problem: chat.BadgeGone, of: "7001",
-			calls: "give 7001 1, give 7002 1", told: "+7001 gone, +7002", row: "7002",
+			reaches: 1000,
+			problem: chat.BadgeGone,
+			of:      "7001",
+			calls:   "give 7001 1, give 7002 1",
+			told:    "+7001 gone, +7002",
+			row:     "7002",
 		},
-		"a removal is noted": {
-			reaches: -1, badges: "7001:goes", problem: chat.RoleAbove,
-			calls: "remove 7001 1", told: "-7001 role_above", row: "7001 goes refused",
+	})
+}
+
+func TestARefusedRemovalIsNoted(t *testing.T) {
+	runSettle(t, map[string]settleCase{
+		"of a role above": {
+			reaches: -1,
+			badges:  "7001:goes",
+			problem: chat.RoleAbove,
+			calls:   "remove 7001 1",
+			told:    "-7001 role_above",
+			row:     "7001 goes refused",
 		},
 	})
 }
@@ -126,27 +181,65 @@ func TestARefusalEndsSettleUnlessItIsAboutOneBadge(t *testing.T) {
 func TestSettleReplacesTags(t *testing.T) {
 	runSettle(t, map[string]settleCase{
 		"by a lower one, which is told": {
-			badges: "7002:goes", oneEach: true, calls: "give 7001 1", told: "+7001, -7002", row: "7001",
+			badges:  "7002:goes",
+			oneEach: true,
+			calls:   "give 7001 1",
+			told:    "+7001, -7002",
+			row:     "7001",
 		},
 		"by a higher one": {
-			reaches: 1000, badges: "7001", oneEach: true, calls: "give 7002 1", told: "+7002", row: "7002",
+			reaches: 1000,
+			badges:  "7001",
+			oneEach: true,
+			calls:   "give 7002 1",
+			told:    "+7002",
+			row:     "7002",
 		},
 		"a refused one by no lower one": {
-			reaches: 1000, badges: "7001", oneEach: true, problem: chat.BadgeGone, of: "7002",
-			calls: "give 7002 1", told: "+7002 gone", row: "7001",
+			reaches: 1000,
+			badges:  "7001",
+			oneEach: true,
+			problem: chat.BadgeGone,
+			of:      "7002",
+			calls:   "give 7002 1",
+			told:    "+7002 gone",
+			row:     "7001",
 		},
-		"nothing is removed below another": {reaches: 1000, badges: "7001:goes 7002", oneEach: true, row: "7001 goes, 7002"},
+		"nothing is removed below another": {
+			reaches: 1000,
+			badges:  "7001:goes 7002",
+			oneEach: true,
+			row:     "7001 goes, 7002",
+		},
 	})
 }
 
 func TestWhatIsUnsureIsAskedForFirst(t *testing.T) {
 	runSettle(t, map[string]settleCase{
-		"it was given":       {badges: "7001:unsure", wears: "7001", row: "7001"},
-		"it was not given":   {badges: "7001:unsure", wears: "6000", calls: "give 7001 1", told: "+7001", row: "7001"},
-		"it was not removed": {reaches: -1, badges: "7001:goes:unsure", calls: "remove 7001 1", told: "-7001"},
-		"it was removed":     {reaches: -1, badges: "7001:goes:unsure", wears: "6000"},
-		"another is gone":    {reaches: 1000, badges: "7001 7002:unsure", wears: "7002", calls: "give 7001 1", told: "+7001", row: "7001, 7002"},
-		"who left":           {badges: "7001:unsure", left: true, row: "idle 9001"},
+		"it was given": {badges: "7001:unsure", wears: "7001", row: "7001"},
+		"it was not given": {
+			badges: "7001:unsure",
+			wears:  "6000",
+			calls:  "give 7001 1",
+			told:   "+7001",
+			row:    "7001",
+		},
+		"it was not removed": {
+			reaches: -1,
+			badges:  "7001:goes:unsure",
+			calls:   "remove 7001 1",
+			told:    "-7001",
+		},
+		"it was removed": {reaches: -1, badges: "7001:goes:unsure", wears: "6000"},
+		"another is gone": {
+			reaches: 1000,
+			badges:  "7001 7002:unsure",
+			wears:   "7002",
+			calls:   "give 7001 1",
+			told:    "+7001",
+			row:     "7001, 7002",
+		},
+		"who left": {badges: "7001:unsure", left: true, row: "idle 9001"},
 	})
 }
 
@@ -155,16 +248,45 @@ func TestATagOfAnAdministratorStaysUntilAPress(t *testing.T) {
 	runSettle(t, map[string]settleCase{
 		"before a give": {oneEach: true, wears: "VIP", row: "idle 9001"},
 		"before a removal": {
-			reaches: -1, badges: "7001:goes", oneEach: true, wears: "VIP", row: "idle 9001",
+			reaches: -1,
+			badges:  "7001:goes",
+			oneEach: true,
+			wears:   "VIP",
+			row:     "idle 9001",
 		},
-		"while it is unsure": {badges: "7001:unsure", oneEach: true, wears: "VIP", row: "idle 9001"},
-		"after a command":    {oneEach: true, wears: "VIP", by: byCommand, row: "idle 9001"},
+		"while it is unsure": {
+			badges:  "7001:unsure",
+			oneEach: true,
+			wears:   "VIP",
+			row:     "idle 9001",
+		},
+		"after a command": {
+			oneEach: true,
+			wears:   "VIP",
+			by:      byCommand,
+			row:     "idle 9001",
+		},
 		"after a press": {
-			oneEach: true, wears: "VIP", by: byPress, calls: "give 7001 1", told: "+7001", row: "7001",
+			oneEach: true,
+			wears:   "VIP",
+			by:      byPress,
+			calls:   "give 7001 1",
+			told:    "+7001",
+			row:     "7001",
 		},
-		"a role does": {wears: "VIP", calls: "give 7001 1", told: "+7001", row: "7001"},
+		"a role does": {
+			wears: "VIP",
+			calls: "give 7001 1",
+			told:  "+7001",
+			row:   "7001",
+		},
 		"a tag that was renamed is ours": {
-			reaches: 1000, badges: "6000", oneEach: true, calls: "give 7002 1", told: "+7002", row: "7002",
+			reaches: 1000,
+			badges:  "6000",
+			oneEach: true,
+			calls:   "give 7002 1",
+			told:    "+7002",
+			row:     "7002",
 		},
 	})
 }
@@ -228,8 +350,10 @@ func TestTagsThatSwapTheirTextsAreExchanged(t *testing.T) {
 		m.run()
 		m.presses(wallet(1), 1000)
 		m.restart(func(c *Config) {
-			swapped := []chat.Badge{{Community: "9001", ID: "7002"}, {Community: "9001", ID: "7001", Amount: roles[1].Amount}}
-			c.setBadges(swapped)
+			c.setBadges([]chat.Badge{
+				{Community: "9001", ID: "7002"},
+				{Community: "9001", ID: "7001", Amount: roles[1].Amount},
+			})
 		})
 		m.cycles(2)
 		m.equal("in the end", m.seen("9001"), "1:7001")
@@ -262,37 +386,54 @@ func TestARoleOfAnotherServerTakesNothingElse(t *testing.T) {
 	})
 }
 
-// whileSettling is what happens in the middle of settle, for user 1 who reaches 7001.
+// whileSettling is a change during the first call for user 1, who reaches 7001.
 type whileSettling struct {
-	badges     string
-	happens    func(m *membersTest)
-	calls, row string
+	badges  string // before, as heldOf reads them
+	happens func(m *membersTest)
+	calls   string
+	row     string
 }
 
-// The row may change during a call. What it says then comes next.
+// Changes of the row of user 1.
+
+func forgets(m *membersTest) { m.put(m.saved(1).afterForget()) }
+
+func stakesLess(m *membersTest) {
+	r := m.saved(1)
+	r.Reached.Valid = false
+	r.Badges[0].Goes = underOf(m.platform.tiers, "7001")
+	m.put(r)
+}
+
+func stakesMore(m *membersTest) {
+	r := m.saved(1)
+	r.Reached = m.row(1, 1000).Reached
+	m.put(r)
+}
+
+func keepsBadge(m *membersTest) {
+	r := m.saved(1)
+	r.Badges[0].Goes = 0
+	m.put(r)
+}
+
+// If the row changes during a call, the next calls follow the changed row.
 func TestARowThatChangesDuringACallIsFollowed(t *testing.T) {
-	edit := func(change func(m *membersTest, r Row) Row) func(m *membersTest) {
-		return func(m *membersTest) { m.put(change(m, m.saved(1))) }
-	}
-	forget := edit(func(_ *membersTest, r Row) Row { return r.afterForget() })
-	falls := edit(func(m *membersTest, r Row) Row {
-		r.Reached.Valid = false
-		r.Badges[0].Goes = underOf(m.platform.tiers, "7001")
-		return r
-	})
-	rises := edit(func(m *membersTest, r Row) Row {
-		r.Reached = m.row(1, 1000).Reached
-		return r
-	})
 	for name, c := range map[string]whileSettling{
-		"who forgets loses it":      {"", forget, "give 7001 1, remove 7001 1", ""},
-		"who falls loses it":        {"", falls, "give 7001 1, remove 7001 1", ""},
-		"who rises gets the next":   {"", rises, "give 7001 1, give 7002 1", "7001, 7002"},
-		"who is gone gets no row":   {"", deleteRow, "give 7001 1", ""},
-		"a store that fails is due": {"", fill, "give 7001 1", "7001 unsure"},
-		"a press during a removal gives again": {
-			"7001:goes", edit(func(_ *membersTest, r Row) Row { r.Badges[0].Goes = 0; return r }),
-			"remove 7001 1, give 7001 1", "7001",
+		"/forget":       {happens: forgets, calls: "give 7001 1, remove 7001 1"},
+		"a lower stake": {happens: stakesLess, calls: "give 7001 1, remove 7001 1"},
+		"a higher stake": {
+			happens: stakesMore,
+			calls:   "give 7001 1, give 7002 1",
+			row:     "7001, 7002",
+		},
+		"the row is lost":  {happens: deleteRow, calls: "give 7001 1"},
+		"the disk is full": {happens: fill, calls: "give 7001 1", row: "7001 unsure"},
+		"a press during a removal": {
+			badges:  "7001:goes",
+			happens: keepsBadge,
+			calls:   "remove 7001 1, give 7001 1",
+			row:     "7001",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -308,7 +449,7 @@ func TestARowThatChangesDuringACallIsFollowed(t *testing.T) {
 	}
 }
 
-// deleteRow loses the row of user 1, as an emptied store.
+// deleteRow makes the store lose the row of user 1.
 func deleteRow(m *membersTest) {
 	b := m.memory.Bucket("members/discord-42")
 	value, _ := b.Load(m.Context(), "1")
@@ -320,12 +461,12 @@ func fill(m *membersTest) { m.change(func() { m.full = true }) }
 
 func TestARowThatChangesBeforeACallPreventsTheCall(t *testing.T) {
 	for name, change := range map[string]func(m *membersTest){
-		"forgotten":             func(m *membersTest) { m.put(m.saved(1).afterForget()) },
-		"in another replica":    func(m *membersTest) { m.change(func() { m.atReplace = func() { deleteRow(m) } }) },
-		"a disk that is full":   fill,
-		"a store that is away":  func(m *membersTest) { m.change(func() { m.down = true }) },
-		"a user who is gone":    deleteRow,
-		"a stake that has gone": func(m *membersTest) { m.put(m.row(1, -1)) },
+		"/forget":                  forgets,
+		"the row is lost":          deleteRow,
+		"another replica loses it": func(m *membersTest) { m.change(func() { m.atReplace = func() { deleteRow(m) } }) },
+		"nothing is staked":        func(m *membersTest) { m.put(m.row(1, -1)) },
+		"the disk is full":         fill,
+		"the store is unavailable": func(m *membersTest) { m.change(func() { m.down = true }) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(m *membersTest) {
@@ -391,8 +532,8 @@ func TestOneCallerAtATimeSettlesAUser(t *testing.T) {
 
 func TestTheAuditLogNamesNobody(t *testing.T) {
 	inBubble(t, func(m *membersTest) {
-		const set = "7001"
-		lost := Loss{Community: "9001", Badge: set, First: timeOf(at(0)), Second: timeOf(at(1.5))}
+		const configured = "7001"
+		lost := Loss{Community: "9001", Badge: configured, First: timeOf(at(0)), Second: timeOf(at(1.5))}
 		disowned := lost
 		disowned.Disowned = true
 		for _, c := range []struct {
@@ -400,14 +541,35 @@ func TestTheAuditLogNamesNobody(t *testing.T) {
 			step step
 			want string
 		}{
-			{Row{Wallet: wallet(1), Block: timeOf(noon)}, step{give, set}, "stakes enough (21 pools, block of 2026-11-24 12:00 UTC)"},
-			{Row{}, step{remove, set}, "the member asked to be forgotten"},
-			{Row{Wallet: wallet(1)}, step{remove, "6000"}, "the settings name another badge"},
-			{Row{Wallet: wallet(1)}, step{remove, set}, "too little staked for this badge"},
-			{Row{Wallet: wallet(1), Lost: []Loss{disowned}}, step{remove, set}, "the wallet is not the member's any more"},
 			{
-				Row{Wallet: wallet(1), Lost: []Loss{lost}}, step{remove, set},
-				"too little staked at 2026-11-24 12:00 and at 2026-11-24 13:30 UTC (21 pools)",
+				row:  Row{Wallet: wallet(1), Block: timeOf(noon)},
+				step: step{give, configured},
+				want: "stakes enough (21 pools, block of 2026-11-24 12:00 UTC)",
+			},
+			{
+				row:  Row{},
+				step: step{remove, configured},
+				want: "the member asked to be forgotten",
+			},
+			{
+				row:  Row{Wallet: wallet(1)},
+				step: step{remove, "6000"},
+				want: "the settings name another badge",
+			},
+			{
+				row:  Row{Wallet: wallet(1)},
+				step: step{remove, configured},
+				want: "too little staked for this badge",
+			},
+			{
+				row:  Row{Wallet: wallet(1), Lost: []Loss{disowned}},
+				step: step{remove, configured},
+				want: "the wallet is not the member's any more",
+			},
+			{
+				row:  Row{Wallet: wallet(1), Lost: []Loss{lost}},
+				step: step{remove, configured},
+				want: "too little staked at 2026-11-24 12:00 and at 2026-11-24 13:30 UTC (21 pools)",
 			},
 		} {
 			s := settling{m: m.Members, c: m.platform.community("9001")}

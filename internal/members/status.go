@@ -21,10 +21,10 @@ type Saved struct {
 	LastBlock time.Time
 	// Stakes says that the latest check found a stake.
 	Stakes bool
-	// Badges are those that the user was given, in the order of the settings.
-	Badges []Has
-	// Going are those of Badges that go if the next check finds as little as the latest one.
-	Going []Has
+	// Given are those that the user was given, in the order of the settings.
+	Given []GivenBadge
+	// AtRisk are those of Badges that go if the next check finds as little as the latest one.
+	AtRisk []GivenBadge
 	// Missing are the badges that the user has lost, and has not reached again: the latest one in a community where a
 	// member has one at a time.
 	Missing []Badge
@@ -32,8 +32,8 @@ type Saved struct {
 	Lost *Loss
 }
 
-// Has is a badge that a user was given, and when.
-type Has struct {
+// GivenBadge is a badge that a user was given, and when.
+type GivenBadge struct {
 	Badge
 	Since time.Time
 }
@@ -41,9 +41,9 @@ type Has struct {
 // Elsewhere returns a copy of s without the badges of a community.
 func (s *Saved) Elsewhere(community string) *Saved {
 	copied := *s
-	isHere := func(h Has) bool { return h.Community == community }
-	copied.Badges = slices.DeleteFunc(slices.Clone(s.Badges), isHere)
-	copied.Going = slices.DeleteFunc(slices.Clone(s.Going), isHere)
+	isHere := func(h GivenBadge) bool { return h.Community == community }
+	copied.Given = slices.DeleteFunc(slices.Clone(s.Given), isHere)
+	copied.AtRisk = slices.DeleteFunc(slices.Clone(s.AtRisk), isHere)
 	return &copied
 }
 
@@ -75,10 +75,10 @@ func (m *Members) Saved(ctx context.Context, user chat.User) (*Saved, error) {
 		if h.Since.IsZero() { // Nobody knows whether it was given.
 			continue
 		}
-		has := Has{p.badgeOf(h.Community, h.Badge), h.Since.Time}
-		s.Badges = append(s.Badges, has)
+		has := GivenBadge{p.badgeOf(h.Community, h.Badge), h.Since.Time}
+		s.Given = append(s.Given, has)
 		if p.tiers.isLosing(*row, h) {
-			s.Going = append(s.Going, has)
+			s.AtRisk = append(s.AtRisk, has)
 		}
 	}
 	p.addLost(s, *row)
@@ -229,7 +229,7 @@ func (m *Members) Status(name chat.Platform, community string) (Status, error) {
 	c := p.community(community)
 	all := c.refusedWithin(c.cycleRetries(), wholeCommunity)
 	s.Refused = all
-	for _, b := range m.Badges(name, community) {
+	for _, b := range m.ConfiguredBadges(name, community) {
 		each := BadgeStatus{Badge: b, Refused: cmp.Or(all, c.refusedWithin(c.cycleRetries(), about{badge: b.ID}))}
 		if t := n.badges[badgeKey{community, b.ID}]; t != nil {
 			each.Have, each.Checked = t.have, t.checked

@@ -14,14 +14,16 @@ import (
 
 // savedCase is a row of user 1, and what commands show of it.
 type savedCase struct {
-	reaches  int64
-	badges   string
-	lost     string // badges, the later one later
-	idle     bool   // in 9002
-	oneEach  bool
-	isStaked bool
-	// has, going and missing are badges.
-	has, going, missing string
+	reaches int64  // -1 is none
+	badges  string // of the row, as heldOf reads them
+	lost    string // badges, in the order in which they were lost
+	idle    bool   // in server 9002
+	oneEach bool
+
+	// What is shown: badges, separated by spaces.
+	has     string
+	going   string
+	missing string
 }
 
 // losses returns a Loss of each badge, one an hour.
@@ -32,12 +34,16 @@ func losses(badges string) (all []Loss) {
 			community = "9002"
 		}
 		all = append(all, Loss{
-			Community: community, Badge: badge, First: timeOf(at(0)), Second: timeOf(at(float64(1 + i))),
+			Community: community,
+			Badge:     badge,
+			First:     timeOf(at(0)),
+			Second:    timeOf(at(float64(1 + i))),
 		})
 	}
 	return all
 }
 
+// names returns the name of each badge, separated by spaces.
 func names[B any](all []B, name func(B) string) string {
 	var list []string
 	for _, b := range all {
@@ -46,44 +52,86 @@ func names[B any](all []B, name func(B) string) string {
 	return strings.Join(list, " ")
 }
 
-func TestCommandsShowWhatIsSaved(t *testing.T) {
-	for name, c := range map[string]savedCase{
-		"two badges":          {reaches: 1000, badges: "7002 7001", isStaked: true, has: "7001 7002"},
-		"a first low check":   {reaches: 0, badges: "7001 7002:low", isStaked: true, has: "7001 7002", going: "7002"},
-		"two":                 {reaches: -1, badges: "7001:goes", has: "7001", going: "7001"},
-		"perhaps removed":     {reaches: 0, badges: "7001:unsure", isStaked: true, has: "7001"},
-		"lost":                {reaches: -1, lost: "7002 7001 7003", missing: "7001 7002 7003"},
-		"the higher is lost":  {reaches: 0, badges: "7001", lost: "7002", isStaked: true, has: "7001", missing: "7002"},
-		"not removed yet":     {reaches: -1, badges: "7001:goes", lost: "7001 7003", has: "7001", going: "7001", missing: "7003"},
-		"lost, and left":      {reaches: -1, lost: "7001 7003", idle: true, missing: "7001"},
-		"lost, not in any":    {reaches: -1, lost: "6000"},
-		"of tags the latest":  {reaches: -1, oneEach: true, lost: "7002 7001 7003", missing: "7001 7003"},
-		"a removed badge":     {reaches: 0, badges: "6000 7001", isStaked: true, has: "6000 7001"},
-		"a removed one alone": {reaches: -1, badges: "6000", has: "6000", going: "6000"},
-	} {
+func runSaved(t *testing.T, table map[string]savedCase) {
+	t.Helper()
+	for name, c := range table {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(m *membersTest) {
 				m.change(func() { m.oneEach = c.oneEach })
 				r := m.row(1, c.reaches)
-				r.Badges, r.Lost = heldOf(m.platform.tiers, c.badges), losses(c.lost)
+				r.Badges = heldOf(m.platform.tiers, c.badges)
 				for i := range r.Badges {
 					r.Badges[i].Since = r.SavedAt
 				}
+				r.Lost = losses(c.lost)
 				if c.idle {
 					r.setIdle("9002")
 				}
 				m.put(r)
+
 				s, err := m.Saved(m.Context(), user(1))
-				has := func(h Has) string { return h.ID }
+
 				m.equal("error", err, nil)
-				m.equal("stakes", s.Stakes, c.isStaked)
-				m.equal("has", names(s.Badges, has), c.has)
-				m.equal("going", names(s.Going, has), c.going)
-				m.equal("missing", names(s.Missing, func(b Badge) string { return b.ID }), c.missing)
+				m.equal("stakes", s.Stakes, c.reaches >= 0)
+				m.equal("has", names(s.Given, hasID), c.has)
+				m.equal("going", names(s.AtRisk, hasID), c.going)
+				m.equal("missing", names(s.Missing, badgeID), c.missing)
 				m.equal("why", s.Lost != nil, c.missing != "")
 			})
 		})
 	}
+}
+
+func hasID(h GivenBadge) string { return h.ID }
+func badgeID(b Badge) string    { return b.ID }
+
+func TestSavedShowsBadgesAndWhichOfThemMayGo(t *testing.T) {
+	runSaved(t, map[string]savedCase{
+		"two badges":               {reaches: 1000, badges: "7002 7001", has: "7001 7002"},
+		"after a first low check":  {badges: "7001 7002:low", has: "7001 7002", going: "7002"},
+		"after a second low check": {reaches: -1, badges: "7001:goes", has: "7001", going: "7001"},
+		"perhaps removed":          {badges: "7001:unsure", has: "7001"},
+	})
+}
+
+func TestSavedShowsLostBadges(t *testing.T) {
+	runSaved(t, map[string]savedCase{
+		"all": {reaches: -1, lost: "7002 7001 7003", missing: "7001 7002 7003"},
+		"the higher one": {
+			badges:  "7001",
+			lost:    "7002",
+			has:     "7001",
+			missing: "7002",
+		},
+		"one that is not removed yet": {
+			reaches: -1,
+			badges:  "7001:goes",
+			lost:    "7001 7003",
+			has:     "7001",
+			going:   "7001",
+			missing: "7003",
+		},
+		"one in a server that the user left": {
+			reaches: -1,
+			lost:    "7001 7003",
+			idle:    true,
+			missing: "7001",
+		},
+		"of the tags of a server, the latest": {
+			reaches: -1,
+			oneEach: true,
+			lost:    "7002 7001 7003",
+			missing: "7001 7003",
+		},
+	})
+}
+
+func TestSavedShowsBadgesThatTheSettingsDoNotNameWhileTheyAreHeld(t *testing.T) {
+	runSaved(t, map[string]savedCase{
+		"beside another": {badges: "6000 7001", has: "6000 7001"},
+		"alone":          {reaches: -1, badges: "6000", has: "6000", going: "6000"},
+		"lost":           {reaches: -1, lost: "6000"},
+	})
 }
 
 // Nobody knows whether it was given.
@@ -92,9 +140,10 @@ func TestABadgeThatIsUnsureAndNewIsNotShown(t *testing.T) {
 		m.failWith(lost(true))
 		m.presses(wallet(1), 5)
 		s, err := m.Saved(m.Context(), user(1))
-		m.equal("has", fmt.Sprint(names(s.Badges, func(h Has) string { return h.ID }), err), "7003<nil>")
-		m.equal("elsewhere", len(s.Elsewhere("9002").Badges), 0)
-		m.equal("and here", len(s.Badges), 1)
+		m.equal("error", err, nil)
+		m.equal("has", names(s.Given, hasID), "7003")
+		m.equal("elsewhere", len(s.Elsewhere("9002").Given), 0)
+		m.equal("and here", len(s.Given), 1)
 	})
 }
 
@@ -103,7 +152,8 @@ func TestForgottenUsersAndStrangersHaveNothingSaved(t *testing.T) {
 		m.put(m.row(1, 0, "7001").afterForget())
 		for id := 1; id <= 2; id++ {
 			s, err := m.Saved(m.Context(), user(id))
-			m.equal("saved", fmt.Sprint(s, err), "<nil> <nil>")
+			m.equal("error", err, nil)
+			m.equal("saved", s == nil, true)
 		}
 	})
 }
@@ -133,7 +183,8 @@ func TestALossIsToldWithItsTimes(t *testing.T) {
 
 func TestOnlyALossOfAConfiguredBadgeIsTold(t *testing.T) {
 	for name, c := range map[string]struct {
-		lost, badge string
+		lost        string // as losses reads it
+		badge       string
 		isForgotten bool
 		notices     int
 	}{
@@ -166,49 +217,62 @@ func TestStatusCountsEachBadge(t *testing.T) {
 		here := m.platform.community("9001")
 		here.record(m.Context(), "1", step{give, "7002"}, failure(chat.RoleAbove))
 		s, err := m.Status("discord", "9001")
-		each := names(s.Each, func(b BadgeStatus) string { return fmt.Sprint(b.ID, ":", b.Have, "/", b.Checked, b.Refused) })
-		m.equal("each", fmt.Sprint(each, " ", err), "7001:3/2 7002:1/1role_above <nil>")
-		m.equal("all", fmt.Sprint(s.Have, s.Losing, s.Held), "3 0 0")
+		m.equal("error", err, nil)
+		inShort := func(b BadgeStatus) string {
+			return fmt.Sprintf("%s:%d/%d%s", b.ID, b.Have, b.Checked, b.Refused)
+		}
+		m.equal("each", names(s.Each, inShort), "7001:3/2 7002:1/1role_above")
+		m.equal("have", s.Have, 3)
+		m.equal("losing", s.Losing, 0)
+		m.equal("held", s.Held, 0)
 	})
 }
 
 func TestStatusNamesTheRefusal(t *testing.T) {
-	type refused struct {
-		community, badge string
-		problem          chat.BadgeProblem // "" is a success
+	// made is a call that gives a badge.
+	type made struct {
+		community string
+		badge     string
+		problem   chat.BadgeProblem // empty: it succeeds
 	}
-	const right, above, gone = chat.MissingRight, chat.RoleAbove, chat.BadgeGone
+	serverRefuses := made{"9001", "7002", chat.MissingRight}
+	firstRefused := made{"9001", "7001", chat.RoleAbove}
+	secondDeleted := made{"9001", "7002", chat.BadgeGone}
+	firstGiven := made{"9001", "7001", ""}
+	secondGiven := made{"9001", "7002", ""}
 	for name, c := range map[string]struct {
-		calls []refused
+		calls []made
 		want  chat.BadgeProblem
 	}{
-		"none":                   {},
-		"the server":             {[]refused{{"9001", "7001", right}}, right},
-		"the first role":         {[]refused{{"9001", "7001", above}}, above},
-		"the second role":        {[]refused{{"9001", "7002", gone}}, gone},
-		"a role and the server":  {[]refused{{"9001", "7001", above}, {"9001", "7002", right}}, right},
-		"a role, then another":   {[]refused{{"9001", "7001", above}, {"9001", "7002", ""}}, above},
-		"a role, then it":        {[]refused{{"9001", "7001", above}, {"9001", "7001", ""}}, ""},
-		"one of another server":  {[]refused{{"9002", "7003", above}}, ""},
-		"one that was taken out": {[]refused{{"9001", "6000", above}}, ""},
+		"none":                    {nil, ""},
+		"the server":              {[]made{serverRefuses}, chat.MissingRight},
+		"the first role":          {[]made{firstRefused}, chat.RoleAbove},
+		"the second role":         {[]made{secondDeleted}, chat.BadgeGone},
+		"a role and the server":   {[]made{firstRefused, serverRefuses}, chat.MissingRight},
+		"a role, another given":   {[]made{firstRefused, secondGiven}, chat.RoleAbove},
+		"a role, given later":     {[]made{firstRefused, firstGiven}, ""},
+		"one of another server":   {[]made{{"9002", "7003", chat.RoleAbove}}, ""},
+		"one not in the settings": {[]made{{"9001", "6000", chat.RoleAbove}}, ""},
 	} {
 		inBubble(t, func(m *membersTest) {
 			m.run()
-			for _, made := range c.calls {
-				here, this := m.platform.community(made.community), step{give, made.badge}
-				if made.problem == "" {
-					here.succeeded("1", this)
+			for _, call := range c.calls {
+				here := m.platform.community(call.community)
+				gives := step{give, call.badge}
+				if call.problem == "" {
+					here.succeeded("1", gives)
 				} else {
-					here.record(m.Context(), "1", this, failure(made.problem))
+					here.record(m.Context(), "1", gives, failure(call.problem))
 				}
 			}
 			s, err := m.Status("discord", "9001")
-			m.equal(name, fmt.Sprint(s.Refused, err), string(c.want)+"<nil>")
+			m.equal(name+": error", err, nil)
+			m.equal(name+": refused", s.Refused, c.want)
 		})
 	}
 }
 
-// An ID would tell a member nothing.
+// An ID means nothing to a member.
 func TestACommunityWithoutANameIsNotShownByItsID(t *testing.T) {
 	named := map[chat.Untrusted]chat.Value{"Holders": chat.Untrusted("Holders"), "": chat.Say("group.unnamed")}
 	for name, want := range named {

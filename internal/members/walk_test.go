@@ -13,42 +13,38 @@ import (
 	"herald/internal/chat"
 )
 
-// walk is one user in one community, with the real functions of rows and a simulated platform. A copy is another
-// state: nothing that it refers to is changed.
+// walk is one user in one community: a row that is changed by the real functions, and a simulated platform. A copy of a
+// walk is a state of its own, because nothing that a walk refers to is changed.
 type walk struct {
-	named    *tiers // the present settings
+	tiers    *tiers // of settingsA or settingsB
 	oneEach  bool
 	isMember bool
 	stake    int64
 	worn     []string
 	row      Row
 	now      time.Time // of the latest check
-	// fell has for each amount how many checks in a row missed it, and lost whether two of them have since it was
-	// last reached.
-	fell map2[int]
-	lost map2[bool]
-	// found says whether the latest check that was known reached the amount.
-	found map2[bool]
-	// isComplete says for settings A and B that all was read by a check under them, since 1,000 was last reached.
-	isComplete map2[bool]
+
+	// By amount: [0] is any stake, [1] is high.
+	missedInARow [2]int  // how many of the latest checks missed it, at most 2
+	lost         [2]bool // two checks in a row have missed it since it was last reached
+	found        [2]bool // the latest conclusive check reached it
+
+	// By settings: [0] is settingsA, [1] is settingsB.
+	isComplete [2]bool // a conclusive check was made under them since high was last reached
 }
 
-// map2 has a value for the amounts 0 and 1,000.
-type map2[V any] [2]V
-
-// outcome is what becomes of the calls of one event.
+// outcome is what happens to all calls of one event.
 type outcome string
 
 const (
-	succeeds   outcome = "ok"
-	isExecuted outcome = "executed but lost"
-	isUnsent   outcome = "lost"
-	isRefused  outcome = "refused"
-	// refusesHigh refuses to give the higher badge.
-	refusesHigh outcome = "refused to give the higher one"
+	succeeds    outcome = "ok"
+	isExecuted  outcome = "executed, but the answer is lost"
+	isUnsent    outcome = "not executed, and the answer is lost"
+	isRefused   outcome = "refused"
+	refusesHigh outcome = "the higher badge is refused"
 )
 
-// high is the amount of the higher badge.
+// high is the amount of the higher badge. The lower badge requires any stake.
 const high = 1000
 
 var outcomes = []outcome{succeeds, isExecuted, isUnsent, isRefused, refusesHigh}
@@ -56,6 +52,7 @@ var outcomes = []outcome{succeeds, isExecuted, isUnsent, isRefused, refusesHigh}
 // settingsA and settingsB differ in the ID of the badge for 1,000 tokens.
 var settingsA, settingsB = walkTiers("7002"), walkTiers("7009")
 
+// walkTiers returns settings with this ID of the badge for 1,000 tokens.
 func walkTiers(id string) *tiers {
 	t := newTiers("1", poolList(1), []chat.Badge{
 		{Community: "9001", ID: "7001"},
@@ -67,12 +64,15 @@ func walkTiers(id string) *tiers {
 // newWalk returns a member who has just saved a wallet without a stake.
 func newWalk(oneEach bool) walk {
 	return walk{
-		named: settingsA, oneEach: oneEach, isMember: true, now: noon,
-		row: Row{User: user(1), Wallet: wallet(1)},
+		tiers:    settingsA,
+		oneEach:  oneEach,
+		isMember: true,
+		now:      noon,
+		row:      Row{User: user(1), Wallet: wallet(1)},
 	}
 }
 
-// amountOf returns 0 for the badge for any stake, and 1 for the other one under any name.
+// amountOf returns the index of a badge's amount: 0 for the lower badge, and 1 for the higher one under either ID.
 func amountOf(badge string) int {
 	if badge == "7001" {
 		return 0
@@ -80,61 +80,67 @@ func amountOf(badge string) int {
 	return 1
 }
 
-// reaches reports whether the stake reaches an amount.
+// reaches reports whether the stake reaches the amount with this index.
 func (w *walk) reaches(amount int) bool { return w.stake >= []int64{1, high}[amount] }
 
-// event is something that happens to a walk. It returns what is wrong, or "".
+// event is something that happens to a walk.
 type event struct {
 	name string
-	do   func(w *walk) string
+	do   func(w *walk) string // returns what is wrong afterwards, or ""
 }
 
-// events returns all that can happen.
+// events returns all events.
 func events() (all []event) {
+	add := func(name string, do func(w *walk) string) { all = append(all, event{name, do}) }
 	for _, stake := range []int64{0, 5, high} {
-		all = append(all, event{fmt.Sprint("stake ", stake), func(w *walk) string {
+		add(fmt.Sprint("stake ", stake), func(w *walk) string {
 			w.stake = stake
 			return ""
-		}})
+		})
 	}
 	for _, o := range outcomes {
 		for _, known := range []bool{true, false} {
-			all = append(all,
-				event{fmt.Sprint("cycle known:", known, " ", o), func(w *walk) string { return w.cycle(known, o) }},
-				event{fmt.Sprint("press known:", known, " ", o), func(w *walk) string { return w.press(known, o) }},
-			)
+			add(fmt.Sprint("cycle known:", known, " ", o), func(w *walk) string { return w.cycle(known, o) })
+			add(fmt.Sprint("press known:", known, " ", o), func(w *walk) string { return w.press(known, o) })
 		}
-		all = append(all, event{fmt.Sprint("command ", o), func(w *walk) string { return w.command(o) }})
+		add(fmt.Sprint("command ", o), func(w *walk) string { return w.command(o) })
 	}
-	return append(all, event{"leave", (*walk).leave}, event{"return", (*walk).comeBack}, event{"rename", (*walk).rename})
+	add("leave", (*walk).leave)
+	add("return", (*walk).comeBack)
+	add("rename", (*walk).rename)
+	return all
 }
 
-// comeBack is a return that the bot does not notice.
+// comeBack makes the user a member again. The bot does not notice.
 func (w *walk) comeBack() string {
 	w.isMember = true
 	return ""
 }
 
+// leave makes the user leave, who then wears no badge. The bot does not notice.
 func (w *walk) leave() string {
-	w.isMember, w.worn = false, nil
+	w.isMember = false
+	w.worn = nil
 	return ""
 }
 
 // rename changes the settings, or changes them back.
 func (w *walk) rename() string {
 	next := settingsB
-	if w.named == settingsB {
+	if w.tiers == settingsB {
 		next = settingsA
 	}
-	w.named = next
+	w.tiers = next
 	return ""
 }
 
+// cycle is a check by the cycle. It is conclusive if known is set.
 func (w *walk) cycle(known bool, o outcome) string {
 	w.check(known, false)
 	return w.settle(o)
 }
 
+// press is a press that saves the wallet again.
 func (w *walk) press(known bool, o outcome) string {
 	w.row = pressedRow(&w.row, w.row.User, w.row.Wallet, w.now)
 	w.check(known, true)
@@ -147,7 +153,7 @@ func (w *walk) press(known bool, o outcome) string {
 
 // lacksAfterPress returns what is wrong if a user does not wear a badge that a press has just found to be theirs.
 func (w *walk) lacksAfterPress() string {
-	for _, b := range w.named.all {
+	for _, b := range w.tiers.all {
 		wears := func(id string) bool { return id == b.ID || w.oneEach && amountOf(id) >= amountOf(b.ID) }
 		if w.reaches(amountOf(b.ID)) && !slices.ContainsFunc(w.worn, wears) {
 			return fmt.Sprintf("wears %v after a press, and reaches %s", w.worn, b.ID)
@@ -156,52 +162,54 @@ func (w *walk) lacksAfterPress() string {
 	return ""
 }
 
-// command is a command in the community. Who has left comes back first.
+// command is a command in the community. A user who has left comes back first.
 func (w *walk) command(o outcome) string {
 	w.isMember = true
 	w.row = w.row.returned("9001", w.worn)
 	return w.settle(o)
 }
 
-// check checks the wallet six hours later.
+// check checks the wallet a cycle later.
 func (w *walk) check(known, press bool) {
 	w.now = w.now.Add(cycle)
 	c := check{stake: stakeOf(w.stake, w.now), press: press, failed: !known}
-	w.row = w.named.decide(w.row, c, w.now)
-	for amount := range w.fell {
+	w.row = w.tiers.decide(w.row, c, w.now)
+	for amount := range w.missedInARow {
 		switch {
 		case known && w.reaches(amount):
-			w.fell[amount], w.lost[amount] = 0, false
+			w.missedInARow[amount] = 0
+			w.lost[amount] = false
 		case known:
-			w.fell[amount] = min(w.fell[amount]+1, 2)
-			w.lost[amount] = w.lost[amount] || w.fell[amount] == 2
+			w.missedInARow[amount] = min(w.missedInARow[amount]+1, 2)
+			w.lost[amount] = w.lost[amount] || w.missedInARow[amount] == 2
 		case !press:
-			w.fell[amount] = 0
+			w.missedInARow[amount] = 0
 		}
 	}
 	if !known {
 		return
 	}
-	w.found = map2[bool]{w.reaches(0), w.reaches(1)}
+	w.found = [2]bool{w.reaches(0), w.reaches(1)}
 	if w.found[1] {
-		w.isComplete = map2[bool]{}
+		w.isComplete = [2]bool{}
 	}
-	w.isComplete[w.settings()] = true
+	w.isComplete[w.settingsIndex()] = true
 }
 
-// settings returns 0 for settings A, and 1 for B.
-func (w *walk) settings() int {
-	if w.named == settingsA {
+// settingsIndex returns 0 for settingsA, and 1 for settingsB.
+func (w *walk) settingsIndex() int {
+	if w.tiers == settingsA {
 		return 0
 	}
 	return 1
 }
 
-// settle is settling.again until no step is left. All calls have the same outcome.
+// settle takes steps until none is left, as Members.settle does. All calls have the same outcome. It returns the first
+// thing that is wrong after a step.
 func (w *walk) settle(o outcome) (wrong string) {
 	p := place{community: "9001", oneEach: w.oneEach}
 	for range 10 {
-		next := w.named.next(w.row, p)
+		next := w.tiers.next(w.row, p)
 		if next.action == nothing {
 			return wrong
 		}
@@ -253,24 +261,25 @@ func (w *walk) answer(s step, o outcome) *chat.BadgeError {
 	return nil
 }
 
-// judge returns what is wrong about the badges that a call took away, or "".
+// judge returns what is wrong about the badges that a call removed, or "".
 func (w *walk) judge(before []string) string {
 	for _, badge := range before {
+		if slices.Contains(w.worn, badge) {
+			continue
+		}
 		amount := amountOf(badge)
-		_, isNamed := w.named.find("9001", badge)
+		_, isConfigured := w.tiers.find("9001", badge)
 		hasBetter := slices.ContainsFunc(w.worn, func(id string) bool { return amountOf(id) >= amount })
-		switch {
-		case slices.Contains(w.worn, badge), w.lost[amount]:
-		case hasBetter && (w.oneEach || !isNamed):
-		case !isNamed && w.isComplete[w.settings()] && !w.found[amount]:
-		default:
-			return fmt.Sprintf("%s is taken after %d low checks", badge, w.fell[amount])
+		isExchanged := hasBetter && (w.oneEach || !isConfigured)
+		isOutdated := !isConfigured && w.isComplete[w.settingsIndex()] && !w.found[amount]
+		if !w.lost[amount] && !isExchanged && !isOutdated {
+			return fmt.Sprintf("%s is removed after %d low checks", badge, w.missedInARow[amount])
 		}
 	}
 	return ""
 }
 
-// rest lets the user come back, and four cycles and presses pass without a fault. It returns what is wrong then.
+// rest makes the user come back, and lets four cycles and presses pass without a fault. It returns what is wrong then.
 func (w walk) rest() string {
 	wrong := w.command(succeeds)
 	for range 4 {
@@ -281,7 +290,7 @@ func (w walk) rest() string {
 		}
 	}
 	var want []string
-	for _, b := range w.named.all {
+	for _, b := range w.tiers.all {
 		if w.reaches(amountOf(b.ID)) {
 			want = append(want, b.ID)
 		}
@@ -296,27 +305,28 @@ func (w walk) rest() string {
 	return wrong
 }
 
-// key returns what distinguishes a state from others. Low checks that are too old are all the same.
+// key returns a text that is the same for states that cannot be told apart. All low checks that are too old are the
+// same.
 func (w walk) key() string {
 	var b strings.Builder
-	fmt.Fprint(&b, w.named == settingsA, w.isMember, w.stake, w.worn, w.fell, w.lost, w.found, w.isComplete,
+	fmt.Fprint(&b, w.tiers == settingsA, w.isMember, w.stake, w.worn, w.missedInARow, w.lost, w.found, w.isComplete,
 		w.row.Reached.Valid, w.row.Reached.Decimal, len(w.row.Idle))
 	for _, h := range w.row.Badges {
 		age := min(w.now.Sub(h.Low.Block.Time)/cycle, 3)
-		isLow := h.Low.Under == w.named.current(h)
+		isLow := h.Low.Under == w.tiers.current(h)
 		fmt.Fprint(&b, h.Badge, h.Unsure, h.Goes, isLow, age, h.Refused.IsZero(), h.Since.IsZero())
 	}
 	return b.String()
 }
 
-// state is a walk, and how it came about.
+// state is a walk, and the events that led to it.
 type state struct {
 	walk
 	path []string
 }
 
-// explore visits each state of one user in one community within so many events. It calls wrong with what is wrong about
-// a state, and the events that led to it, and returns the number of states.
+// explore visits each state of one user in one community that up to depth events lead to. It calls wrong with what is
+// wrong about a state, and the events that led to it. It returns the number of states.
 func explore(oneEach bool, depth int, wrong func(found string, path []string)) int {
 	known := map[string]bool{}
 	latest := []state{{walk: newWalk(oneEach)}}

@@ -1,6 +1,7 @@
-// Package mirror keeps a value of this process also in stores, which outlive the process and which replicas may share.
+// Package mirror copies a value of this process to stores. The stores outlive the process, and replicas may share them.
 //
-// Memory is merged with each store's copy before the copy is saved, so nobody's part of the value is lost.
+// Before a Mirror replaces the copies, it merges them into the value, so that additions of other processes are not
+// lost.
 package mirror
 
 import (
@@ -13,18 +14,19 @@ import (
 	"herald/internal/query"
 )
 
-// maxWait is how long Sync blocks its caller, who may be a command.
+// maxWait is the maximum time for which Sync blocks. Its caller may be a command.
 const maxWait = 100 * time.Millisecond
 
 // Value is a value in memory. Its methods are safe for concurrent use.
 type Value interface {
-	// Merge adds a stored copy to the value. It fails if this is not a copy; the value may then replace it.
+	// Merge adds a stored copy to the value. The copy is empty if nothing is stored. If the copy is invalid, Merge
+	// returns an error; the Mirror then logs it, and replaces the copy.
 	Merge(stored []byte) error
 	// Encode returns a copy to store, or nil if there is nothing to save.
 	Encode() []byte
 }
 
-// Mirror keeps a Value in stores. It is safe for concurrent use.
+// Mirror copies a Value to stores. It is safe for concurrent use.
 type Mirror struct {
 	name   string
 	key    string
@@ -33,63 +35,67 @@ type Mirror struct {
 	stores []query.Store
 	log    *slog.Logger
 
-	load    sync.Once
-	syncing chan struct{} // holds a token during an exchange
-	running sync.WaitGroup
+	load       sync.Once
+	exchanging chan struct{}  // contains a token during an exchange
+	running    sync.WaitGroup // exchanges
 
-	mu       sync.Mutex
+	mu       sync.Mutex // guards isLoaded
 	isLoaded bool
 }
 
-// New returns a Mirror that keeps value in the stores, under key, for at least ttl. name names the value in the log.
-// New asks no store.
+// New returns a Mirror that saves value in the stores, under key, for at least ttl. name identifies the value in
+// the log. New does not read the stores.
 func New(name, key string, ttl time.Duration, value Value, stores []query.Store, log *slog.Logger) *Mirror {
 	return &Mirror{
-		name:     name,
-		key:      key,
-		ttl:      ttl,
-		value:    value,
-		stores:   stores,
-		log:      log,
-		syncing:  make(chan struct{}, 1),
-		isLoaded: len(stores) == 0,
+		name:       name,
+		key:        key,
+		ttl:        ttl,
+		value:      value,
+		stores:     stores,
+		log:        log,
+		exchanging: make(chan struct{}, 1),
+		isLoaded:   len(stores) == 0,
 	}
 }
 
-// Load is Sync at its first call. Later calls do nothing.
+// Load calls Sync when it is first called. Later calls have no effect.
 func (m *Mirror) Load() { m.load.Do(m.Sync) }
 
-// IsLoaded reports whether every store was read in the same exchange, once at least.
+// IsLoaded reports whether there was an exchange that could read every store. It returns true if there are no stores.
 func (m *Mirror) IsLoaded() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.isLoaded
 }
 
-// Sync merges the stores' copies into the value, and saves it where a copy differs. It blocks for at most maxWait; a
-// slower exchange goes on in the background.
+// Sync exchanges the value with the stores: it merges their copies into the value, and saves the value in each
+// store with another copy. It blocks for at most maxWait. If the exchange takes longer, it continues in the
+// background.
 func (m *Mirror) Sync() {
 	if len(m.stores) == 0 {
 		return
 	}
-	waiting, done := context.WithTimeout(context.Background(), maxWait)
+	finished := make(chan struct{})
 	m.running.Go(func() {
-		defer done()
-		m.syncing <- struct{}{}
-		m.exchange(context.Background())
-		<-m.syncing
+		defer close(finished)
+		m.exchanging <- struct{}{}
+		m.mergeAndSave(context.Background())
+		<-m.exchanging
 	})
-	<-waiting.Done()
+	select {
+	case <-finished:
+	case <-time.After(maxWait):
+	}
 }
 
-// Close saves what is not saved yet. It is called once, after the last call of Sync.
+// Close saves the value, and blocks until no exchange is in flight. Call it once, after the last call of Sync.
 func (m *Mirror) Close() {
 	m.Sync()
 	m.running.Wait()
 }
 
-// exchange merges all copies before it saves any.
-func (m *Mirror) exchange(ctx context.Context) {
+// mergeAndSave merges all copies into the value, and then replaces those that differ from it.
+func (m *Mirror) mergeAndSave(ctx context.Context) {
 	copies := m.merge(ctx)
 	if len(copies) == len(m.stores) {
 		m.mu.Lock()
@@ -107,14 +113,14 @@ func (m *Mirror) exchange(ctx context.Context) {
 	}
 }
 
-// storedCopy is what a store holds of the value.
+// storedCopy is the copy of the value in a store.
 type storedCopy struct {
 	store  query.Store
 	stored []byte
 }
 
-// merge merges the stores' copies into the value, and returns them. It leaves out a store that could not be read: to
-// save there would overwrite its copy.
+// merge merges the stores' copies into the value, and returns them. It omits the stores that could not be read,
+// because saving there would overwrite their copies.
 func (m *Mirror) merge(ctx context.Context) (copies []storedCopy) {
 	for _, store := range m.stores {
 		stored, err := m.read(ctx, store)
@@ -129,7 +135,8 @@ func (m *Mirror) merge(ctx context.Context) (copies []storedCopy) {
 	return copies
 }
 
-// read reads the copy in a store. It tries twice, because the store may have been unavailable for a moment.
+// read reads the copy in a store. If that fails, it retries once, because the store may have been unavailable only
+// briefly.
 func (m *Mirror) read(ctx context.Context, store query.Store) (stored []byte, err error) {
 	stored, err = store.Load(ctx, m.key)
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package ops serves the metrics, the liveness and the readiness of the bot by HTTP. Its
-// server also receives the platforms' webhooks and bounds the connections. No metric and no
-// response names a user, a chat, a wallet or an argument.
+// Package ops serves the bot's metrics, liveness and readiness over HTTP. Its server also receives the
+// platforms' webhooks, and limits the number of connections. Metrics and responses do not name users,
+// chats, wallets or arguments.
 package ops
 
 import (
@@ -29,8 +29,8 @@ type Metrics struct {
 	unread   *prometheus.CounterVec
 }
 
-// NewMetrics returns Metrics that export the figures of the Go runtime and of the process, and
-// no others yet.
+// NewMetrics returns Metrics. Until the Export methods are called, they export only the metrics of the Go
+// runtime and the process, and the counters and histograms that have events.
 func NewMetrics() *Metrics {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
@@ -57,12 +57,13 @@ func NewMetrics() *Metrics {
 			"Readings of a stake in which a pool could not be read, or not wholly.",
 			"pool"),
 		ages: promauto.With(registry).NewGaugeVec(prometheus.GaugeOpts{
-			Name: "herald_answer_age_seconds", Help: "How old the answer to a question was when it was last used.",
+			Name: "herald_answer_age_seconds",
+			Help: "How old the answer to a question was when it was last used.",
 		}, []string{"question"}),
 	}
 }
 
-// Command records the outcome of a command and how long it took. A panic is also counted as an event.
+// Command records a command's outcome and how long it took. If it panicked, Command also counts an event.
 func (m *Metrics) Command(platform chat.Platform, command string, outcome router.Outcome, took time.Duration) {
 	m.commands.WithLabelValues(string(platform), command, string(outcome)).Observe(took.Seconds())
 	if outcome == router.Panicked {
@@ -71,20 +72,20 @@ func (m *Metrics) Command(platform chat.Platform, command string, outcome router
 }
 
 // Call implements query.Observer.
-func (m *Metrics) Call(service *core.Service, outcome query.Outcome, took time.Duration) {
+func (m *Metrics) Call(service *core.Service, outcome query.CallResult, took time.Duration) {
 	m.calls.WithLabelValues(service.Name, string(outcome)).Observe(took.Seconds())
 }
 
 // Lookup implements query.Observer.
-func (m *Metrics) Lookup(question string, result query.Result, age time.Duration) {
+func (m *Metrics) Lookup(question string, result query.LookupResult, age time.Duration) {
 	m.lookups.WithLabelValues(question, string(result)).Inc()
 	if result != query.Failed {
 		m.ages.WithLabelValues(question).Set(age.Seconds())
 	}
 }
 
-// alerted holds the events of each platform that an alert in deploy/prometheus-rules.yaml names.
-var alerted = map[string][]string{
+// alertedEvents lists each platform's events that deploy/prometheus-rules.yaml alerts on.
+var alertedEvents = map[string][]string{
 	"telegram": {"answer_failed", "join_approved", "join_left_open", "join_unknown", "panic", "send_shed", "webhook_full"},
 	"discord": {
 		"answer_expired", "answer_failed", "answer_outcome_unknown", "disconnected", "dropped",
@@ -93,25 +94,25 @@ var alerted = map[string][]string{
 	"members": {"badge_refused", "check_below", "check_reached", "check_unknown", "panic", "rows_missing"},
 }
 
-// Events returns a function that counts one event on the platform. The alerted events are exported
-// from the start, at 0: Prometheus' increase does not see the event with which a series begins.
+// Events returns a function that counts one event on the platform. It exports the alertedEvents
+// immediately, as 0, because increase in Prometheus does not count the event that creates a series.
 func (m *Metrics) Events(platform string) func(event string) {
-	for _, event := range alerted[platform] {
+	for _, event := range alertedEvents[platform] {
 		m.events.WithLabelValues(platform, event)
 	}
 	return func(event string) { m.events.WithLabelValues(platform, event).Inc() }
 }
 
-// PoolUnread counts one failed or incomplete reading of the pool.
+// PoolUnread counts one failed or incomplete read of the pool.
 func (m *Metrics) PoolUnread(pool core.Pool) { m.unread.WithLabelValues(pool.Address.Hex()).Inc() }
 
-// gauge registers a gauge, which calls value at each scrape. It panics if a gauge of that name
-// and labels exists, as does every Export method.
+// gauge registers a gauge that calls value at each scrape. Like every Export method, it panics if there is
+// already a gauge with this name and these labels.
 func (m *Metrics) gauge(name, help string, labels prometheus.Labels, value func() float64) {
 	promauto.With(m.registry).NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: labels}, value)
 }
 
-// oneIf returns 1 if the condition holds, and 0 otherwise.
+// oneIf is the value of a gauge that is 1 if the condition holds, and otherwise 0.
 func oneIf(condition bool) float64 {
 	if condition {
 		return 1
@@ -119,14 +120,15 @@ func oneIf(condition bool) float64 {
 	return 0
 }
 
-// ExportBuild exports the version that is running.
+// ExportBuild exports the running version and its commit, as labels.
 func (m *Metrics) ExportBuild(version, commit string) {
 	m.gauge("herald_build_info", "1, with the version that is running in its labels.",
 		prometheus.Labels{"version": version, "commit": commit, "go_version": runtime.Version()}, func() float64 { return 1 })
 }
 
-// ExportService exports a service's Health and, from the start, its denied and used_up calls, as
-// alerts fire at the first. It calls health at once, for the service's name, and at each scrape.
+// ExportService exports a service's Health. It calls health immediately, for the service's name, and at each
+// scrape. It also creates the series of its denied and used_up calls, because alerts fire at the first
+// such call.
 func (m *Metrics) ExportService(health func() query.Health) {
 	name := health().Service.Name
 	m.calls.WithLabelValues(name, string(core.Denied))
@@ -152,8 +154,8 @@ func (m *Metrics) ExportCache(items func() int) {
 	m.gauge("herald_cache_items", "Answers in the cache.", nil, func() float64 { return float64(items()) })
 }
 
-// ExportCredits exports how many of the price provider's credits may be spent now, and how many
-// are left of the month. left returns NaN if that is unknown.
+// ExportCredits exports the number of the price provider's credits that may be spent now, and the number left
+// this month. left returns NaN if that number is unknown.
 func (m *Metrics) ExportCredits(available, left func() float64) {
 	m.gauge("herald_price_credits_available",
 		"Credits of the price provider that this process may spend at once.",
@@ -163,7 +165,7 @@ func (m *Metrics) ExportCredits(available, left func() float64) {
 		nil, left)
 }
 
-// ExportPlatform exports whether p is Ready, and how many of its updates are in flight.
+// ExportPlatform exports whether p is Ready, and the number of its updates in flight.
 func (m *Metrics) ExportPlatform(p platform.Adapter, inFlight func() int) {
 	labels := prometheus.Labels{"platform": string(p.Platform())}
 	m.gauge("herald_platform_connected", "Whether a chat platform is connected, as /readyz reports.", labels,
@@ -172,7 +174,7 @@ func (m *Metrics) ExportPlatform(p platform.Adapter, inFlight func() int) {
 		func() float64 { return float64(inFlight()) })
 }
 
-// ExportHeartbeat exports the round trip of the last heartbeat to Discord's gateway.
+// ExportHeartbeat exports the round-trip time of the latest heartbeat to Discord's gateway.
 func (m *Metrics) ExportHeartbeat(took func() time.Duration) {
 	m.gauge("herald_gateway_heartbeat_seconds",
 		"How long Discord's gateway took to acknowledge the last heartbeat; 0 before the first.", nil,
@@ -186,9 +188,9 @@ func (m *Metrics) ExportClockSkew(skew func() time.Duration) {
 		func() float64 { return skew().Seconds() })
 }
 
-// ExportMembers exports how many addresses are saved, how many of these were checked within a
-// cycle, how many users a fuse keeps from losing a badge, and how many saved values cannot be read: NaN
-// while that is not known. Users who were released count no more.
+// ExportMembers exports the numbers of saved addresses, of those checked within a cycle, of users that a
+// fuse protects from losing a badge, and of saved values that cannot be read. census returns NaN for each
+// number that is unknown. It does not count users that were released.
 func (m *Metrics) ExportMembers(census func() (rows, checked, held, unreadable float64)) {
 	m.gauge("herald_members_rows",
 		"Saved addresses, as this process last counted them, some 5 minutes ago; "+

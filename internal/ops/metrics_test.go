@@ -81,7 +81,7 @@ func TestAPanicIsAnEventOfThePlatform(t *testing.T) {
 func TestCallsOfServicesAreCounted(t *testing.T) {
 	m := NewMetrics()
 	exportServices(m)
-	m.Call(&core.Service{Name: "price"}, query.Outcome(core.Limited), 200*time.Millisecond)
+	m.Call(&core.Service{Name: "price"}, query.CallResult(core.Limited), 200*time.Millisecond)
 	requireLines(t, m,
 		`herald_service_call_seconds_count{outcome="limited",service="price"} 1`,
 		`herald_service_call_seconds_count{outcome="denied",service="chain"} 0`,
@@ -151,7 +151,7 @@ func TestLabelsHaveFewValues(t *testing.T) {
 	m := NewMetrics()
 	exportServices(m)
 	m.Command("telegram", "price", router.Panicked, time.Second)
-	m.Call(&core.Service{Name: "price"}, query.Outcome(core.Limited), 200*time.Millisecond)
+	m.Call(&core.Service{Name: "price"}, query.CallResult(core.Limited), 200*time.Millisecond)
 	m.Lookup("stake", query.Stale, 90*time.Second)
 	m.Events("discord")("rate_limited")
 	m.PoolUnread(core.Pool{Address: common.Address{19: 0xab}, Name: "Pool 05"})

@@ -19,7 +19,7 @@ import (
 
 // Settings are what an operator chooses.
 type Settings struct {
-	// Addr is the host:port of health, metrics and webhooks; empty: none.
+	// Addr is the host:port at which health, metrics and webhooks are served. If it is empty, they are not.
 	Addr string
 }
 
@@ -31,8 +31,8 @@ func (s *Settings) Table() []config.Setting {
 			Name:    "HTTP_ADDR",
 			Default: "127.0.0.1:8080",
 			Example: "0.0.0.0:8080",
-			Comment: "Where /healthz, /readyz, /metrics and webhooks are served; off: nowhere. " +
-				"In a container it must be 0.0.0.0:8080 to be reached from outside.",
+			Comment: "Address that serves /healthz, /readyz, /metrics and webhooks; off: none does. " +
+				"In a container, it must be 0.0.0.0:8080 to be reachable from outside.",
 			Set: config.Field(&s.Addr, parseAddr),
 		},
 	}
@@ -49,16 +49,17 @@ func parseAddr(value string) (string, error) {
 	return value, nil
 }
 
-// Bounds of the HTTP server.
+// Limits of the HTTP server.
 const (
-	readTimeout = 10 * time.Second // of a request, its body included
-	// writeTimeout bounds a response, from the end of the request's header.
-	writeTimeout  = 30 * time.Second
+	// readTimeout limits how long a client may take to send a request, including its body.
+	readTimeout = 10 * time.Second
+	// writeTimeout limits the time from the end of a request's header to the end of the response.
+	writeTimeout = 30 * time.Second
+	// idleTimeout limits how long a connection may wait for its next request.
 	idleTimeout   = 2 * time.Minute
-	maxHeaderSize = 16 << 10
-	// MaxConnections bounds the open connections. Discord's interactions hold 7,000 of them at
-	// most, and so leave some for /healthz and the rest. Further ones wait in the listener's
-	// queue.
+	maxHeaderSize = 16 << 10 // bytes
+	// MaxConnections is the maximum number of open connections. Further ones wait in the listener's
+	// queue. Discord's interactions use at most 7,000, which leaves some for /healthz and the others.
 	MaxConnections = 8000
 )
 
@@ -69,11 +70,12 @@ type Server struct {
 	listener net.Listener
 }
 
-// NewServer returns a Server on listener, which Close closes. It answers nothing until Serve.
+// NewServer returns a Server that accepts connections from listener once Serve is called. Close closes the
+// listener.
 func NewServer(listener net.Listener, m *Metrics, adapters []platform.Adapter, log *slog.Logger) *Server {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
-	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) { ready(w, adapters) })
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) { serveReady(w, adapters) })
 	mux.Handle("GET /metrics", promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{}))
 	return &Server{
 		http: http.Server{
@@ -90,22 +92,20 @@ func NewServer(listener net.Listener, m *Metrics, adapters []platform.Adapter, l
 	}
 }
 
-// explainer is an adapter that can be connected and not Ready.
+// explainer is implemented by adapters that may be connected without being Ready.
 type explainer interface {
 	// NotReady returns in a few words why Ready returns false.
 	NotReady() string
 }
 
-// ready lists the platforms' states, with status 503 unless all are Ready.
-func ready(w http.ResponseWriter, adapters []platform.Adapter) {
-	status, lines := http.StatusOK, ""
+// serveReady lists the platforms' states. Its status is 503 unless all are Ready.
+func serveReady(w http.ResponseWriter, adapters []platform.Adapter) {
+	status := http.StatusOK
+	lines := ""
 	for _, a := range adapters {
-		state := "connected"
-		if !a.Ready() {
-			status, state = http.StatusServiceUnavailable, "not connected"
-			if e, explains := a.(explainer); explains {
-				state = e.NotReady()
-			}
+		ready, state := stateOf(a)
+		if !ready {
+			status = http.StatusServiceUnavailable
 		}
 		lines += fmt.Sprintf("%s: %s\n", a.Platform(), state)
 	}
@@ -113,14 +113,25 @@ func ready(w http.ResponseWriter, adapters []platform.Adapter) {
 	fmt.Fprint(w, lines)
 }
 
-// Addr returns the open address.
+// stateOf reports whether the adapter is Ready, and describes its state in a few words.
+func stateOf(a platform.Adapter) (ready bool, state string) {
+	if a.Ready() {
+		return true, "connected"
+	}
+	if e, explains := a.(explainer); explains {
+		return false, e.NotReady()
+	}
+	return false, "not connected"
+}
+
+// Addr returns the address at which the server listens.
 func (s *Server) Addr() string { return s.listener.Addr().String() }
 
-// Handle adds a path for POST. Call it before Serve. The handler must respond within 20
-// seconds of the request's end.
+// Handle registers the handler of POST requests for a path. Call it before Serve. The handler must respond
+// within 20 seconds of the request's end.
 func (s *Server) Handle(path string, h http.Handler) { s.mux.Handle("POST "+path, h) }
 
-// Serve answers requests. It blocks until Close and then returns nil.
+// Serve answers requests. It blocks until Close is called, and then returns nil.
 func (s *Server) Serve() error {
 	if err := s.http.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serve HTTP_ADDR: %w", err)
@@ -128,8 +139,8 @@ func (s *Server) Serve() error {
 	return nil
 }
 
-// Close stops listening, blocks for at most a second until the requests in flight are
-// answered, and breaks the connections that are left.
+// Close stops listening, and waits for at most a second until the requests in flight are answered. Then it
+// breaks the remaining connections.
 func (s *Server) Close() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()

@@ -1,6 +1,6 @@
-// Package platform holds what every adapter of a chat platform needs, and needs once: the work in flight and its drain
-// (work.go), which of two replies a message shows (shown.go), what became of requests to join (joinlog.go), groups with
-// another ID (moves.go), and whether the bot may do what settings ask for (right.go).
+// Package platform holds what all adapters of chat platforms share: the work in flight and its drain (work.go), which
+// of two replies a message shows (shown.go), the outcomes of join requests (joinlog.go), groups with another ID
+// (moves.go), and whether the bot has the rights that the settings need (right.go).
 //
 // Its subdirectories are the platforms. It knows none of them.
 package platform
@@ -19,7 +19,8 @@ type Handler interface {
 	// Visibility returns who may read the answer to a command, listed or not, by its name or alias. It returns 0 for an
 	// unknown one: that answer must not replace a public message.
 	Visibility(name string) chat.Visibility
-	// Language returns the language of an answer to req, which the sender alone reads if it is Private.
+	// Language returns the language of an answer to req, which the sender alone reads if it is Private. Of req, it reads
+	// only the Locale, the Community and its platform, and whether it is Direct.
 	Language(req *chat.Request, visibility chat.Visibility) chat.Language
 	// Limits returns the rate limits that count req.
 	Limits(req *chat.Request) []ratelimit.Limit

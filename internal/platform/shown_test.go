@@ -8,40 +8,55 @@ import (
 	"herald/internal/platform"
 )
 
-// block is the Version of an answer from a block. Its Time is when it was fetched, and does not count.
+// block returns the Version of an answer as of a block, fetched a while after now. That time does not count.
 func block(number uint64, fetched time.Duration) chat.Version {
 	return chat.Version{Time: time.Now().Add(fetched), Block: chat.Block{Chain: 1, Number: number}}
 }
 
-// A button that is pressed twice at the same moment says twice what was shown before.
+// judge checks the verdict about an answer to a press in a message that showed block 100.
+func judge(t *testing.T, s *platform.Shown, message, subject string, answer chat.Version, want platform.Verdict) {
+	t.Helper()
+	if got := s.Judge(message, subject, block(100, 0), answer); got != want {
+		t.Errorf("%s in %s as of block %d: got %d, want %d", subject, message, answer.Block.Number, got, want)
+	}
+}
+
+// A button that is pressed twice at the same moment carries the same version twice.
 func TestOfTwoPressesTheNewerAnswerWins(t *testing.T) {
-	button := block(100, 0)
-	for name, tt := range map[string]struct {
-		subject string // of the second
-		forget  string // the message where the first could not be shown
-		second  chat.Version
-		want    platform.Verdict
-	}{
-		"an older block":              {"staked 0x1", "", block(101, time.Minute), platform.Keep},
-		"the same block":              {"staked 0x1", "", block(105, time.Minute), platform.Replace},
-		"a newer block":               {"staked 0x1", "", block(106, time.Minute), platform.Replace},
-		"an older one of another":     {"staked 0x2", "", block(101, time.Minute), platform.Replace},
-		"after a failure":             {"staked 0x1", "m", block(101, 0), platform.Replace},
-		"after the failure of others": {"staked 0x1", "n", block(101, 0), platform.Keep},
-		"older than the button says":  {"staked 0x1", "", block(99, 0), platform.Keep},
+	for second, want := range map[uint64]platform.Verdict{
+		99:  platform.Keep,
+		101: platform.Keep,
+		105: platform.Replace,
+		106: platform.Replace,
 	} {
 		var s platform.Shown
-		first := block(105, 0)
-		if got := s.Judge("m", "staked 0x1", button, first); got != platform.Replace {
-			t.Errorf("%s: the first is %d", name, got)
-		}
-		s.Forget(tt.forget, "staked 0x1", first)
-		if got := s.Judge("m", tt.subject, button, tt.second); got != tt.want {
-			t.Errorf("%s: got %d, want %d", name, got, tt.want)
-		}
-		if got := s.Judge("another", tt.subject, button, block(101, 0)); got != platform.Replace {
-			t.Errorf("%s: in another message, got %d", name, got)
-		}
+		judge(t, &s, "m", "staked 0x1", block(105, 0), platform.Replace)
+		judge(t, &s, "m", "staked 0x1", block(second, time.Minute), want)
+	}
+}
+
+func TestAnAnswerToAnotherQuestionReplacesTheMessage(t *testing.T) {
+	var s platform.Shown
+	judge(t, &s, "m", "staked 0x1", block(105, 0), platform.Replace)
+	judge(t, &s, "m", "staked 0x2", block(101, time.Minute), platform.Replace)
+}
+
+func TestAnAnswerInAnotherMessageDoesNotCount(t *testing.T) {
+	var s platform.Shown
+	judge(t, &s, "m", "staked 0x1", block(105, 0), platform.Replace)
+	judge(t, &s, "another", "staked 0x1", block(101, 0), platform.Replace)
+}
+
+func TestAnAnswerThatCouldNotBeShownIsForgotten(t *testing.T) {
+	for message, want := range map[string]platform.Verdict{
+		"m":       platform.Replace,
+		"another": platform.Keep,
+	} {
+		var s platform.Shown
+		failed := block(105, 0)
+		judge(t, &s, "m", "staked 0x1", failed, platform.Replace)
+		s.Forget(message, "staked 0x1", failed)
+		judge(t, &s, "m", "staked 0x1", block(101, 0), want)
 	}
 }
 

@@ -18,50 +18,110 @@ import (
 	"herald/internal/platform/platformtest"
 )
 
+// newWork returns a Work that logs as JSON.
 func newWork(log io.Writer, handler platform.Handler) *platform.Work {
-	return platform.NewWork(context.Background(), handler, slog.New(slog.NewJSONHandler(log, nil)), func(string) {})
+	logger := slog.New(slog.NewJSONHandler(log, nil))
+	return platform.NewWork(context.Background(), handler, logger, func(string) {})
 }
 
-// TestAPanicIsAnsweredWithItsReference, be it of the
-// handler, of the renderer or, where nothing can be answered, of the adapter.
-func TestAPanicIsAnsweredWithItsReference(t *testing.T) {
-	const typed = "what somebody typed"
-	for place, want := range []string{"panic with a string", "panic with a *errors.errorString", "index out of range [19] with length 0"} {
-		var log bytes.Buffer
-		w := newWork(&log, &platformtest.Handler{Reply: func(context.Context, *chat.Request) *chat.Reply {
-			if place == 0 {
-				panic(typed)
-			}
-			return &chat.Reply{Title: chat.Say("answer")}
-		}})
-		var shown []*chat.Reply
-		w.Do(func(id string) {
-			w.Answer(&chat.Request{ID: id}, func(r *chat.Reply) {
-				if place == 1 && r.Title.Key == "answer" {
-					panic(errors.New(typed))
-				}
-				shown = append(shown, r)
-				if place < 2 && (!strings.Contains(log.String(), id) || !strings.Contains(fmt.Sprint(r.Text), id)) {
-					t.Errorf("no reference %s in %+v or in %s", id, r, log.String())
-				}
-			})
-			if place == 2 {
-				_ = []int{}[len(typed)]
-			}
+// typed is what a user typed. No log may contain it.
+const typed = "what somebody typed"
+
+// panicTest is a Work and what it logs and shows.
+type panicTest struct {
+	*platform.Work
+	log   bytes.Buffer
+	shown []*chat.Reply
+	id    string // of the request
+	// logWhenShown is the log before the last reply was shown.
+	logWhenShown string
+}
+
+// newPanicTest makes a Work. Its handler answers by reply.
+func newPanicTest(reply func() *chat.Reply) *panicTest {
+	p := &panicTest{}
+	handler := &platformtest.Handler{Reply: func(context.Context, *chat.Request) *chat.Reply { return reply() }}
+	p.Work = newWork(&p.log, handler)
+	return p
+}
+
+// run answers one request by render, and calls after.
+func (p *panicTest) run(render func(*chat.Reply), after func()) {
+	p.Do(func(id string) {
+		p.id = id
+		p.Answer(&chat.Request{ID: id}, func(r *chat.Reply) {
+			render(r)
+			p.logWhenShown = p.log.String()
+			p.shown = append(p.shown, r)
 		})
-		w.Drain()
-		line := log.String()
-		if strings.Count(line, "\n") != 1 || !strings.Contains(line, want) || strings.Contains(line+fmt.Sprint(shown), typed) || !strings.Contains(line, "work_test.go") {
-			t.Errorf("got %s, want %s and a stack", line, want)
+		after()
+	})
+	p.Drain()
+}
+
+// checkLog checks that one line of the log has the panic, the reference and a stack.
+func (p *panicTest) checkLog(t *testing.T, want string) {
+	t.Helper()
+	line := p.log.String()
+	if strings.Count(line, "\n") != 1 {
+		t.Errorf("got %q, want one line", line)
+	}
+	for _, part := range []string{want, p.id, "work_test.go"} {
+		if !strings.Contains(line, part) {
+			t.Errorf("got %s, want %s", line, part)
 		}
-		if len(shown) != 1 {
-			t.Errorf("%s: shown %+v", want, shown)
-		}
+	}
+	if strings.Contains(line, typed) {
+		t.Errorf("the log has what a user typed: %s", line)
 	}
 }
 
-// A command that never ends by itself is stopped early enough to be answered,
-// and a send that never ends early enough to leave in time.
+// checkReference checks that one reply was shown, which names the reference. It must be in the log by then.
+func (p *panicTest) checkReference(t *testing.T) {
+	t.Helper()
+	if len(p.shown) != 1 {
+		t.Fatalf("shown %+v", p.shown)
+	}
+	if !strings.Contains(p.logWhenShown, p.id) {
+		t.Errorf("the reference %s is not in the log yet: %s", p.id, p.logWhenShown)
+	}
+	text := fmt.Sprint(p.shown[0])
+	if !strings.Contains(fmt.Sprint(p.shown[0].Text), p.id) || strings.Contains(text, typed) {
+		t.Errorf("shown %s, want the reference %s", text, p.id)
+	}
+}
+
+func answerReply() *chat.Reply { return &chat.Reply{Title: chat.Say("answer")} }
+
+func TestAPanicOfTheHandlerIsAnsweredWithItsReference(t *testing.T) {
+	p := newPanicTest(func() *chat.Reply { panic(typed) })
+	p.run(func(*chat.Reply) {}, func() {})
+	p.checkLog(t, "panic with a string")
+	p.checkReference(t)
+}
+
+func TestAPanicOfTheRendererIsAnsweredWithItsReference(t *testing.T) {
+	p := newPanicTest(answerReply)
+	p.run(func(r *chat.Reply) {
+		if r.Title.Key == "answer" {
+			panic(errors.New(typed))
+		}
+	}, func() {})
+	p.checkLog(t, "panic with a *errors.errorString")
+	p.checkReference(t)
+}
+
+// It is too late for another answer.
+func TestAPanicOfTheAdapterIsLogged(t *testing.T) {
+	p := newPanicTest(answerReply)
+	p.run(func(*chat.Reply) {}, func() { _ = []int{}[len(typed)] })
+	p.checkLog(t, "index out of range [19] with length 0")
+	if len(p.shown) != 1 || p.shown[0].Title.Key != "answer" {
+		t.Errorf("shown %+v", p.shown)
+	}
+}
+
+// Commands are stopped early enough for their answers to be sent, and sends early enough for Drain to return in time.
 func TestDrainStopsCommandsThenSendsAndLeavesInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWork(io.Discard, &platformtest.Handler{})
@@ -83,7 +143,8 @@ func TestDrainStopsCommandsThenSendsAndLeavesInTime(t *testing.T) {
 		if took := time.Since(start); commands >= sends || sends >= took || took >= platform.DrainTime {
 			t.Errorf("commands stopped after %v, sends after %v, left after %v", commands, sends, took)
 		}
-		if w.Go(func(string) { t.Error("taken while draining") }) || w.Do(func(string) { t.Error("taken while draining") }) {
+		late := func(string) { t.Error("work runs after Drain") }
+		if w.Go(late) || w.Do(late) {
 			t.Error("work is taken after Drain")
 		}
 	})
@@ -99,7 +160,8 @@ func TestOneFailureAMinuteHasItsLevel(t *testing.T) {
 			levels[w.Rarely(slog.LevelWarn, "late")]++
 			time.Sleep(time.Second)
 		}
-		if want := map[slog.Level]int{slog.LevelError: 3, slog.LevelWarn: 3, slog.LevelInfo: 244}; !maps.Equal(levels, want) {
+		want := map[slog.Level]int{slog.LevelError: 3, slog.LevelWarn: 3, slog.LevelInfo: 244}
+		if !maps.Equal(levels, want) {
 			t.Errorf("levels %v, want %v", levels, want)
 		}
 	})

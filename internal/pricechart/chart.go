@@ -13,77 +13,108 @@ import (
 	"herald/internal/chat"
 )
 
-// Places and sizes of text, in pixels. A name that ends in Y is the middle of a row.
+// Where things are drawn, in pixels. A name that ends in Y is the middle of a row of text.
 const (
-	titleY, datesY, footerY = 62, 707, 759
-	highY, lowY             = 130, 182
-	tileTop, tileBottom     = 262, 466
-	tileNameY, tileChangeY  = 318, 396
-	sumsY                   = 545 // below the tiles
+	titleY  = 62
+	highY   = 130
+	lowY    = 182
+	datesY  = 707
+	footerY = 759
 
-	pillTop, pillBottom           = 114, 198
-	plotTop, plotBottom           = 262, 668 // of every plot
-	priceSize, pillSize           = 104, 54
-	titleSize, nameSize           = 40, 42
-	labelSize, sourceSize         = 36, minText
-	handleSize, handleGap         = minText, 20
-	minName                       = 3 * nameSize // the room without which there is no name
-	tagPadding, tagGap            = 16, 14
-	labelPadding, labelGap        = 10, tagGap + tagPadding
-	pillPadding, pillGap, maxPill = 24, 28, 320 // of its text
-	extremesGap                   = 32
+	pillTop    = 114
+	pillBottom = 198
+
+	// Of every plot.
+	plotTop    = 262
+	plotBottom = 668
+
+	// Of a card, which has no plot.
+	tileTop     = 262
+	tileBottom  = 466
+	tileNameY   = 318
+	tileChangeY = 396
+	sumsY       = 545 // below the tiles
+)
+
+// Sizes of texts, in pixels.
+const (
+	titleSize  = 40
+	priceSize  = 104
+	pillSize   = 54
+	labelSize  = 36
+	nameSize   = 42
+	handleSize = minText
+	sourceSize = minText
+)
+
+// Distances and widths, in pixels.
+const (
+	extremesGap  = 32 // left of the extremes
+	pillGap      = 28 // left of the pill
+	pillPadding  = 24
+	maxPill      = 320 // the maximum width of the pill's text
+	tagGap       = 14  // between the plot and the tag
+	tagPadding   = 16
+	labelGap     = tagGap + tagPadding // between the plot and the labels
+	labelPadding = 10
+	handleGap    = 20           // left of the handle
+	minName      = 3 * nameSize // the minimum width in which the name is drawn
 )
 
 // plot is where a line is drawn: times from left to right, prices from bottom to top.
 type plot struct {
 	rect
-	from, to  time.Time
-	low, high float64 // the prices at the bottom and at the top
+	from, to  time.Time // at the left and at the right
+	low, high float64   // the prices at the bottom and at the top
 }
 
 func (p plot) at(t time.Time, price float64) position {
-	part := t.Sub(p.from).Seconds() / p.to.Sub(p.from).Seconds()
-	return xy(p.left+part*(p.right-p.left), p.bottom-(price-p.low)/(p.high-p.low)*(p.bottom-p.top))
+	elapsed := t.Sub(p.from).Seconds() / p.to.Sub(p.from).Seconds()
+	rise := (price - p.low) / (p.high - p.low)
+	return xy(p.left+elapsed*(p.right-p.left), p.bottom-rise*(p.bottom-p.top))
 }
 
-// layout returns the places of the plot and of the last price's tag. The widest of the tag
-// and the labels ends at the margin.
-func (s sheet) layout(a axis, last point) (plot, rect) {
+// layout returns the places of the plot and of the tag with the last price. The plot is as wide as the
+// widest of the tag and the labels beside it permits.
+func (s sheet) layout(a axis, last point) (p plot, tag rect) {
+	const halfTag = 30 // the half of its height
 	tagWidth := s.textWidth(s.big(labelSize), a.last) + 2*tagPadding
 	widest := tagWidth - tagPadding
 	for _, label := range a.labels {
 		widest = max(widest, s.textWidth(s.small(labelSize), label))
 	}
 	right := width - margin - widest - labelGap
-	p := plot{
+	p = plot{
 		rect: rect{left: margin, top: plotTop, right: right, bottom: plotBottom},
 		from: s.from,
 		to:   s.to,
 		low:  a.low,
 		high: a.high,
 	}
-	y := min(p.at(last.At, last.Price.InexactFloat64()).y, plotBottom-24)
-	return p, rect{left: right + tagGap, top: y - 30, right: right + tagGap + tagWidth, bottom: y + 30}
+	y := min(p.at(last.At, last.Price.InexactFloat64()).y, plotBottom-24) // above the dates
+	tag = rect{left: right + tagGap, top: y - halfTag, right: right + tagGap + tagWidth, bottom: y + halfTag}
+	return p, tag
 }
 
-// drawChart draws the line of the price between hairlines, with its first price dotted and
-// its last one in a tag.
+// drawChart draws the line of the price between hairlines, a dotted line at its first price, and a tag
+// with its last price.
 func (s sheet) drawChart() {
 	first, last := s.points[0], s.points[len(s.points)-1]
 	lowest, highest := bounds(s.points)
 	a := s.axis(lowest.Price, highest.Price, last.Price)
 	plot, tag := s.layout(a, last)
+	const tagMargin = 60 // no label is closer to the tag
 	for i, price := range a.prices {
 		y := math.Round(plot.at(s.to, price).y)
 		s.stroke(pen{ink: gridInk, thickness: 2}, xy(plot.left, y), xy(plot.right, y))
-		if math.Abs(y-tag.middle()) > 60 {
+		if math.Abs(y-tag.middle()) > tagMargin {
 			s.text(s.small(labelSize), row(plot.right+labelGap, width, y), a.labels[i])
 		}
 	}
 	s.drawDates(plot)
 	start := plot.at(s.from, first.Price.InexactFloat64())
 	s.stroke(pen{ink: quietInk, thickness: 2, dash: 1, gap: 11}, start, xy(plot.right, start.y))
-	s.line(plot)
+	s.drawLine(plot)
 	textOnInk := background
 	if s.ink == downInk {
 		textOnInk = whiteInk
@@ -92,23 +123,28 @@ func (s sheet) drawChart() {
 	s.text(style{size: labelSize, bold: true, color: textOnInk}, tag.inset(tagPadding), a.last)
 }
 
-// drawDates draws four dates below a plot, or times of a day.
+// drawDates draws four dates below a plot. If the period is at most a day, it draws times of the day
+// instead.
 func (s sheet) drawDates(p plot) {
-	apart, format := (s.period() / 4).Round(day), s.language.Info().Day
+	const count = 4
+	interval := (s.period() / count).Round(day)
+	format := s.language.Info().Day
 	if s.period() <= day {
-		apart, format = s.period()/4, "15:04"
+		interval = s.period() / count
+		format = "15:04"
 	}
-	for i := range 4 {
-		t := s.from.UTC().Add((s.period()-3*apart)/2 + time.Duration(i)*apart).Round(time.Hour)
-		text, look := t.Format(format), s.small(labelSize)
+	first := s.from.UTC().Add((s.period() - (count-1)*interval) / 2)
+	look := s.small(labelSize)
+	for i := range count {
+		t := first.Add(time.Duration(i) * interval).Round(time.Hour)
+		text := t.Format(format)
 		x := max(p.at(t, p.low).x-s.textWidth(look, text)/2, margin)
 		s.text(look, row(x, width, datesY), text)
 	}
 }
 
-// drawHeader draws the logo and the title, the extremes at the right, the price, and beside it
-// a pill: the time of an old price, or else the change over the period if it is known. Price
-// and pill are smaller where both are wide.
+// drawHeader draws the logo and the title, and below them the price, the pill and, at the right, the
+// extremes.
 func (s sheet) drawHeader() {
 	left := float64(margin)
 	if s.Logo != nil {
@@ -116,95 +152,126 @@ func (s sheet) drawHeader() {
 		left = float64(s.logoPlace().Max.X + 20)
 	}
 	pair := strings.TrimPrefix(s.supported(s.symbol)+" / USD", " / ")
-	s.text(s.small(titleSize), row(left, width-margin, titleY), pair+" · "+s.say(chat.Say("choice."+periods[s.period()])))
-	price, text, look := s.price(s.quote.Price), "", style{size: pillSize, bold: true, color: s.ink}
-	change := s.change()
-	if s.quote.Old() {
-		text = s.updated()
-	} else if change.Valid {
-		text = s.say(chat.Change{Decimal: change.Decimal})
-	}
-	room := s.drawExtremes() - extremesGap - margin - pillGap - 2*pillPadding
-	taken := pillWidth(s.textWidth(look, text), s.textWidth(s.big(priceSize), price), room)
+	period := s.say(chat.Say("choice." + periods[s.period()]))
+	s.text(s.small(titleSize), row(left, width-margin, titleY), pair+" · "+period)
+
+	extremesLeft := s.drawExtremes()
+	s.drawPrice(margin, extremesLeft-extremesGap)
+}
+
+// drawPrice draws the price and the pill between left and right. If both are too wide, it draws them
+// smaller.
+func (s sheet) drawPrice(left, right float64) {
+	price, text := s.price(s.quote.Price), s.pillText()
+	look := style{size: pillSize, bold: true, color: s.ink}
+	room := right - left - pillGap - 2*pillPadding
+	textWidth := pillWidth(s.textWidth(look, text), s.textWidth(s.big(priceSize), price), room)
+
+	const bearing = 4 // the empty part of a digit of the price, at its left
 	pill := rect{top: pillTop, bottom: pillBottom}
-	pill.left = s.text(s.big(priceSize), row(margin-4, margin+room-taken, pill.middle()), price).right + pillGap
-	pill.right = pill.left + taken + 2*pillPadding
+	priceRow := row(left-bearing, left+room-textWidth, pill.middle())
+	pill.left = s.text(s.big(priceSize), priceRow, price).right + pillGap
+	pill.right = pill.left + textWidth + 2*pillPadding
 	if text != "" {
 		s.fill(s.ink, 0.16, pill.outline(16))
 		s.text(look, pill.inset(pillPadding), text)
 	}
 }
 
-// pillWidth returns the width of the pill's text, which is full at pillSize. If the room is too
-// narrow for the price and the text, both shrink alike, but the text no further than to
-// labelSize.
-func pillWidth(full, price, room float64) float64 {
-	most, least := min(full, maxPill), full*labelSize/pillSize
-	return max(least, most*min(1, room/(most+price)))
+// pillText returns the text beside the price. If the price is old, it is the time of the price,
+// otherwise the change over the period, or "" if the change is unknown.
+func (s sheet) pillText() string {
+	if s.quote.Old() {
+		return s.updated()
+	}
+	change := s.change()
+	if !change.Valid {
+		return ""
+	}
+	return s.say(chat.Change{Decimal: change.Decimal})
 }
 
-// drawExtremes draws the highest and the lowest price at the right if they are known, and
-// returns their left edge.
+// pillWidth returns the width in which to draw the pill's text, if the text is full pixels wide at
+// pillSize, the price is price pixels wide at priceSize, and both must fit into room pixels. Both shrink
+// by the same factor, but the text not below labelSize. With 200, 500 and 630, it returns 180.
+func pillWidth(full, price, room float64) float64 {
+	wanted := min(full, maxPill)
+	minWidth := full * labelSize / pillSize
+	factor := min(1, room/(wanted+price))
+	return max(minWidth, wanted*factor)
+}
+
+// drawExtremes draws the highest and the lowest price at the right, if they are known. It returns the
+// left edge of the wider one, or of the right margin if it draws nothing.
 func (s sheet) drawExtremes() (left float64) {
 	left = width - margin
 	lowest, highest := s.extremes()
-	for i, price := range []decimal.Decimal{highest, lowest} {
-		if price.IsZero() {
-			continue
-		}
-		y := []float64{highY, lowY}[i]
-		value := s.text(s.big(labelSize).rightAligned(), row(margin, width-margin, y), s.price(price))
-		name := s.say(chat.Say([]string{"picture.high", "picture.low"}[i]))
-		left = min(left, s.text(s.small(labelSize).rightAligned(), row(margin, value.left-12, y), name).left)
+	if !highest.IsZero() {
+		left = min(left, s.drawExtreme("picture.high", highest, highY))
+	}
+	if !lowest.IsZero() {
+		left = min(left, s.drawExtreme("picture.low", lowest, lowY))
 	}
 	return left
 }
 
-// line draws the line up to the dot of its last price, and fills the area under what was
-// seen. A point without neighbors is a dot. A label stands beside what begins or ends at an
-// estimate, which is dashed.
-func (s sheet) line(to plot) {
+// drawExtreme draws a price and at its left its name, the message with this key. It returns the left
+// edge of the name.
+func (s sheet) drawExtreme(nameKey string, price decimal.Decimal, y float64) (left float64) {
+	const gap = 12
+	value := s.text(s.big(labelSize).aligned(alignRight), row(margin, width-margin, y), s.price(price))
+	name := s.text(s.small(labelSize).aligned(alignRight), row(margin, value.left-gap, y), s.say(chat.Say(nameKey)))
+	return name.left
+}
+
+// drawLine draws the line and a dot at its last price, and fills the area under its recorded parts. A
+// point that is not joined to a neighbor is drawn as a dot. Parts that begin or end at an estimate are
+// dashed, and have a label.
+func (s sheet) drawLine(in plot) {
 	_, highest := bounds(s.points)
-	top := to.at(s.to, highest.Price.InexactFloat64()).y
+	top := in.at(s.to, highest.Price.InexactFloat64()).y
 	s.points = s.shownPoints()
 	solid := pen{ink: s.ink, thickness: 6}
 	if s.long() {
 		solid.thickness = 5
 	}
 	dashed := pen{ink: s.ink, thickness: solid.thickness, dash: 18, gap: 16}
-	var before position
+	var previous position
 	var estimated []position // the middles of dashed parts
 	for i, p := range s.points {
-		here := to.at(p.At, p.Price.InexactFloat64())
+		here := in.at(p.At, p.Price.InexactFloat64())
 		switch {
 		case !s.joined(i):
 			s.stroke(solid, here, here)
 		case s.estimated(i):
-			s.stroke(dashed, before, here)
-			estimated = append(estimated, xy((before.x+here.x)/2, (before.y+here.y)/2))
+			s.stroke(dashed, previous, here)
+			estimated = append(estimated, xy((previous.x+here.x)/2, (previous.y+here.y)/2))
 		default:
-			s.area(top, before, here)
-			s.stroke(solid, before, here)
+			s.fillBelow(previous, here, top)
+			s.stroke(solid, previous, here)
 		}
-		before = here
+		previous = here
 	}
-	s.fill(background, 1, disc(before, 13))
-	s.fill(s.ink, 1, disc(before, 9))
+	s.fill(background, 1, disc(previous, 13))
+	s.fill(s.ink, 1, disc(previous, 9))
 	if len(estimated) > 0 {
-		look, text := s.small(labelSize), s.say(chat.Say("picture.estimated"))
-		look.align = 0.5
-		s.text(look, s.beside(to, estimated, s.textWidth(look, text)), text)
+		look := s.small(labelSize).aligned(alignCenter)
+		text := s.say(chat.Say("picture.estimated"))
+		s.text(look, s.placeBeside(estimated, s.textWidth(look, text), in), text)
 	}
 }
 
-// beside returns a place in the plot for a text of a width, below or above one of the
-// positions: the nearest that no stroke crosses, or one above the plot if there is none.
-func (s sheet) beside(in plot, positions []position, width float64) rect {
-	halfWidth, halfHeight := width/2+labelPadding, float64(labelSize)/2+labelPadding
-	for away := halfHeight + 4; away < 300; away += 10 {
-		for _, at := range positions {
-			for _, y := range []float64{at.y + away, at.y - away} {
-				place := rect{left: at.x - halfWidth, top: y - halfHeight, right: at.x + halfWidth, bottom: y + halfHeight}
+// placeBeside returns a free place in the plot for a label that is textWidth pixels wide. It is the place
+// closest to one of the positions, above or below it, that no stroke crosses. If there is none,
+// placeBeside returns a place above the plot.
+func (s sheet) placeBeside(positions []position, textWidth float64, in plot) rect {
+	halfWidth := textWidth/2 + labelPadding
+	halfHeight := float64(labelSize)/2 + labelPadding
+	const maxDistance = 300
+	for distance := halfHeight + 4; distance < maxDistance; distance += 10 {
+		for _, p := range positions {
+			for _, y := range []float64{p.y + distance, p.y - distance} {
+				place := rect{left: p.x - halfWidth, top: y - halfHeight, right: p.x + halfWidth, bottom: y + halfHeight}
 				inPlot := in.contains(xy(place.left, place.top)) && in.contains(xy(place.right, place.bottom))
 				if inPlot && !slices.ContainsFunc(s.strokes, place.contains) {
 					return place
@@ -212,44 +279,45 @@ func (s sheet) beside(in plot, positions []position, width float64) rect {
 			}
 		}
 	}
-	return row(in.left, in.left+width, in.top-labelSize)
+	return row(in.left, in.left+textWidth, in.top-labelSize)
 }
 
-// area fills what is under the line from a to b. Its opacity is 28 % at top, and falls to
-// 0 at plotBottom.
-func (s sheet) area(top float64, a, b position) {
+// fillBelow fills the area between the line from a to b and the bottom of the plot. The opacity is 28 % at
+// the height top, and falls to 0 at the bottom.
+func (s sheet) fillBelow(a, b position, top float64) {
 	for x := math.Ceil(a.x); x < b.x; x++ {
-		for y := int(a.y + (b.y-a.y)*(x-a.x)/(b.x-a.x)); y < plotBottom; y++ {
+		lineY := a.y + (b.y-a.y)*(x-a.x)/(b.x-a.x)
+		for y := int(lineY); y < plotBottom; y++ {
 			opacity := 0.28 * (plotBottom - float64(y)) / (plotBottom - top)
 			s.SetRGBA(int(x), y, blend(s.RGBAAt(int(x), y), s.ink, opacity))
 		}
 	}
 }
 
-// slots are the parts of a period in which a line has at most four points.
+// slots is the number of parts of a period. The line has at most four points in each.
 const slots = 60
 
-// shownPoints returns the points through which the line is drawn: the first, the lowest,
-// the highest and the last of each slot, so that no spike and no gap is lost. A long period
-// shows the first of each slot, the points beside a gap, and the lowest and the highest of all.
+// shownPoints returns the points to draw. In each slot, they are the first, the lowest, the highest and
+// the last point, so that every spike and every gap is shown. In a long period, they are the first point
+// of each slot, the points beside a gap, and the lowest and the highest point of the period.
 func (p picture) shownPoints() (shown []point) {
 	slot := func(i int) time.Duration { return p.points[i].At.Sub(p.from) * slots / p.period() }
-	from := 0
+	first := 0 // index of the first point in the current slot
 	lowest, highest := bounds(p.points)
 	for i, last := range p.points {
-		to := i + 1
-		ended := to == len(p.points) || p.estimated(to)
-		if !ended && slot(to) == slot(from) {
+		next := i + 1
+		ends := next == len(p.points) || p.estimated(next)
+		if !ends && slot(next) == slot(first) {
 			continue
 		}
 		if !p.long() {
-			lowest, highest = bounds(p.points[from:to])
+			lowest, highest = bounds(p.points[first:next])
 		}
-		shown = append(shown, p.points[from], lowest, highest)
-		if ended || !p.long() || slot(to)-slot(from) > 1 {
+		shown = append(shown, p.points[first], lowest, highest)
+		if ends || !p.long() || slot(next)-slot(first) > 1 {
 			shown = append(shown, last)
 		}
-		from = to
+		first = next
 	}
 	slices.SortStableFunc(shown, byTime)
 	return slices.CompactFunc(shown, func(a, b point) bool { return a.At.Equal(b.At) })

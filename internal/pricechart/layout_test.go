@@ -12,79 +12,143 @@ import (
 	"herald/internal/chat"
 )
 
-// Texts stand apart and on no line, the pill beside the price, and the margin at the right is
-// free.
-func TestTextsDoNotOverlap(t *testing.T) {
+// drawnPicture returns a picture whose texts, and whose points, have all sizes that are possible.
+func drawnPicture(t *rapid.T) picture {
 	logo, _ := readLogo("testdata/logo.png")
-	prices := []float64{0.000000001234, 1.234e-18, 1, 0.04173, 999999.4, 123456789.12, 9.99e14}
+	price := rapid.SampledFrom([]float64{
+		0.000000001234, 1.234e-18, 1, 0.04173, 999999.4, 123456789.12, 9.99e14,
+	}).Draw(t, "price")
+	period := rapid.SampledFrom([]time.Duration{day, 7 * day, 30 * day}).Draw(t, "period")
+	first := price * rapid.SampledFrom([]float64{0.5, 1.01, 20}).Draw(t, "first")
+	unseen := rapid.SampledFrom([]int{0, 100, 180}).Draw(t, "unseen")
+	p := ofPeriod(period, walk(period, period/200, first, price)[unseen:]...)
+	p.language = rapid.SampledFrom(chat.Languages()).Draw(t, "language")
+	p.name = rapid.SampledFrom([]string{"Herald", "Example Passport", strings.Repeat("Name ", 12)}).Draw(t, "name")
+	p.handle = rapid.SampledFrom([]string{
+		"", "@herald_bot", "@Herald", "@" + strings.Repeat("w", 32),
+	}).Draw(t, "handle")
+	p.symbol = rapid.SampledFrom([]string{"HRLD", "HERALDMOON12"}).Draw(t, "symbol")
+	if rapid.Bool().Draw(t, "logo") {
+		p.Logo = logo
+	}
+	if rapid.Bool().Draw(t, "old") {
+		p.quote.CurrentUntil = now
+	}
+	p.quote.Change7d.Decimal = number(rapid.SampledFrom([]string{"0", "-12.5", "250000"}).Draw(t, "change"))
+	if rapid.Bool().Draw(t, "estimated") {
+		p.points = pointsBetween(p.points, p.quote, p.from, p.to)
+	}
+	return p
+}
+
+// overlap reports whether two texts are closer than 8 pixels.
+func overlap(a, b rect) bool {
+	const apart = 8
+	return a.left < b.right+apart && b.left < a.right+apart && a.top < b.bottom+apart && b.top < a.bottom+apart
+}
+
+// TestTextsAreInTheirPlaces makes all checks of a picture at once, because drawing takes long.
+func TestTextsAreInTheirPlaces(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		price := rapid.SampledFrom(prices).Draw(t, "price")
-		period := rapid.SampledFrom([]time.Duration{day, 7 * day, 30 * day}).Draw(t, "period")
-		points := walk(period, period/200, price*rapid.SampledFrom([]float64{0.5, 1.01, 20}).Draw(t, "first"), price)
-		p := ofPeriod(period, points[rapid.SampledFrom([]int{0, 100, 180}).Draw(t, "unseen"):]...)
-		p.language = rapid.SampledFrom(chat.Languages()).Draw(t, "language")
-		p.name = rapid.SampledFrom([]string{"Herald", "Example Passport", strings.Repeat("Name ", 12)}).Draw(t, "name")
-		p.handle = rapid.SampledFrom([]string{"", "@herald_bot", "@Herald", "@" + strings.Repeat("w", 32)}).Draw(t, "handle")
-		p.symbol = rapid.SampledFrom([]string{"HRLD", "HERALDMOON12"}).Draw(t, "symbol")
-		if rapid.Bool().Draw(t, "logo") {
-			p.Logo = logo
-		}
-		if rapid.Bool().Draw(t, "old") {
-			p.quote.OldFrom = now
-		}
-		p.quote.Change7d.Decimal = number(rapid.SampledFrom([]string{"0", "-12.5", "250000"}).Draw(t, "change"))
-		if rapid.Bool().Draw(t, "estimated") {
-			p.points = pointsBetween(p.points, p.quote, p.from, p.to)
-		}
+		p := drawnPicture(t)
 		s := p.paint()
-		for i, a := range s.texts {
-			for _, b := range s.texts[:i] {
-				if a.left < b.right+8 && b.left < a.right+8 && a.top < b.bottom+8 && b.top < a.bottom+8 {
-					t.Errorf("texts are at %v and at %v", a, b)
-				}
-			}
-			if a.left < margin-5 || a.right > width-margin+1 || slices.ContainsFunc(s.strokes, a.contains) {
-				t.Errorf("a text is at %v, in the margin or on a line", a)
-			}
-		}
-		first := 1 // after the title
-		if lowest, _ := p.extremes(); !lowest.IsZero() {
-			first += 4
-		}
-		if gap := s.texts[first+1].left - s.texts[first].right; math.Abs(gap-pillGap-pillPadding) > 1 {
-			t.Errorf("the pill's text begins %v after the price, want %d", gap, pillGap+pillPadding)
-		}
+		checkTextsDoNotOverlap(t, s)
+		checkTextsAreInNoMarginAndOnNoLine(t, s)
+		checkChangeIsBesidePrice(t, p, s)
 	})
 }
 
-// A picture has a margin of 12 pixels, and its own at the right, whatever is on it.
+func checkTextsDoNotOverlap(t *rapid.T, s sheet) {
+	for i, a := range s.texts {
+		for _, b := range s.texts[:i] {
+			if overlap(a, b) {
+				t.Errorf("texts are at %v and at %v", a, b)
+			}
+		}
+	}
+}
+
+func checkTextsAreInNoMarginAndOnNoLine(t *rapid.T, s sheet) {
+	for _, text := range s.texts {
+		inMargin := text.left < margin-5 || text.right > width-margin+1
+		if inMargin || slices.ContainsFunc(s.strokes, text.contains) {
+			t.Errorf("a text is at %v, in the margin or on a line", text)
+		}
+	}
+}
+
+func checkChangeIsBesidePrice(t *rapid.T, p picture, s sheet) {
+	price := 1 // the place of the price in texts; the title is before it
+	if lowest, _ := p.extremes(); !lowest.IsZero() {
+		price += 4 // and so are the names and values of the lowest and the highest price
+	}
+	change := price + 1
+	gap := s.texts[change].left - s.texts[price].right
+	if math.Abs(gap-pillGap-pillPadding) > 1 {
+		t.Errorf("the change begins %v after the price, want %d", gap, pillGap+pillPadding)
+	}
+}
+
+// widePicture returns a picture with the widest texts, and a line whose prices jump.
+func widePicture(symbol, before, after string, l chat.Language) picture {
+	p := ofPeriod(7*day, seen(0, "1"))
+	p.points = nil
+	for i := range 20 {
+		price := before
+		if i >= 10 {
+			price = after
+		}
+		p.points = append(p.points, seen(7*day/20*time.Duration(19-i), price))
+	}
+	p.symbol = symbol
+	p.language = l
+	p.name = strings.Repeat("M", 40)
+	p.handle = "@" + strings.Repeat("M", 32)
+	p.quote.Price = number(after)
+	p.quote.Change24h.Decimal = number("-100")
+	p.quote.Change7d.Decimal = number("250000")
+	p.quote.MarketCap.Decimal = number("999999999999999")
+	return p
+}
+
+// checkMargins checks that a picture is empty in the outermost 12 pixels, and in the margin at the right.
+func checkMargins(t *testing.T, p picture) {
+	t.Helper()
+	const outer = 12
+	drawn, err := p.draw()
+	if err != nil {
+		t.Fatal(err)
+	}
+	pic := pixels(t, drawn)
+	background := pic.Pix[0]
+	for i, c := range pic.Pix {
+		x, y := i%width, i/width
+		inMargin := min(x, y, height-1-y) < outer || x > width-margin
+		if inMargin && c != background {
+			t.Fatalf("%s %s, %d points: something is at %d, %d", p.symbol, p.language, len(p.points), x, y)
+		}
+	}
+}
+
 func TestNothingLeavesThePicture(t *testing.T) {
-	languages := []chat.Language{chat.Chinese, chat.Russian, chat.Vietnamese}
-	for symbol, prices := range map[string][]string{
-		"WWWWWWWWWWWWWWWWWWWW": {"1e-18", "2.5e-15"}, "💎": {"1e12", "9.99e14"}, "مال": {"123456.78", "0.0123"}, "X": {"0.000012345", "999999.994"},
-		"LOSS": {"1", "1e-9"}, "Ω🚀": {"0.0099999", "0.0099998"},
+	for _, test := range []struct {
+		symbol string
+		before string
+		after  string
+	}{
+		{"WWWWWWWWWWWWWWWWWWWW", "1e-18", "2.5e-15"},
+		{"💎", "1e12", "9.99e14"},
+		{"مال", "123456.78", "0.0123"},
+		{"X", "0.000012345", "999999.994"},
+		{"LOSS", "1", "1e-9"},
+		{"Ω🚀", "0.0099999", "0.0099998"},
 	} {
-		for _, l := range languages {
-			p := ofPeriod(7*day, seen(0, "1"))
-			p.points = nil
-			for i := range 20 {
-				p.points = append(p.points, seen(7*day/20*time.Duration(19-i), prices[i/10]))
-			}
-			p.symbol, p.language, p.name, p.handle = symbol, l, strings.Repeat("M", 40), "@"+strings.Repeat("M", 32)
-			p.quote.Price, p.quote.Change24h.Decimal, p.quote.Change7d.Decimal = number(prices[1]), number("-100"), number("250000")
-			p.quote.MarketCap.Decimal = number("999999999999999")
-			for _, p.points = range [][]point{p.points, nil} {
-				drawn, err := p.draw()
-				if err != nil {
-					t.Fatal(err)
-				}
-				pic := pixels(t, drawn)
-				for i, c := range pic.Pix {
-					if x, y := i%width, i/width; c != pic.Pix[0] && (min(x, y, height-1-y) < 12 || x > width-margin) {
-						t.Fatalf("%s %s, %d points: something is at %d, %d", symbol, l, len(p.points), x, y)
-					}
-				}
-			}
+		for _, l := range []chat.Language{chat.Chinese, chat.Russian, chat.Vietnamese} {
+			withLine := widePicture(test.symbol, test.before, test.after, l)
+			checkMargins(t, withLine)
+			withoutLine := withLine
+			withoutLine.points = nil
+			checkMargins(t, withoutLine)
 		}
 	}
 }

@@ -20,16 +20,18 @@ const day = 24 * time.Hour
 // periods maps the length of a period to its name in keys of messages.
 var periods = map[time.Duration]string{time.Hour: "1h", day: "24h", 7 * day: "7d", 30 * day: "30d"}
 
-// picture is the content of a picture.
+// picture is the content of a picture: the price of a token from one time to another.
 type picture struct {
 	Settings
-	symbol       string
-	name, handle string // of whom to ask
-	language     chat.Language
-	quote        core.Quote
-	from, to     time.Time
-	points       []point   // between from and to, sorted by time
-	now          time.Time // when the picture is made; zero: at to
+	symbol   string // of the token, or ""
+	name     string // of the community or the bot that shows the picture, or ""
+	handle   string // of the bot, such as "@herald_bot", or ""
+	language chat.Language
+	quote    core.Quote
+	from, to time.Time
+	points   []point // between from and to, sorted by time
+	// now is when the picture is made. It may be later than to, because the quote may be older.
+	now time.Time
 }
 
 func (p picture) period() time.Duration { return p.to.Sub(p.from) }
@@ -37,8 +39,8 @@ func (p picture) period() time.Duration { return p.to.Sub(p.from) }
 // long reports whether the period is longer than a week. Its line is thinner and has fewer points.
 func (p picture) long() bool { return p.period() > 7*day }
 
-// joined reports whether a line joins points[i] with the point before. Points further
-// apart than a twelfth of the period are not joined, unless one is an estimate.
+// joined reports whether a line joins points[i] and the previous point. If they are more than a twelfth
+// of the period apart, it does not, unless one of them is an estimate.
 func (p picture) joined(i int) bool {
 	return i > 0 && (p.estimated(i) || p.points[i].At.Sub(p.points[i-1].At) <= p.period()/12)
 }
@@ -48,11 +50,11 @@ func (p picture) estimated(i int) bool {
 	return p.points[i].Estimated || i > 0 && p.points[i-1].Estimated
 }
 
-// seen returns the part of the period, from 0 to 1, with a line between points that
-// were seen.
+// seen returns the part of the period that is seen, from 0 to 1. The time between two points is seen if
+// they are joined and neither is an estimate.
 func (p picture) seen() float64 { return p.seenSince(p.from).Seconds() / p.period().Seconds() }
 
-// seenSince returns how long after start there is a line between points that were seen.
+// seenSince returns how much of the time after start is seen.
 func (p picture) seenSince(start time.Time) (sum time.Duration) {
 	for i, next := range p.points {
 		if p.joined(i) && !p.estimated(i) {
@@ -63,59 +65,66 @@ func (p picture) seenSince(start time.Time) (sum time.Duration) {
 }
 
 const (
-	// minSeen is the part of a period that must be seen for a line.
+	// minSeen is the minimum part of a period that must be seen before a line is drawn.
 	minSeen = 0.25
-	// wholeSeen is the part that must be seen for the lowest and the highest price.
-	wholeSeen = 0.95
+	// minSeenForExtremes is the minimum part that must be seen before the lowest and the highest price
+	// are shown.
+	minSeenForExtremes = 0.95
 )
 
 func (p picture) hasLine() bool { return p.seen() >= minSeen }
 
-// lineFrom returns when a quarter of the period will be seen, if nothing is missed from now on. By then
-// the period has moved on by a quarter at most, so only what was seen in its first quarter is lost. A
-// step is added because the newest quote may be that old. lineFrom returns zero if there is a line, or
-// if the provider's quotes are old or have no time.
+// lineFrom returns when there will be a line, rounded up to a minute or, for a period above a day, to a day. It returns
+// zero if there is a line already, or if the quote is old or has no time.
+//
+// lineFrom assumes that from now on all time is seen. By then, the period has moved on by at most a quarter, so
+// only the time seen in its first quarter is lost. If the period is 24 hours and the last 2 hours are seen, there
+// will be a line after 4 more hours, plus the step by which the latest quote may be old.
 func (p picture) lineFrom() time.Time {
 	if p.hasLine() || p.quote.Old() || p.quote.LastUpdated.IsZero() {
 		return time.Time{}
 	}
 	quarter := p.period() / 4
 	from := core.Later(p.now, p.to).Add(quarter - p.seenSince(p.from.Add(quarter)) + step)
-	unit := time.Minute
+	precision := time.Minute
 	if p.period() > day {
-		unit = day
+		precision = day
 	}
-	return from.Add(unit - 1).Truncate(unit)
+	return from.Add(precision - 1).Truncate(precision)
 }
 
-// recorded returns the points that were seen.
+// recorded returns the points that are not estimates.
 func (p picture) recorded() []point {
 	return slices.DeleteFunc(slices.Clone(p.points), func(p point) bool { return p.Estimated })
 }
 
-// extremes returns the lowest and the highest price seen, or zeros if less than wholeSeen
-// of the period was.
+// extremes returns the lowest and the highest recorded price. It returns zeros if less than
+// minSeenForExtremes of the period is seen.
 func (p picture) extremes() (lowest, highest decimal.Decimal) {
-	if p.seen() < wholeSeen {
+	if p.seen() < minSeenForExtremes {
 		return lowest, highest
 	}
 	low, high := bounds(p.recorded())
 	return low.Price, high.Price
 }
 
-// change returns the provider's change over the period in per cent. If the provider has
-// none, change compares the first and the last price seen. It is invalid if the line does
-// not begin with the period.
+// change returns the change over the period in per cent. It is the provider's if the provider sent one.
+// Otherwise change compares the first and the last recorded price. The result is invalid if there is no
+// line, or if the first recorded price is more than a 24th of the period after its beginning.
 func (p picture) change() decimal.NullDecimal {
-	provided, seen := p.quote.Changes()[p.period()], p.recorded()
-	if provided.Valid || !p.hasLine() || seen[0].At.Sub(p.from) > p.period()/24 {
+	provided := p.quote.Changes()[p.period()]
+	if provided.Valid || !p.hasLine() {
 		return provided
 	}
-	first, last := seen[0].Price, seen[len(seen)-1].Price
-	return decimal.NewNullDecimal(last.Sub(first).Shift(2).DivRound(first, 2))
+	recorded := p.recorded()
+	first, last := recorded[0], recorded[len(recorded)-1]
+	if first.At.Sub(p.from) > p.period()/24 {
+		return decimal.NullDecimal{}
+	}
+	return decimal.NewNullDecimal(last.Price.Sub(first.Price).Shift(2).DivRound(first.Price, 2))
 }
 
-// chart returns what png shows, in numbers.
+// chart returns a Chart with the PNG file of this picture and the numbers that it shows.
 func (p picture) chart(png []byte) core.Chart {
 	c := core.Chart{
 		PNG:      png,
@@ -127,16 +136,16 @@ func (p picture) chart(png []byte) core.Chart {
 		First:    p.quote.Price,
 		Last:     p.quote.Price,
 	}
-	if seen := p.recorded(); len(seen) > 0 {
-		c.Since = seen[0].At
-		c.First = seen[0].Price
-		c.Last = seen[len(seen)-1].Price
+	if recorded := p.recorded(); len(recorded) > 0 {
+		c.Since = recorded[0].At
+		c.First = recorded[0].Price
+		c.Last = recorded[len(recorded)-1].Price
 	}
 	c.Lowest, c.Highest = p.extremes()
 	return c
 }
 
-// bounds returns the points with the lowest and the highest price. There must be one point.
+// bounds returns the points with the lowest and the highest price. It panics if there are no points.
 func bounds(points []point) (lowest, highest point) {
 	byPrice := func(a, b point) int { return a.Price.Cmp(b.Price) }
 	return slices.MinFunc(points, byPrice), slices.MaxFunc(points, byPrice)
@@ -158,20 +167,26 @@ var (
 	warningInk = rgb(0xF5A524)
 )
 
-// inkOf returns the color of a change in per cent.
+// inkOf returns the color of a change in per cent. An invalid change has the color of a change of 0.
 func inkOf(percent decimal.NullDecimal) color.RGBA {
-	return []color.RGBA{downInk, quietInk, upInk}[percent.Decimal.Round(2).Sign()+1]
+	switch percent.Decimal.Round(2).Sign() {
+	case 1:
+		return upInk
+	case -1:
+		return downInk
+	}
+	return quietInk
 }
 
-// sheet is a picture on its canvas.
+// sheet is a picture and the canvas on which it is drawn.
 type sheet struct {
 	picture
 	*canvas
-	ink color.RGBA // of the line
+	ink color.RGBA // of the line, the tag and the pill
 }
 
-// palette returns the colors in which a drawn picture is encoded: blends of all pairs of
-// colors that touch each other, more of them near the first one, and samples of the logo.
+// palette returns the colors in which png encodes the sheet, after it is drawn. They are blends of each
+// two colors that touch each other, most of them close to the first color, and samples of the logo.
 func (s sheet) palette() color.Palette {
 	const blends, samples = 32, 7
 	colors := color.Palette{background, gridInk}
@@ -204,6 +219,7 @@ func (s sheet) logoPlace() image.Rectangle {
 	return s.Logo.Bounds().Add(image.Pt(margin, titleY-s.Logo.Bounds().Dy()/2))
 }
 
+// small is the style of names and labels, and big the style of values. Both take a size in pixels.
 func (s sheet) small(size float64) style { return style{size: size, color: quietInk} }
 func (s sheet) big(size float64) style   { return style{size: size, bold: true, color: strongInk} }
 
@@ -215,8 +231,7 @@ func (p picture) draw() ([]byte, error) {
 	return s.png(s.palette())
 }
 
-// paint returns the picture on its canvas: a chart, or a card if too little of the period was
-// seen.
+// paint draws the picture on a new sheet: a chart, or a card if too little of the period is seen.
 func (p picture) paint() sheet {
 	s := sheet{picture: p, canvas: newCanvas(), ink: inkOf(p.change())}
 	if p.quote.Old() {
@@ -232,9 +247,8 @@ func (p picture) paint() sheet {
 	return s
 }
 
-// drawFooter draws the provider and the time of the quote at the left, and the name of the
-// community or the bot and the bot's handle at the right. If one is the other, or there is no room
-// for a name, it draws the handle alone.
+// drawFooter draws the provider and the time of the quote at the left, and name and handle at the right.
+// It draws only the handle if that is the name, or if there is no room for the name.
 func (s sheet) drawFooter() {
 	source := s.quote.Source
 	if !s.quote.LastUpdated.IsZero() && !s.quote.Old() {
@@ -242,60 +256,73 @@ func (s sheet) drawFooter() {
 	}
 	place := row(margin, width-margin, footerY)
 	place.left = s.text(s.small(sourceSize), place, source).right + margin
-	look := s.big(nameSize).rightAligned()
-	look.least = nameSize
+	nameLook := s.big(nameSize).aligned(alignRight)
+	nameLook.minSize = nameSize
 	name, handle := s.supported(cmp.Or(s.name, "Herald")), s.supported(s.handle)
 	if handle == "@"+name {
 		name, handle = handle, ""
 	}
 	if handle != "" {
-		place.right = s.text(s.small(handleSize).rightAligned(), place, handle).left - handleGap
+		place.right = s.text(s.small(handleSize).aligned(alignRight), place, handle).left - handleGap
 	}
 	if place.right-place.left >= minName {
-		s.text(look, place, name)
+		s.text(nameLook, place, name)
 	}
 }
 
-// updated returns when the provider updated the quote.
+// updated returns when the provider updated the quote, as text.
 func (p picture) updated() string {
 	return p.quote.LastUpdated.UTC().Format(p.language.Info().Day + ", 15:04 UTC")
 }
 
-// tile returns the place of one of n tiles that stand side by side on a card.
+// tile returns the place of tile i of n tiles that are side by side on a card.
 func tile(i, n int) rect {
 	const gap = 24
-	wide := (width - 2*margin - gap*float64(n-1)) / float64(n)
-	left := margin + (wide+gap)*float64(i)
-	return rect{left: left, top: tileTop, right: left + wide, bottom: tileBottom}
+	tileWidth := (width - 2*margin - gap*float64(n-1)) / float64(n)
+	left := margin + (tileWidth+gap)*float64(i)
+	return rect{left: left, top: tileTop, right: left + tileWidth, bottom: tileBottom}
 }
 
-// drawCard draws the changes over the other periods unless the price is old, the market, and from
-// when on there will be a line.
+// drawCard draws a tile for each other period with a known change, below them the market's sums, and when there
+// will be a line. If the price is old, it draws no tiles, and the sums in their place.
 func (s sheet) drawCard() {
-	var known []time.Duration
+	var shown []time.Duration
 	for _, period := range []time.Duration{time.Hour, day, 7 * day} {
 		if s.quote.Changes()[period].Valid && !s.quote.Old() && period != s.period() {
-			known = append(known, period)
+			shown = append(shown, period)
 		}
 	}
-	for i, period := range known {
-		s.drawTile(tile(i, len(known)), period, s.quote.Changes()[period])
+	for i, period := range shown {
+		s.drawTile(tile(i, len(shown)), period, s.quote.Changes()[period])
 	}
 	y := float64(sumsY)
-	if known == nil {
+	if len(shown) == 0 {
 		y = tileNameY
 	}
-	sums := 0
-	for i, sum := range []decimal.NullDecimal{s.quote.MarketCap, s.quote.Volume24h} {
-		if sum.Valid {
-			place := tile(sums, max(len(known), 2))
-			s.text(s.small(38), row(place.left, place.right, y), s.say(chat.Say([]string{"price.cap", "price.volume"}[i])))
-			s.text(s.big(54), row(place.left, place.right, y+59), s.say(chat.Money{Decimal: sum.Decimal}))
-			sums++
-		}
-	}
+	s.drawSums(y, max(len(shown), 2))
 	if from := s.lineFrom(); !from.IsZero() {
 		s.text(s.small(labelSize), row(margin, width-margin, datesY), s.say(chat.LineFrom(from)))
+	}
+}
+
+// drawSums draws the market capitalization and the trading volume, if they are known. Their names are at
+// y. The left edges are those of tiles, if there are this many in a row.
+func (s sheet) drawSums(y float64, tiles int) {
+	drawn := 0
+	for _, sum := range []struct {
+		nameKey string
+		value   decimal.NullDecimal
+	}{
+		{"price.cap", s.quote.MarketCap},
+		{"price.volume", s.quote.Volume24h},
+	} {
+		if !sum.value.Valid {
+			continue
+		}
+		place := tile(drawn, tiles)
+		s.text(s.small(38), row(place.left, place.right, y), s.say(chat.Say(sum.nameKey)))
+		s.text(s.big(54), row(place.left, place.right, y+59), s.say(chat.Money{Decimal: sum.value.Decimal}))
+		drawn++
 	}
 }
 

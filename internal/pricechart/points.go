@@ -9,15 +9,15 @@ import (
 	"herald/internal/core"
 )
 
-// point is what the token cost at a moment.
+// point is the price of the token in USD at a point in time.
 type point struct {
 	At    time.Time // UTC, whole seconds
 	Price decimal.Decimal
-	// Estimated marks a price that nobody saw: a later price and its change in per
-	// cent imply it.
+	// Estimated marks a price that no quote had. It is computed from a later quote's price and change.
 	Estimated bool
 }
 
+// pointOf returns the price and the time of a quote, which may be missing: see plausible.
 func pointOf(q core.Quote) point {
 	return point{At: q.LastUpdated.UTC().Truncate(time.Second), Price: q.Price}
 }
@@ -28,36 +28,36 @@ func (p point) plausible() bool { return core.PricedAt{At: p.At, Price: p.Price}
 func byTime(a, b point) int { return a.At.Compare(b.At) }
 
 const (
-	// step is the least distance of points in Quotes.
+	// step is the time in which Quotes keeps at most one point.
 	step = 15 * time.Minute
 	// maxAge is how long a store keeps points: the longest period and a day.
 	maxAge = 31 * 24 * time.Hour
-	// maxPoints bounds the points in Quotes by number, because a clock may be wrong: one
-	// point far ahead must not make all others too old to keep.
+	// maxPoints is the maximum number of points in Quotes. Quotes does not discard points by age, because
+	// a clock may be wrong: one point far in the future would make all others too old.
 	maxPoints = int(maxAge / step)
 )
 
-// thinned sorts points by time. It returns the first of each step, at most the newest
-// maxPoints.
+// thinned returns the first point of each step, sorted by time. If there are more than maxPoints, it
+// returns only the latest. It changes the slice that it is given.
 func thinned(points []point) []point {
 	slices.SortStableFunc(points, byTime)
 	points = slices.CompactFunc(points, func(a, b point) bool { return a.At.Truncate(step).Equal(b.At.Truncate(step)) })
 	return points[max(0, len(points)-maxPoints):]
 }
 
-// pointsBetween returns the points between from and to, sorted by time: those seen, the
-// quote's own, and estimates that its changes imply. No estimate is closer than 1/24 of
-// the period to a point seen. A quote without a time adds nothing.
-func pointsBetween(seen []point, quote core.Quote, from, to time.Time) []point {
+// pointsBetween returns the points between from and to, sorted by time: the recorded points, the point of
+// the quote, and estimates, which are computed from the quote's changes. It omits an estimate that is
+// less than 1/24 of the period away from another point. If the quote has no time, it adds no points.
+func pointsBetween(recorded []point, quote core.Quote, from, to time.Time) []point {
 	last := pointOf(quote)
 	if last.plausible() {
-		seen = append(seen, last)
+		recorded = append(recorded, last)
 	}
-	all := slices.Clone(seen)
-	for over, percent := range quote.Changes() {
-		estimate := point{At: last.At.Add(-over), Price: before(quote.Price, percent), Estimated: true}
-		tooClose := slices.ContainsFunc(seen, func(s point) bool {
-			return !s.At.Before(from) && s.At.Sub(estimate.At).Abs() < to.Sub(from)/24
+	all := slices.Clone(recorded)
+	for period, percent := range quote.Changes() {
+		estimate := point{At: last.At.Add(-period), Price: before(quote.Price, percent), Estimated: true}
+		tooClose := slices.ContainsFunc(recorded, func(p point) bool {
+			return !p.At.Before(from) && p.At.Sub(estimate.At).Abs() < to.Sub(from)/24
 		})
 		if estimate.plausible() && !tooClose {
 			all = append(all, estimate)
@@ -68,8 +68,8 @@ func pointsBetween(seen []point, quote core.Quote, from, to time.Time) []point {
 	return slices.DeleteFunc(all, func(p point) bool { return p.At.Before(from) || p.At.After(to) })
 }
 
-// before returns the price before a change in per cent led to price, or 0 if the change is
-// unknown or at most -100.
+// before returns the price before a change in per cent: 80 for price 100 and a change of 25. It returns 0
+// if the change is unknown, or at most -100.
 func before(price decimal.Decimal, percent decimal.NullDecimal) decimal.Decimal {
 	factor := percent.Decimal.Shift(-2).Add(decimal.New(1, 0))
 	if !percent.Valid || !factor.IsPositive() {

@@ -1,9 +1,8 @@
-// Package pricechart draws the price of a period as a picture: from the quotes that
-// the bot saw, and from the newest quote's changes over an hour to 30 days.
+// Package pricechart draws the price of a token over a period as a picture. It uses the quotes that the
+// bot has received, and the latest quote's changes over periods from an hour to 30 days.
 //
-// It makes no price up. Points far apart are not joined, and an estimate looks
-// different from a price that was seen. It asks no service and sends nothing. Package belief
-// decides which prices it gets.
+// It does not invent prices: it does not join points that are far apart, and draws estimates differently
+// from prices that a quote had. It calls no service. Package belief decides which prices it gets.
 package pricechart
 
 import (
@@ -21,46 +20,44 @@ import (
 	"herald/internal/secret"
 )
 
-// Charts draws the charts of one token. Safe for concurrent use.
+// Charts draws the charts of one token. It is safe for concurrent use.
 type Charts struct {
 	quotes   *Quotes
 	symbol   string
 	settings Settings
 	calls    singleflight.Group
 	drawing  *semaphore.Weighted
-	drawn    *cache.Cache                  // a core.Chart for each key
-	draw     func(picture) ([]byte, error) // picture.draw, but for tests
+	drawn    *cache.Cache                  // core.Chart values by the key of Chart
+	draw     func(picture) ([]byte, error) // picture.draw, except in tests
 }
 
 const (
-	// drawTimeout bounds the wait and the drawing: an answer in text must still be
-	// in time.
+	// drawTimeout limits how long Chart blocks. After it, there must be time left for an answer in text.
 	drawTimeout = 3 * time.Second
-	// maxDrawing pictures are drawn at once. Each keeps a processor busy for tens
+	// maxDrawing is the maximum number of pictures that are drawn at a time. Each uses a processor for tens
 	// of milliseconds.
 	maxDrawing = 2
-	// maxDrawn bounds the charts in memory, of some 40 KiB each.
+	// maxDrawn is the maximum number of charts in memory. Each takes about 40 KiB.
 	maxDrawn = 32
-	// keepFor is how long a chart is kept.
-	keepFor = time.Minute
+	// drawnTTL is how long a chart stays in memory.
+	drawnTTL = time.Minute
 )
 
-// New makes the Charts of the token whose quotes are given.
+// New returns the Charts of the token with these quotes and this symbol.
 func New(quotes *Quotes, symbol string, settings Settings) *Charts {
 	return &Charts{
 		quotes:   quotes,
 		symbol:   symbol,
 		settings: settings,
 		drawing:  semaphore.NewWeighted(maxDrawing),
-		drawn:    cache.New(keepFor, 0),
+		drawn:    cache.New(drawnTTL, 0),
 		draw:     picture.draw,
 	}
 }
 
-// Chart returns the chart of the period that ends with the quote, signed with the
-// name of the community or the bot, and the bot's handle. Chart blocks for at most 3 seconds. Simultaneous
-// callers share one drawing, and later callers its chart for a minute: they must not
-// change it.
+// Chart returns the chart of the period that ends at the time of the quote. Its footer shows name, the
+// community or the bot, and handle, such as "@herald_bot"; both may be empty. Chart blocks for at most 3
+// seconds. Callers that ask for the same chart within a minute share it, so they must not change it.
 func (c *Charts) Chart(
 	ctx context.Context, quote core.Quote, period time.Duration, l chat.Language, name, handle string,
 ) (core.Chart, error) {
@@ -80,7 +77,7 @@ func (c *Charts) Chart(
 		now:      time.Now(),
 	}
 	select {
-	case result := <-c.calls.DoChan(key, func() (any, error) { return c.shared(key, p) }):
+	case result := <-c.calls.DoChan(key, func() (any, error) { return c.drawOnce(key, p) }):
 		chart, _ := result.Val.(core.Chart)
 		return chart, result.Err
 	case <-ctx.Done():
@@ -88,9 +85,9 @@ func (c *Charts) Chart(
 	}
 }
 
-// shared returns the chart kept under key, or draws and keeps p. It outlives the callers,
-// so that one who leaves does not end it for the others. It returns a panic as an error.
-func (c *Charts) shared(key string, p picture) (chart core.Chart, err error) {
+// drawOnce returns the chart of p from memory, or draws it and keeps it under key. It has its own
+// deadline, because the callers that share the chart may have given up. It returns a panic as an error.
+func (c *Charts) drawOnce(key string, p picture) (chart core.Chart, err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = secret.PanicError(v)
@@ -113,7 +110,7 @@ func (c *Charts) shared(key string, p picture) (chart core.Chart, err error) {
 	chart = p.chart(png)
 	c.drawn.DeleteExpired()
 	if c.drawn.ItemCount() >= maxDrawn {
-		c.drawn.Flush() // those still asked for are drawn again
+		c.drawn.Flush() // A chart that is still requested is drawn again.
 	}
 	c.drawn.SetDefault(key, chart)
 	return chart, nil

@@ -18,22 +18,23 @@ import (
 // maxAhead is how far a point's time may be ahead of this machine's clock.
 const maxAhead = time.Minute
 
-// Quotes keeps the prices of one token in the last 31 days, one in 15 minutes. Memory holds all of them, and each
-// store has a copy. Quotes implements belief.Series. It is safe for concurrent use, and must be closed.
+// Quotes records the prices of one token: one per 15 minutes, for 31 days. Memory has all of them, and each store has
+// a copy. Quotes implements belief.Series. It is safe for concurrent use, and must be closed.
 type Quotes struct {
 	*mirror.Mirror
 	series *series
 }
 
-// NewQuotes returns Quotes that are kept in memory and in the stores. source names the token at its provider, and keeps
-// quotes of another source apart. It is not personal. No store is asked before the first use.
+// NewQuotes returns Quotes with a copy in each store. source identifies the token at its provider, and is part of the
+// key in the stores, so that quotes from another source are not mixed in. NewQuotes does not read the stores; the
+// first use does.
 func NewQuotes(source string, stores []query.Store, log *slog.Logger) *Quotes {
 	s := new(series)
 	return &Quotes{Mirror: mirror.New("quotes", "quotes "+source, maxAge, s, stores, log), series: s}
 }
 
-// Add adds the price of the quote, unless the price or its time is missing, or the time is more than a minute ahead.
-// Add saves what is new, and blocks for at most 100 ms.
+// Add records the price of the quote, unless the price or its time is missing, or the time is more than a minute in
+// the future. If the price is new, Add saves it, and blocks for at most 100 ms.
 func (q *Quotes) Add(quote core.Quote) {
 	p := pointOf(quote)
 	if p.plausible() && !isAhead(p) && q.series.add([]point{p}) {
@@ -41,7 +42,7 @@ func (q *Quotes) Add(quote core.Quote) {
 	}
 }
 
-// Prices implements belief.Series. It leaves out prices whose time is ahead of the clock.
+// Prices implements belief.Series. It omits prices from the future: see isAhead.
 func (q *Quotes) Prices() []core.PricedAt {
 	points := q.all()
 	prices := make([]core.PricedAt, len(points))
@@ -51,17 +52,17 @@ func (q *Quotes) Prices() []core.PricedAt {
 	return prices
 }
 
-// all returns a copy of the points, sorted by time, without those ahead of the clock.
+// all returns a copy of the points, sorted by time. It omits points from the future.
 func (q *Quotes) all() []point {
 	q.Load()
 	return slices.DeleteFunc(q.series.copy(), isAhead)
 }
 
-// isAhead reports whether the point is more than a minute ahead of this machine's clock. Such points are hidden but
-// kept, since the clock may be wrong.
+// isAhead reports whether the point is more than a minute ahead of this machine's clock. Quotes does not return such
+// points, but keeps them, because the clock may be wrong.
 func isAhead(p point) bool { return p.At.After(time.Now().Add(maxAhead)) }
 
-// series is a list of points that a mirror.Mirror keeps in stores.
+// series is a list of points. A mirror.Mirror copies it to the stores.
 type series struct {
 	mu     sync.Mutex
 	points []point
@@ -74,7 +75,7 @@ func (s *series) copy() []point {
 	return slices.Clone(s.points)
 }
 
-// add adds points and reports whether any of them was new and is kept.
+// add adds points, and reports whether the series has changed.
 func (s *series) add(points []point) (changed bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -115,7 +116,8 @@ func encode(points []point) []byte {
 	return text
 }
 
-// decode reads stored points. It returns none for no text, and fails for another form and for impossible values.
+// decode returns the points that encode encoded, and no points for an empty text. It returns an error for any other
+// text, and if a point has no plausible time and price.
 func decode(text []byte) ([]point, error) {
 	if len(text) == 0 {
 		return nil, nil

@@ -1,12 +1,14 @@
 package pricechart
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"herald/internal/core"
 	"herald/internal/mirror/mirrortest"
 	"herald/internal/query"
 	"herald/internal/secret/logtest"
@@ -14,20 +16,21 @@ import (
 
 const source = "https://prices.example.org id 1027"
 
+// open returns the Quotes of a source, and what they log.
 func open(source string, stores ...query.Store) (*Quotes, *logtest.Buffer) {
 	var log logtest.Buffer
 	return NewQuotes(source, stores, log.Logger()), &log
 }
 
-// wantPrices checks the prices of all points shown.
-func wantPrices(t *testing.T, what string, q *Quotes, want string) {
+// wantPrices checks the prices of all points of q, separated by spaces. when says when they are compared.
+func wantPrices(t *testing.T, when string, q *Quotes, want string) {
 	t.Helper()
 	var all []string
 	for _, p := range q.all() {
 		all = append(all, p.Price.String())
 	}
 	if got := strings.Join(all, " "); got != want {
-		t.Errorf("%s: the prices are %q, want %q", what, got, want)
+		t.Errorf("%s: the prices are %q, want %q", when, got, want)
 	}
 }
 
@@ -36,94 +39,135 @@ func TestReplicasAndRestartsShareTheQuotes(t *testing.T) {
 		store := new(mirrortest.Store)
 		one, _ := open(source, store)
 		two, _ := open(source, store)
-		other, _ := open("another", store)
-		for i, q := range []*Quotes{one, two, one, other, two} {
-			q.Add(quoted(string('1'+rune(i)), time.Now()))
+		otherSource, _ := open("another", store)
+		for i, q := range []*Quotes{one, two, one, otherSource, two} {
+			q.Add(quoted(fmt.Sprint(i+1), time.Now()))
 			time.Sleep(step)
 		}
 		wantPrices(t, "the one that added last", two, "1 2 3 5")
-		wantPrices(t, "another source", other, "4")
-		again, log := open(source, store)
-		wantPrices(t, "a new process", again, "1 2 3 5")
-		again.Close()
-		empty, _ := open("a third", store)
-		empty.Close()
-		if n, ttl := store.Saves(); n != 5 || ttl != maxAge || log.String() != "" {
-			t.Errorf("five quotes are saved %d times, for %v; logged %s", n, ttl, log)
+		wantPrices(t, "another source", otherSource, "4")
+		restarted, log := open(source, store)
+		wantPrices(t, "a new process", restarted, "1 2 3 5")
+		if log.String() != "" {
+			t.Errorf("logged %s", log)
 		}
 	})
 }
 
-// A start with a clock that is a year off deletes nothing, whether the provider's
-// clock is right or off with it.
+func TestEachQuoteIsSavedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := new(mirrortest.Store)
+		q, _ := open(source, store)
+		for i := range 5 {
+			q.Add(quoted(fmt.Sprint(i+1), time.Now()))
+			time.Sleep(step)
+		}
+		unchanged, _ := open(source, store)
+		unchanged.all()
+		unchanged.Close()
+		unused, _ := open("another", store)
+		unused.Close()
+		if n, ttl := store.Saves(); n != 5 || ttl != maxAge {
+			t.Errorf("five quotes are saved %d times, for %v", n, ttl)
+		}
+	})
+}
+
+// A process that starts with a clock that is a year off deletes nothing, whether or not the provider's clock is off by
+// the same time.
 func TestAWrongClockDeletesNothing(t *testing.T) {
 	const year = 365 * day
-	for name, test := range map[string]struct {
+	for _, test := range []struct {
+		name         string
 		off          time.Duration
 		providersToo bool
-		meanwhile    string
+		meanwhile    string // the prices that the process knows
 	}{
-		"slow":               {-year, false, ""},
-		"slow, and so is it": {-year, true, "3"},
-		"fast":               {year, false, "1 2 3"},
-		"fast, and so is it": {year, true, "1 2 3"},
+		{name: "slow", off: -year, meanwhile: ""},
+		{name: "slow, and so is the provider's", off: -year, providersToo: true, meanwhile: "3"},
+		{name: "fast", off: year, meanwhile: "1 2 3"},
+		{name: "fast, and so is the provider's", off: year, providersToo: true, meanwhile: "1 2 3"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			time.Sleep(2 * year)
-			right := time.Now().Add(max(0, -test.off)) // The bubble's clock only goes forward.
+			rightNow := time.Now().Add(max(0, -test.off)) // Simulated time only goes forward.
 			store := mirrortest.With("quotes "+source, string(encode([]point{
-				{At: right.Add(-day), Price: number("1")},
-				{At: right.Add(-time.Hour), Price: number("2")},
+				{At: rightNow.Add(-day), Price: number("1")},
+				{At: rightNow.Add(-time.Hour), Price: number("2")},
 			})))
+
 			time.Sleep(max(0, test.off))
 			wrong, _ := open(source, store)
-			provider := right
+			providersNow := rightNow
 			if test.providersToo {
-				provider = time.Now()
+				providersNow = time.Now()
 			}
-			wrong.Add(quoted("3", provider))
-			wantPrices(t, name+", meanwhile", wrong, test.meanwhile)
+			wrong.Add(quoted("3", providersNow))
+			wantPrices(t, test.name+", meanwhile", wrong, test.meanwhile)
 			wrong.Close()
-			if test.off < 0 {
-				time.Sleep(-test.off)
-			}
-			again, _ := open(source, store)
+
+			time.Sleep(max(0, -test.off))
+			restarted, _ := open(source, store)
+			kept := restarted.all()
 			for _, price := range []string{"1", "2"} {
-				kept := again.all()
 				if !slices.ContainsFunc(kept, func(p point) bool { return p.Price.String() == price }) {
-					t.Errorf("%s, later: %s is not among %v", name, price, kept)
+					t.Errorf("%s, later: %s is not among %v", test.name, price, kept)
 				}
 			}
 		})
 	}
 }
 
-func TestQuotesComeBackByTimeUnlessTheyCannotBe(t *testing.T) {
+func TestPointsAreSortedByTime(t *testing.T) {
 	q, _ := open(source)
 	now := time.Now()
-	for _, quote := range []struct {
-		ago   time.Duration
-		price string
-	}{
-		{2 * step, "2"}, {step, "3"}, {-30 * time.Second, "4"},
-		{3 * step, "1"},                         // late
-		{2 * step, "9"},                         // again
-		{time.Minute, "0"}, {time.Minute, "-1"}, // no price
-		{-2 * time.Minute, "8"}, {-365 * day, "8"}, // ahead
+	q.Add(quoted("2", now.Add(-2*step)))
+	q.Add(quoted("3", now.Add(-step)))
+	q.Add(quoted("1", now.Add(-3*step))) // late
+	wantPrices(t, "all", q, "1 2 3")
+}
+
+func TestQuotesThatCannotBeAreNotAdded(t *testing.T) {
+	q, _ := open(source)
+	now := time.Now()
+	q.Add(quoted("1", now.Add(-2*step)))
+	for _, quote := range []core.Quote{
+		quoted("9", now.Add(-2*step)), // of a time that has a price
+		quoted("0", now.Add(-time.Minute)),
+		quoted("-1", now.Add(-time.Minute)),
+		quoted("8", now.Add(2*time.Minute)),
+		quoted("8", now.Add(365*day)),
+		quoted("6", time.Time{}),
 	} {
-		q.Add(quoted(quote.price, now.Add(-quote.ago)))
+		q.Add(quote)
 	}
-	q.Add(quoted("6", time.Time{}))
-	wantPrices(t, "all", q, "1 2 3 4")
+	q.Add(quoted("2", now.Add(30*time.Second))) // The provider's clock may be a little ahead.
+	wantPrices(t, "all", q, "1 2")
+}
+
+func TestACallerMayChangeThePointsThatItGets(t *testing.T) {
+	q, _ := open(source)
+	q.Add(quoted("1", time.Now().Add(-step)))
+	q.Add(quoted("2", time.Now()))
 	got := q.all()
 	got[0].Price = got[1].Price
-	wantPrices(t, "after a caller's change", q, "1 2 3 4")
+	wantPrices(t, "after a caller's change", q, "1 2")
 }
 
 func TestStoredQuotesAreCheckedAndDamageIsLoggedOnce(t *testing.T) {
 	for _, damaged := range []string{
-		"{", `{"t":1}`, `[{"t":1,"p":"0"}]`, `[{"t":1}]`, `[{"t":"x"}]`, `[{"p":"1"}]`, `[{"t":-5,"p":"1"}]`, `[{"t":1,"p":"-1"}]`,
-		`[{"t":1,"p":"1e31"}]`, `[{"t":1,"p":"1e-31"}]`, `[{"t":1,"p":"1e999999999"}]`, `[{"t":1,"p":"1e-999999999"}]`,
+		"{",
+		`{"t":1}`,
+		`[{"t":1}]`,
+		`[{"t":"x"}]`,
+		`[{"p":"1"}]`,
+		`[{"t":-5,"p":"1"}]`,
+		`[{"t":1,"p":"0"}]`,
+		`[{"t":1,"p":"-1"}]`,
+		`[{"t":1,"p":"1e31"}]`,
+		`[{"t":1,"p":"1e-31"}]`,
+		`[{"t":1,"p":"1e999999999"}]`,
+		`[{"t":1,"p":"1e-999999999"}]`,
 	} {
 		q, log := open(source, mirrortest.With("quotes "+source, damaged))
 		q.Add(quoted("1", time.Now()))
@@ -134,14 +178,18 @@ func TestStoredQuotesAreCheckedAndDamageIsLoggedOnce(t *testing.T) {
 	}
 }
 
-func TestPointsAreBoundedInNumber(t *testing.T) {
+func TestPointsAreLimitedInNumber(t *testing.T) {
 	var all []point
 	for ago := 100 * day; ago >= 0; ago -= 5 * time.Minute {
 		all = append(all, seen(ago, "12345.678901234567"))
 	}
 	all = thinned(all)
-	if oldest, stored := now.Sub(all[0].At), len(encode(all)); len(all) != maxPoints || oldest < 30*day || oldest > maxAge || stored > 128<<10 {
-		t.Errorf("%d points, the oldest is %v old, %d bytes are stored", len(all), oldest, stored)
+	oldest := now.Sub(all[0].At)
+	if len(all) != maxPoints || oldest < 30*day || oldest > maxAge {
+		t.Errorf("%d points, the oldest is %v old", len(all), oldest)
+	}
+	if stored := len(encode(all)); stored > 128<<10 {
+		t.Errorf("%d bytes are stored", stored)
 	}
 	for i, p := range all[1:] {
 		if p.At.Sub(all[i].At) < 10*time.Minute {

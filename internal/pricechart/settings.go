@@ -15,7 +15,7 @@ import (
 
 // Settings are what an operator chooses.
 type Settings struct {
-	// Logo stands beside the title; nil: none.
+	// Logo is shown beside the title. It is nil if there is none.
 	Logo image.Image
 }
 
@@ -32,14 +32,20 @@ func (s *Settings) Table() []config.Setting {
 	}
 }
 
+// The maximum size of the file, and of the image in it.
 const (
 	maxLogoBytes = 256 << 10
 	maxLogoSide  = 1024 // pixels
-
-	logoHeight, maxLogoWidth = 80, 240 // pixels, as it is drawn
 )
 
-// readLogo reads a PNG file as it is drawn.
+// The size in which a logo is drawn, in pixels. A wide logo is drawn less high, so that it is not wider than
+// maxLogoWidth.
+const (
+	logoHeight   = 80
+	maxLogoWidth = 240
+)
+
+// readLogo reads a PNG file, and scales the image to the size in which it is drawn.
 func readLogo(path string) (image.Image, error) {
 	content, err := os.ReadFile(path)
 	if err != nil {
@@ -48,7 +54,7 @@ func readLogo(path string) (image.Image, error) {
 	if len(content) > maxLogoBytes {
 		return nil, fmt.Errorf("the file is larger than %d bytes", maxLogoBytes)
 	}
-	// The header first: a few bytes can unpack to gigabytes.
+	// Check the header first, because a few bytes can unpack to gigabytes.
 	header, err := png.DecodeConfig(bytes.NewReader(content))
 	if err != nil {
 		return nil, errors.New("the file is not a PNG image")

@@ -11,38 +11,65 @@ import (
 	"herald/internal/config/configtest"
 )
 
-func TestALogoIsASmallPNG(t *testing.T) {
-	encoded := func(m image.Image) string {
-		var b bytes.Buffer
-		if err := png.Encode(&b, m); err != nil {
-			t.Fatal(err)
-		}
-		return b.String()
+// encoded returns an image as the content of a PNG file.
+func encoded(t *testing.T, m image.Image) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := png.Encode(&b, m); err != nil {
+		t.Fatal(err)
 	}
-	glass := image.NewNRGBA(image.Rect(0, 0, 1024, 512))
-	glass.Set(1, 1, color.NRGBA{R: 255, A: 128})
-	fine := encoded(glass)
-	huge := encoded(image.NewPaletted(image.Rect(0, 0, 10_000, 1), color.Palette{color.White}))
-	for name, test := range map[string]struct{ content, want string }{
-		"wide, with an alpha channel": {fine, ""},
-		"of one pixel":                {encoded(image.NewGray(image.Rect(0, 0, 1, 1))), ""},
-		"of 1,025 pixels":             {encoded(image.NewGray(image.Rect(0, 0, 1, 1025))), "the image has 1 × 1025 pixels; at most 1024 a side are allowed"},
-		"of 10,000 pixels":            {huge, "the image has 10000 × 1 pixels; at most 1024 a side are allowed"},
-		"a text":                      {"<svg/>", "the file is not a PNG image"},
-		"nothing":                     {"", "the file is not a PNG image"},
-		"half a PNG":                  {fine[:len(fine)/2], "the file is a damaged PNG image"},
-		"too many bytes":              {fine + strings.Repeat(" ", 256<<10), "the file is larger than 262144 bytes"},
+	return b.String()
+}
+
+// glass returns a large image with an alpha channel.
+func glass() image.Image {
+	m := image.NewNRGBA(image.Rect(0, 0, 1024, 512))
+	m.Set(1, 1, color.NRGBA{R: 255, A: 128})
+	return m
+}
+
+func TestALogoIsScaled(t *testing.T) {
+	for name, m := range map[string]image.Image{
+		"wide, with an alpha channel": glass(),
+		"of one pixel":                image.NewGray(image.Rect(0, 0, 1, 1)),
 	} {
-		logo, err := readLogo(configtest.File(t, test.content))
-		said := ""
+		logo, err := readLogo(configtest.File(t, encoded(t, m)))
 		if err != nil {
-			said = err.Error()
+			t.Errorf("%s: %v", name, err)
+			continue
 		}
-		if said != test.want || err == nil && (logo.Bounds().Dx() > maxLogoWidth || logo.Bounds().Dy() != logoHeight) {
-			t.Errorf("%s: %q, want %q", name, said, test.want)
+		if size := logo.Bounds(); size.Dx() > maxLogoWidth || size.Dy() != logoHeight {
+			t.Errorf("%s: scaled to %v", name, size)
 		}
 	}
-	if _, err := readLogo("/nonexistent/logo.png"); err == nil || strings.Contains(err.Error(), "nonexistent") {
-		t.Errorf("a file that is not there: %v", err)
+}
+
+func TestALogoThatIsNoSmallPNGIsRefused(t *testing.T) {
+	good := encoded(t, glass())
+	high := encoded(t, image.NewGray(image.Rect(0, 0, 1, 1025)))
+	wide := encoded(t, image.NewPaletted(image.Rect(0, 0, 10_000, 1), color.Palette{color.White}))
+	for _, test := range []struct {
+		name    string
+		content string
+		want    string
+	}{
+		{"high", high, "the image has 1 × 1025 pixels; at most 1024 a side are allowed"},
+		{"wide", wide, "the image has 10000 × 1 pixels; at most 1024 a side are allowed"},
+		{"a text", "<svg/>", "the file is not a PNG image"},
+		{"nothing", "", "the file is not a PNG image"},
+		{"half a PNG", good[:len(good)/2], "the file is a damaged PNG image"},
+		{"too many bytes", good + strings.Repeat(" ", 256<<10), "the file is larger than 262144 bytes"},
+	} {
+		_, err := readLogo(configtest.File(t, test.content))
+		if err == nil || err.Error() != test.want {
+			t.Errorf("%s: %v, want %q", test.name, err, test.want)
+		}
+	}
+}
+
+func TestTheErrorOfAMissingLogoDoesNotNameIt(t *testing.T) {
+	_, err := readLogo("/nonexistent/logo.png")
+	if err == nil || strings.Contains(err.Error(), "nonexistent") {
+		t.Errorf("got %v", err)
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// Answer is what a Source returned: a Snapshot, or Err and the zero Snapshot.
+// Answer is the result of Source.Get: a Snapshot, or Err and the zero Snapshot.
 type Answer[V any] struct {
 	Snapshot[V]
 	Err error

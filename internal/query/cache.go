@@ -9,8 +9,6 @@ import (
 
 	gocache "github.com/patrickmn/go-cache"
 	"golang.org/x/sync/singleflight"
-
-	"herald/internal/core"
 )
 
 // CacheConfig configures a Cache. All fields but Store and Log are required.
@@ -21,37 +19,23 @@ type CacheConfig struct {
 	StaleFor time.Duration
 	// CallTimeout limits one call to a service. The service's client enforces it.
 	CallTimeout time.Duration
-	// Timeout limits all calls for one answer, which may be several.
+	// Timeout limits all calls for one answer together.
 	Timeout time.Duration
-	// Store keeps the shared answers for replicas and for a later process. If it is nil, only memory has them.
+	// Store keeps the shared answers for replicas and for a later process. If it is nil, they are only in memory.
 	Store    Store
 	Observer Observer
-	// Log gets a line when a service begins to fail, and when it answers again. If it is nil, there is no line.
+	// Log receives a line when a service begins to fail, and when it answers again. It may be nil.
 	Log *slog.Logger
 }
 
-// Observer counts calls and lookups. Its methods must not block.
-type Observer interface {
-	// Call reports a call to a service.
-	Call(service *core.Service, outcome Outcome, took time.Duration)
-	// Lookup reports how Query.Get ended. age is the age of the answer, and 0 if the lookup Failed.
-	Lookup(question string, result Result, age time.Duration)
-}
-
-// Outcome is how a call to a service ended: Succeeded, or the core.Reason of its failure.
-type Outcome string
-
-// Succeeded is the Outcome of a call that brought an answer.
-const Succeeded Outcome = "ok"
-
-// sweepEvery is how often expired answers are deleted, at most.
+// sweepEvery is the minimum time between two deletions of expired answers, unless there are MaxItems.
 const sweepEvery = time.Minute
 
-// Cache is what the queries of a process share: their answers, and the fetches in flight.
+// Cache is shared by the queries of a process. It holds their answers, and the fetches in flight.
 //
-// The answers are in two go-caches. Shared answers are few and are replaced, but never deleted, so many wallets cannot
-// crowd out the price. The others are deleted after their TTL. go-cache's own sweep would be a goroutine that cannot be
-// stopped, so makeRoom deletes them.
+// The answers are in two go-caches. The few shared answers are replaced, but never deleted, so many wallets cannot
+// crowd out the price. The others are deleted after their TTL. makeRoom does that, because go-cache would need a
+// goroutine that cannot be stopped.
 type Cache struct {
 	CacheConfig
 	shared  *gocache.Cache
@@ -82,7 +66,7 @@ func NewCache(config CacheConfig) *Cache {
 // Items returns the number of cached answers, including expired ones that makeRoom has not deleted yet.
 func (c *Cache) Items() int { return c.shared.ItemCount() + c.others.ItemCount() }
 
-// get returns the answer with this ID, and false if there is none.
+// get returns the answer to the question with this ID. It returns false if there is none.
 func (c *Cache) get(id string, isShared bool) (answer any, known bool) {
 	if isShared {
 		return c.shared.Get(id)
@@ -101,9 +85,9 @@ func (c *Cache) put(id string, answer any, ttl time.Duration) {
 	c.others.Set(id, answer, ttl)
 }
 
-// makeRoom deletes the expired answers if it has not for sweepEvery, or if there are MaxItems. If there still are
-// MaxItems, it deletes all: only a flood of questions brings so many within their TTL, and each question costs one call
-// more at most. The caller holds mu.
+// makeRoom deletes the expired answers if it last did so sweepEvery ago, or if there are MaxItems. If there still are
+// MaxItems, it deletes all of them. Only a flood of questions leads to that, and it costs at most one more call per
+// question. The caller holds mu.
 func (c *Cache) makeRoom() {
 	isFull := c.others.ItemCount() >= c.MaxItems
 	if isFull || time.Since(c.swept) >= sweepEvery {
@@ -118,8 +102,8 @@ func (c *Cache) makeRoom() {
 // errClosed is returned by begin after Close.
 var errClosed = errors.New("the bot is stopping")
 
-// begin begins a call to a service. The ctx that it returns is done with parent, once c is closed, and after Timeout at
-// the latest. The caller must call end, for which Close waits. begin fails once c is closed.
+// begin begins a call to a service. The returned ctx is done when parent is done, when c is closed, and after
+// Timeout. The caller must call end; Close waits for that. begin returns errClosed if c is closed.
 func (c *Cache) begin(parent context.Context) (ctx context.Context, end func(), err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -138,7 +122,7 @@ func (c *Cache) begin(parent context.Context) (ctx context.Context, end func(), 
 
 // Close cancels the calls in flight and blocks until they have ended. Nothing is saved afterwards.
 func (c *Cache) Close() {
-	c.mu.Lock() // A WaitGroup may not grow from zero while Close waits for it.
+	c.mu.Lock() // No call may begin while Close waits.
 	c.stop()
 	c.mu.Unlock()
 	c.calls.Wait()

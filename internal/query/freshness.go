@@ -18,11 +18,11 @@ type freshness struct {
 	refresh time.Time
 	expires time.Time
 	useless time.Time
-	// why is why the answer expires later than after its TTL. It is nil if it does not.
+	// why is why the answer expires later than after its TTL. It is nil unless the answer does.
 	why *core.Error
 }
 
-// stage is what Get may do with an answer.
+// stage is how Get uses an answer.
 type stage int
 
 const (
@@ -63,8 +63,8 @@ func (q *Query[K, V]) freshnessOf(s Snapshot[V]) freshness {
 	return usual.during(q.upstream.lull(), q.cache.CallTimeout)
 }
 
-// during returns the freshness of an answer during a lull. The answer is then the newest that there is until a call
-// made after the lull has ended, so it is current for longer: at most until it would have become useless. It stands in
+// during returns the freshness of an answer during a lull. The next newer answer comes from a call at the end of the
+// lull. The answer is current until that call has ended, but at most until it would have become useless. It stands in
 // at least until that call has ended.
 //
 // For example, an answer of 12:00:00 with a TTL of 30 s expires at 12:00:30, and calls take at most 5 s. If a lull

@@ -1,15 +1,14 @@
 package query
 
 import (
-	"context"
 	"time"
 
 	"herald/internal/core"
 	"herald/internal/ratelimit"
 )
 
-// warnEvery is the minimum time between two warnings about one service. Without a minimum, a service that fails every
-// other call would fill the log.
+// warnEvery is the minimum time between two warnings about one service. Otherwise a service that fails every other call
+// would fill the log.
 const warnEvery = time.Minute
 
 // Health is the state of a service by the calls of this process.
@@ -21,7 +20,7 @@ type Health struct {
 	// Both are zero if the last call that counts succeeded.
 	FailingSince time.Time
 	Reason       core.Reason
-	// PausedFor is how much longer a pause lasts. It is 0 without one, and while the service works.
+	// PausedFor is how much longer a pause lasts. It is 0 if there is no pause, and while the service works.
 	PausedFor time.Duration
 }
 
@@ -37,23 +36,6 @@ func (u *Upstream) Health() Health {
 	}
 	return h
 }
-
-// HealthCheck is a service and a question that shows whether it answers. The question concerns no person.
-type HealthCheck struct {
-	*Upstream
-	ping func(context.Context) (Snapshot[any], error)
-}
-
-// NewHealthCheck returns a HealthCheck that asks source.
-func NewHealthCheck[V any](u *Upstream, source Source[struct{}, V]) HealthCheck {
-	return HealthCheck{Upstream: u, ping: func(ctx context.Context) (Snapshot[any], error) {
-		s, err := source.Get(ctx, struct{}{})
-		return Snapshot[any]{Value: s.Value, At: s.At, Stale: s.Stale, Why: s.Why}, err
-	}}
-}
-
-// Ping asks the question. It blocks as Source.Get does.
-func (c HealthCheck) Ping(ctx context.Context) (Snapshot[any], error) { return c.ping(ctx) }
 
 // warn logs that the service fails, unless that was logged since the last recovery or within warnEvery. The caller
 // holds mu.

@@ -7,24 +7,24 @@ import (
 )
 
 const (
-	// maxPause is the maximum length of a pause. Then a call shows whether the service answers earlier than it said.
+	// maxPause is the maximum length of a pause. A call then shows whether the service answers earlier than it said.
 	maxPause = 5 * time.Minute
 	// maxFailures is how many failures in a row begin a pause of breakerPause, or of the shortest TTL of the
 	// service's queries if that is shorter.
 	maxFailures  = 5
 	breakerPause = 5 * time.Second
-	// recheckBudget is the maximum length of a pause that begins because the Budget refuses a credit. Then the Budget
-	// is asked again, which may have learned of more, and another replica may have a newer answer.
+	// recheckBudget is the maximum length of a pause that begins because the Budget refuses a credit. The Budget is then
+	// asked again, because it may have learned of more credits, and another replica may have a newer answer.
 	recheckBudget = 5 * time.Second
 )
 
-// pause is a time in which a service is not called. It may be over. The zero pause always is.
+// pause is a time in which a service is not called. It may be over. The zero pause is over.
 type pause struct {
 	why *core.Error
 	// until is when the pause ends.
 	until time.Time
-	// retryAt is when the service or the Budget wants the next call. It is later than until if that is too far away to
-	// wait for without asking again.
+	// retryAt is when the service or the Budget asks for the next call. It is later than until if it is too far away to
+	// wait for.
 	retryAt time.Time
 }
 

@@ -6,7 +6,8 @@
 // it expires, and stands in for a while when the service fails.
 //
 // The files, in reading order: query.go (a lookup), freshness.go (how old an answer may be), upstream.go (a call),
-// pause.go (when no call is made), cache.go and store.go (where answers are kept), health.go, ask.go.
+// pause.go (when no call is made), cache.go and store.go (where answers are kept), health.go (whether the service works
+// by its calls), healthcheck.go (a call that finds out), ask.go.
 package query
 
 import (
@@ -21,19 +22,19 @@ import (
 	"herald/internal/secret"
 )
 
-// Snapshot is an answer and the time at which the service gave it. It is one of three:
+// Snapshot is an answer of a service. There are three kinds:
 //
 //	fresh     not Stale, no Why:  younger than its TTL
-//	held      not Stale, a Why:   past its TTL, but the newest that there is: the service works, and there is no credit
+//	held      not Stale, a Why:   past its TTL, but there is no newer one: the service works, and there is no credit
 //	stand-in  Stale, a Why:       past its TTL, because the service gave no newer one
 type Snapshot[V any] struct {
 	Value V
-	At    time.Time
+	At    time.Time // when the service gave the answer
 	Stale bool
 	// Why is why there is no newer answer.
 	Why *core.Error `json:"-"`
-	// FreshUntil is the time from which Get no longer returns this answer without asking the service. It is zero if
-	// the answer is Stale or not cached.
+	// FreshUntil is the end of the time in which Get returns this answer without asking the service. It is zero if the
+	// answer is Stale or not cached.
 	FreshUntil time.Time `json:"-"`
 }
 
@@ -43,7 +44,7 @@ func (s Snapshot[V]) Overdue() bool { return s.Stale || s.Why != nil }
 // Source answers one kind of question. Every Query is a Source.
 type Source[K, V any] interface {
 	// Get blocks until there is an answer or ctx is done. Its error is a *core.Error, unless the Source documents
-	// another. Callers share the answer and must not change it.
+	// another error. Callers share the answer and must not change it.
 	Get(ctx context.Context, key K) (Snapshot[V], error)
 }
 
@@ -53,17 +54,17 @@ type Config[K, V any] struct {
 	Name string
 	// TTL is how long an answer is fresh.
 	TTL time.Duration
-	// Fetch asks the service. It returns when ctx is done.
+	// Fetch asks the service. It blocks for the call, and returns when ctx is done.
 	Fetch func(ctx context.Context, key K) (V, error)
-	// Cacheable reports whether an answer may be cached. If it is nil, every answer may.
+	// Cacheable reports whether an answer may be cached. If it is nil, every answer may be cached.
 	Cacheable func(V) bool
 
-	// SharedAs marks an answer that everybody may see. The Query then has only one question: K is struct{}. The
-	// answer is refreshed shortly before it expires, is returned for up to CacheConfig.StaleFor longer while the
-	// service fails, and is saved in CacheConfig.Store.
+	// SharedAs is set if everybody may see the answer, and K is struct{}. The answer is then refreshed shortly before it
+	// expires, is returned for up to CacheConfig.StaleFor longer while the service fails, and is saved in
+	// CacheConfig.Store.
 	//
-	// SharedAs names everything that the answer depends on, such as the service's URL. A replica with other settings
-	// has another SharedAs, and so never loads this answer.
+	// The value of SharedAs contains everything that the answer depends on, such as the service's URL. A replica with
+	// other settings has another SharedAs, and so does not load this answer.
 	SharedAs string
 	// Check returns an error if the service cannot have given a loaded answer. It is required with SharedAs.
 	Check func(V) error
@@ -85,21 +86,6 @@ func New[K, V any](u *Upstream, config Config[K, V]) *Query[K, V] {
 	_, isSingle := any(key).(struct{})
 	return &Query[K, V]{Config: config, upstream: u, cache: u.cache, isSingle: isSingle}
 }
-
-// Result is how a lookup ended.
-type Result string
-
-// The results.
-const (
-	// Hit is an answer from the Cache that is fresh or held.
-	Hit Result = "hit"
-	// Miss is a new answer of the service, or of another replica.
-	Miss Result = "miss"
-	// Stale is an old answer, because there is no newer one.
-	Stale Result = "stale"
-	// Failed is no answer.
-	Failed Result = "failed"
-)
 
 // Get implements Source. It returns an answer that is fresh or held at once, and otherwise blocks until the service
 // answers or ctx is done. Simultaneous callers with the same key share one call, which continues after its first
@@ -123,8 +109,8 @@ func (q *Query[K, V]) Get(ctx context.Context, key K) (Snapshot[V], error) {
 		return q.answer(Miss, fetched, time.Now(), q.freshnessOf(fetched)), nil
 	}
 
-	// A refusal for lack of credit begins a lull, in which the cached answer is current for longer. Or another replica's
-	// answer was loaded.
+	// The cached answer may have changed. Another replica's answer may have been loaded, or a refusal for lack of credit
+	// may have begun a lull, in which the answer is current for longer.
 	cached, _ = q.Last(key)
 	now = time.Now()
 	life = q.freshnessOf(cached)
@@ -139,9 +125,9 @@ func (q *Query[K, V]) Get(ctx context.Context, key K) (Snapshot[V], error) {
 	return Snapshot[V]{}, err
 }
 
-// answer reports the lookup to the Observer, and returns s as its caller gets it. The caller has set the Why of a
-// Stale s.
-func (q *Query[K, V]) answer(result Result, s Snapshot[V], now time.Time, life freshness) Snapshot[V] {
+// answer reports the lookup to the Observer, and returns s with Stale, Why and FreshUntil set. If the result is Stale,
+// the caller has set Why.
+func (q *Query[K, V]) answer(result LookupResult, s Snapshot[V], now time.Time, life freshness) Snapshot[V] {
 	age := now.Sub(s.At)
 	q.cache.Observer.Lookup(q.Name, result, age)
 	if result == Stale {
@@ -157,14 +143,14 @@ func (q *Query[K, V]) answer(result Result, s Snapshot[V], now time.Time, life f
 	return s
 }
 
-// Last returns the last answer, however old, and false if the Cache has none. It does not block.
+// Last returns the last answer, regardless of its age. It returns false if the Cache has none. It does not block.
 func (q *Query[K, V]) Last(key K) (last Snapshot[V], known bool) {
 	item, _ := q.cache.get(q.id(key), q.isShared())
 	last, known = item.(Snapshot[V])
 	return last, known
 }
 
-// id returns the name of a question in the Cache: the key is printed as fmt.Sprint prints it.
+// id returns the name of a question in the Cache. It contains the key as fmt.Sprint prints it.
 func (q *Query[K, V]) id(key K) string {
 	if q.isSingle {
 		return q.Name
@@ -176,8 +162,8 @@ func (q *Query[K, V]) isShared() bool { return q.SharedAs != "" }
 
 func (q *Query[K, V]) isCacheable(value V) bool { return q.Cacheable == nil || q.Cacheable(value) }
 
-// startFetch starts to fetch an answer newer than last, unless that is in flight. It does not block; the
-// channel gets the result.
+// startFetch starts to fetch an answer newer than last, unless a fetch is in flight. It does not block. The channel
+// receives the result.
 func (q *Query[K, V]) startFetch(key K, last time.Time) <-chan singleflight.Result {
 	return q.cache.fetches.DoChan(q.id(key), func() (_ any, err error) {
 		ctx, end, err := q.cache.begin(context.Background())
@@ -186,7 +172,7 @@ func (q *Query[K, V]) startFetch(key K, last time.Time) <-chan singleflight.Resu
 		}
 		defer end()
 		defer func() {
-			if v := recover(); v != nil { // In Check or Cacheable, perhaps of an odd answer in the Store.
+			if v := recover(); v != nil { // Check or Cacheable may panic on an impossible answer in the Store.
 				err = q.upstream.Fail(core.Malformed, secret.PanicError(v))
 			}
 		}()
@@ -194,8 +180,8 @@ func (q *Query[K, V]) startFetch(key K, last time.Time) <-chan singleflight.Resu
 	})
 }
 
-// waitForFetch fetches an answer newer than the time last, or joins a fetch that is in flight. It blocks until that
-// has ended or ctx is done. Its error is a *core.Error.
+// waitForFetch fetches an answer newer than last, or joins a fetch that is in flight. It blocks until the fetch has
+// ended or ctx is done. Its error is a *core.Error.
 func (q *Query[K, V]) waitForFetch(ctx context.Context, key K, last time.Time) (Snapshot[V], error) {
 	select {
 	case result := <-q.startFetch(key, last):
@@ -206,15 +192,15 @@ func (q *Query[K, V]) waitForFetch(ctx context.Context, key K, last time.Time) (
 	}
 }
 
-// fetch returns an answer newer than the time last, and caches it. The answer comes from a fetch that has just ended,
-// from another replica, or from the service.
+// fetch returns an answer newer than last, and caches it. The answer comes from a fetch that has just ended, from
+// another replica, or from the service.
 func (q *Query[K, V]) fetch(ctx context.Context, key K, last time.Time) (Snapshot[V], error) {
 	if cached, _ := q.Last(key); cached.At.After(last) && q.isFresh(cached) {
 		return cached, nil
 	}
 	if loaded, ok := q.load(ctx); ok && loaded.At.After(last) {
 		q.put(key, loaded)
-		// At the start, the call of a loaded answer may be this bot's own, whose credit is spent already.
+		// At the start, the loaded answer may be this bot's own. Its credit is spent already.
 		if isStart := last.IsZero(); !isStart {
 			q.upstream.noteCallOfReplica()
 		}
@@ -234,7 +220,7 @@ func (q *Query[K, V]) fetch(ctx context.Context, key K, last time.Time) (Snapsho
 	return fetched, nil
 }
 
-// call asks the service.
+// call asks the service, and counts the failures that say something about the service as a whole.
 func (q *Query[K, V]) call(ctx context.Context, key K) (value V, failed *core.Error) {
 	counted := failuresOfTheService
 	if q.isSingle {

@@ -56,7 +56,7 @@ func TestEachLookupIsReportedByItsResult(t *testing.T) {
 		f.askPrice(t.Context())
 		time.Sleep(time.Hour)
 		f.askPrice(t.Context())
-		if want := []Result{Miss, Hit, Stale, Failed}; !slices.Equal(f.lookups.results, want) {
+		if want := []LookupResult{Miss, Hit, Stale, Failed}; !slices.Equal(f.lookups.results, want) {
 			t.Errorf("results %v, want %v", f.lookups.results, want)
 		}
 		want := []time.Duration{0, 10 * time.Second, 70 * time.Second, 0}

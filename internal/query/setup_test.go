@@ -199,13 +199,13 @@ func wallet(n int) (a common.Address) {
 // lookups is an Observer that keeps the results of lookups.
 type lookups struct {
 	mu      sync.Mutex
-	results []Result
+	results []LookupResult
 	ages    []time.Duration
 }
 
-func (*lookups) Call(*core.Service, Outcome, time.Duration) {}
+func (*lookups) Call(*core.Service, CallResult, time.Duration) {}
 
-func (l *lookups) Lookup(_ string, result Result, age time.Duration) {
+func (l *lookups) Lookup(_ string, result LookupResult, age time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.results = append(l.results, result)
@@ -222,6 +222,6 @@ func (s mapStore) Save(_ context.Context, key string, value []byte, _ time.Durat
 // silent is an Observer that counts nothing.
 type silent struct{}
 
-func (silent) Call(*core.Service, Outcome, time.Duration) {}
+func (silent) Call(*core.Service, CallResult, time.Duration) {}
 
-func (silent) Lookup(string, Result, time.Duration) {}
+func (silent) Lookup(string, LookupResult, time.Duration) {}

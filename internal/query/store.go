@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Store keeps answers, for replicas or for a later process. Answers hold nothing personal. Its methods block for one
-// call to Redis or one file.
+// Store keeps answers, for replicas or for a later process. Answers hold no personal data. Its methods block for one
+// call to Redis, or for one file.
 type Store interface {
 	// Load returns the value of key, or nil if there is none. The value may be older than its ttl. Load fails if it
 	// cannot read the value.
@@ -18,10 +18,11 @@ type Store interface {
 	Save(ctx context.Context, key string, value []byte, ttl time.Duration)
 }
 
-// schema is the version of the saved answers. Increment it when a saved answer comes to mean something else.
+// schema is the version of the saved answers. Increment it when the meaning of a saved answer changes.
 const schema = 1
 
-// maxLull is the maximum length of a lull: a Budget has at least one credit a month. So long an answer may stand in.
+// maxLull is the maximum length of a lull, because a Budget has at least one credit per month. An answer may have to be
+// kept for that long.
 const maxLull = 31 * 24 * time.Hour
 
 func (q *Query[K, V]) storeKey() string { return fmt.Sprintf("%s %d %s", q.Name, schema, q.SharedAs) }
@@ -42,7 +43,7 @@ func (q *Query[K, V]) save(ctx context.Context, s Snapshot[V]) {
 }
 
 // load returns the answer that a replica or an earlier process saved last. It returns false if nothing is saved, or
-// nothing that this version can have saved.
+// something that this version cannot have saved.
 func (q *Query[K, V]) load(ctx context.Context) (s Snapshot[V], ok bool) {
 	if !q.isSaved() {
 		return s, false
@@ -55,7 +56,7 @@ func (q *Query[K, V]) load(ctx context.Context) (s Snapshot[V], ok bool) {
 	if s.Stale || age < 0 || age > maxLull || q.Check(s.Value) != nil {
 		return s, false
 	}
-	// Decoding accepts missing and unknown members, which only another version writes.
+	// Decoding accepts missing and unknown members, but only another version writes them.
 	own, err := json.Marshal(s)
 	return s, err == nil && bytes.Equal(own, saved)
 }

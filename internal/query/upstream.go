@@ -23,8 +23,8 @@ const maxRetryDelay = 300 * time.Millisecond
 
 // Budget limits the calls to a service that charges for them. It is safe for concurrent use.
 type Budget interface {
-	// Spend spends the credit for one call and returns nil. Without a credit it spends nothing and returns an error of
-	// the reason NoCredit or UsedUp, with the time until the next credit. It may block for a call to the service.
+	// Spend spends the credit for one call and returns nil. If there is no credit, it returns an error with the reason
+	// NoCredit or UsedUp, and with the time until the next credit. It may block for a call to the service.
 	Spend(ctx context.Context) *core.Error
 	// Note counts a call that another replica made.
 	Note()
@@ -46,7 +46,7 @@ type Upstream struct {
 	warnings *ratelimit.Memory
 
 	mu sync.Mutex
-	// pause is the last one, which may be over. It is zero once a call was made after it.
+	// pause is the last pause, which may be over. It is zero once a call was made after it.
 	pause    pause
 	failures int // in a row
 	health   Health
@@ -54,8 +54,8 @@ type Upstream struct {
 	warned bool
 }
 
-// NewUpstream returns the Upstream of a service. ttl is the shortest TTL of the service's queries. It limits the
-// pauses after failures, so that a recovery is noticed within a TTL. A nil budget allows every call.
+// NewUpstream returns the Upstream of a service. ttl is the shortest TTL of the service's queries. It limits pauses
+// after failures, so that a recovery is noticed within a TTL. A nil budget allows every call.
 func NewUpstream(c *Cache, service *core.Service, ttl time.Duration, budget Budget) *Upstream {
 	return &Upstream{
 		Service:  service,
@@ -68,7 +68,7 @@ func NewUpstream(c *Cache, service *core.Service, ttl time.Duration, budget Budg
 	}
 }
 
-// counted is which failures of a call count against the service. Those that count may pause it.
+// counted is which failures of a call count against the service. Failures that count may begin a pause.
 type counted int
 
 const (
@@ -83,9 +83,9 @@ func (c counted) includes(reason core.Reason) bool {
 	return c == allFailures || reason != core.Rejected && reason != core.Malformed
 }
 
-// Do calls the service with f as a Query does, and caches nothing. It blocks until f has returned or may not be called.
-// f's ctx is done with ctx, once the Cache is closed, and after CacheConfig.Timeout at the latest. A Rejected or
-// Malformed answer does not count against the service.
+// Do calls the service with f as a Query does, but does not cache the answer. It blocks until f has returned or may
+// not be called. The ctx of f is done when ctx is done, when the Cache is closed, and after CacheConfig.Timeout. A
+// Rejected or Malformed answer does not count against the service.
 func (u *Upstream) Do(ctx context.Context, f func(context.Context) error) error {
 	ctx, end, err := u.cache.begin(ctx)
 	if err != nil {
@@ -105,7 +105,7 @@ func (u *Upstream) call(ctx context.Context, counts counted, f func(context.Cont
 		return u.Fail(core.Paused, errors.New("ended while too many calls were in flight"))
 	}
 	defer u.calls.Release(1)
-	// Only now, because a pause may have begun during the wait to acquire.
+	// A pause may have begun during the wait, so this comes after it.
 	if refused := u.admit(ctx); refused != nil {
 		return refused
 	}
@@ -159,11 +159,11 @@ func (u *Upstream) attempt(ctx context.Context, counts counted, f func(context.C
 	if failed != nil && errors.Is(ctx.Err(), context.Canceled) {
 		return failed
 	}
-	outcome := Succeeded
+	result := Succeeded
 	if failed != nil {
-		outcome = Outcome(failed.Reason)
+		result = CallResult(failed.Reason)
 	}
-	u.cache.Observer.Call(u.Service, outcome, time.Since(start))
+	u.cache.Observer.Call(u.Service, result, time.Since(start))
 
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -200,8 +200,8 @@ func (u *Upstream) recordFailure(failed *core.Error) {
 	}
 }
 
-// run calls f and returns its error, or its panic, as a *core.Error. RetryAfter is at most maxPause, unless the plan
-// is UsedUp: that lasts until a day or a month ends.
+// run calls f and returns its error, or its panic, as a *core.Error. RetryAfter is at most maxPause, unless the
+// reason is UsedUp, because that may last for a day or a month.
 func (u *Upstream) run(ctx context.Context, f func(context.Context) error) (failed *core.Error) {
 	defer u.recoverPanic(&failed)
 	err := f(ctx)
@@ -222,7 +222,8 @@ func (u *Upstream) run(ctx context.Context, f func(context.Context) error) (fail
 	return u.Fail(core.Malformed, err)
 }
 
-// recoverPanic sets failed if the function that defers it panics. A panic of a service's client counts as its failure.
+// recoverPanic sets failed if the function that defers it panics. A panic of a service's client counts as a failure of
+// the service.
 func (u *Upstream) recoverPanic(failed **core.Error) {
 	if v := recover(); v != nil {
 		*failed = u.Fail(core.Malformed, secret.PanicError(v))

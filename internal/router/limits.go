@@ -42,15 +42,12 @@ func (r *Router) count(ctx context.Context, req *chat.Request) (wait time.Durati
 
 // countForm counts req against the form's own limit, if it has one. It returns what count returns.
 func (r *Router) countForm(ctx context.Context, req *chat.Request, command route, f *chat.Form) (wait time.Duration) {
-	if f.PerMinute == nil {
+	own := f.Limit
+	if own.Uses == 0 || own.Counts != nil && !own.Counts(req) {
 		return 0
 	}
-	count := f.PerMinute(req)
-	if count == 0 {
-		return 0
-	}
-	limit := r.perMinute(count, req, command.Name, senderKey(req), req.Args.Value(f.PerMinuteOf))
-	wait, _ = r.Limiter.Reserve(ctx, 0, limit)
+	key := r.key(req, command.Name, senderKey(req), req.Args.Value(own.Of))
+	wait, _ = r.Limiter.Reserve(ctx, 0, limit(own.Uses, own.Per, key))
 	return wait
 }
 
@@ -59,6 +56,15 @@ func senderKey(req *chat.Request) string { return cmp.Or(req.From.ID, req.LimitK
 
 // perMinute returns a limit of count at once, and as many again spread over each minute.
 func (r *Router) perMinute(count int, req *chat.Request, kind, key, more string) ratelimit.Limit {
-	parts := []string{r.Bot, string(req.From.Platform), kind, key, more}
-	return ratelimit.Limit{Key: strings.Join(parts, " "), Burst: count, Every: time.Minute / time.Duration(count)}
+	return limit(count, time.Minute, r.key(req, kind, key, more))
+}
+
+// key returns the key of a limit of this bot on the platform of req.
+func (r *Router) key(req *chat.Request, kind, key, more string) string {
+	return strings.Join([]string{r.Bot, string(req.From.Platform), kind, key, more}, " ")
+}
+
+// limit returns a limit of count at once, and as many again spread over each period.
+func limit(count int, period time.Duration, key string) ratelimit.Limit {
+	return ratelimit.Limit{Key: key, Burst: count, Every: period / time.Duration(count)}
 }

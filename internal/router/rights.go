@@ -11,7 +11,7 @@ import (
 // setRights sets what req may do by its sender's role, as far as that is known.
 func (r *Router) setRights(req *chat.Request) {
 	req.UnlistedChat = ""
-	entry := string(req.From.Platform) + ":" + req.Community
+	entry := communityEntry(req)
 	isListed := slices.Contains(r.ModeratorChats, EveryChat) || slices.Contains(r.ModeratorChats, entry)
 	if req.Community != "" && !isListed {
 		req.UnlistedChat = entry
@@ -19,6 +19,9 @@ func (r *Router) setRights(req *chat.Request) {
 	isModerator := req.Role == chat.Moderator && req.UnlistedChat == "" && req.From.ID != ""
 	req.MayModerate = isModerator || slices.Contains(r.Operators, req.From)
 }
+
+// communityEntry returns the Community of req as settings name it, such as "telegram:-1001234567890".
+func communityEntry(req *chat.Request) string { return string(req.From.Platform) + ":" + req.Community }
 
 // resolveRole asks for the sender's role if that is an UnknownRole which decides anything. If that fails, the sender
 // is a Member.

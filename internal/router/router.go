@@ -44,7 +44,7 @@ const (
 // EveryChat in Config.ModeratorChats allows every Community that the bot is in.
 const EveryChat = "*"
 
-// Config configures a Router. All fields but Operators, ModeratorChats, Roles and Observe are required.
+// Config configures a Router. All fields but Operators, ModeratorChats, Roles, ChatLanguages and Observe are required.
 type Config struct {
 	Commands chat.Commands
 	// Operators may use moderators' forms everywhere.
@@ -62,8 +62,10 @@ type Config struct {
 	// Roles ask a platform for a user's role in a Community, and may block until ctx is done. A platform with Requests
 	// of UnknownRole must have one.
 	Roles map[chat.Platform]AskRole
-	// Language is the language of public answers.
-	Language chat.Language
+	// Language is the language of public answers, except in the Communities of ChatLanguages. Those are named as in
+	// ModeratorChats.
+	Language      chat.Language
+	ChatLanguages map[string]chat.Language
 	// Nearest returns the known name that a mistyped one is meant for, or "".
 	Nearest func(name string, known []string) string
 	// Explain words an error of a command for the sender, without anything that they typed, an address or a secret.
@@ -129,11 +131,15 @@ func (r *Router) Commands() chat.Commands { return r.listed }
 func (r *Router) Visibility(name string) chat.Visibility { return r.find(name).Visibility }
 
 // Language returns the language of an answer to req: the sender's if they alone read the answer and the bot speaks it,
-// and otherwise Config.Language.
+// and otherwise the language of the Community, or Config.Language if that has none. Of req, it reads only the Locale,
+// the Community and its platform, and whether it is Direct.
 func (r *Router) Language(req *chat.Request, visibility chat.Visibility) chat.Language {
 	own, spoken := chat.LanguageOf(req.Locale)
 	if spoken && (visibility == chat.Private || req.Direct) {
 		return own
+	}
+	if configured, has := r.ChatLanguages[communityEntry(req)]; has {
+		return configured
 	}
 	return r.Config.Language
 }

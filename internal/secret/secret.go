@@ -1,11 +1,9 @@
-// Package secret keeps secrets out of logs and answers. A Value holds a secret and does not
-// print it, a Redactor removes secrets from text, and PanicError words a
-// recovered panic, without a value that may be personal.
+// Package secret keeps secrets out of logs and answers. A Value contains a secret and does not print it. A Redactor
+// removes secrets from text. PanicError describes a recovered panic without personal data.
 //
-// Other code must not put a secret into an error or an attribute: the Redactor is the last
-// line of defence. It finds only the secrets that it was given, and the tokens in the URLs
-// of Discord's interactions. The package imports nothing of Herald, so that every package
-// may use it.
+// Other code must not put a secret into an error or an attribute: the Redactor is only the last line of defence. It
+// finds only the secrets that it was given, and the tokens in URLs of Discord's interactions. The package imports
+// no other package of Herald, so that every package may use it.
 package secret
 
 import (
@@ -23,17 +21,16 @@ import (
 	"strings"
 )
 
-// Value holds a string and prints as Mark: by fmt with any verb, as JSON, as text and in
-// slog. The zero Value is unset.
+// Value contains a string. fmt, encoding/json and slog print it as Mark. The zero Value contains "".
 type Value struct {
-	// A pointer, because fmt prints an unexported field without calling its methods.
+	// It is a pointer, because fmt prints unexported fields without calling their methods.
 	value *string
 }
 
-// New hides value.
+// New returns a Value that contains value.
 func New(value string) Value { return Value{value: &value} }
 
-// Reveal returns the string, empty if unset. Only the call that sends it should.
+// Reveal returns the string. Call it only where the string is sent.
 func (v Value) Reveal() string {
 	if v.value == nil {
 		return ""
@@ -44,32 +41,35 @@ func (v Value) Reveal() string {
 // IsSet reports whether the string is not empty.
 func (v Value) IsSet() bool { return v.Reveal() != "" }
 
-// Format implements fmt.Formatter with Mark for every verb.
+// Format implements fmt.Formatter. It prints Mark for every verb.
 func (v Value) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, Mark) }
 
-// MarshalText implements encoding.TextMarshaler with Mark.
+// MarshalText implements encoding.TextMarshaler. It returns Mark.
 func (v Value) MarshalText() ([]byte, error) { return []byte(Mark), nil }
 
-// Of returns every string hidden in settings, a struct with exported fields alone, and in
-// the structs in it. Of a URL it also returns the user, the password, and each path
-// segment and query value of at least minKey bytes.
+// Of returns the strings in all Values of settings and of the structs in it. Settings must be a struct that has only
+// exported fields. If a string is a URL, Of also returns its parts that may be keys: see keysIn.
 func Of(settings any) []string {
-	var found []string
+	var secrets []string
 	for _, field := range reflect.ValueOf(settings).Fields() {
-		if v, ok := field.Interface().(Value); ok && v.IsSet() {
-			found = append(found, v.Reveal())
-			found = append(found, keysIn(v.Reveal())...)
-		} else if !ok && field.Kind() == reflect.Struct {
-			found = append(found, Of(field.Interface())...)
+		v, isValue := field.Interface().(Value)
+		switch {
+		case isValue && v.IsSet():
+			secrets = append(secrets, v.Reveal())
+			secrets = append(secrets, keysIn(v.Reveal())...)
+		case !isValue && field.Kind() == reflect.Struct:
+			secrets = append(secrets, Of(field.Interface())...)
 		}
 	}
-	return found
+	return secrets
 }
 
-// minKey is the length in bytes of the shortest key in a URL. A shorter part is a word such
-// as "mainnet", which logs may show.
+// minKey is the minimum length of a key in a URL, in bytes. A shorter part is a word such as "mainnet", which logs may
+// show.
 const minKey = 8
 
+// keysIn returns the user, the password, the path segments and the query values of a URL that have at least minKey
+// bytes.
 func keysIn(rawURL string) []string {
 	u, err := url.Parse(rawURL)
 	if err != nil || u.Host == "" {
@@ -87,74 +87,76 @@ func keysIn(rawURL string) []string {
 const Mark = "[redacted]"
 
 const (
-	// minSecret is the length in bytes of the shortest secret that is redacted: shorter ones
-	// would match ordinary words.
+	// minSecret is the minimum length of a secret that is redacted, in bytes. A shorter secret would match ordinary
+	// words.
 	minSecret = 6
-	// maxLogged bounds each text of a log record, in bytes.
+	// maxLogged is the maximum length of each text in a log record, in bytes.
 	maxLogged = 3 << 10
 )
 
-// interactionToken matches a token with which anybody can answer for 15 minutes:
+// interactionToken matches a URL of a Discord interaction. Anyone that knows its token can answer the interaction
+// for 15 minutes.
 // https://docs.discord.com/developers/interactions/receiving-and-responding
 var interactionToken = regexp.MustCompile(
 	`(?i)((?:/|%2F)(?:interactions|webhooks)(?:/|%2F)[0-9]+(?:/|%2F))[A-Za-z0-9._~-]+`)
 
 // Redactor replaces secrets in text. It is safe for concurrent use.
 type Redactor struct {
-	known    *strings.Replacer
-	shortest int // the length of the shortest form of a secret, in bytes
+	secrets   *strings.Replacer
+	minLength int // the length of the shortest encoding of a secret, in bytes
 }
 
-// NewRedactor makes a Redactor. It ignores secrets of fewer than 6 bytes.
+// NewRedactor returns a Redactor for these secrets. It ignores secrets of less than 6 bytes.
 func NewRedactor(secrets []string) *Redactor {
-	var forms, pairs []string
+	var found []string
 	for _, secret := range secrets {
 		if len(secret) >= minSecret {
-			forms = append(forms, spellings(secret)...)
+			found = append(found, encodings(secret)...)
 		}
 	}
-	// A Replacer tries its strings in order, and one may begin another.
-	slices.SortFunc(forms, func(a, b string) int { return len(b) - len(a) })
+	// A Replacer tries its strings in order. Longer ones are first, because they may begin with a shorter one.
+	slices.SortFunc(found, func(a, b string) int { return len(b) - len(a) })
 	r := &Redactor{}
-	for _, form := range forms {
-		pairs = append(pairs, form, Mark)
-		r.shortest = len(form)
+	var pairs []string
+	for _, text := range found {
+		pairs = append(pairs, text, Mark)
+		r.minLength = len(text)
 	}
-	r.known = strings.NewReplacer(pairs...)
+	r.secrets = strings.NewReplacer(pairs...)
 	return r
 }
 
 // String returns s with every secret replaced by Mark.
 func (r *Redactor) String(s string) string {
-	if len(s) >= r.shortest {
-		s = r.known.Replace(s)
+	if len(s) >= r.minLength {
+		s = r.secrets.Replace(s)
 	}
-	if !strings.ContainsAny(s, "/%") {
-		return s // without a URL
+	if !strings.ContainsAny(s, "/%") { // It contains no URL.
+		return s
 	}
 	return interactionToken.ReplaceAllString(s, "${1}"+Mark)
 }
 
-// ReplaceAttr is for slog.HandlerOptions. It replaces secrets in the message and in each
-// attribute's key and value, and cuts each of these texts to 3 KiB. It leaves numbers,
-// bools, times, durations and the names of groups as they are, and makes a text of any
-// other value.
+// ReplaceAttr is for slog.HandlerOptions. It redacts the message and the keys and values of attributes, and cuts
+// each of these texts to 3 KiB. It does not change numbers, bools, times, durations and the names of groups. It
+// prints any other value as text first.
 func (r *Redactor) ReplaceAttr(_ []string, a slog.Attr) slog.Attr {
 	if a.Equal(slog.Attr{}) {
 		return a
 	}
-	a.Key = r.logged(a.Key)
+	a.Key = r.loggable(a.Key)
 	switch a.Value.Kind() {
 	case slog.KindString:
-		a.Value = slog.StringValue(r.logged(a.Value.String()))
+		a.Value = slog.StringValue(r.loggable(a.Value.String()))
 	case slog.KindAny:
-		a.Value = slog.StringValue(r.logged(fmt.Sprint(a.Value.Any())))
+		a.Value = slog.StringValue(r.loggable(fmt.Sprint(a.Value.Any())))
 	}
 	return a
 }
 
-// logged redacts s and then cuts it: the Redactor would not find half a secret.
-func (r *Redactor) logged(s string) string {
+// loggable redacts s, and cuts it to maxLogged bytes. It redacts first, because the Redactor would not find a
+// secret that is cut.
+func (r *Redactor) loggable(s string) string {
 	s = r.String(s)
 	if len(s) <= maxLogged {
 		return s
@@ -162,22 +164,25 @@ func (r *Redactor) logged(s string) string {
 	return strings.ToValidUTF8(s[:maxLogged], "") + "…"
 }
 
-// spellings returns the forms of secret in a text: plain, in a URL, and as Go and JSON
-// quote it.
-func spellings(secret string) []string {
-	quoted := strconv.Quote(secret)
-	encoded, _ := json.Marshal(secret) // a string always can be
+// encodings returns the forms in which a text may contain the secret: plain, in a URL, in a Go string and in a JSON
+// string.
+func encodings(secret string) []string {
+	goString := strconv.Quote(secret)
+	jsonString, _ := json.Marshal(secret) // cannot fail
 	return []string{
-		secret, url.PathEscape(secret), url.QueryEscape(secret), quoted[1 : len(quoted)-1],
-		string(encoded[1 : len(encoded)-1]),
+		secret,
+		url.PathEscape(secret),
+		url.QueryEscape(secret),
+		goString[1 : len(goString)-1],
+		string(jsonString[1 : len(jsonString)-1]),
 	}
 }
 
-// PanicError returns an error for the log from a value that recover returned, with the
-// stack. Of a value that is not the Go runtime's, which may be personal, it shows the type.
+// PanicError returns an error for the log, with the stack, for a value that recover returned. It prints the value
+// only if it is an error of the Go runtime. Other values may be personal, so it prints their type.
 func PanicError(v any) error {
-	if known, ok := v.(runtime.Error); ok {
-		return fmt.Errorf("panic: %w\n%s", known, debug.Stack())
+	if runtimeError, ok := v.(runtime.Error); ok {
+		return fmt.Errorf("panic: %w\n%s", runtimeError, debug.Stack())
 	}
 	return fmt.Errorf("panic with a %T\n%s", v, debug.Stack())
 }

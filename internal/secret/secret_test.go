@@ -148,7 +148,7 @@ func FuzzString(f *testing.F) {
 			return
 		}
 		r := NewRedactor([]string{secret})
-		for _, spelling := range spellings(secret) {
+		for _, spelling := range encodings(secret) {
 			if got := r.String(before + spelling + after); !strings.Contains(got, Mark) {
 				t.Errorf("%q becomes %q within a text", spelling, got)
 			}

@@ -30,8 +30,8 @@ func (s *Settings) Table() []config.Setting {
 			Heading: "Files",
 			Name:    "DATA_DIR",
 			Example: "/var/lib/herald",
-			Comment: "Folder for the quotes of charts and, without REDIS_URL, the last price and supply, " +
-				"and saved addresses. For one process. Unset: nothing is kept.",
+			Comment: "Folder for the prices of charts and, if REDIS_URL is unset, the last price, the supply " +
+				"and saved addresses. For one process. Unset: no files.",
 			Set: config.Field(&s.DataDir, folder),
 		},
 		{
@@ -39,8 +39,8 @@ func (s *Settings) Table() []config.Setting {
 			Name:    "REDIS_URL",
 			Secret:  true,
 			Example: "redis://:password@redis.example.org:6379/0",
-			Comment: "State that replicas share: redis:// or, with TLS, rediss://. " +
-				"See \"Several replicas\" in docs/operating.md. Unset: in this process.",
+			Comment: "Redis with the state that replicas share: redis:// or, with TLS, rediss://. " +
+				"See docs/operating.md. Unset: the state is in this process.",
 			Set: config.Field(&s.RedisURL, config.Hidden(parseRedisURL)),
 		},
 	}

@@ -8,18 +8,20 @@ import (
 	"time"
 )
 
-// Backoff is the wait before another attempt: First after one failure, doubled by each
-// further failure in a row, at most Max.
+// Backoff is the wait before a retry. It is First after one failure, doubles with each further failure in a row,
+// and is at most Max.
 type Backoff struct{ First, Max time.Duration }
 
-// After returns a random wait between half of the Backoff and all of it, so that replicas do
-// not all retry at once. failures counts the failures in a row and must be at least 1.
+// After returns a random wait between half of the Backoff and all of it, so that replicas do not all retry at the
+// same time. failures is the number of failures in a row, and must be at least 1. With First 1 s and Max 1 min,
+// After(3) is between 2 s and 4 s.
 func (b Backoff) After(failures int) time.Duration {
-	d := min(b.First<<min(failures-1, 20), b.Max) // a longer shift could overflow
-	return d/2 + rand.N(d/2+1)
+	const maxShift = 20 // A longer shift could overflow.
+	wait := min(b.First<<min(failures-1, maxShift), b.Max)
+	return wait/2 + rand.N(wait/2+1)
 }
 
-// Sleep blocks for d or until ctx is done. It reports whether d passed first.
+// Sleep blocks for d, or until ctx is done. It reports whether ctx is still not done.
 func Sleep(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-time.After(d):
@@ -28,31 +30,31 @@ func Sleep(ctx context.Context, d time.Duration) bool {
 	return ctx.Err() == nil
 }
 
-// Policy decides what the chat adapters retry, and for how long. Calls to services are
-// retried by package query. No library fits, because a retry must never come before the wait
-// that a platform asked for: one library's jitter shortens that wait, and another library
-// makes a last attempt when its time is up.
+// Policy decides which calls the chat adapters retry, and for how long. Package query retries calls to services. No
+// library fits, because a retry must not come before the time that a platform asked for: one library's jitter
+// shortens that wait, and another library makes a final attempt when its time is up.
 type Policy struct {
 	Backoff Backoff
-	// Until is the latest time at which a retry may start; zero: no limit.
+	// Until is the latest time at which a retry may start. If it is zero, there is no limit.
 	Until time.Time
-	// Again reports whether to retry after err, and returns the shortest wait before that.
-	Again func(err error) (again bool, atLeast time.Duration)
-	// OnRetry, unless nil, is called before each wait, with the error of the last attempt.
+	// ShouldRetry reports whether to retry after err, and returns the minimum wait before the retry.
+	ShouldRetry func(err error) (retry bool, minWait time.Duration)
+	// OnRetry is called before each wait with the error of the failed attempt. It may be nil.
 	OnRetry func(error)
 }
 
-// Do calls attempt until it succeeds, and sleeps between attempts. It returns the last
-// error if Again returns false, if the next retry would start after Until, or once ctx is done.
+// Do calls attempt until it succeeds, and sleeps between attempts. It returns the latest error if ShouldRetry
+// returns false, if the next retry would start after Until, or if ctx is done.
 func (p Policy) Do(ctx context.Context, attempt func(context.Context) error) error {
 	for failures := 1; ; failures++ {
 		err := attempt(ctx)
 		if err == nil {
 			return nil
 		}
-		again, atLeast := p.Again(err)
-		wait := max(p.Backoff.After(failures), atLeast)
-		if !again || ctx.Err() != nil || !p.Until.IsZero() && time.Now().Add(wait).After(p.Until) {
+		retry, minWait := p.ShouldRetry(err)
+		wait := max(p.Backoff.After(failures), minWait)
+		isTooLate := !p.Until.IsZero() && time.Now().Add(wait).After(p.Until)
+		if !retry || isTooLate || ctx.Err() != nil {
 			return err
 		}
 		if p.OnRetry != nil {
@@ -64,25 +66,30 @@ func (p Policy) Do(ctx context.Context, attempt func(context.Context) error) err
 	}
 }
 
-// maxRetryAfter is the largest result of RetryAfter. The longest limits of services and
-// platforms last a month.
+// maxRetryAfter is the maximum result of RetryAfter. The longest limits of services and platforms last a month.
 const maxRetryAfter = 31 * 24 * time.Hour
 
-// RetryAfter returns the wait in a response's Retry-After header, at most maxRetryAfter, or 0
-// without a valid header. The header holds seconds or a date
-// (https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3); Discord writes fractions of a
-// second. A date is compared with the response's Date header, or else with this machine's
-// clock.
+// RetryAfter returns the wait in a response's Retry-After header, from 0 to maxRetryAfter. It returns 0 if there is
+// no valid header. The header is a number of seconds or a date
+// (https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3). Discord sends fractions of a second.
 func RetryAfter(header http.Header) time.Duration {
 	value := header.Get("Retry-After")
-	seconds, _ := strconv.ParseFloat(value, 64)
-	wait := time.Duration(min(seconds, maxRetryAfter.Seconds()) * float64(time.Second))
-	if until, err := http.ParseTime(value); err == nil {
-		now, err := http.ParseTime(header.Get("Date"))
-		if err != nil {
-			now = time.Now()
-		}
-		wait = until.Sub(now)
+	var wait time.Duration
+	until, err := http.ParseTime(value)
+	if err == nil {
+		wait = until.Sub(responseTime(header))
+	} else {
+		seconds, _ := strconv.ParseFloat(value, 64)
+		wait = time.Duration(min(seconds, maxRetryAfter.Seconds()) * float64(time.Second))
 	}
 	return min(max(wait, 0), maxRetryAfter)
+}
+
+// responseTime returns the time in a response's Date header, or this machine's time if there is no valid header.
+func responseTime(header http.Header) time.Time {
+	date, err := http.ParseTime(header.Get("Date"))
+	if err != nil {
+		return time.Now()
+	}
+	return date
 }

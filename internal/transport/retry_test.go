@@ -66,7 +66,7 @@ func retryAfter(wait time.Duration) func(error) (bool, time.Duration) {
 
 func TestAttemptsAreMadeUntilOneSucceeds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		got := do(t.Context(), transport.Policy{Again: retryAfter(7 * time.Second)}, 4)
+		got := do(t.Context(), transport.Policy{ShouldRetry: retryAfter(7 * time.Second)}, 4)
 		if want := (attempts{count: 4, retries: 3, took: 21 * time.Second}); got != want {
 			t.Errorf("got %+v, want %+v", got, want)
 		}
@@ -75,7 +75,7 @@ func TestAttemptsAreMadeUntilOneSucceeds(t *testing.T) {
 
 func TestTheBackoffIsTheLeastWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		got := do(t.Context(), transport.Policy{Again: retryAfter(0)}, 3)
+		got := do(t.Context(), transport.Policy{ShouldRetry: retryAfter(0)}, 3)
 		if want := (attempts{count: 3, retries: 2, took: time.Second}); got != want {
 			t.Errorf("got %+v, want %+v", got, want)
 		}
@@ -85,7 +85,7 @@ func TestTheBackoffIsTheLeastWait(t *testing.T) {
 func TestAFinalErrorIsNotRetried(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		final := func(error) (bool, time.Duration) { return false, 0 }
-		got := do(t.Context(), transport.Policy{Again: final}, 0)
+		got := do(t.Context(), transport.Policy{ShouldRetry: final}, 0)
 		if got.err == nil || got.count != 1 || got.retries != 0 || got.took != 0 {
 			t.Errorf("got %+v, want one attempt", got)
 		}
@@ -95,8 +95,8 @@ func TestAFinalErrorIsNotRetried(t *testing.T) {
 func TestNoAttemptIsMadeAfterUntil(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		got := do(t.Context(), transport.Policy{
-			Again: retryAfter(6 * time.Second),
-			Until: time.Now().Add(10 * time.Second),
+			ShouldRetry: retryAfter(6 * time.Second),
+			Until:       time.Now().Add(10 * time.Second),
 		}, 0)
 		if got.err == nil || got.count != 2 || got.retries != 1 || got.took != 6*time.Second {
 			t.Errorf("got %+v, want two attempts within 6s", got)
@@ -108,7 +108,7 @@ func TestAWaitEndsWithTheContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		got := do(ctx, transport.Policy{Again: retryAfter(time.Hour)}, 0)
+		got := do(ctx, transport.Policy{ShouldRetry: retryAfter(time.Hour)}, 0)
 		if got.err == nil || got.count != 1 || got.retries != 1 || got.took != time.Minute {
 			t.Errorf("got %+v, want one attempt and a minute", got)
 		}

@@ -1,10 +1,9 @@
-// Package transport makes the HTTP clients for everything outside, decides when to retry,
-// and words failures. Its clients are pooled and bounded, follow no redirect, and notice a
-// dead connection within seconds. Of a URL, an error holds the host alone, because URLs
-// here carry tokens and keys.
+// Package transport makes the HTTP clients of all services and platforms, decides when to retry, and describes
+// failures. Its clients pool connections, limit the time and size of calls, do not follow redirects, and notice a
+// dead connection within seconds. Their errors name only the host of a URL, because the URLs contain tokens and
+// keys.
 //
-// net/http's defaults and the client libraries do none of that. The package knows no
-// service and no platform.
+// Neither net/http's defaults nor the client libraries do that. The package knows no service and no platform.
 package transport
 
 import (
@@ -22,38 +21,41 @@ import (
 	"time"
 )
 
-// Options bound a client.
+// Options are the limits of a client.
 type Options struct {
-	// Timeout bounds one call, from its start to the end of its body. 0 is an hour, for
-	// calls that their context bounds.
+	// Timeout limits one call, from its start to the end of the response's body. 0 means an hour, for calls that have a
+	// context with a deadline.
 	Timeout time.Duration
-	// MaxBody bounds a response's body, in bytes.
+	// MaxBody is the maximum size of a response's body in bytes.
 	MaxBody int64
-	// MaxConns bounds the connections to one host; as many are kept idle.
+	// MaxConns is the maximum number of connections to one host. All of them may be idle.
 	MaxConns int
 }
 
+// defaultTimeout is used if Options.Timeout is 0.
+const defaultTimeout = time.Hour
+
 const (
-	// maxHeader bounds a response's header, in bytes. The services' own are below
-	// 8 KiB; net/http alone would take 10 MiB.
+	// maxHeader is the maximum size of a response's header in bytes. The services send less than 8 KiB; net/http's
+	// default is 10 MiB.
 	maxHeader = 256 << 10
 
-	// dialTimeout and tlsTimeout bound how long connecting takes, 5 seconds in all.
-	// Linux repeats a lost SYN after 1 second.
+	// dialTimeout and tlsTimeout limit how long connecting takes, to 5 seconds together. Linux resends a lost SYN after
+	// 1 second.
 	dialTimeout = 3 * time.Second
 	tlsTimeout  = 2 * time.Second
 
-	// An HTTP/2 connection is pinged after pingAfter of silence, and dropped after
-	// pingTimeout more. net/http alone would use a dead one until TCP gives up, after some
-	// 15 minutes (https://go.dev/issue/36026). Their sum is below UPSTREAM_TIMEOUT's
-	// default of 5 seconds, so that there is time to repeat the call.
+	// An HTTP/2 connection is pinged after pingAfter without data, and closed if there is no answer within pingTimeout.
+	// By default, net/http would use a dead connection until TCP gives up, after about 15 minutes
+	// (https://go.dev/issue/36026). The sum is less than the default of UPSTREAM_TIMEOUT, 5 seconds, so that there is
+	// time for a retry.
 	pingAfter   = 2 * time.Second
 	pingTimeout = 2 * time.Second
 )
 
-// New makes a client. A call fails with http.Client's *url.Error, which holds the URL,
-// around an *Error, which does not: callers pass every error through Clean. A call that
-// cannot connect fails within 5 seconds.
+// New returns a client. If a call fails, the error is http.Client's *url.Error, which contains the URL and wraps an
+// *Error without the URL. Callers must therefore pass every error through Clean. A call that cannot connect fails
+// within 5 seconds.
 func New(o Options) *http.Client {
 	base := http.DefaultTransport.(*http.Transport).Clone()
 	base.MaxIdleConns = 0
@@ -61,7 +63,7 @@ func New(o Options) *http.Client {
 	base.MaxConnsPerHost = o.MaxConns
 	base.MaxResponseHeaderBytes = maxHeader
 	base.TLSHandshakeTimeout = tlsTimeout
-	base.DisableCompression = true // the answers are small, and a small bomb stays small
+	base.DisableCompression = true // The responses are small, and a compressed bomb could not expand.
 	base.HTTP2 = &http.HTTP2Config{SendPingTimeout: pingAfter, PingTimeout: pingTimeout}
 	dial := base.DialContext
 	base.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -69,31 +71,37 @@ func New(o Options) *http.Client {
 		defer cancel()
 		return dial(ctx, network, address)
 	}
-	return &http.Client{Transport: &bounded{Transport: base, timeout: cmp.Or(o.Timeout, time.Hour), maxBody: o.MaxBody}}
+	limited := &limitedTransport{
+		Transport: base,
+		timeout:   cmp.Or(o.Timeout, defaultTimeout),
+		maxBody:   o.MaxBody,
+	}
+	return &http.Client{Transport: limited}
 }
 
-// bounded is the RoundTripper of New. It refuses redirects, because CheckRedirect's error
-// repeats the Location. It keeps the time limit, because http.Client's error hides whether
+// limitedTransport is the RoundTripper of New. It refuses redirects itself, because the error of http.Client's
+// CheckRedirect contains the Location. It limits the time itself, because http.Client's error does not show whether
 // the request was sent.
-type bounded struct {
+type limitedTransport struct {
 	*http.Transport
 	timeout time.Duration
 	maxBody int64
 }
 
-func (t *bounded) RoundTrip(req *http.Request) (*http.Response, error) {
+func (t *limitedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithTimeout(req.Context(), t.timeout)
-	var connected atomic.Bool
-	resp, err := t.Transport.RoundTrip(req.WithContext(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+	var isConnected atomic.Bool
+	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		// Each attempt of net/http begins with GetConn.
-		GetConn: func(string) { connected.Store(false) },
-		GotConn: func(httptrace.GotConnInfo) { connected.Store(true) },
-	})))
+		GetConn: func(string) { isConnected.Store(false) },
+		GotConn: func(httptrace.GotConnInfo) { isConnected.Store(true) },
+	})
+	resp, err := t.Transport.RoundTrip(req.WithContext(traced))
 	switch {
 	case err != nil:
 		err = sanitized(ctx, err)
-		if !connected.Load() && !NeverSent(err) {
-			err = &net.OpError{Op: "dial", Net: "tcp", Err: err}
+		if !isConnected.Load() && !NeverSent(err) {
+			err = &net.OpError{Op: "dial", Net: "tcp", Err: err} // so that NeverSent reports true
 		}
 	case resp.StatusCode >= 300 && resp.StatusCode < 400:
 		resp.Body.Close()
@@ -107,7 +115,7 @@ func (t *bounded) RoundTrip(req *http.Request) (*http.Response, error) {
 	return nil, &Error{Host: req.URL.Host, Err: err}
 }
 
-// body is a response's body. Its errors are *Error, and Close ends the call.
+// body is a response's body. Its errors are *Error, and Close ends the call's context.
 type body struct {
 	io.ReadCloser
 	ctx    context.Context
@@ -134,57 +142,55 @@ func (b *body) Close() error {
 }
 
 var (
-	// ErrBodyTooLarge is the error of reading a body past MaxBody.
+	// ErrBodyTooLarge is returned if a body is larger than MaxBody.
 	ErrBodyTooLarge = errors.New("the response is larger than allowed")
-	// ErrRedirect is the error of a redirect. Following one would send credentials
-	// elsewhere.
+	// ErrRedirect is returned if the response is a redirect. To follow it would send credentials to another address.
 	ErrRedirect = errors.New("answered with a redirect, which is not followed")
 )
 
-// Error is the error of a call without a whole response. It unwraps to context.Canceled or
-// context.DeadlineExceeded if the call's context or the client's Timeout ended the call.
+// Error is returned for a call without a complete response. If the call's context or the client's Timeout ended the
+// call, it wraps context.Canceled or context.DeadlineExceeded.
 type Error struct {
 	Host string
 	Err  error
 }
 
-// inWords replaces texts of Go's errors with plain words.
-var inWords = strings.NewReplacer(
+// plainWords replaces the texts of some errors of Go with plain words.
+var plainWords = strings.NewReplacer(
 	context.DeadlineExceeded.Error(), "the time ran out",
 	io.ErrUnexpectedEOF.Error(), "the answer broke off",
 )
 
-func (e *Error) Error() string { return e.Host + ": " + inWords.Replace(e.Err.Error()) }
+func (e *Error) Error() string { return e.Host + ": " + plainWords.Replace(e.Err.Error()) }
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// NeverSent reports whether err proves that the request did not reach the server, because
-// there was no connection: sending it again does nothing twice. err is of a client of this
-// package. If net/http repeated the request (GET and HEAD), err is of the last attempt.
+// NeverSent reports whether err proves that the request did not reach the server, because no connection was made.
+// Sending the request again is then safe. err must be an error of a client of this package. If net/http itself
+// retried the request, as it does with GET and HEAD, err is about the last attempt.
 func NeverSent(err error) bool {
-	op, ok := errors.AsType[*net.OpError](err)
-	return ok && op.Op == "dial"
+	op, isOpError := errors.AsType[*net.OpError](err)
+	return isOpError && op.Op == "dial"
 }
 
-// Clean returns err without the URL that http.Client wraps around every error: the URL may
-// hold a token or key.
+// Clean returns err without the URL, which http.Client adds to every error. The URL may contain a token or key.
 func Clean(err error) error {
-	wrapped, ok := errors.AsType[*url.Error](err)
-	if !ok {
+	withURL, isURLError := errors.AsType[*url.Error](err)
+	if !isURLError {
 		return err
 	}
-	if wrapped.Op == "parse" {
-		// Its cause quotes the part of the URL that could not be parsed.
+	if withURL.Op == "parse" {
+		// The wrapped error quotes the part of the URL that could not be parsed.
 		return errors.New("the address is not a valid URL")
 	}
-	return Clean(wrapped.Err)
+	return Clean(withURL.Err)
 }
 
-// sanitized returns the meaning of net/http's err without the other side's text: net/http
-// quotes malformed responses and certificates.
+// sanitized returns an error with the meaning of err, an error of net/http. The result contains no text that the
+// server sent: net/http quotes malformed responses and certificates.
 func sanitized(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
-		return ctx.Err() // err may be the context's cause, with any text
+		return ctx.Err() // err may be the context's cause, which may have any text.
 	}
 	var op *net.OpError
 	var timeout net.Error

@@ -11,36 +11,41 @@ import (
 	"herald/internal/chat"
 )
 
-// Card is a Reply in its language, for an adapter to render. Its texts are not escaped: the
-// adapter escapes its platform's markup.
+// Card is a Reply in its language, ready for an adapter to render. Its texts are not escaped;
+// the adapter escapes its platform's markup.
 type Card struct {
 	Language chat.Language
 	Tone     chat.Tone
-	// Sign begins the first line, and Dot precedes the Subtitle. Either may be empty.
-	Sign, Dot string
-	Title     Line
+	// Sign is an emoji that begins the first line, such as "✅ ". It may be empty.
+	Sign string
+	// Dot is an emoji that precedes the Subtitle, such as "🟢 ". It may be empty.
+	Dot   string
+	Title Line
 	// Subtitle is shown on the title's line, less prominent.
 	Subtitle Line
 	Text     Line
 	Sections []Section
-	// FullValues are the unshortened forms of values above, shown small or folded away.
+	// FullValues are the unshortened forms of shortened values in Sections. A platform shows
+	// them in small print or folds them away.
 	FullValues []Field
-	// Folded follows FullValues on platforms that can fold it away. Others leave it out.
+	// Folded follows FullValues if the platform can fold it away. Other platforms omit it.
 	Folded []Field
-	// Notes are small print, a line each.
+	// Notes are small print, one line each.
 	Notes []Line
-	// Footer is the last line. It joins Source and the age of Checked, which a platform
-	// may show apart.
-	Footer, Source Line
-	Checked        time.Time
-	// Image may be nil.
+	// Footer is the last line: Source and the age of Checked. A platform may show the two
+	// separately instead.
+	Footer Line
+	Source Line
+	// Checked is when the answer was last checked, or zero.
+	Checked time.Time
+	// Image is nil if the card has no picture.
 	Image   *Image
 	Buttons []Button
-	// Ask may be nil.
+	// Ask is nil if the card asks for nothing.
 	Ask *Ask
 }
 
-// Section is a list of fields, a line each, under an optional heading.
+// Section is a list of fields, one line each, under an optional heading.
 type Section struct {
 	Heading Line
 	Fields  []Field
@@ -49,18 +54,20 @@ type Section struct {
 // Field is one value of a Section. Either part may be empty.
 type Field struct{ Name, Value Line }
 
-// row returns one field that shows all fields on one line. Its spaces are non-breaking, so
-// the line wraps only between fields, before a dot.
-func row(fields []Field) Field {
+// joinFields returns one Field that shows all fields on one line, with a dot between them. The
+// line can wrap only before a dot, because all other spaces are non-breaking.
+func joinFields(fields []Field) Field {
 	line := make(Line, 0, 4*len(fields))
 	for i, f := range fields {
 		if i > 0 {
 			line = append(line, Span{Text: "  ·\u00a0\u00a0"})
 		}
+		spans := slices.Clone(f.Name)
 		if !f.Value.Empty() {
-			f.Value = append(Line{{Text: " "}}, f.Value...)
+			spans = append(spans, Span{Text: " "})
+			spans = append(spans, f.Value...)
 		}
-		for _, s := range append(slices.Clone(f.Name), f.Value...) {
+		for _, s := range spans {
 			s.Text = strings.ReplaceAll(s.Text, " ", "\u00a0")
 			line = append(line, s)
 		}
@@ -68,8 +75,7 @@ func row(fields []Field) Field {
 	return Field{Value: line}
 }
 
-// Line is a text in parts of different styles. Cards share lines, so a line is never
-// changed in place.
+// Line is a text. Its parts may have different styles. Cards share lines, so nothing changes a Line in place.
 type Line []Span
 
 // Style is how a Span is shown.
@@ -79,38 +85,38 @@ type Style int
 const (
 	// Plain is ordinary text.
 	Plain Style = iota
-	// Code is text that people copy exactly; nothing in it is a link.
+	// Code is text that people copy exactly. A platform must not turn any of it into a link.
 	Code
-	// Untrusted is text of a service or a user; nothing in it is a link.
+	// Untrusted is text from a service or a user. A platform must not turn any of it into a link.
 	Untrusted
 	// Command is a command that can be tapped, such as "/price".
 	Command
-	// Strong is text that stands out.
+	// Strong is emphasized text.
 	Strong
 )
 
 // Span is a part of a Line.
 type Span struct {
-	// Text is complete: a platform may ignore the fields below.
+	// Text can be shown alone: a platform may ignore the fields below.
 	Text  string
 	Style Style
 	// URL is the target of a link, or empty.
 	URL string
-	// Moment is the time behind a Text such as "2 min ago", and nil behind other text. A
-	// platform that formats times itself shows Moment instead of Text.
+	// Moment is the time that a Text such as "2 min ago" describes, or nil. A platform that
+	// formats times itself shows Moment instead of Text.
 	Moment *Moment
-	// Person is the user whom Text names, or nil. The mention must not notify them.
+	// Person is the user that Text names, or nil. The mention must not notify them.
 	Person *chat.User
 }
 
-// Moment is a time, and the same time as a date.
+// Moment is a point in time. Date is its date and time in UTC, in the card's language.
 type Moment struct {
 	time.Time
 	Date string
 }
 
-// Image is a picture. Name is as in chat.Image, and Alt is the alternative text: the caption, and
-// the card's subtitle.
+// Image is a picture. Name is as in chat.Image. Alt is the alternative text: the picture's
+// caption and the card's subtitle.
 type Image struct {
 	Name, Alt string
 	PNG       []byte
@@ -119,21 +125,27 @@ type Image struct {
 // Button has exactly one of State, URL, Copy, Private and Invite.
 type Button struct {
 	Label string
-	// State is handed back on a press, for chat.ParseState.
-	State     string
-	URL, Copy string
+	// State identifies the chat.Action: when the button is pressed, the platform sends it back,
+	// and chat.ParseState reads it.
+	State string
+	// URL is opened.
+	URL string
+	// Copy is put on the clipboard.
+	Copy string
 	// Private opens the private chat with the bot.
 	Private bool
 	// Invite adds the bot to a group.
 	Invite bool
-	// NewRow begins a row.
+	// NewRow begins a row of buttons.
 	NewRow bool
-	// Current marks the choice that the card shows. At most one button of a card is the
-	// NextStep. A platform may colour either.
-	Current, NextStep bool
+	// Current marks the choice that the card shows. A platform may colour the button.
+	Current bool
+	// NextStep marks the button that the reader most likely presses next; a card has at most
+	// one. A platform may colour the button.
+	NextStep bool
 }
 
-// Ask asks for the last argument of Command, after Args.
+// Ask asks the user for one more argument, which follows Args in the arguments of Command.
 type Ask struct {
 	Command  string
 	Args     []string
@@ -152,29 +164,33 @@ func (l Line) String() string {
 	return b.String()
 }
 
-// Empty reports whether there is nothing to show.
+// Empty reports whether the line shows no text.
 func (l Line) Empty() bool {
 	return !slices.ContainsFunc(l, func(s Span) bool { return s.Text != "" })
 }
 
-// dot stands between the lines that Join joins. A line may wrap before it, and not after it.
+// dot separates the lines that Join joins. A line can wrap before the dot, but not after it.
 var dot = Span{Text: " ·\u00a0"}
 
-// hanRun matches Chinese without a space or a mark in it, and the digit before it.
+// hanRun matches Chinese characters that follow each other without a space or punctuation, and a
+// digit directly before them.
 var hanRun = regexp.MustCompile(`[0-9]?\p{Han}+`)
 
-// maxHanWord is the maximum number of characters of a hanRun that is not a sentence.
+// maxHanWord is the maximum length of a Chinese word in characters. A longer hanRun is a sentence.
 const maxHanWord = 6
 
-// unbroken returns l with word joiners within short runs of Chinese, where apps would wrap a line
-// between any two characters. It does not change code and text of services and users.
-func (l Line) unbroken() Line {
+// wordJoiner is an invisible character. A line cannot wrap at it.
+const wordJoiner = "\u2060"
+
+// keepWordsTogether returns l with word joiners in its Chinese words, because apps would wrap a
+// line between any two Chinese characters. It does not change Code and Untrusted text.
+func (l Line) keepWordsTogether() Line {
 	if !slices.ContainsFunc(l, hasHan) {
 		return l
 	}
-	return each(l, func(s Span) Span {
+	return mapSlice(l, func(s Span) Span {
 		if s.Style == Plain || s.Style == Strong {
-			s.Text = hanRun.ReplaceAllStringFunc(s.Text, joinedWord)
+			s.Text = hanRun.ReplaceAllStringFunc(s.Text, joinWord)
 		}
 		return s
 	})
@@ -184,17 +200,17 @@ func hasHan(s Span) bool {
 	return strings.ContainsFunc(s.Text, func(r rune) bool { return unicode.Is(unicode.Han, r) })
 }
 
-// joinedWord returns a run of Chinese with word joiners in it, unless it is longer than maxHanWord: that
-// is a sentence, which has to wrap.
-func joinedWord(run string) string {
+// joinWord returns a hanRun with word joiners between its characters. If it is longer than
+// maxHanWord, joinWord returns it unchanged, because sentences must wrap.
+func joinWord(run string) string {
 	if utf8.RuneCountInString(run) > maxHanWord {
 		return run
 	}
-	return strings.Join(strings.Split(run, ""), "\u2060")
+	return strings.Join(strings.Split(run, ""), wordJoiner)
 }
 
-// CutDot returns l up to the first dot of Join, and the rest with that dot. Only the first
-// part of a value stands out.
+// CutDot splits a value at the first dot that Join inserted. rest begins with the dot, and is nil
+// if there is none. Platforms emphasize only first.
 func (l Line) CutDot() (first, rest Line) {
 	if i := slices.Index(l, dot); i >= 0 {
 		return l[:i], l[i:]
@@ -202,7 +218,7 @@ func (l Line) CutDot() (first, rest Line) {
 	return l, nil
 }
 
-// Join returns the lines that are not empty as one, with a dot between them.
+// Join returns the non-empty lines as one Line, with a dot between them.
 func Join(lines ...Line) Line {
 	all := make(Line, 0, 2*len(lines))
 	for _, l := range lines {

@@ -1,8 +1,8 @@
-// Package words prints a chat.Reply as a Card in a language, which an adapter renders. A
-// language is a file in locales and a row in chat/language.go. A message is a line in
-// every file. Tests name what is missing, and where to write it.
+// Package words prints a chat.Reply as a Card in the reader's language. An adapter renders the
+// Card on its platform, and calls Card.Fit to shorten it to the platform's limit.
 //
-// It knows no platform. Card.Fit shortens a card to a platform's limit.
+// Each language has a file in locales and a row in chat/language.go. Each message has a line in
+// every file. If one is missing, a test names it and the place to add it.
 package words
 
 import (
@@ -23,7 +23,7 @@ var locales embed.FS
 // pluralArg is the name of the argument that chooses a message's plural form.
 const pluralArg = "n"
 
-// catalogue is what the bot can say in one language.
+// catalogue holds the messages and number formats of one language.
 type catalogue struct {
 	chat.LanguageInfo
 	tag      language.Tag
@@ -33,13 +33,13 @@ type catalogue struct {
 // message is a template for each of its plural forms. Every message has plural.Other.
 type message map[plural.Form]template
 
-// template is a text in pieces. Each is words and the name of the argument that follows
-// them; either may be empty.
+// template is a text in pieces. Each piece is words, followed by the argument with the name arg.
+// Either may be empty.
 type template []struct{ words, arg string }
 
-// parse returns the template of a text such as "{symbol} is {price}". A line may wrap before a
-// dot in it, and not after it.
-func parse(text string) template {
+// parseTemplate returns the template of a text such as "{symbol} is {price}". It makes the space
+// after each dot non-breaking, so that a line can wrap before a dot, but not after it.
+func parseTemplate(text string) template {
 	text = strings.ReplaceAll(text, "· ", "·\u00a0")
 	t := make(template, 1+strings.Count(text, "{"))
 	for i := range t {
@@ -50,7 +50,7 @@ func parse(text string) template {
 	return t
 }
 
-// pluralForms are the CLDR's names of plural forms, as a file spells them.
+// pluralForms maps the names that the files use for plural forms. They are the CLDR's.
 var pluralForms = map[string]plural.Form{
 	"zero":  plural.Zero,
 	"one":   plural.One,
@@ -64,7 +64,7 @@ var pluralForms = map[string]plural.Form{
 func (m *message) UnmarshalJSON(content []byte) error {
 	var text string
 	if json.Unmarshal(content, &text) == nil {
-		*m = message{plural.Other: parse(text)}
+		*m = message{plural.Other: parseTemplate(text)}
 		return nil
 	}
 	var texts map[string]string
@@ -73,11 +73,13 @@ func (m *message) UnmarshalJSON(content []byte) error {
 	}
 	*m = message{}
 	for name, text := range texts {
-		(*m)[pluralForms[name]] = parse(text)
+		(*m)[pluralForms[name]] = parseTemplate(text)
 	}
 	return nil
 }
 
+// catalogues is filled before main starts. An invalid file in locales is a programming error, so
+// it panics.
 var catalogues = func() map[chat.Language]*catalogue {
 	all := map[chat.Language]*catalogue{}
 	for _, l := range chat.Languages() {
@@ -98,7 +100,7 @@ var catalogues = func() map[chat.Language]*catalogue {
 // catalogueOf returns the catalogue of a language, or of English if there is none.
 func catalogueOf(l chat.Language) *catalogue { return cmp.Or(catalogues[l], catalogues[chat.English]) }
 
-// Say returns a value as one plain string, as for menus and alternative texts.
+// Say returns a value as one plain string, for example for menus and alternative texts.
 func Say(l chat.Language, v chat.Value) string {
 	return catalogueOf(l).value(v).String()
 }

@@ -9,115 +9,136 @@ import (
 	"herald/internal/chat"
 )
 
-// The shares of the limit that a line and the text may take, if the card is too long. Title
-// and text alone always fit.
+// If a card is too long, a line may take one lineShare-th of the limit, and the text one
+// textShare-th. Title, subtitle and text alone therefore always fit.
 const (
 	lineShare = 16
 	textShare = 4
 )
 
-// Fit returns c shortened to limit units, which is at least 1,000. measure returns the units
-// of a line with this name and value, including the line break and the platform's markup.
-// Titles, texts, headings and notes are lines with a value alone.
+// Fit returns c shortened to at most limit units. limit is at least 1,000. measure returns the units
+// of a line that shows the field, including the line break and the platform's markup. To measure a
+// title, text, heading or note, Fit passes a Field that has only a Value.
 //
-// Title and Subtitle are always cut to a sixteenth of the limit. If the card is too long,
-// the text is cut to a quarter and every other line to a sixteenth. Then the longest lists
-// are cut, and say how many are missing: fields, full values, notes, sections.
+// Fit always cuts Title and Subtitle to a sixteenth of the limit. If the card is still too long, Fit
+// cuts Text to a quarter of the limit and every other line to a sixteenth. If that is not enough, it
+// shortens the longest lists, and replaces the omitted entries by a line with their number. The lists
+// are Sections, the Fields of each Section, FullValues and Notes.
 func (c Card) Fit(limit int, measure func(Field) int) Card {
-	line := func(l Line) int { return measure(Field{Value: l}) }
-	short := func(l Line) Line { return cutTo(l, limit/lineShare, line) }
-	c.Title = short(c.Title)
-	c.Subtitle = short(c.Subtitle)
-	if c.size(measure) <= limit {
+	f := fitter{limit: limit, measure: measure}
+	c.Title = f.cutLine(c.Title)
+	c.Subtitle = f.cutLine(c.Subtitle)
+	if f.fits(c) {
 		return c
 	}
-	field := func(f Field) Field {
-		if half := limit / lineShare / 2; measure(f) > 2*half {
-			f.Name = cutTo(f.Name, half, line)
-			f.Value = cutTo(f.Value, half, line)
-		}
-		return f
-	}
-	c.Text = cutTo(c.Text, limit/textShare, line)
-	c.FullValues = each(c.FullValues, field)
-	c.Notes = each(c.Notes, short)
-	c.Footer = short(c.Footer)
-	c.Source = short(c.Source)
-	c.Sections = each(c.Sections, func(s Section) Section {
-		return Section{Heading: short(s.Heading), Fields: each(s.Fields, field)}
+	c.Text = f.cut(c.Text, limit/textShare)
+	c.FullValues = mapSlice(c.FullValues, f.cutField)
+	c.Notes = mapSlice(c.Notes, f.cutLine)
+	c.Footer = f.cutLine(c.Footer)
+	c.Source = f.cutLine(c.Source)
+	c.Sections = mapSlice(c.Sections, func(s Section) Section {
+		return Section{Heading: f.cutLine(s.Heading), Fields: mapSlice(s.Fields, f.cutField)}
 	})
 	longest := max(len(c.FullValues), len(c.Sections), len(c.Notes))
 	for _, s := range c.Sections {
 		longest = max(longest, len(s.Fields))
 	}
-	return c.keep(sort.Search(longest, func(n int) bool { return c.keep(n+1).size(measure) > limit }))
+	// The smallest n for which n+1 entries do not fit is the largest n for which n entries do.
+	n := sort.Search(longest, func(n int) bool { return !f.fits(c.withAtMost(n + 1)) })
+	return c.withAtMost(n)
 }
 
-// keep returns c with at most n of each list, and a line that counts the others.
-func (c Card) keep(n int) Card {
-	more := func(left int) Line {
-		return catalogueOf(c.Language).text(chat.SayWith("more", chat.Values{pluralArg: chat.Count(left)}))
+// fitter measures and cuts the lines of a card. Its fields are the arguments of Card.Fit.
+type fitter struct {
+	limit   int
+	measure func(Field) int
+}
+
+// fits reports whether all lines of the card together have at most f.limit units.
+func (f fitter) fits(c Card) bool {
+	size := 0
+	for _, l := range append([]Line{c.Title, c.Subtitle, c.Text, c.Footer}, c.Notes...) {
+		size += f.units(l)
 	}
-	fields := func(all []Field) []Field {
-		return first(n, all, func(left int) Field { return Field{Value: more(left)} })
+	for _, field := range c.FullValues {
+		size += f.measure(field)
 	}
-	c.FullValues = fields(c.FullValues)
-	c.Notes = first(n, c.Notes, more)
-	c.Sections = each(c.Sections, func(s Section) Section {
-		return Section{Heading: s.Heading, Fields: fields(s.Fields)}
+	for _, s := range c.Sections {
+		size += f.units(s.Heading)
+		for _, field := range s.Fields {
+			size += f.measure(field)
+		}
+	}
+	return size <= f.limit
+}
+
+// units measures a line that has no name.
+func (f fitter) units(l Line) int { return f.measure(Field{Value: l}) }
+
+// cutLine cuts l to the share of the limit that a line may take.
+func (f fitter) cutLine(l Line) Line { return f.cut(l, f.limit/lineShare) }
+
+// cutField cuts name and value to half the share each, if the field exceeds the share of a line.
+func (f fitter) cutField(field Field) Field {
+	half := f.limit / lineShare / 2
+	if f.measure(field) > 2*half {
+		field.Name = f.cut(field.Name, half)
+		field.Value = f.cut(field.Value, half)
+	}
+	return field
+}
+
+// cut returns the longest beginning of l that has at most limit units with its ellipsis, or l if it
+// is short enough.
+func (f fitter) cut(l Line, limit int) Line {
+	if f.units(l) <= limit {
+		return l
+	}
+	// Each character has at least one unit.
+	maxLength := min(utf8.RuneCountInString(l.String()), limit)
+	length := sort.Search(maxLength, func(n int) bool { return f.units(l.prefix(n+1)) > limit })
+	return l.prefix(length)
+}
+
+// withAtMost returns c with at most n entries in each list. If a list has more, a line with the
+// number of omitted entries follows.
+func (c Card) withAtMost(n int) Card {
+	more := func(omitted int) Line {
+		return catalogueOf(c.Language).text(chat.SayWith("more", chat.Values{pluralArg: chat.Count(omitted)}))
+	}
+	moreFields := func(omitted int) Field { return Field{Value: more(omitted)} }
+	moreSections := func(omitted int) Section { return Section{Heading: more(omitted)} }
+
+	c.FullValues = shorten(c.FullValues, n, moreFields)
+	c.Notes = shorten(c.Notes, n, more)
+	c.Sections = mapSlice(c.Sections, func(s Section) Section {
+		return Section{Heading: s.Heading, Fields: shorten(s.Fields, n, moreFields)}
 	})
-	c.Sections = first(n, c.Sections, func(left int) Section { return Section{Heading: more(left)} })
+	c.Sections = shorten(c.Sections, n, moreSections)
 	return c
 }
 
-// each returns what f returns for each.
-func each[S, T any](all []S, f func(S) T) []T {
-	results := make([]T, len(all))
-	for i, one := range all {
-		results[i] = f(one)
+// shorten returns the first n entries of list, and the entry that more returns for the number of
+// omitted entries. It returns list if that has at most n entries.
+func shorten[T any](list []T, n int, more func(omitted int) T) []T {
+	omitted := len(list) - n
+	if omitted <= 0 {
+		return list
+	}
+	return append(slices.Clone(list[:n]), more(omitted))
+}
+
+// mapSlice returns the results of f for each element of list, in the same order.
+func mapSlice[S, T any](list []S, f func(S) T) []T {
+	results := make([]T, len(list))
+	for i, element := range list {
+		results[i] = f(element)
 	}
 	return results
 }
 
-// first returns the first n, and after them more if there are others.
-func first[T any](n int, all []T, more func(left int) T) []T {
-	if left := len(all) - n; left > 0 {
-		return append(slices.Clone(all[:n]), more(left))
-	}
-	return all
-}
-
-// size returns what all lines of the card measure.
-func (c Card) size(measure func(Field) int) int {
-	total := 0
-	for _, l := range append([]Line{c.Title, c.Subtitle, c.Text, c.Footer}, c.Notes...) {
-		total += measure(Field{Value: l})
-	}
-	for _, f := range c.FullValues {
-		total += measure(f)
-	}
-	for _, s := range c.Sections {
-		total += measure(Field{Value: s.Heading})
-		for _, f := range s.Fields {
-			total += measure(f)
-		}
-	}
-	return total
-}
-
-// cutTo returns as much of l as measures at most limit, with an ellipsis if anything is
-// missing.
-func cutTo(l Line, limit int, measure func(Line) int) Line {
-	if measure(l) <= limit {
-		return l
-	}
-	// Each character measures at least one.
-	runes := min(utf8.RuneCountInString(l.String()), limit)
-	return l.first(sort.Search(runes, func(n int) bool { return measure(l.first(n+1)) > limit }))
-}
-
-// first returns the first n characters of l and an ellipsis, or all of l if it is shorter.
-func (l Line) first(n int) Line {
+// prefix returns the first n characters of l and an ellipsis, or l if it has fewer characters.
+func (l Line) prefix(n int) Line {
 	for i, s := range l {
 		runes := []rune(s.Text)
 		if n <= len(runes) {
@@ -129,7 +150,7 @@ func (l Line) first(n int) Line {
 	return l
 }
 
-// Units returns the length of s in UTF-16 units, in which platforms count most texts.
+// Units returns the length of s in UTF-16 code units. Platforms measure most texts in them.
 func Units(s string) (n int) {
 	for _, r := range s {
 		n += utf16.RuneLen(r)
@@ -137,14 +158,16 @@ func Units(s string) (n int) {
 	return n
 }
 
-// Cut shortens s to at most limit UTF-16 units, with an ellipsis at the end.
+// Cut shortens s to at most limit UTF-16 code units. If it removes anything, the result ends with an
+// ellipsis.
 func Cut(s string, limit int) string {
 	if Units(s) <= limit {
 		return s
 	}
 	used := 1 // for the ellipsis
 	for i, r := range s {
-		if used += utf16.RuneLen(r); used > limit {
+		used += utf16.RuneLen(r)
+		if used > limit {
 			return s[:i] + "…"
 		}
 	}

@@ -11,28 +11,37 @@ import (
 )
 
 const (
-	// amountDecimals is the number of decimals of an amount below one.
-	amountDecimals = 4
-	// cents is the number of decimals of a sum, of a larger amount, and of a number with a
-	// unit.
-	cents = 2
+	// smallAmountDecimals is the number of decimals of an amount below one.
+	smallAmountDecimals = 4
+	// centDecimals is the number of decimals of a sum, of an amount of at least one, of a change, and
+	// of a number with a unit. A price has at least as many.
+	centDecimals = 2
 	// shareDecimals is the number of decimals of a share in per cent.
 	shareDecimals = 1
 	// priceDigits is the number of significant digits of a price.
 	priceDigits = 4
-	// most is the largest number that stands before the largest unit. Anything above is a mistake.
-	most = "999999"
+	// maxWithUnit is the largest number shown before the largest unit. Any larger number is an error of
+	// the service that sent it.
+	maxWithUnit = "999999"
 )
 
 var (
-	// Amounts and sums of at least so much have a unit.
-	largeAmount = decimal.New(1, 7)
-	largeSum    = decimal.New(1, 6)
-	// Sums of at least so much have no cents.
-	wholeSum = decimal.New(1, 3)
+	// Amounts from largeAmount and sums from largeSum are shown with a unit.
+	largeAmount = decimal.New(10_000_000, 0)
+	largeSum    = decimal.New(1_000_000, 0)
+	// Sums from wholeSum are shown without cents.
+	wholeSum = decimal.New(1_000, 0)
+	one      = decimal.New(1, 0)
+	cent     = decimal.New(1, -centDecimals)
 )
 
-// number writes plain digits such as "1234.5" in a layout such as "$#".
+// Number formats plain digits such as "1234.5" for a language. It replaces the "#" of a layout
+// such as "$#".
+func Number(l chat.Language, digits, layout string) string {
+	return catalogueOf(l).number(digits, layout)
+}
+
+// number formats plain digits such as "1234.5", and replaces the "#" of a layout such as "$#".
 func (c *catalogue) number(digits, layout string) string {
 	whole, fraction, _ := strings.Cut(digits, ".")
 	var b strings.Builder
@@ -48,100 +57,105 @@ func (c *catalogue) number(digits, layout string) string {
 	return strings.Replace(layout, "#", b.String(), 1)
 }
 
-// Number writes plain digits such as "1234.5" in a layout such as "$#".
-func Number(l chat.Language, digits, layout string) string {
-	return catalogueOf(l).number(digits, layout)
-}
-
-// large writes a large number with its unit, and two decimals unless both are zero. Where units are
-// four digits apart, as in Chinese, the digits before a unit are not grouped. A number above 999,999T is
-// "> 999,999T".
+// large formats a number with the largest unit that it reaches, such as "1.23M" for 1234567. It
+// omits the two decimals if both are zero. A number above 999,999T is shown as "> 999,999T". If
+// units are four digits apart, as in Chinese, it does not group the digits before a unit.
 func (c *catalogue) large(d decimal.Decimal, layout string) string {
-	power := d.NumDigits() + int(d.Exponent()) - 1 // of the first digit
-	largest := slices.Max(slices.Collect(maps.Keys(c.Units)))
-	if power >= largest+len(most) {
-		return ">\u00a0" + c.number(most, strings.Replace(layout, "#", "#"+c.Units[largest], 1))
+	exponent := firstDigitExponent(d)
+	largestUnit := slices.Max(slices.Collect(maps.Keys(c.Units)))
+	if exponent >= largestUnit+len(maxWithUnit) {
+		return ">\u00a0" + c.number(maxWithUnit, strings.Replace(layout, "#", "#"+c.Units[largestUnit], 1))
 	}
-	for power > 0 && c.Units[power] == "" {
-		power--
+	for exponent > 0 && c.Units[exponent] == "" {
+		exponent--
 	}
-	rounded := d.Shift(-int32(power)).Round(cents)
-	if up := rounded.Shift(int32(power)); up.GreaterThan(d) {
-		return c.large(up, layout) // Rounded up, it may have the next unit.
+	rounded := d.Shift(-int32(exponent)).Round(centDecimals)
+	roundedUp := rounded.Shift(int32(exponent))
+	if roundedUp.GreaterThan(d) {
+		return c.large(roundedUp, layout) // 999,999,999 becomes 1B, not 1,000M.
 	}
-	digits := strings.TrimSuffix(rounded.StringFixed(cents), ".00")
-	layout = strings.Replace(layout, "#", "#"+c.Units[power], 1)
-	if c.Units[power+4] != "" {
+	digits := strings.TrimSuffix(rounded.StringFixed(centDecimals), ".00")
+	layout = strings.Replace(layout, "#", "#"+c.Units[exponent], 1)
+	if c.Units[exponent+4] != "" {
 		return strings.Replace(layout, "#", strings.Replace(digits, ".", c.Point, 1), 1)
 	}
 	return c.number(digits, layout)
 }
 
-// amount writes a number of tokens. A Short one below 0.0001 is "< 0.0001".
+// firstDigitExponent returns the power of ten of d's first digit: 3 for 1234.5, -2 for 0.05.
+func firstDigitExponent(d decimal.Decimal) int {
+	return d.NumDigits() + int(d.Exponent()) - 1
+}
+
+// amount formats a number of tokens with its symbol. If Digits is Short, an amount below 0.0001 is
+// shown as "< 0.0001".
 func (c *catalogue) amount(a chat.Amount) string {
 	layout := strings.TrimSuffix("#\u00a0"+chat.OneLine(a.Symbol), "\u00a0")
-	decimals := int32(cents)
-	if a.LessThan(decimal.New(1, 0)) {
-		decimals = amountDecimals
-	}
-	switch {
-	case a.Digits == chat.Exact:
+	switch a.Digits {
+	case chat.Exact:
 		return c.number(a.String(), layout)
-	case a.Digits == chat.Whole:
+	case chat.Whole:
 		return c.number(a.Round(0).String(), layout)
-	case a.IsPositive() && a.LessThan(decimal.New(1, -amountDecimals)):
-		return "<\u00a0" + c.number("0.0001", layout)
-	case a.GreaterThanOrEqual(largeAmount):
-		return c.large(a.Decimal, layout)
 	}
-	return c.number(a.Round(decimals).String(), layout)
-}
-
-// money writes a sum in USD: with a unit, in whole dollars, or in cents, by its size.
-func (c *catalogue) money(d chat.Money) string {
+	smallest := decimal.New(1, -smallAmountDecimals)
 	switch {
-	case d.Exact:
-		return c.number(d.String(), c.USD)
-	case d.IsPositive() && d.LessThan(decimal.New(1, -cents)):
-		return "<\u00a0" + c.number("0.01", c.USD)
-	case d.GreaterThanOrEqual(largeSum):
-		return c.large(d.Decimal, c.USD)
-	case d.GreaterThanOrEqual(wholeSum):
-		return c.number(d.Round(0).String(), c.USD)
+	case a.IsPositive() && a.LessThan(smallest):
+		return "<\u00a0" + c.number(smallest.String(), layout)
+	case a.LessThan(one):
+		return c.number(a.Round(smallAmountDecimals).String(), layout)
+	case a.LessThan(largeAmount):
+		return c.number(a.Round(centDecimals).String(), layout)
 	}
-	return c.number(d.StringFixed(cents), c.USD)
+	return c.large(a.Decimal, layout)
 }
 
-// price writes d in USD with four significant digits, and at least two decimals.
+// money formats a sum in USD: with a unit, in whole dollars, or with cents, depending on its size.
+func (c *catalogue) money(m chat.Money) string {
+	switch {
+	case m.Exact:
+		return c.number(m.String(), c.USD)
+	case m.IsPositive() && m.LessThan(cent):
+		return "<\u00a0" + c.number(cent.String(), c.USD)
+	case m.LessThan(wholeSum):
+		return c.number(m.StringFixed(centDecimals), c.USD)
+	case m.LessThan(largeSum):
+		return c.number(m.Round(0).String(), c.USD)
+	}
+	return c.large(m.Decimal, c.USD)
+}
+
+// price formats a price in USD with four significant digits, and at least two decimals.
 func (c *catalogue) price(d decimal.Decimal) string {
 	rounded := d.Round(priceDecimals(d))
+	// Rounding may have moved the first digit: 0.99999 becomes 1.00, not 1.0000.
 	return c.number(rounded.StringFixed(priceDecimals(rounded)), c.USD)
 }
 
-// priceDecimals returns the number of decimals of a price, which must be above 0.
+// priceDecimals returns the number of decimals of a price, which must be above 0: 2 for 1234.5,
+// 5 for 0.05.
 func priceDecimals(d decimal.Decimal) int32 {
-	first := int32(d.NumDigits()) + d.Exponent() - 1 // the power of ten of the first digit
-	return max(priceDigits-1-first, cents)
+	return max(priceDigits-1-int32(firstDigitExponent(d)), centDecimals)
 }
 
-// share writes a part in per cent. What is not quite 0 or 100 is not written as that.
+// share formats a share in per cent. Only exactly 0 is shown as 0%, and only exactly 100 as 100%.
 func (c *catalogue) share(d decimal.Decimal) string {
-	least, most := decimal.New(1, -shareDecimals), decimal.New(100, 0)
-	switch rounded := d.Round(shareDecimals); {
-	case d.IsPositive() && rounded.LessThan(least):
-		return "<\u00a0" + c.number(least.String(), c.Percent)
-	case d.LessThan(most) && rounded.Equal(most):
-		return ">\u00a0" + c.number(most.Sub(least).String(), c.Percent)
-	default:
-		return c.number(rounded.String(), c.Percent)
+	smallest := decimal.New(1, -shareDecimals)
+	hundred := decimal.New(100, 0)
+	rounded := d.Round(shareDecimals)
+	switch {
+	case d.IsPositive() && rounded.LessThan(smallest):
+		return "<\u00a0" + c.number(smallest.String(), c.Percent)
+	case d.LessThan(hundred) && rounded.Equal(hundred):
+		return ">\u00a0" + c.number(hundred.Sub(smallest).String(), c.Percent)
 	}
+	return c.number(rounded.String(), c.Percent)
 }
 
-// change writes a change in per cent with an arrow, so that nobody needs to see a colour.
+// change formats a change in per cent with an arrow, so that readers do not depend on the colour.
 func (c *catalogue) change(d chat.Change) string {
-	arrow := arrows[d.Tone()]
+	sign := arrows[d.Tone()]
 	if d.Dot {
-		arrow = dots[d.Tone()] + arrow
+		sign = dots[d.Tone()] + sign
 	}
-	return arrow + c.number(d.Abs().StringFixed(cents), c.Percent)
+	return sign + c.number(d.Abs().StringFixed(centDecimals), c.Percent)
 }

@@ -16,61 +16,100 @@ import (
 
 func dec(s string) decimal.Decimal { return decimal.RequireFromString(s) }
 
-// shown is how a value is printed in a field.
+// shown returns how a value is printed in a field.
 func shown(l chat.Language, v chat.Value) string {
-	card := words.Print(&chat.Reply{Language: l, Sections: []chat.Section{{Fields: []chat.Field{{Value: v}}}}})
+	field := chat.Field{Value: v}
+	card := words.Print(&chat.Reply{
+		Language: l,
+		Sections: []chat.Section{{Fields: []chat.Field{field}}},
+	})
 	return card.Sections[0].Fields[0].Value.String()
 }
 
-// spaced makes the spaces that do not break the line visible as such.
+// spaced replaces the spaces that do not break the line by "~".
 func spaced(s string) string { return strings.ReplaceAll(s, "\u00a0", "~") }
 
-func TestNumbersAreShownForPeopleToRead(t *testing.T) {
-	price := func(s string) chat.Value { return chat.Price{Decimal: dec(s)} }
-	money := func(s string) chat.Value { return chat.Money{Decimal: dec(s)} }
-	amount := func(s string) chat.Value { return chat.Amount{Decimal: dec(s), Symbol: "HRLD"} }
-	digits := func(s string, d chat.Digits) chat.Value {
-		return chat.Amount{Decimal: dec(s), Symbol: "HRLD", Digits: d}
+// Values of the tests, from decimals.
+func price(s string) chat.Value  { return chat.Price{Decimal: dec(s)} }
+func money(s string) chat.Value  { return chat.Money{Decimal: dec(s)} }
+func change(s string) chat.Value { return chat.Change{Decimal: dec(s)} }
+func share(s string) chat.Value  { return chat.Share{Decimal: dec(s)} }
+
+func amount(s string, digits chat.Digits) chat.Value {
+	return chat.Amount{Decimal: dec(s), Symbol: "HRLD", Digits: digits}
+}
+
+// valueCase is a value, and how it is printed in English.
+type valueCase struct {
+	value chat.Value
+	want  string
+}
+
+func checkValues(t *testing.T, cases []valueCase) {
+	t.Helper()
+	for _, c := range cases {
+		if got := spaced(shown(chat.English, c.value)); got != c.want {
+			t.Errorf("%T %v: %q, want %q", c.value, c.value, got, c.want)
+		}
 	}
-	change := func(s string) chat.Value { return chat.Change{Decimal: dec(s)} }
-	share := func(s string) chat.Value { return chat.Share{Decimal: dec(s)} }
-	tiny30 := "0.000000000000000000000000000001"
-	for _, test := range []struct {
-		value chat.Value
-		text  string
-	}{
+}
+
+const tiny = "0.000000000000000000000000000001" // 30 digits
+
+func TestAPriceHasFourDigits(t *testing.T) {
+	checkValues(t, []valueCase{
 		{price("0.0417312"), "$0.04173"},
 		{price("1"), "$1.000"},
 		{price("999.995"), "$1,000.00"},
 		{price("0.99996"), "$1.000"},
 		{price("0.00000001234567"), "$0.00000001235"},
-		{price(tiny30), "$" + tiny30 + "000"},
-		{money("25554321.99"), "$25.55M"},
+		{price(tiny), "$" + tiny + "000"},
+	})
+}
+
+func TestASumHasCentsOrAUnit(t *testing.T) {
+	checkValues(t, []valueCase{
+		{money("0.0099"), "<~$0.01"},
+		{money("999.99"), "$999.99"},
+		{money("42245.67"), "$42,246"},
 		{money("25501000"), "$25.50M"},
+		{money("25554321.99"), "$25.55M"},
+		{money("999999999"), "$1B"},
 		{money("1000000000000000"), "$1,000T"},
 		{money("999999000000000000"), "$999,999T"},
 		{money("999999999999999999"), ">~$999,999T"},
 		{money("41726391840000000000000000"), ">~$999,999T"},
 		{money("1e90"), ">~$999,999T"},
-		{money("0.0099"), "<~$0.01"},
-		{money("999999999"), "$1B"},
-		{amount("987654321.123456789"), "987.65M~HRLD"},
-		{amount("98765432100000000000000000"), ">~999,999T~HRLD"},
-		{amount("1012345.67899"), "1,012,345.68~HRLD"},
-		{amount("9999999.99999"), "10,000,000~HRLD"},
-		{amount("1.99999"), "2~HRLD"},
-		{amount("1.23456"), "1.23~HRLD"},
-		{amount("0.00123456"), "0.0012~HRLD"},
-		{amount("0.99999"), "1~HRLD"},
-		{digits("987654321.5", chat.Whole), "987,654,322~HRLD"},
-		{digits("1012345.678901234567890123", chat.Exact), "1,012,345.678901234567890123~HRLD"},
-		{digits(tiny30, chat.Exact), tiny30 + "~HRLD"},
-		{money("999.99"), "$999.99"},
-		{money("42245.67"), "$42,246"},
-		{amount("0.000099999"), "<~0.0001~HRLD"},
+	})
+}
+
+func TestAnAmountIsShortUnlessItsDigitsMatter(t *testing.T) {
+	checkValues(t, []valueCase{
+		{amount("0.000099999", chat.Short), "<~0.0001~HRLD"},
+		{amount("0.00123456", chat.Short), "0.0012~HRLD"},
+		{amount("0.99999", chat.Short), "1~HRLD"},
+		{amount("1.23456", chat.Short), "1.23~HRLD"},
+		{amount("1.99999", chat.Short), "2~HRLD"},
+		{amount("1012345.67899", chat.Short), "1,012,345.68~HRLD"},
+		{amount("9999999.99999", chat.Short), "10,000,000~HRLD"},
+		{amount("987654321.123456789", chat.Short), "987.65M~HRLD"},
+		{amount("98765432100000000000000000", chat.Short), ">~999,999T~HRLD"},
+		{amount("987654321.5", chat.Whole), "987,654,322~HRLD"},
+		{amount("1012345.678901234567890123", chat.Exact), "1,012,345.678901234567890123~HRLD"},
+		{amount(tiny, chat.Exact), tiny + "~HRLD"},
+	})
+}
+
+func TestAChangeHasASign(t *testing.T) {
+	checkValues(t, []valueCase{
 		{change("3.456"), "▲ 3.46%"},
 		{change("-3.2"), "▼ 3.20%"},
 		{change("0"), "0.00%"},
+	})
+}
+
+func TestAShareIsZeroOrAHundredOnlyIfItIsExact(t *testing.T) {
+	checkValues(t, []valueCase{
 		{share("45.678"), "45.7%"},
 		{share("62.04"), "62%"},
 		{share("0"), "0%"},
@@ -78,53 +117,124 @@ func TestNumbersAreShownForPeopleToRead(t *testing.T) {
 		{share("0.05"), "0.1%"},
 		{share("99.96"), ">~99.9%"},
 		{share("100"), "100%"},
-	} {
-		if text := spaced(shown(chat.English, test.value)); text != test.text {
-			t.Errorf("%T %v: %q, want %q", test.value, test.value, text, test.text)
-		}
-	}
-}
-
-// notations are how languages write numbers and November 20, taken from another place
-// than the code's: Intl.NumberFormat of Node.js 20 (CLDR 44), with currencyDisplay
-// narrowSymbol, notation compact, two decimals or, by trailingZeroDisplay, none and, for
-// Vietnamese, compactDisplay long.
-var notations = map[chat.Language][8]string{
-	chat.English:    {"$234.50", "$25.55M", "$1.50B", "$1.50T", "1,234.5~X", "▲ 12.75%", "▼ 3.20%", "Nov 20"},
-	chat.Spanish:    {"234,50~$", "25,55~M~$", "1500~M~$", "1,50~B~$", "1234,5~X", "▲ 12,75~%", "▼ 3,20~%", "20/11"},
-	chat.Chinese:    {"$234.50", "$2555.43万", "$15亿", "$1.50万亿", "1,234.5~X", "▲ 12.75%", "▼ 3.20%", "11/20"},
-	chat.Russian:    {"234,50~$", "25,55~млн~$", "1,50~млрд~$", "1,50~трлн~$", "1~234,5~X", "▲ 12,75~%", "▼ 3,20~%", "20.11"},
-	chat.Turkish:    {"$234,50", "$25,55~Mn", "$1,50~Mr", "$1,50~Tn", "1.234,5~X", "▲ %12,75", "▼ %3,20", "20.11"},
-	chat.Vietnamese: {"234,50~$", "25,55~triệu~$", "1,50~tỷ~$", "1,50~nghìn~tỷ~$", "1.234,5~X", "▲ 12,75%", "▼ 3,20%", "20/11"},
+	})
 }
 
 func TestNoLanguageWritesALongSum(t *testing.T) {
 	for _, l := range chat.Languages() {
 		for power := range int32(100) {
-			if sum := shown(l, chat.Money{Decimal: decimal.New(1, power)}); len([]rune(sum)) > 24 {
+			sum := shown(l, chat.Money{Decimal: decimal.New(1, power)})
+			if len([]rune(sum)) > 24 {
 				t.Errorf("%s: 1e%d is %q", l, power, sum)
 			}
 		}
 	}
 }
 
+// notation is how a language writes numbers, and November 20.
+type notation struct {
+	hundreds  string // $234.5
+	millions  string // $25,554,321.5
+	billions  string // $1,500,000,000
+	trillions string // $1,500,000,000,000
+	amount    string // 1234.5 of the token X
+	rise      string // 12.75 %
+	fall      string // 3.2 %
+	day       string
+}
+
+// notations are not taken from this program: they are what Intl.NumberFormat of Node.js 20 (CLDR 44) returns with
+// currencyDisplay narrowSymbol, notation compact, two decimals or (trailingZeroDisplay) none, and for Vietnamese
+// compactDisplay long.
+var notations = map[chat.Language]notation{
+	chat.English: {
+		hundreds:  "$234.50",
+		millions:  "$25.55M",
+		billions:  "$1.50B",
+		trillions: "$1.50T",
+		amount:    "1,234.5~X",
+		rise:      "▲ 12.75%",
+		fall:      "▼ 3.20%",
+		day:       "Nov 20",
+	},
+	chat.Spanish: {
+		hundreds:  "234,50~$",
+		millions:  "25,55~M~$",
+		billions:  "1500~M~$",
+		trillions: "1,50~B~$",
+		amount:    "1234,5~X",
+		rise:      "▲ 12,75~%",
+		fall:      "▼ 3,20~%",
+		day:       "20/11",
+	},
+	chat.Chinese: {
+		hundreds:  "$234.50",
+		millions:  "$2555.43万",
+		billions:  "$15亿",
+		trillions: "$1.50万亿",
+		amount:    "1,234.5~X",
+		rise:      "▲ 12.75%",
+		fall:      "▼ 3.20%",
+		day:       "11/20",
+	},
+	chat.Russian: {
+		hundreds:  "234,50~$",
+		millions:  "25,55~млн~$",
+		billions:  "1,50~млрд~$",
+		trillions: "1,50~трлн~$",
+		amount:    "1~234,5~X",
+		rise:      "▲ 12,75~%",
+		fall:      "▼ 3,20~%",
+		day:       "20.11",
+	},
+	chat.Turkish: {
+		hundreds:  "$234,50",
+		millions:  "$25,55~Mn",
+		billions:  "$1,50~Mr",
+		trillions: "$1,50~Tn",
+		amount:    "1.234,5~X",
+		rise:      "▲ %12,75",
+		fall:      "▼ %3,20",
+		day:       "20.11",
+	},
+	chat.Vietnamese: {
+		hundreds:  "234,50~$",
+		millions:  "25,55~triệu~$",
+		billions:  "1,50~tỷ~$",
+		trillions: "1,50~nghìn~tỷ~$",
+		amount:    "1.234,5~X",
+		rise:      "▲ 12,75%",
+		fall:      "▼ 3,20%",
+		day:       "20/11",
+	},
+}
+
 func TestEveryLanguageWritesNumbersItsOwnWay(t *testing.T) {
-	values := []chat.Value{chat.Money{Decimal: dec("234.5")}, chat.Money{Decimal: dec("25554321.5")}, chat.Money{Decimal: dec("1500000000")}, chat.Money{Decimal: dec("1500000000000")},
-		chat.Amount{Decimal: dec("1234.5"), Symbol: "X"}, chat.Change{Decimal: dec("12.75")}, chat.Change{Decimal: dec("-3.2")}}
+	november20 := time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
 	for l, want := range notations {
-		var got [8]string
-		for i, v := range values {
-			got[i] = strings.ReplaceAll(spaced(shown(l, v)), "\u2060", "")
+		write := func(v chat.Value) string { return strings.ReplaceAll(spaced(shown(l, v)), "\u2060", "") }
+		got := notation{
+			hundreds:  write(money("234.5")),
+			millions:  write(money("25554321.5")),
+			billions:  write(money("1500000000")),
+			trillions: write(money("1500000000000")),
+			amount:    write(chat.Amount{Decimal: dec("1234.5"), Symbol: "X"}),
+			rise:      write(change("12.75")),
+			fall:      write(change("-3.2")),
+			day:       november20.Format(l.Info().Day),
 		}
-		got[7] = time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC).Format(l.Info().Day)
 		if got != want {
-			t.Errorf("%s: got %q, want %q", l, got, want)
+			t.Errorf("%s: got %+v, want %+v", l, got, want)
 		}
 	}
+}
+
+func TestEveryLanguageDividesThousandsAsInTheCLDR(t *testing.T) {
 	for _, l := range chat.Languages() {
-		cldr := message.NewPrinter(language.MustParse(string(l))).Sprint(number.Decimal(1234567.5))
-		if text := shown(l, chat.Amount{Decimal: dec("1234567.5")}); strings.TrimRight(text, "\u00a0") != cldr {
-			t.Errorf("%s: 1234567.5 is %q, and in x/text's CLDR %q", l, text, cldr)
+		want := message.NewPrinter(language.MustParse(string(l))).Sprint(number.Decimal(1234567.5))
+		text := shown(l, chat.Amount{Decimal: dec("1234567.5")})
+		if got := strings.TrimRight(text, "\u00a0"); got != want {
+			t.Errorf("%s: 1234567.5 is %q, want %q", l, got, want)
 		}
 	}
 }

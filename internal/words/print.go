@@ -13,69 +13,82 @@ import (
 	"herald/internal/chat"
 )
 
+// The emojis and arrows that precede a text of this tone. Other tones have none.
 var (
 	signs  = map[chat.Tone]string{chat.Positive: "✅ ", chat.Warning: "⚠️ "}
 	dots   = map[chat.Tone]string{chat.Rising: "🟢 ", chat.Falling: "🔴 "}
 	arrows = map[chat.Tone]string{chat.Rising: "▲ ", chat.Falling: "▼ "}
 )
 
-// Print returns a reply as a card in its language.
+// Print returns a reply as a card in the reply's language.
 func Print(r *chat.Reply) Card {
-	p := catalogueOf(r.Language)
-	c := Card{
+	c := catalogueOf(r.Language)
+	card := Card{
 		Language: r.Language,
 		Tone:     r.Tone,
 		Sign:     signs[r.Tone],
 		Dot:      dots[r.Tone],
-		Title:    p.line(r.Title),
-		Subtitle: p.line(r.Subtitle),
-		Text:     p.line(r.Text),
-		Sections: each(r.Sections, p.section),
-		Folded:   each(r.Folded, p.field),
-		Notes:    p.notes(r.Notes),
-		Source:   p.line(r.Footer),
+		Title:    c.line(r.Title),
+		Subtitle: c.line(r.Subtitle),
+		Text:     c.line(r.Text),
+		Sections: mapSlice(r.Sections, c.section),
+		Folded:   mapSlice(r.Folded, c.field),
+		Notes:    c.notes(r.Notes),
+		Source:   c.line(r.Footer),
 		Checked:  r.Checked,
-		Buttons:  p.buttons(r.Actions, r.Source.AsOf),
+		Buttons:  c.buttons(r.Actions, r.Source.AsOf),
 	}
-	c.FullValues = slices.DeleteFunc(each(r.FullValues, p.field), func(f Field) bool { return c.shows(f.Value.String()) })
-	c.Footer = p.footer(r, c.Source)
-	if i := r.Image; i != nil {
-		c.Image = &Image{
-			Name: i.Name,
-			Alt:  p.value(chat.Parts{i.Caption, r.Subtitle}).String(),
-			PNG:  i.PNG,
+	for _, f := range mapSlice(r.FullValues, c.field) {
+		if !card.shows(f.Value.String()) {
+			card.FullValues = append(card.FullValues, f)
+		}
+	}
+	card.Footer = c.footer(card.Source, r.Checked)
+	if r.Image != nil {
+		card.Image = &Image{
+			Name: r.Image.Name,
+			Alt:  c.value(chat.Parts{r.Image.Caption, r.Subtitle}).String(),
+			PNG:  r.Image.PNG,
 		}
 	}
 	if r.Ask != nil {
-		c.Ask = &Ask{Command: r.Ask.Command, Args: r.Ask.Args, Question: p.text(r.Ask.Question).String()}
+		card.Ask = &Ask{Command: r.Ask.Command, Args: r.Ask.Args, Question: c.text(r.Ask.Question).String()}
 	}
-	return c
+	return card
 }
 
-// shows reports whether the title or a section has the text.
+// shows reports whether text appears in the title or in the value of a field.
 func (c Card) shows(text string) bool {
-	has := func(f Field) bool { return strings.Contains(f.Value.String(), text) }
-	return strings.Contains(c.Title.String(), text) ||
-		slices.ContainsFunc(c.Sections, func(s Section) bool { return slices.ContainsFunc(s.Fields, has) })
-}
-
-func (p *catalogue) section(s chat.Section) Section {
-	fields := each(s.Fields, p.field)
-	if s.Row && len(fields) > 0 {
-		fields = []Field{row(fields)}
+	if strings.Contains(c.Title.String(), text) {
+		return true
 	}
-	return Section{Heading: p.line(s.Heading), Fields: fields}
+	for _, s := range c.Sections {
+		for _, f := range s.Fields {
+			if strings.Contains(f.Value.String(), text) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
-func (p *catalogue) field(f chat.Field) Field {
-	return Field{Name: p.line(f.Name), Value: p.line(f.Value)}
+func (c *catalogue) section(s chat.Section) Section {
+	fields := mapSlice(s.Fields, c.field)
+	if s.Row && len(fields) > 0 {
+		fields = []Field{joinFields(fields)}
+	}
+	return Section{Heading: c.line(s.Heading), Fields: fields}
 }
 
-// notes prints each note once.
-func (p *catalogue) notes(all []chat.Text) []Line {
+func (c *catalogue) field(f chat.Field) Field {
+	return Field{Name: c.line(f.Name), Value: c.line(f.Value)}
+}
+
+// notes prints the notes, and omits a note with the same text as an earlier one.
+func (c *catalogue) notes(notes []chat.Text) []Line {
 	var printed []Line
-	for _, n := range all {
-		note := p.line(n)
+	for _, n := range notes {
+		note := c.line(n)
 		if !slices.ContainsFunc(printed, func(l Line) bool { return l.String() == note.String() }) {
 			printed = append(printed, note)
 		}
@@ -83,195 +96,224 @@ func (p *catalogue) notes(all []chat.Text) []Line {
 	return printed
 }
 
-// footer prints the source and the age of Checked, and leaves out an empty one.
-func (p *catalogue) footer(r *chat.Reply, source Line) Line {
-	checked := chat.Moment{Time: r.Checked}
+// footer joins the source and the age of checked. It omits an empty source and a zero checked.
+func (c *catalogue) footer(source Line, checked time.Time) Line {
+	age := chat.Moment{Time: checked}
 	switch {
-	case r.Checked.IsZero():
+	case checked.IsZero():
 		return source
 	case source.Empty():
-		return p.line(chat.SayWith("checked", chat.Values{"when": checked}))
+		return c.line(chat.SayWith("checked", chat.Values{"when": age}))
 	}
-	return Join(source, p.line(checked))
+	return Join(source, c.line(age))
 }
 
-// buttons prints the actions. It drops those whose Command does not fit into a button's
-// state.
-func (p *catalogue) buttons(all []chat.Action, asOf chat.Version) []Button {
-	printed := make([]Button, 0, len(all))
-	for _, a := range all {
+// buttons prints the actions of a reply. asOf is the version of the reply. It omits a button if
+// its state does not fit. Only the first NextStep keeps that mark.
+func (c *catalogue) buttons(actions []chat.Action, asOf chat.Version) []Button {
+	printed := make([]Button, 0, len(actions))
+	hasNextStep := false
+	for _, a := range actions {
 		b := Button{
-			Label:    p.text(a.Label).String(),
-			State:    a.State(asOf),
+			Label:    c.text(a.Label).String(),
 			URL:      a.URL,
 			Copy:     a.Copy,
 			Private:  a.Private,
 			Invite:   a.Invite,
 			NewRow:   a.NewRow,
 			Current:  a.Current,
-			NextStep: a.NextStep && !slices.ContainsFunc(printed, func(before Button) bool { return before.NextStep }),
+			NextStep: a.NextStep && !hasNextStep,
 		}
 		if a.Current {
 			b.Label = "· " + b.Label + " ·"
 		}
-		if a.Command == "" || b.State != "" {
-			printed = append(printed, b)
+		if a.Command != "" {
+			state, fits := a.State(asOf)
+			if !fits {
+				continue
+			}
+			b.State = state
 		}
+		hasNextStep = hasNextStep || b.NextStep
+		printed = append(printed, b)
 	}
 	return printed
 }
 
-// text prints a message with its arguments. A missing argument is printed as nothing, and
-// a missing message as its key.
-func (p *catalogue) text(t chat.Text) Line {
-	forms, known := p.messages[t.Key]
+// text prints a message with its arguments. It prints a missing argument as nothing, and a missing
+// message as its key.
+func (c *catalogue) text(t chat.Text) Line {
+	forms, known := c.messages[t.Key]
 	if !known {
 		return Line{{Text: t.Key}}
 	}
-	text := forms[plural.Other]
-	if n, counted := t.Args[pluralArg].(chat.Count); counted {
-		if form, known := forms[plural.Cardinal.MatchPlural(p.tag, int(n), 0, 0, 0, 0)]; known {
-			text = form
-		}
-	}
-	line := make(Line, 0, 2*len(text))
-	for _, piece := range text {
+	pieces := c.pluralForm(forms, t.Args)
+	line := make(Line, 0, 2*len(pieces))
+	for _, piece := range pieces {
 		if piece.words != "" {
 			line = append(line, Span{Text: piece.words})
 		}
-		line = append(line, p.value(t.Args[piece.arg])...)
+		line = append(line, c.value(t.Args[piece.arg])...)
 	}
 	return line
 }
 
-// line prints a value as a line of a card.
-func (p *catalogue) line(v chat.Value) Line { return p.value(v).unbroken() }
+// pluralForm returns the form of a message for the Count in args that is named pluralArg. It returns
+// plural.Other if there is no such Count, or if the message lacks the Count's form.
+func (c *catalogue) pluralForm(forms message, args chat.Values) template {
+	if count, counted := args[pluralArg].(chat.Count); counted {
+		form, known := forms[plural.Cardinal.MatchPlural(c.tag, int(count), 0, 0, 0, 0)]
+		if known {
+			return form
+		}
+	}
+	return forms[plural.Other]
+}
 
-// value prints a value; nil is an empty line.
-func (p *catalogue) value(v chat.Value) Line {
+// line prints a value as a line of a card.
+func (c *catalogue) line(v chat.Value) Line { return c.value(v).keepWordsTogether() }
+
+// value prints a value of any type. It prints nil as an empty line.
+func (c *catalogue) value(v chat.Value) Line {
 	switch v := v.(type) {
 	case nil:
 		return nil
 	case chat.Text:
-		return p.text(v)
-	case chat.Age:
-		unit, passed := ageOf(v.Time)
-		return p.text(chat.SayWith(unit.old, passed))
-	case chat.Strong:
-		return each(p.value(v.Value), func(s Span) Span {
-			if s.Style == Plain {
-				s.Style = Strong
-			}
-			return s
-		})
+		return c.text(v)
 	case chat.Parts:
-		return Join(each(v, p.value)...)
-	}
-	return Line{p.span(v)}
-}
-
-// span prints a value that is shown in one style.
-func (p *catalogue) span(v chat.Value) Span {
-	switch v := v.(type) {
-	case chat.Plain:
-		return Span{Text: chat.OneLine(string(v))}
-	case chat.Code:
-		return Span{Text: chat.OneLine(string(v)), Style: Code}
-	case chat.Usage:
-		usage := "/" + v.Command
-		for _, label := range v.Params {
-			usage += " <" + p.text(label).String() + ">"
-		}
-		return Span{Text: usage, Style: Code}
-	case chat.Untrusted:
-		return Span{Text: chat.OneLine(string(v)), Style: Untrusted}
-	case chat.CommandLink:
-		return Span{Text: chat.OneLine(string(v)), Style: Command}
-	case chat.Mention:
-		return Span{Text: cmp.Or(chat.OneLine(string(v.Name)), chat.OneLine(v.ID)), Style: Untrusted, Person: &v.User}
+		return Join(mapSlice(v, c.value)...)
+	case chat.Strong:
+		return c.strong(v)
+	case chat.Age:
+		return c.age(v.Time)
 	case chat.Moment:
-		return p.moment(v.Time)
+		return c.moment(v.Time)
+	case chat.Plain:
+		return Line{{Text: chat.OneLine(string(v))}}
+	case chat.Code:
+		return Line{{Text: chat.OneLine(string(v)), Style: Code}}
+	case chat.Untrusted:
+		return Line{{Text: chat.OneLine(string(v)), Style: Untrusted}}
+	case chat.CommandLink:
+		return Line{{Text: chat.OneLine(string(v)), Style: Command}}
+	case chat.Usage:
+		return c.usage(v)
+	case chat.Mention:
+		return mention(v)
 	case chat.Address:
 		return address(v)
-	}
-	return Span{Text: p.figure(v)}
-}
-
-// figure prints a number or a day.
-func (p *catalogue) figure(v chat.Value) string {
-	switch v := v.(type) {
 	case chat.Count:
-		return p.number(strconv.Itoa(int(v)), "#")
+		return Line{{Text: c.number(strconv.Itoa(int(v)), "#")}}
 	case chat.Price:
-		return p.price(v.Decimal)
+		return Line{{Text: c.price(v.Decimal)}}
 	case chat.Money:
-		return p.money(v)
+		return Line{{Text: c.money(v)}}
 	case chat.Amount:
-		return p.amount(v)
+		return Line{{Text: c.amount(v)}}
 	case chat.Change:
-		return p.change(v)
+		return Line{{Text: c.change(v)}}
 	case chat.Share:
-		return p.share(v.Decimal)
+		return Line{{Text: c.share(v.Decimal)}}
 	case chat.Day:
-		return v.UTC().Format(p.Day)
+		return Line{{Text: v.UTC().Format(c.Day)}}
 	}
 	panic("words: a value of an unknown type")
 }
 
-func address(a chat.Address) Span {
-	s := Span{Text: chat.OneLine(a.Hex), URL: a.URL}
-	if !a.Full {
-		s.Text = shortHex(s.Text)
-	} else if a.URL == "" {
-		s.Style = Code
-	}
-	return s
+// strong prints a value, and emphasizes its Plain spans.
+func (c *catalogue) strong(v chat.Strong) Line {
+	return mapSlice(c.value(v.Value), func(s Span) Span {
+		if s.Style == Plain {
+			s.Style = Strong
+		}
+		return s
+	})
 }
 
-// maxClockSkew is how far in the future a moment is still printed as "just now": a
-// service's clock may be ahead of this machine's.
+// usage prints a command and the names of its parameters, such as "/staked <wallet>".
+func (c *catalogue) usage(u chat.Usage) Line {
+	text := "/" + u.Command
+	for _, param := range u.Params {
+		text += " <" + c.text(param).String() + ">"
+	}
+	return Line{{Text: text, Style: Code}}
+}
+
+// mention prints a user's name, or their ID if the name is empty.
+func mention(m chat.Mention) Line {
+	name := cmp.Or(chat.OneLine(string(m.Name)), chat.OneLine(m.ID))
+	return Line{{Text: name, Style: Untrusted, Person: &m.User}}
+}
+
+// address prints an address. A full address without a link is Code, so that it can be copied.
+func address(a chat.Address) Line {
+	s := Span{Text: chat.OneLine(a.Hex), URL: a.URL}
+	switch {
+	case !a.Full:
+		s.Text = shortHex(s.Text)
+	case a.URL == "":
+		s.Style = Code
+	}
+	return Line{s}
+}
+
+// shortHex shortens an address to its first and last four digits, such as "0x5290…9EE7". It returns
+// any other text unchanged.
+func shortHex(s string) string {
+	const length = len("0x") + 40
+	if len(s) != length || utf8.RuneCountInString(s) != length {
+		return s
+	}
+	return s[:len("0x")+4] + "…" + s[length-4:]
+}
+
+// maxClockSkew is how far in the future a moment may be and still be printed as "just now". A
+// service's clock may be ahead of this machine's clock.
 const maxClockSkew = time.Minute
 
-// ageUnit is a unit in which ages are told. The message ago says how long ago something was,
-// and old how old something is.
+// ageUnit is a unit of ages. A message with the key ago says how long ago something happened. A
+// message with the key old says how old something is.
 type ageUnit struct {
 	length   time.Duration
 	ago, old string
 }
 
-// ageUnits are all of them, the largest first.
+// ageUnits lists the units, the largest first.
 var ageUnits = []ageUnit{
-	{24 * time.Hour, "ago.days", "old.days"}, {time.Hour, "ago.hours", "old.hours"},
-	{time.Minute, "ago.minutes", "old.minutes"}, {time.Second, "ago.seconds", "old.seconds"},
+	{24 * time.Hour, "ago.days", "old.days"},
+	{time.Hour, "ago.hours", "old.hours"},
+	{time.Minute, "ago.minutes", "old.minutes"},
+	{time.Second, "ago.seconds", "old.seconds"},
 }
 
-// ageOf returns the largest unit that has passed since t, and how many of it have.
-func ageOf(t time.Time) (largest ageUnit, passed chat.Values) {
+// ageNow has the messages for an age of less than a second.
+var ageNow = ageUnit{ago: "ago.now", old: "old.now"}
+
+// ageSince returns the age of t in the largest unit that has passed at least once. args holds the
+// number of units for the unit's messages.
+func ageSince(t time.Time) (unit ageUnit, args chat.Values) {
 	age := time.Since(t)
 	for _, u := range ageUnits {
 		if age >= u.length {
 			return u, chat.Values{pluralArg: chat.Count(age / u.length)}
 		}
 	}
-	return ageUnit{ago: "ago.now", old: "old.now"}, nil
+	return ageNow, nil
 }
 
-// moment prints how long ago t was. A time in the future is printed as a date.
-func (p *catalogue) moment(t time.Time) Span {
-	date := t.UTC().Format(p.Moment)
+// age prints how old something from the time t is.
+func (c *catalogue) age(t time.Time) Line {
+	unit, args := ageSince(t)
+	return c.text(chat.SayWith(unit.old, args))
+}
+
+// moment prints how long ago t was. It prints a time in the future as a date.
+func (c *catalogue) moment(t time.Time) Line {
+	date := t.UTC().Format(c.Moment)
 	s := Span{Text: date, Moment: &Moment{t, date}}
 	if time.Since(t) >= -maxClockSkew {
-		unit, passed := ageOf(t)
-		s.Text = p.text(chat.SayWith(unit.ago, passed)).String()
+		unit, args := ageSince(t)
+		s.Text = c.text(chat.SayWith(unit.ago, args)).String()
 	}
-	return s
-}
-
-// shortHex shortens an address to its first and last four digits. It returns any other
-// text unchanged.
-func shortHex(s string) string {
-	if len(s) != len("0x")+40 || utf8.RuneCountInString(s) != len(s) {
-		return s
-	}
-	return s[:6] + "…" + s[len(s)-4:]
+	return Line{s}
 }

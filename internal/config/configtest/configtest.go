@@ -84,19 +84,26 @@ func tested() string {
 	return "./" + strings.TrimSuffix(strings.TrimPrefix(info.Path, "herald/"), ".test")
 }
 
-// Environ returns an environment in which every required setting has its example,
-// changed by NAME=value strings.
+// Environ returns an environment in which every required setting has its example, and so has each of those that are
+// set together or not at all. NAME=value strings change it.
 func Environ(table []config.Setting, changes ...string) []string {
 	environ := changes
 	for _, s := range table {
 		changed := slices.ContainsFunc(changes, func(change string) bool {
 			return strings.HasPrefix(change, s.Name+"=")
 		})
-		if s.Required && !changed {
+		if (s.Required || isSetTogether(table, s)) && !changed {
 			environ = append(environ, s.Name+"="+s.Example)
 		}
 	}
 	return environ
+}
+
+// isSetTogether reports whether s and another setting of the table need each other.
+func isSetTogether(table []config.Setting, s config.Setting) bool {
+	return slices.ContainsFunc(table, func(other config.Setting) bool {
+		return slices.Contains(s.Needs, other.Name) && slices.Contains(other.Needs, s.Name)
+	})
 }
 
 // Try fills the table from Environ, and returns what is wrong.

@@ -1,6 +1,6 @@
-// Package community is the community of the demo on the fake Telegram: three people, their
-// group, and two groups that they may ask to join. The terminal and the page are windows on it:
-// they turn what somebody does there into the updates that Telegram would send to the bot.
+// Package community is the community of the demo on the fake Telegram: three people, their group, and two groups
+// that they may request to join. The terminal and the page show it. They call its methods, which turn the actions
+// of a person into the updates that Telegram would send to the bot.
 package community
 
 import (
@@ -35,14 +35,14 @@ func Group() telegram.Chat {
 	return group
 }
 
-// Community is the people and the groups of the demo.
+// Community has the people of the demo, and the fake Telegram with their groups.
 type Community struct {
 	People   People
 	Telegram *telegram.Server
 }
 
-// Open makes the groups on the fake Telegram. The bot may give tags in the group, and approve
-// requests to join the other two.
+// Open makes the groups on the fake Telegram. The bot may set tags in the group, and approve requests to join the other
+// two.
 func Open(world services.World, fake *telegram.Server) *Community {
 	c := &Community{People: newPeople(world), Telegram: fake}
 	for _, p := range c.People {
@@ -50,35 +50,41 @@ func Open(world services.World, fake *telegram.Server) *Community {
 			fake.Promote(GroupID, p.TelegramID, "administrator")
 		}
 	}
-	fake.GrantTags(GroupID, true)
+	fake.GrantTags(GroupID, telegram.Granted)
 	fake.SetChat(telegram.ChatInfo{Chat: Group(), Permissions: &telegram.ChatPermissions{}})
 	for _, g := range JoinGroups {
 		fake.SetChat(telegram.ChatInfo{Chat: g.chat(), JoinByRequest: true})
-		fake.GrantInvite(g.id, true)
+		fake.GrantInvite(g.id, telegram.Granted)
 	}
 	return c
 }
 
-// Line is what a person writes in a chat.
+// Line is a message of a person in a chat.
 type Line struct {
 	By Person
 	// Language is the language code of the person's app.
 	Language string
 	Chat     telegram.Chat
 	Text     string
-	// ReplyTo is the message that the line answers, as the Bot API shows it; nil: none.
+	// ReplyTo is the message that the line answers, in the form of the Bot API, or nil.
 	ReplyTo any
-	// OldApp marks an app without ephemeral commands, so that the group sees every command.
+	// OldApp is set if the person's app has no ephemeral commands. The group then sees every command.
 	OldApp bool
 }
 
-// Write sends a line to the bot. An app sends a command that is private as an ephemeral message.
+// Write sends a line to the bot. Like an app, it sends a command that the menu marks as ephemeral as an ephemeral
+// message.
 func (c *Community) Write(l Line) {
-	from := c.meet(l.By, l.Language)
+	from := c.setUser(l.By, l.Language)
 	m := telegram.Text(l.Chat, from, l.Text)
-	if mentions := c.mentions(l.Text); mentions != nil {
-		typed, _ := m["entities"].([]telegram.Entity)
-		m["entities"] = append(anyOf(typed), mentions...)
+	mentions := c.mentions(l.Text)
+	if mentions != nil {
+		var entities []any
+		textEntities, _ := m["entities"].([]telegram.Entity)
+		for _, e := range textEntities {
+			entities = append(entities, e)
+		}
+		m["entities"] = append(entities, mentions...)
 	}
 	if l.ReplyTo != nil {
 		m["reply_to_message"] = l.ReplyTo
@@ -90,16 +96,17 @@ func (c *Community) Write(l Line) {
 	}
 }
 
-// meet returns a person as they appear in updates from then on.
-func (c *Community) meet(by Person, language string) telegram.User {
+// setUser sets how a person appears in updates from now on, and returns that.
+func (c *Community) setUser(by Person, language string) telegram.User {
 	user := telegram.User{ID: by.TelegramID, FirstName: by.Name, Language: language}
-	c.Telegram.Meet(user)
+	c.Telegram.SetUser(user)
 	return user
 }
 
 // isEphemeral reports whether the menu of the group marks the line's command as ephemeral.
 func (c *Community) isEphemeral(l Line) bool {
-	return slices.ContainsFunc(c.Menu(Group(), l.By, l.Language), func(entry telegram.Command) bool {
+	menu := c.Menu(Group(), l.By, l.Language)
+	return slices.ContainsFunc(menu, func(entry telegram.Command) bool {
 		return entry.Ephemeral && strings.HasPrefix(l.Text, "/"+entry.Command)
 	})
 }
@@ -109,7 +116,8 @@ func (c *Community) Menu(chat telegram.Chat, by Person, language string) []teleg
 	return c.Telegram.MenuFor(chat, by.TelegramID, language)
 }
 
-// mentions returns an entity for each person whom the text mentions.
+// mentions returns an entity for each person that the text mentions. Telegram does the same for users without a
+// username.
 func (c *Community) mentions(text string) (entities []any) {
 	for _, word := range strings.Fields(text) {
 		p := c.People.Mentioned(word)
@@ -127,17 +135,10 @@ func (c *Community) mentions(text string) (entities []any) {
 	return entities
 }
 
-func anyOf(entities []telegram.Entity) (all []any) {
-	for _, e := range entities {
-		all = append(all, e)
-	}
-	return all
-}
-
-// Press presses a button of a message of the bot's, by its callback_data. Only the reader of an
-// ephemeral message can press its buttons.
+// Press presses the button with this callback_data below a message of the bot. If the message is ephemeral, by must
+// be the person that sees it.
 func (c *Community) Press(by Person, language string, m Message, data string) {
-	c.meet(by, language)
+	c.setUser(by, language)
 	if m.Ephemeral != 0 {
 		c.Telegram.PressEphemeral(m.Chat, m.Ephemeral, data)
 	} else {
@@ -145,7 +146,7 @@ func (c *Community) Press(by Person, language string, m Message, data string) {
 	}
 }
 
-// Message identifies a message of the bot's. An ephemeral message has no ID but Ephemeral.
+// Message identifies a message of the bot. An ephemeral message has an Ephemeral and no ID; any other has only an ID.
 type Message struct {
 	Chat          telegram.Chat
 	ID, Ephemeral int64

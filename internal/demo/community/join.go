@@ -8,18 +8,17 @@ import (
 	"herald/internal/demo/fake/telegram"
 )
 
-// JoinGroup is a group whose join requests the bot answers.
+// JoinGroup is a group with join requests that the bot answers.
 type JoinGroup struct {
-	// Required is what the bot lets people in for, as in JOIN_CHATS. No two groups have the
-	// same.
+	// Required is the requirement in JOIN_CHATS: the bot approves the requests of people that meet it. It is unique.
 	Required string `json:"required"`
 	Title    string `json:"title"`
-	// Note says whom the group lets in, in English.
+	// Note describes the people that meet the requirement, in English: "for people who stake".
 	Note string `json:"note"`
 	id   int64
 }
 
-// JoinGroups are the groups that people may ask to join.
+// JoinGroups are the groups that people may request to join.
 var JoinGroups = []JoinGroup{
 	{Required: "registered", Title: "Token holders", Note: "for registered people", id: -1001000000002},
 	{Required: "staker", Title: "Staking lounge", Note: "for people who stake", id: -1001000000003},
@@ -41,28 +40,30 @@ func (g JoinGroup) chat() telegram.Chat {
 	return group
 }
 
-// JoinGroupOf returns the group of a request, and false for any other chat.
-func JoinGroupOf(r *telegram.JoinRequest) (JoinGroup, bool) {
+// JoinGroupOf returns the group of a request. It returns false if the request is to another chat.
+func JoinGroupOf(r *telegram.JoinRequest) (group JoinGroup, found bool) {
 	return findJoinGroup(func(g JoinGroup) bool { return g.id == r.Chat.ID })
 }
 
-// JoinGroupFor returns the group that requires this, and false if there is none.
-func JoinGroupFor(required string) (JoinGroup, bool) {
+// JoinGroupFor returns the group with this requirement. It returns false if there is none.
+func JoinGroupFor(required string) (group JoinGroup, found bool) {
 	return findJoinGroup(func(g JoinGroup) bool { return g.Required == required })
 }
 
-func findJoinGroup(match func(JoinGroup) bool) (JoinGroup, bool) {
-	if i := slices.IndexFunc(JoinGroups, match); i >= 0 {
-		return JoinGroups[i], true
+func findJoinGroup(match func(JoinGroup) bool) (group JoinGroup, found bool) {
+	i := slices.IndexFunc(JoinGroups, match)
+	if i < 0 {
+		return JoinGroup{}, false
 	}
-	return JoinGroup{}, false
+	return JoinGroups[i], true
 }
 
-// RequestJoin has a person ask to join a group. Whoever has asked before withdraws that request
-// or leaves the group first.
+// RequestJoin makes a person's request to join a group. It first withdraws an earlier request of the person, and
+// makes a member leave the group.
 func (c *Community) RequestJoin(by Person, language string, g JoinGroup) {
-	user := c.meet(by, language)
+	const isGuarded = false // The bot is an administrator of the group, and not its guardian.
+	user := c.setUser(by, language)
 	c.Telegram.CloseJoin(g.id, user.ID, telegram.JoinWithdrawn)
 	c.Telegram.Promote(g.id, user.ID, "left")
-	c.Telegram.RequestJoin(g.chat(), user, false)
+	c.Telegram.RequestJoin(g.chat(), user, isGuarded)
 }

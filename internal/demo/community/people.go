@@ -7,19 +7,19 @@ import (
 	"herald/internal/demo/fake/services"
 )
 
-// Person is somebody in the demo, with their user ID on each platform.
+// Person is a person in the demo, with their user ID on each platform.
 type Person struct {
 	Name       string `json:"name"`
 	TelegramID int64  `json:"telegram,string"`
 	DiscordID  string `json:"discord"`
-	// Moderator marks an administrator of the group.
+	// Moderator is set if the person is an administrator of the group.
 	Moderator bool `json:"-"`
 }
 
-// People lists everybody in the demo.
+// People lists the people in the demo.
 type People []Person
 
-// newPeople returns three persons of the World. The moderator is its Newcomer.
+// newPeople returns the people of the World. The moderator is its Newcomer.
 func newPeople(w services.World) People {
 	return People{
 		newPerson("registered", w.Registered),
@@ -29,7 +29,7 @@ func newPeople(w services.World) People {
 }
 
 func newPerson(name string, p services.Person) Person {
-	id, _ := strconv.ParseInt(p.UID("Telegram"), 10, 64) // The World has a number there.
+	id, _ := strconv.ParseInt(p.UID("Telegram"), 10, 64) // cannot fail
 	return Person{Name: name, TelegramID: id, DiscordID: p.UID("Discord")}
 }
 
@@ -39,12 +39,13 @@ func newModerator(name string, p services.Person) Person {
 	return person
 }
 
-// Find returns the first person for whom match returns true, or an empty Person.
+// Find returns the first person that matches, or an empty Person.
 func (all People) Find(match func(Person) bool) Person {
-	if i := slices.IndexFunc(all, match); i >= 0 {
-		return all[i]
+	i := slices.IndexFunc(all, match)
+	if i < 0 {
+		return Person{}
 	}
-	return Person{}
+	return all[i]
 }
 
 // Named returns the person with this name, or an empty Person.
@@ -57,7 +58,7 @@ func (all People) OnTelegram(id int64) Person {
 	return all.Find(func(p Person) bool { return p.TelegramID == id })
 }
 
-// Mentioned returns the person whom a word such as @moderator mentions, or an empty Person.
+// Mentioned returns the person that a word such as "@moderator" mentions, or an empty Person.
 func (all People) Mentioned(word string) Person {
 	return all.Find(func(p Person) bool { return "@"+p.Name == word })
 }

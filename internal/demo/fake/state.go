@@ -1,5 +1,5 @@
-// Package fake has a lock that wakes waiters. The stand-ins of both chat platforms use the
-// lock. The package knows no platform.
+// Package fake has a lock that wakes goroutines that wait for a change. The fakes of both chat platforms
+// use it. The package knows no platform.
 package fake
 
 import (
@@ -7,13 +7,13 @@ import (
 	"sync"
 )
 
-// State is the lock of a stand-in's fields. It wakes goroutines that wait for a change.
+// State locks the fields of a fake, and wakes goroutines that wait for a change of them.
 type State struct {
 	sync.Mutex
-	changed chan struct{} // nil while nobody waits
+	changed chan struct{} // nil while no goroutine waits
 }
 
-// Changed returns a channel that the next change closes. The caller holds the lock.
+// Changed returns a channel that the next Notify closes. The caller must hold the lock.
 func (s *State) Changed() <-chan struct{} {
 	if s.changed == nil {
 		s.changed = make(chan struct{})
@@ -21,7 +21,7 @@ func (s *State) Changed() <-chan struct{} {
 	return s.changed
 }
 
-// Notify wakes all who wait. The caller holds the lock.
+// Notify wakes all waiting goroutines. The caller must hold the lock.
 func (s *State) Notify() {
 	if s.changed != nil {
 		close(s.changed)
@@ -29,7 +29,7 @@ func (s *State) Notify() {
 	}
 }
 
-// Change calls f under the lock, and wakes all who wait.
+// Change calls f under the lock, and wakes all waiting goroutines.
 func (s *State) Change(f func()) {
 	s.Lock()
 	defer s.Unlock()
@@ -37,7 +37,8 @@ func (s *State) Change(f func()) {
 	s.Notify()
 }
 
-// Wait blocks until done returns true, or ctx is done. It calls done at every change.
+// Wait blocks until done returns true or ctx is done. It calls done without the lock, once at first and then
+// after every change. It returns the error of ctx.
 func (s *State) Wait(ctx context.Context, done func() bool) error {
 	for {
 		changed := Locked(s, s.Changed)
@@ -52,7 +53,7 @@ func (s *State) Wait(ctx context.Context, done func() bool) error {
 	}
 }
 
-// Locked calls f under the lock and returns its result.
+// Locked calls f under the lock, and returns its result.
 func Locked[T any](s *State, f func() T) T {
 	s.Lock()
 	defer s.Unlock()

@@ -9,21 +9,21 @@ import (
 	"herald/internal/demo/fake/telegram"
 )
 
-// maxButtons is how many buttons the window remembers. The oldest make room.
+// maxButtons is the maximum number of buttons that the window remembers. When it has more, it discards the oldest.
 const maxButtons = 1000
 
-// button is a button of a message. It has data or a url.
+// button is a button of a message. It has either data or a url.
 type button struct {
 	label     string
 	data, url string
 	message   community.Message
-	reader    int64 // the only user who sees the message; 0: everybody
+	reader    int64 // the only user that sees the message; 0 means everybody
 }
 
-// buttons holds the buttons that can be pressed, oldest first.
+// buttons lists the buttons that can be pressed, the oldest first.
 type buttons []button
 
-// add adds the buttons of a message. Buttons that copy are not pressed.
+// add adds the buttons of a message. It omits buttons that copy, because they cannot be pressed here.
 func (all *buttons) add(m *telegram.Sent) {
 	for _, b := range flat(m.Markup) {
 		if b.Copy != nil {
@@ -31,8 +31,9 @@ func (all *buttons) add(m *telegram.Sent) {
 		}
 		*all = append(*all, button{label: b.Text, data: b.Data, url: b.URL, message: identity(m), reader: m.Reader})
 	}
-	if extra := len(*all) - maxButtons; extra > 0 {
-		*all = slices.Delete(*all, 0, extra)
+	excess := len(*all) - maxButtons
+	if excess > 0 {
+		*all = slices.Delete(*all, 0, excess)
 	}
 }
 
@@ -41,31 +42,31 @@ func (all *buttons) forget(m *telegram.Sent) {
 	*all = slices.DeleteFunc(*all, func(b button) bool { return b.message == identity(m) })
 }
 
-// find returns the first button whose label begins with a text, of the newest message that has such
-// a button and that a person sees. It returns false if there is none.
+// find returns the button that a person means with a text: the label must begin with the text. If several messages have
+// such a button, find returns the first one of the latest message. It returns false if the person sees no such button.
 func (all buttons) find(text string, by community.Person) (found button, ok bool) {
-	if simple(text) == "" {
+	if normalLabel(text) == "" {
 		return button{}, false
 	}
 	for _, b := range slices.Backward(all) {
-		isSeen := b.reader == 0 || b.reader == by.TelegramID
 		if ok && b.message != found.message {
 			break
 		}
-		if isSeen && strings.HasPrefix(simple(b.label), simple(text)) {
+		isVisible := b.reader == 0 || b.reader == by.TelegramID
+		if isVisible && strings.HasPrefix(normalLabel(b.label), normalLabel(text)) {
 			found, ok = b, true
 		}
 	}
 	return found, ok
 }
 
-// simple returns a label in lower case, without the signs around it: "7d" of "· 7d ·".
-func simple(label string) string {
+// normalLabel returns a label in lower case and without the signs around it: "7d" for "· 7d ·".
+func normalLabel(label string) string {
 	isSign := func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) }
 	return strings.ToLower(strings.TrimFunc(label, isSign))
 }
 
-// identity returns what identifies a message of the bot's.
+// identity returns the community.Message that identifies a message of the bot.
 func identity(m *telegram.Sent) community.Message {
 	return community.Message{Chat: chatOf(m), ID: m.ID, Ephemeral: m.Ephemeral}
 }

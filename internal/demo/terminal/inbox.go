@@ -6,11 +6,11 @@ import (
 	"herald/internal/demo/fake/telegram"
 )
 
-// inbox holds the events that the window has not printed yet. It is safe for concurrent use.
+// inbox has the events that the window has not printed yet. It is safe for concurrent use.
 type inbox struct {
 	mu     sync.Mutex
 	events []telegram.Event
-	// arrived holds a token if an event was put since the last receive.
+	// arrived can be received from if an event was put since the previous receive.
 	arrived chan struct{}
 }
 
@@ -27,7 +27,7 @@ func (b *inbox) put(e telegram.Event) {
 	}
 }
 
-// take returns the events in their order, and leaves none.
+// take removes and returns all events, in order.
 func (b *inbox) take() []telegram.Event {
 	b.mu.Lock()
 	defer b.mu.Unlock()

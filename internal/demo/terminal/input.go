@@ -12,26 +12,26 @@ import (
 	"golang.org/x/term"
 )
 
-// maxLine is the maximum length of a line, in bytes. A message on Telegram has at most 4,096
-// characters, of up to four bytes.
-const maxLine = 4 * 4096
+// maxLine is the maximum length of a line in bytes. A message on Telegram has at most 4,096 characters, which have
+// up to four bytes each.
+const maxLine = 4 * maxText
 
-// errTooLong is returned for a line of more than maxLine bytes. It is not kept in memory.
+// errTooLong is returned by readLine for a line of more than maxLine bytes.
 var errTooLong = errors.New("the line is too long")
 
-// input reads lines, and writes to the screen meanwhile.
+// input reads lines from the user, and writes text to them.
 type input interface {
 	// begin prepares the terminal for readLine. end undoes that.
 	begin() error
 	end()
-	// readLine blocks until a line is typed. It returns io.EOF at the end of the input, and
-	// errTooLong for a line that is too long.
+	// readLine blocks until the user has typed a line. It returns io.EOF at the end of the input, and errTooLong for
+	// a line that is too long.
 	readLine() (string, error)
-	// Write may be called at any time, also while readLine blocks.
+	// Write may be called while readLine blocks.
 	io.Writer
 }
 
-// pipe is an input without a prompt: a pipe, a file, or a terminal that edits lines itself.
+// pipe is an input without a prompt. It reads from a pipe, a file, or a terminal that edits lines itself.
 type pipe struct {
 	in *bufio.Reader
 	io.Writer
@@ -48,31 +48,37 @@ func (pipe) end() {}
 func (p pipe) readLine() (string, error) {
 	line, err := p.in.ReadSlice('\n')
 	text := string(line)
-	if !errors.Is(err, bufio.ErrBufferFull) {
-		if errors.Is(err, io.EOF) && text != "" {
-			err = nil // The last line needs no end.
-		}
-		return text, err
+	switch {
+	case errors.Is(err, bufio.ErrBufferFull):
+		return "", p.skipLine()
+	case errors.Is(err, io.EOF) && text != "":
+		return text, nil // The last line may end without a newline.
 	}
+	return text, err
+}
+
+// skipLine discards the rest of a line that is too long. It returns errTooLong, or the error of reading.
+func (p pipe) skipLine() error {
+	err := bufio.ErrBufferFull
 	for errors.Is(err, bufio.ErrBufferFull) {
 		_, err = p.in.ReadSlice('\n')
 	}
 	if err != nil && !errors.Is(err, io.EOF) {
-		return "", err
+		return err
 	}
-	return "", errTooLong
+	return errTooLong
 }
 
-// editor is an input at a terminal. It has a prompt, and lines that can be edited, with history.
-// The terminal is in raw mode only between begin and end, so that Ctrl-C is a signal otherwise.
+// editor is an input at a terminal. It has a prompt, and the user can edit lines and recall earlier ones. The
+// terminal is in raw mode only between begin and end. At other times, Ctrl-C is a signal.
 type editor struct {
-	in, out *os.File
-	edited  *term.Terminal
-	before  *term.State // the terminal's mode before begin; nil after end
+	in, out  *os.File
+	terminal *term.Terminal
+	before   *term.State // the terminal's mode before begin, or nil if it is not in raw mode
 }
 
 func newEditor(in, out *os.File) *editor {
-	return &editor{in: in, out: out, edited: term.NewTerminal(keyboard{Reader: in, Writer: out}, "> ")}
+	return &editor{in: in, out: out, terminal: term.NewTerminal(keyboard{Reader: in, Writer: out}, "> ")}
 }
 
 func (e *editor) begin() (err error) {
@@ -80,41 +86,43 @@ func (e *editor) begin() (err error) {
 	if err != nil {
 		return err
 	}
-	if width, height, err := term.GetSize(int(e.out.Fd())); err == nil && width > 0 {
-		_ = e.edited.SetSize(width, height) // It fails only as the next write does.
+	width, height, err := term.GetSize(int(e.out.Fd()))
+	if err == nil && width > 0 {
+		_ = e.terminal.SetSize(width, height) // If it fails, so does the next write.
 	}
 	return nil
 }
 
 func (e *editor) end() {
-	_ = term.Restore(int(e.in.Fd()), e.before) // It fails only if the terminal is gone.
+	_ = term.Restore(int(e.in.Fd()), e.before) // It fails only if the terminal was closed.
 	e.before = nil
 }
 
-// readLine returns io.EOF also for Ctrl-C and Ctrl-D.
+// readLine returns io.EOF for Ctrl-C and Ctrl-D, too.
 func (e *editor) readLine() (string, error) {
-	line, err := e.edited.ReadLine()
-	if errors.Is(err, syscall.EIO) { // The terminal is gone.
+	line, err := e.terminal.ReadLine()
+	if errors.Is(err, syscall.EIO) { // The terminal was closed.
 		err = io.EOF
 	}
 	return line, err
 }
 
-// Write writes above the prompt between begin and end. It must not be called at the same time as
-// begin or end.
+// Write writes above the prompt if the terminal is in raw mode. It must not be called while begin or end runs.
 func (e *editor) Write(p []byte) (int, error) {
 	if e.before == nil {
 		return e.out.Write(p)
 	}
-	return e.edited.Write(p)
+	return e.terminal.Write(p)
 }
 
-// keyboard is a terminal whose Ctrl-C always ends the input. Package term would first wait
-// for the rest of an escape sequence or a character.
+// keyboard is a terminal for package term. In it, Ctrl-C always ends the input: package term would wait for the
+// rest of an unfinished escape sequence or character first.
 type keyboard struct {
 	io.Reader
 	io.Writer
 }
+
+// Read returns io.EOF for Ctrl-C, and replaces invalid UTF-8.
 
 func (k keyboard) Read(p []byte) (int, error) {
 	n, err := k.Reader.Read(p)

@@ -10,8 +10,7 @@ import (
 	"golang.org/x/term"
 )
 
-// edited are the lines read from keys, typed one after the other, up to the end of
-// the input.
+// edited types keys one after another, and returns the lines that are read until the input ends.
 func edited(t *testing.T, keys ...string) (lines []string) {
 	t.Helper()
 	in, typed := io.Pipe()

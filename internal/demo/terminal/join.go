@@ -2,51 +2,51 @@ package terminal
 
 import "time"
 
-// settled is how long after its message the bot may still approve a request.
-const settled = 500 * time.Millisecond
+// approvalDelay is how long after its latest message to the asker the bot may still approve their request.
+const approvalDelay = 500 * time.Millisecond
 
-// joinRequest is what the window has seen of the asker's request to join a group. The zero value is
-// no request.
+// joinRequest is the asker's request to join a group, as far as the window has seen events about it. Its zero value
+// means that there is no request.
 type joinRequest struct {
-	state  joinState
-	toldAt time.Time // when state became told
+	state      joinState
+	notifiedAt time.Time // when state became notified
 }
 
 type joinState int
 
 const (
-	noRequest joinState = iota
-	requested           // The asker has read nothing yet.
-	told                // They have read a message: perhaps "Letting you in…", before the approval.
-	approved            // They are in, and have not read that yet.
-	toldIn              // They have read that they are in.
+	noRequest        joinState = iota
+	requested                  // There was no event since the request.
+	notified                   // The bot has written to the asker, perhaps "Letting you in…", and may still approve.
+	approved                   // The bot has approved the request, and not written to the asker since then.
+	notifiedApproved           // The bot has written to the asker since it approved.
 )
 
-// tell notes a message to the asker.
-func (r *joinRequest) tell() {
+// recordMessage records that the bot has written to the asker.
+func (r *joinRequest) recordMessage() {
 	switch r.state {
 	case requested:
-		r.state = told
-		r.toldAt = time.Now()
+		r.state = notified
+		r.notifiedAt = time.Now()
 	case approved:
-		r.state = toldIn
+		r.state = notifiedApproved
 	}
 }
 
-// approve notes that the asker was let in.
-func (r *joinRequest) approve() {
+// recordApproval records that the bot has approved the request.
+func (r *joinRequest) recordApproval() {
 	if r.state != noRequest {
 		r.state = approved
 	}
 }
 
-// isAnswered reports whether nothing more is to come about the request.
+// isAnswered reports whether no more events about the request are expected.
 func (r *joinRequest) isAnswered() bool {
 	switch r.state {
-	case noRequest, toldIn:
+	case noRequest, notifiedApproved:
 		return true
-	case told:
-		return time.Since(r.toldAt) >= settled
+	case notified:
+		return time.Since(r.notifiedAt) >= approvalDelay
 	}
 	return false
 }

@@ -15,106 +15,107 @@ import (
 	"herald/internal/demo/fake/telegram"
 )
 
-// simulated ends the first line of every message.
+// simulated is appended to the first line of every message.
 const simulated = " (simulated)"
 
-// rendered returns a message as text without empty lines: who sees it, its picture, its text, and
-// what can be typed instead of pressing its buttons. who is empty if the whole group sees it.
-func rendered(m *telegram.Sent, who string, now time.Time) []cell {
+// rendered returns a message as text without empty lines: who sees it, its picture, its text, and the labels of its
+// buttons, which the user can type. readers describes who sees it, and is "" if the whole group does.
+func rendered(m *telegram.Sent, readers string, now time.Time) []cell {
 	var about []string
-	if who != "" {
-		about = append(about, who)
+	if readers != "" {
+		about = append(about, readers)
 	}
 	if m.Edits > 0 {
 		about = append(about, "changed")
 	}
 	var parts [][]cell
 	if len(about) > 0 {
-		parts = append(parts, plain("("+strings.Join(about, ", ")+")", dim))
+		parts = append(parts, cellsOf("("+strings.Join(about, ", ")+")", dim))
 	}
 	if m.Photo != nil {
-		parts = append(parts, plain("("+describe(m.Photo)+")", dim))
+		parts = append(parts, cellsOf("("+describe(m.Photo)+")", dim))
 	}
 	parts = append(parts, marked(body(m.Text, m.Entities, now)))
 	if buttons := buttonLine(m.Markup); buttons != "" {
-		parts = append(parts, plain(buttons, 0))
+		parts = append(parts, cellsOf(buttons, normal))
 	}
 	if m.Markup.ForceReply {
-		parts = append(parts, plain("(your next line is the answer)", dim))
+		parts = append(parts, cellsOf("(your next line is the answer)", dim))
 	}
-	return lines(parts)
+	return joinLines(parts)
 }
 
-// lines returns parts that are not empty, a line each.
-func lines(parts [][]cell) (text []cell) {
+// joinLines returns the non-empty parts, one per line.
+func joinLines(parts [][]cell) (text []cell) {
 	for _, part := range parts {
 		if len(part) == 0 {
 			continue
 		}
 		if text != nil {
-			text = append(text, cell{r: '\n'})
+			text = append(text, cell{char: '\n'})
 		}
 		text = append(text, part...)
 	}
 	return text
 }
 
-// marked returns a text without empty lines. Its first line ends with simulated.
+// marked returns a text without its empty lines, and with simulated at the end of its first line.
 func marked(text []cell) []cell {
-	all := split(text, '\n')
-	for i, line := range all {
+	lines := split(text, '\n')
+	for i, line := range lines {
 		if len(line) > 0 {
-			all[i] = slices.Concat(line, plain(simulated, dim))
+			lines[i] = slices.Concat(line, cellsOf(simulated, dim))
 			break
 		}
 	}
-	return lines(all)
+	return joinLines(lines)
 }
 
-// describe returns what can be said of a picture in a line.
+// describe returns the format and the size of a picture.
 func describe(picture []byte) string {
-	c, kind, err := image.DecodeConfig(bytes.NewReader(picture))
+	size, format, err := image.DecodeConfig(bytes.NewReader(picture))
 	if err != nil {
 		return "a picture"
 	}
-	return fmt.Sprintf("picture: %s, %d x %d", strings.ToUpper(kind), c.Width, c.Height)
+	return fmt.Sprintf("picture: %s, %d x %d", strings.ToUpper(format), size.Width, size.Height)
 }
 
 // body returns a text with its entities, as an app shows them.
 // https://core.telegram.org/bots/api#messageentity
 func body(text string, entities []telegram.Entity, now time.Time) (cells []cell) {
-	looks := make([]look, len(text)) // by UTF-16 unit; there are no more units than bytes
-	before := map[int]string{}       // what is told in place of an entity, by the unit where it begins
-	after := map[int]string{}        // where a link leads, by the unit after it
+	// The keys are offsets in UTF-16 code units. A text has at most as many units as bytes.
+	looks := make([]look, len(text))
+	before := map[int]string{} // a text that is printed instead of the entity that begins here
+	after := map[int]string{}  // the URL of the link that ends here
 	for _, e := range entities {
 		begin := min(max(e.Offset, 0), len(looks))
 		end := min(max(e.Offset+e.Length, begin), len(looks))
-		told := timeOf(e, now)
-		before[begin] += told
+		age := ageOf(e, now)
+		before[begin] += age
 		if isWeb(e.URL) {
 			after[end] += " (" + e.URL + ")"
 		}
 		for i := begin; i < end; i++ {
 			looks[i] |= lookOf(e)
-			if told != "" {
+			if age != "" {
 				looks[i] |= hidden
 			}
 		}
 	}
 	unit := 0
 	for _, r := range text {
-		cells = append(cells, plain(before[unit], looks[unit]&^hidden)...)
+		cells = append(cells, cellsOf(before[unit], looks[unit]&^hidden)...)
 		if isShown(r) && looks[unit]&hidden == 0 {
-			cells = append(cells, cell{r: r, look: looks[unit]})
+			cells = append(cells, cell{char: r, look: looks[unit]})
 		}
 		unit += utf16.RuneLen(r)
-		cells = append(cells, plain(after[unit], 0)...)
+		cells = append(cells, cellsOf(after[unit], normal)...)
 	}
 	return cells
 }
 
-// isShown reports whether a character is printed. Control characters could be escape sequences;
-// characters of format, such as word joiners, would be copied with the text.
+// isShown reports whether a character is printed. Control characters are not, because they could be part of escape
+// sequences. Format characters such as word joiners are not, because users would copy them with the text.
 func isShown(r rune) bool { return r == '\n' || !unicode.In(r, unicode.Cc, unicode.Cf) }
 
 func lookOf(e telegram.Entity) look {
@@ -122,48 +123,45 @@ func lookOf(e telegram.Entity) look {
 	case "bold":
 		return bold
 	case "italic":
-		return dim // as small print is
+		return dim // like small print
 	case "blockquote", "expandable_blockquote":
 		return quoted
 	}
 	return 0
 }
 
-// timeOf returns how long ago the time of an entity was, or "" if the text tells the time.
-func timeOf(e telegram.Entity, now time.Time) string {
+// ageOf returns how long ago the time of an entity was. It returns "" if the entity's text is to be printed instead.
+func ageOf(e telegram.Entity, now time.Time) string {
 	if e.Type != "date_time" || e.TimeFormat != "r" {
 		return ""
 	}
-	return ago(now.Sub(time.Unix(e.UnixTime, 0)))
-}
-
-func ago(d time.Duration) string {
 	const day = 24 * time.Hour
+	age := now.Sub(time.Unix(e.UnixTime, 0))
 	switch {
-	case d < 0:
+	case age < 0:
 		return ""
-	case d < time.Second:
+	case age < time.Second:
 		return "just now"
-	case d < time.Minute:
-		return fmt.Sprintf("%d s ago", d/time.Second)
-	case d < time.Hour:
-		return fmt.Sprintf("%d min ago", d/time.Minute)
-	case d < day:
-		return fmt.Sprintf("%d h ago", d/time.Hour)
-	case d < 2*day:
+	case age < time.Minute:
+		return fmt.Sprintf("%d s ago", age/time.Second)
+	case age < time.Hour:
+		return fmt.Sprintf("%d min ago", age/time.Minute)
+	case age < day:
+		return fmt.Sprintf("%d h ago", age/time.Hour)
+	case age < 2*day:
 		return "1 day ago"
 	}
-	return fmt.Sprintf("%d days ago", d/day)
+	return fmt.Sprintf("%d days ago", age/day)
 }
 
-// isWeb reports whether a link leads to a web page, and not to a chat or a person.
+// isWeb reports whether a link leads to a web page. Links to t.me do not: they open a chat.
 func isWeb(link string) bool {
 	u, err := url.Parse(link)
 	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != "t.me"
 }
 
-// startParameter returns the parameter of a link that opens the private chat with the bot, and
-// false for any other link. The app sends it with /start.
+// startParameter returns the parameter of a link that opens the private chat with the bot. The app sends it with
+// /start. startParameter returns false for any other link.
 // https://core.telegram.org/bots/features#deep-linking
 func startParameter(link string) (parameter string, ok bool) {
 	u, err := url.Parse(link)
@@ -173,36 +171,34 @@ func startParameter(link string) (parameter string, ok bool) {
 	return u.Query().Get("start"), true
 }
 
-// buttonLine returns what can be typed or opened instead of pressing each button. It leaves out
-// buttons that copy: their text can be copied from the message.
+// buttonLine returns the labels of the buttons, which the user can type, and the URLs that buttons open. It omits
+// buttons that copy, because their text can be copied from the message.
 func buttonLine(m telegram.Markup) string {
-	var all []string
+	var labels []string
 	for _, b := range flat(m) {
-		label := noBreaks("[" + b.Text + "]")
+		if b.Copy != nil {
+			continue
+		}
+		label := strings.ReplaceAll("["+b.Text+"]", " ", string(noBreak))
 		if isWeb(b.URL) {
 			label += string(noBreak) + b.URL
 		}
-		if b.Copy == nil {
-			all = append(all, label)
-		}
+		labels = append(labels, label)
 	}
-	return strings.Join(all, " ·"+string(noBreak))
+	return strings.Join(labels, " ·"+string(noBreak))
 }
 
-func noBreaks(text string) string { return strings.ReplaceAll(text, " ", string(noBreak)) }
-
-// flat returns the buttons of a markup in order. Their labels have no characters that are not shown.
-func flat(m telegram.Markup) (all []telegram.Button) {
-	for _, row := range m.Rows {
-		for _, b := range row {
-			b.Text = strings.Map(func(r rune) rune {
-				if !isShown(r) || r == '\n' {
-					return -1
-				}
-				return r
-			}, b.Text)
-			all = append(all, b)
-		}
+// flat returns the buttons of all rows in order. It removes newlines, and characters that are not shown, from their
+// labels.
+func flat(m telegram.Markup) []telegram.Button {
+	buttons := slices.Concat(m.Rows...)
+	for i := range buttons {
+		buttons[i].Text = strings.Map(func(r rune) rune {
+			if !isShown(r) || r == '\n' {
+				return -1
+			}
+			return r
+		}, buttons[i].Text)
 	}
-	return all
+	return buttons
 }

@@ -13,22 +13,27 @@ import (
 var now = time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)
 
 func TestEntitiesAreShownAsTheyCanBe(t *testing.T) {
+	entity := func(kind string, offset, length int) telegram.Entity {
+		return telegram.Entity{Type: kind, Offset: offset, Length: length}
+	}
 	link := func(url string) telegram.Entity { return telegram.Entity{Type: "text_link", Length: 1, URL: url} }
 	for name, tt := range map[string]struct {
 		text   string
 		entity telegram.Entity
 		want   string
 	}{
-		"bold":               {"a b", telegram.Entity{Type: "bold", Length: 1}, "\x1b[0;1ma\x1b[0m b"},
-		"after emoji":        {"😀 b", telegram.Entity{Type: "italic", Offset: 3, Length: 1}, "😀 \x1b[0;2mb\x1b[0m"},
-		"code":               {"/price", telegram.Entity{Type: "code", Length: 6}, "/price"},
+		"bold":               {"a b", entity("bold", 0, 1), "\x1b[0;1ma\x1b[0m b"},
+		"after emoji":        {"😀 b", entity("italic", 3, 1), "😀 \x1b[0;2mb\x1b[0m"},
+		"code":               {"/price", entity("code", 0, 6), "/price"},
 		"a link":             {"a b", link("https://x.org/"), "a (https://x.org/) b"},
 		"a link to a person": {"a", link("tg://user?id=1"), "a"},
 		"a link to the bot":  {"a", link("https://t.me/x?start=1"), "a"},
-		"a folded block":     {"a\nb\nc", telegram.Entity{Type: "expandable_blockquote", Offset: 2, Length: 1}, "a\n  b\nc"},
-		"past the end":       {"a", telegram.Entity{Type: "bold", Offset: 5, Length: 1}, "a"},
+		"a folded block":     {"a\nb\nc", entity("expandable_blockquote", 2, 1), "a\n  b\nc"},
+		"past the end":       {"a", entity("bold", 5, 1), "a"},
 	} {
-		if got := draw(wrap(body(tt.text, []telegram.Entity{tt.entity}, now), 80), true); got != tt.want {
+		const inColour = true
+		got := draw(wrap(body(tt.text, []telegram.Entity{tt.entity}, now), 80), inColour)
+		if got != tt.want {
 			t.Errorf("%s: got\n%q, want\n%q", name, got, tt.want)
 		}
 	}
@@ -44,7 +49,12 @@ func TestTimesAreToldAsInAnApp(t *testing.T) {
 		"2 days ago": 50 * time.Hour,
 		"12:34":      -time.Hour, // a time to come, as the text tells it
 	} {
-		at := telegram.Entity{Type: "date_time", Length: 5, UnixTime: now.Add(-before).Unix(), TimeFormat: "r"}
+		at := telegram.Entity{
+			Type:       "date_time",
+			Length:     5,
+			UnixTime:   now.Add(-before).Unix(),
+			TimeFormat: "r",
+		}
 		if got := draw(wrap(body("12:34.", []telegram.Entity{at}, now), 80), false); got != want+"." {
 			t.Errorf("got %q, want %q", got, want)
 		}
@@ -83,6 +93,7 @@ func TestLinesAreWrappedBetweenWords(t *testing.T) {
 	}
 }
 
+// FuzzAMessageIsPlainText checks that any message is printed without empty lines and control characters.
 func FuzzAMessageIsPlainText(f *testing.F) {
 	f.Add("Title\ntext", "label", "https://example.org", 2, 3)
 	f.Add("\x1b[2J\u2028", "\u2060\n", "\xff", 0, 1)
@@ -92,9 +103,14 @@ func FuzzAMessageIsPlainText(f *testing.F) {
 			{Type: "text_link", Offset: offset, Length: length, URL: link},
 			{Type: "date_time", Offset: offset, Length: length, TimeFormat: "r", UnixTime: 1},
 		}
-		m := &telegram.Sent{Chat: 1, Text: text, Entities: entities, Photo: []byte(text), Markup: telegram.Markup{
-			Rows: [][]telegram.Button{{{Text: label, URL: link}, {Text: label, Data: text}}},
-		}}
+		row := []telegram.Button{{Text: label, URL: link}, {Text: label, Data: text}}
+		m := &telegram.Sent{
+			Chat:     1,
+			Text:     text,
+			Entities: entities,
+			Photo:    []byte(text),
+			Markup:   telegram.Markup{Rows: [][]telegram.Button{row}},
+		}
 		got := draw(wrap(rendered(m, "only you see this", now), 40), false)
 		if !utf8.ValidString(got) {
 			t.Errorf("not UTF-8: %q", got)

@@ -1,10 +1,10 @@
-// Package terminal is the chat of `bot demo`: a window on the fake Telegram. Each line that is
-// typed, or comes from a pipe, goes to the demo's group as a message of whoever the person at the
-// keyboard has chosen to be. Each message of the bot's is printed, with an empty line after it.
+// Package terminal is the chat of `bot demo`: a window on the fake Telegram. It reads lines from a keyboard or a
+// pipe, and sends each line to the demo's group as a message of the asker, a person that the user chooses. It
+// prints the messages of the bot, with an empty line after each.
 //
-// Nobody checks who is at the keyboard, so real accounts must never be behind the window. At a
-// terminal, lines are edited; a pipe gets the same text without escape sequences. Text of the bot
-// never contains escape sequences.
+// The user can act as any person without a proof, so the window must not be connected to real services. At a
+// terminal, the user can edit lines; a pipe gets the same text without escape sequences. The window removes escape
+// sequences from the bot's messages.
 package terminal
 
 import (
@@ -24,54 +24,54 @@ import (
 )
 
 const (
-	// patience is how long the window waits for an answer before it takes the next line. The bot
-	// answers any command sooner, even if a service does not.
-	patience = 30 * time.Second
-	// idlePoll is the time between two questions whether the bot is idle.
+	// maxWait is how long the window waits for an answer before it reads the next line. The bot answers every command
+	// sooner, even if a service does not answer.
+	maxWait = 30 * time.Second
+	// idlePoll is how often the window checks whether the bot is idle.
 	idlePoll = 5 * time.Millisecond
-	// maxText is the maximum length of a message, in characters,
-	// https://core.telegram.org/bots/api#sendmessage.
+	// maxText is the maximum length of a message in characters.
+	// https://core.telegram.org/bots/api#sendmessage
 	maxText = 4096
-	// language is the language of everybody's app.
+	// language is the language code of every person's app.
 	language = "en"
 )
 
-// Config is what a window works with. All fields but the flags are required.
+// Config has the parts of a window. All fields are required, except Edit and Colour.
 type Config struct {
 	In        io.Reader
 	Out       io.Writer
 	Community *community.Community
 	Services  *services.Fakes
-	// Later has six hours pass for the saved addresses. It blocks until the bot has checked all.
+	// Later lets six hours pass for the saved addresses. It blocks until the bot has checked all of them.
 	Later func(context.Context) error
-	// Idle reports whether the bot has nothing in flight.
+	// Idle reports whether the bot has no updates in flight.
 	Idle func() bool
-	// Edit turns on a prompt, and lines that can be edited, with history. In and Out must then be
-	// *os.Files of one terminal.
+	// Edit turns on a prompt, and lets the user edit lines and recall earlier ones. In and Out must then be *os.Files of
+	// the same terminal.
 	Edit bool
 	// Colour turns on bold and dim text.
 	Colour bool
 }
 
-// window is a chat in the terminal. One goroutine uses it.
+// window is a chat in the terminal. It is not safe for concurrent use.
 type window struct {
 	Config
-	keys  input
+	input input
 	inbox *inbox
-	// asker writes the next line.
+	// asker is the person that writes the next line.
 	asker community.Person
-	// question is the newest message that asks the asker for a reply; nil after their next line.
+	// question is the latest message that asks the asker for a reply, or nil. The next line answers it.
 	question *telegram.Sent
 	buttons  buttons
 	request  joinRequest
-	// printed counts the messages that were printed.
+	// printed is the number of texts that were printed.
 	printed int
-	// failed is why Out cannot be written to; nil if it can.
-	failed error
+	// writeErr is the error of writing to Out, or nil.
+	writeErr error
 }
 
-// Run passes the lines of In to the bot, one at a time, and prints what the bot sends, until the
-// end of In, exit or quit, or until ctx is done. It returns an error if In or Out fails.
+// Run sends the lines of In to the bot, one at a time, and prints the bot's messages. It blocks until the end of
+// In, the line exit or quit, or until ctx is done. It returns an error if In or Out fails.
 func Run(ctx context.Context, c Config) error {
 	w := &window{Config: c, inbox: newInbox(), asker: c.Community.People[0]}
 	for _, p := range c.Community.People {
@@ -83,15 +83,15 @@ func Run(ctx context.Context, c Config) error {
 		caught, stop := signal.NotifyContext(ctx, syscall.SIGHUP, syscall.SIGQUIT)
 		defer stop()
 		ctx = caught
-		w.keys = newEditor(c.In.(*os.File), c.Out.(*os.File))
+		w.input = newEditor(c.In.(*os.File), c.Out.(*os.File))
 	} else {
-		w.keys = newPipe(c.In, c.Out)
+		w.input = newPipe(c.In, c.Out)
 	}
-	for w.failed == nil {
+	for w.writeErr == nil {
 		line, err := w.read(ctx)
-		said := strings.TrimPrefix(strings.ToLower(strings.TrimSpace(line)), "/")
+		word := strings.TrimPrefix(strings.ToLower(strings.TrimSpace(line)), "/")
 		switch {
-		case errors.Is(err, io.EOF), said == "exit", said == "quit":
+		case errors.Is(err, io.EOF), word == "exit", word == "quit":
 			return nil
 		case errors.Is(err, errTooLong):
 			w.sayTooLong()
@@ -101,34 +101,33 @@ func Run(ctx context.Context, c Config) error {
 			w.obey(ctx, line)
 		}
 	}
-	return fmt.Errorf("write an answer: %w", w.failed)
+	return fmt.Errorf("write an answer: %w", w.writeErr)
 }
 
-// read returns the next line. Meanwhile it prints what arrives. It returns io.EOF once ctx is
-// done, and an empty line if Out fails; a read that blocks cannot be interrupted, and goes on in its
-// goroutine.
+// read blocks until it has read the next line. Meanwhile, it prints arriving events. It returns io.EOF if ctx is
+// done, and an empty line if Out fails. In both cases a goroutine remains, because reading cannot be interrupted.
 func (w *window) read(ctx context.Context) (line string, err error) {
-	if err := w.keys.begin(); err != nil {
+	if err := w.input.begin(); err != nil {
 		return "", err
 	}
-	ended := make(chan struct{})
+	finished := make(chan struct{})
 	var typed string
 	var typedErr error
 	go func() {
-		defer close(ended)
-		typed, typedErr = w.keys.readLine()
+		defer close(finished)
+		typed, typedErr = w.input.readLine()
 	}()
 	defer func() {
-		w.keys.end()
+		w.input.end()
 		if w.Edit && err != nil {
-			w.write("\n") // The shell's prompt begins a line.
+			w.write("\n") // so that the shell's prompt begins a new line
 		}
 	}()
-	for w.failed == nil {
+	for w.writeErr == nil {
 		select {
 		case <-ctx.Done():
 			return "", io.EOF
-		case <-ended:
+		case <-finished:
 			return typed, typedErr
 		case <-w.inbox.arrived:
 			w.printArrived()
@@ -137,15 +136,15 @@ func (w *window) read(ctx context.Context) (line string, err error) {
 	return "", nil
 }
 
-// obey does what a line says, and prints the answers. An empty line does nothing.
+// obey does what a line demands, and prints the answers. An empty line has no effect.
 func (w *window) obey(ctx context.Context, line string) {
 	line = strings.ToValidUTF8(strings.TrimSpace(line), "\uFFFD")
 	name, argument, _ := strings.Cut(strings.ToLower(line), " ")
-	obeyWord, isOwn := words[name]
+	command, isDemoCommand := demoCommands[name]
 	switch {
 	case line == "":
-	case isOwn:
-		obeyWord(w, ctx, strings.TrimSpace(argument))
+	case isDemoCommand:
+		command(w, ctx, strings.TrimSpace(argument))
 	case strings.HasPrefix(line, "["):
 		w.press(ctx, line)
 	case len([]rune(line)) > maxText:
@@ -157,57 +156,57 @@ func (w *window) obey(ctx context.Context, line string) {
 	}
 }
 
-// send sends a line of the asker's to the bot, and prints the answers.
+// send sends a line to the bot in the name of the asker, and prints the answers.
 func (w *window) send(ctx context.Context, line community.Line) {
 	line.By = w.asker
 	line.Language = language
 	w.question = nil
 	w.Community.Write(line)
-	if w.printAnswers(ctx) == silence {
+	if w.printAnswers(ctx) == unanswered {
 		w.say("Herald does not answer that. In a group it answers commands, such as /price.")
 	}
 }
 
-// outcome is how printAnswers ended.
-type outcome int
+// answerState is the state of the bot's answer after printAnswers.
+type answerState int
 
 const (
-	answered outcome = iota
-	silence          // The bot is idle and has said nothing.
-	pending          // The bot is not idle yet.
+	answered   answerState = iota
+	unanswered             // The bot is idle, and nothing was printed.
+	unfinished             // The bot is not idle yet.
 )
 
-// printAnswers prints what arrives until the bot has answered everything, or ctx is done. It gives
-// up after patience, and says so.
-func (w *window) printAnswers(ctx context.Context) outcome {
-	printed := w.printed
-	over := time.After(patience)
+// printAnswers prints arriving events until the bot has answered everything, or until ctx is done. After maxWait,
+// it tells the user that there is no answer yet, and returns.
+func (w *window) printAnswers(ctx context.Context) answerState {
+	printedBefore := w.printed
+	timeout := time.After(maxWait)
 	tick := time.NewTicker(idlePoll)
 	defer tick.Stop()
 	for {
-		// The bot sends an answer before it acknowledges the update. It acknowledges a request to join
-		// before it answers that.
-		idle := len(w.Community.Telegram.Pending()) == 0 && w.Idle() && w.request.isAnswered()
+		// The bot sends the answer to an update before it acknowledges the update. It acknowledges a join request
+		// before it answers the request.
+		isIdle := len(w.Community.Telegram.Pending()) == 0 && w.Idle() && w.request.isAnswered()
 		arrived := w.printArrived()
 		switch {
-		case idle && !arrived && w.printed == printed:
-			return silence
-		case idle && !arrived:
+		case isIdle && !arrived && w.printed == printedBefore:
+			return unanswered
+		case isIdle && !arrived:
 			return answered
 		}
 		select {
 		case <-ctx.Done():
-			return pending
-		case <-over:
-			w.say(fmt.Sprintf("No answer for %d seconds. If one comes, it is printed here.", patience/time.Second))
-			return pending
+			return unfinished
+		case <-timeout:
+			w.say(fmt.Sprintf("No answer for %d seconds. If one comes, it is printed here.", maxWait/time.Second))
+			return unfinished
 		case <-w.inbox.arrived:
 		case <-tick.C:
 		}
 	}
 }
 
-// printArrived prints what has arrived. It returns false if that is nothing.
+// printArrived prints the events in the inbox, and reports whether there were any.
 func (w *window) printArrived() bool {
 	events := w.inbox.take()
 	for _, e := range events {
@@ -217,15 +216,15 @@ func (w *window) printArrived() bool {
 		case e.Notice != nil:
 			w.printNotice(e.Notice)
 		case e.Join != nil && e.Join.State == telegram.JoinApproved:
-			w.request.approve()
+			w.request.recordApproval()
 			w.say(fmt.Sprintf("%s: %s is a member now.", e.Join.Chat.Title, w.nameOf(e.Join.From.ID)))
 		}
 	}
 	return len(events) > 0
 }
 
-// printMessage prints a message of the bot's, and remembers its buttons and its question. Of a
-// message that was deleted, it forgets the buttons.
+// printMessage prints a message of the bot, and remembers its buttons and its question. If the message was deleted, it
+// forgets the buttons instead.
 func (w *window) printMessage(m *telegram.Sent) {
 	w.buttons.forget(m)
 	if m.Deleted {
@@ -233,7 +232,7 @@ func (w *window) printMessage(m *telegram.Sent) {
 	}
 	w.buttons.add(m)
 	if m.Chat == w.asker.TelegramID {
-		w.request.tell()
+		w.request.recordMessage()
 	}
 	if m.Markup.ForceReply && isReader(m, w.asker) {
 		w.question = m
@@ -241,18 +240,18 @@ func (w *window) printMessage(m *telegram.Sent) {
 	w.print(rendered(m, w.readers(m), time.Now()))
 }
 
-// printNotice prints the answer to a press, or opens the private chat if it is a link there.
+// printNotice prints the answer to a press. If the answer is a link to the private chat, it opens that.
 func (w *window) printNotice(n *telegram.Notice) {
-	if parameter, ok := startParameter(n.URL); ok {
+	if parameter, opensPrivate := startParameter(n.URL); opensPrivate {
 		w.openPrivate(parameter)
 	}
 	if n.Text != "" {
-		text := plain("("+w.only(n.User)+")\n", dim)
+		text := cellsOf("("+w.only(n.User)+")\n", dim)
 		w.print(append(text, marked(body(n.Text, nil, time.Now()))...))
 	}
 }
 
-// openPrivate opens the asker's private chat with the bot by a link, as an app does.
+// openPrivate opens the asker's private chat with the bot, as an app does for a link with this parameter.
 func (w *window) openPrivate(parameter string) {
 	w.Community.Write(community.Line{
 		By:       w.asker,
@@ -262,12 +261,12 @@ func (w *window) openPrivate(parameter string) {
 	})
 }
 
-// press presses the button whose label a line begins with, such as "[7d]".
+// press presses the button with the label that a line has in brackets, such as "[7d]".
 func (w *window) press(ctx context.Context, line string) {
-	b, ok := w.buttons.find(line, w.asker)
+	b, found := w.buttons.find(line, w.asker)
 	parameter, opensPrivate := startParameter(b.url)
 	switch {
-	case !ok:
+	case !found:
 		w.say("There is no such button that " + w.asker.Name + " can press.")
 		return
 	case opensPrivate:
@@ -278,12 +277,12 @@ func (w *window) press(ctx context.Context, line string) {
 	default:
 		w.Community.Press(w.asker, language, b.message, b.data)
 	}
-	if w.printAnswers(ctx) == silence {
+	if w.printAnswers(ctx) == unanswered {
 		w.say("Nothing has changed.")
 	}
 }
 
-// readers returns who sees a message, or "" if the whole group does.
+// readers describes who sees a message. It returns "" if the whole group does.
 func (w *window) readers(m *telegram.Sent) string {
 	switch {
 	case m.Ephemeral != 0:
@@ -296,7 +295,7 @@ func (w *window) readers(m *telegram.Sent) string {
 	return ""
 }
 
-// only returns that a user alone sees something.
+// only returns the text that only this user sees something.
 func (w *window) only(user int64) string {
 	if user == w.asker.TelegramID {
 		return "only you see this"
@@ -319,22 +318,22 @@ func chatOf(m *telegram.Sent) telegram.Chat {
 	return telegram.ChatOf(m.Chat)
 }
 
-// say prints a line of the window's own.
+// say prints a text of the demo.
 func (w *window) say(text string) { w.print(body(text, nil, time.Time{})) }
 
 func (w *window) sayTooLong() {
 	w.say(fmt.Sprintf("That is too long: a message has at most %d characters.", maxText))
 }
 
-// print writes a text with an empty line after it.
+// print writes a text and an empty line.
 func (w *window) print(text []cell) {
 	w.printed++
-	w.write(draw(wrap(text, Width(w.Out)), w.Colour) + "\n\n")
+	w.write(draw(wrap(text, Width(w.Out)), escapes(w.Colour)) + "\n\n")
 }
 
-// write writes to Out. After a failure it does nothing.
+// write writes to Out. It has no effect after an error.
 func (w *window) write(text string) {
-	if w.failed == nil {
-		_, w.failed = io.WriteString(w.keys, text)
+	if w.writeErr == nil {
+		_, w.writeErr = io.WriteString(w.input, text)
 	}
 }

@@ -24,7 +24,7 @@ import (
 	"herald/internal/demo/terminal"
 )
 
-// bot is a bot on a fake Telegram that does what a test says.
+// bot is a bot at a fake of Telegram. A test decides how it answers.
 type bot struct {
 	*telegram.Server
 	t *testing.T
@@ -61,7 +61,7 @@ func (b *bot) call(method string, params map[string]any) json.RawMessage {
 	return b.callUntil(b.t.Context(), method, params)
 }
 
-// callUntil is call, which ends without a result once ctx is done.
+// callUntil calls a method, and returns nothing if ctx is done first.
 func (b *bot) callUntil(ctx context.Context, method string, params map[string]any) json.RawMessage {
 	body, err := json.Marshal(params)
 	if err != nil {
@@ -70,6 +70,7 @@ func (b *bot) callUntil(ctx context.Context, method string, params map[string]an
 	return b.do(ctx, method, "application/json", body)
 }
 
+// do makes a call with a body, and returns its result.
 func (b *bot) do(ctx context.Context, method, contentType string, body []byte) json.RawMessage {
 	r := httptest.NewRequestWithContext(ctx, http.MethodPost, "/bot"+telegram.Token+"/"+method, bytes.NewReader(body))
 	r.Header.Set("Content-Type", contentType)
@@ -104,7 +105,9 @@ func (b *bot) poll(ctx context.Context) {
 	for ctx.Err() == nil {
 		var batch []update
 		result := b.callUntil(ctx, "getUpdates", map[string]any{
-			"offset": offset, "timeout": 50, "allowed_updates": []string{"message", "callback_query", "chat_join_request"},
+			"offset":          offset,
+			"timeout":         50,
+			"allowed_updates": []string{"message", "callback_query", "chat_join_request"},
 		})
 		_ = json.Unmarshal(result, &batch)
 		for _, u := range batch {
@@ -114,12 +117,12 @@ func (b *bot) poll(ctx context.Context) {
 	}
 }
 
-// talk returns what a window prints that reads in, while a bot answers.
-func talk(t *testing.T, in string, answer func(*bot, update)) (printed string) {
+// talk types text into a window while a bot answers, and returns what the window prints.
+func talk(t *testing.T, text string, answer func(*bot, update)) (printed string) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		var out strings.Builder
-		if err := run(t, strings.NewReader(in), &out, answer); err != nil {
+		if err := run(t, strings.NewReader(text), &out, answer); err != nil {
 			t.Fatal(err)
 		}
 		printed = out.String()
@@ -127,7 +130,7 @@ func talk(t *testing.T, in string, answer func(*bot, update)) (printed string) {
 	return printed
 }
 
-// run runs a window in a bubble, while a bot answers.
+// run runs a window while a bot answers. It must be called in simulated time.
 func run(t *testing.T, in io.Reader, out io.Writer, answer func(*bot, update)) error {
 	b := &bot{Server: telegram.New(), t: t}
 	b.answer = func(u update) { answer(b, u) }
@@ -144,8 +147,11 @@ func run(t *testing.T, in io.Reader, out io.Writer, answer func(*bot, update)) e
 		Out:       out,
 		Community: group,
 		Services:  fakes,
-		Later:     func(context.Context) error { b.send(7000000001, "Removed", nil); return nil },
-		Idle:      func() bool { return true },
+		Later: func(context.Context) error {
+			b.send(7000000001, "Removed", nil)
+			return nil
+		},
+		Idle: func() bool { return true },
 	})
 }
 
@@ -155,7 +161,7 @@ func echo(b *bot, u update) {
 }
 
 func TestEachLineIsAMessageToTheGroup(t *testing.T) {
-	for in, want := range map[string]string{
+	for typed, want := range map[string]string{
 		"":                           "",
 		"/price 7d\n":                "registered: /price 7d (simulated)\n\n",
 		"/price":                     "registered: /price (simulated)\n\n",
@@ -170,8 +176,8 @@ func TestEachLineIsAMessageToTheGroup(t *testing.T) {
 		"[Nothing]\n":                "There is no such button that registered can press.\n\n",
 		"[]\n":                       "There is no such button that registered can press.\n\n",
 	} {
-		if got := talk(t, in, echo); got != want {
-			t.Errorf("%q: got\n%q, want\n%q", in, got, want)
+		if got := talk(t, typed, echo); got != want {
+			t.Errorf("%q: got\n%q, want\n%q", typed, got, want)
 		}
 	}
 }
@@ -185,7 +191,7 @@ func TestTooLongALineIsNotSent(t *testing.T) {
 	}
 }
 
-// The group's members see what is in the group. What only one person sees is marked.
+// Messages that only one person sees are marked.
 func TestPrivateMessagesAreMarked(t *testing.T) {
 	answer := func(b *bot, u update) {
 		b.send(u.Message.Chat.ID, "in the group", nil)
@@ -226,27 +232,36 @@ func TestAChangedMessageIsPrintedAgain(t *testing.T) {
 	answer := func(b *bot, u update) {
 		id := b.send(u.Message.Chat.ID, "one moment", nil)
 		b.call("editMessageText", map[string]any{
-			"chat_id": u.Message.Chat.ID, "message_id": id, "text": "done",
+			"chat_id":    u.Message.Chat.ID,
+			"message_id": id,
+			"text":       "done",
 		})
 	}
-	if got := talk(t, "/price\n", answer); got != "one moment (simulated)\n\n(changed)\ndone (simulated)\n\n" {
+	const want = "one moment (simulated)\n\n(changed)\ndone (simulated)\n\n"
+	if got := talk(t, "/price\n", answer); got != want {
 		t.Errorf("got\n%s", got)
 	}
 }
 
-// buttons is a markup with buttons that press, open a page, open the private chat and copy.
-var buttons = map[string]any{"reply_markup": map[string]any{"inline_keyboard": [][]map[string]any{
-	{{"text": "· 7d ·", "callback_data": "week"}, {"text": "Refresh it", "callback_data": "again"}},
-	{{"text": "Page", "url": "https://example.org/page"}},
-	{{"text": "Private chat", "url": "https://t.me/" + telegram.Username + "?start=help"}},
-	{{"text": "Copy", "copy_text": map[string]any{"text": "0x12"}}},
-}}}
+// buttons are the parameters of a message with buttons: two to press, and one each that opens a page, opens the private
+// chat, and copies.
+var buttons = map[string]any{
+	"reply_markup": map[string]any{
+		"inline_keyboard": [][]map[string]any{
+			{{"text": "· 7d ·", "callback_data": "week"}, {"text": "Refresh it", "callback_data": "again"}},
+			{{"text": "Page", "url": "https://example.org/page"}},
+			{{"text": "Private chat", "url": "https://t.me/" + telegram.Username + "?start=help"}},
+			{{"text": "Copy", "copy_text": map[string]any{"text": "0x12"}}},
+		},
+	},
+}
 
 func TestButtonsArePressedByTheirLabels(t *testing.T) {
 	answer := func(b *bot, u update) {
 		if u.Press.ID != "" {
 			b.call("answerCallbackQuery", map[string]any{
-				"callback_query_id": u.Press.ID, "text": u.Press.From.FirstName + " pressed " + u.Press.Data,
+				"callback_query_id": u.Press.ID,
+				"text":              u.Press.From.FirstName + " pressed " + u.Press.Data,
 			})
 		} else {
 			b.send(u.Message.Chat.ID, u.Message.Text, buttons)
@@ -272,7 +287,8 @@ func TestAPressMayOpenThePrivateChat(t *testing.T) {
 		switch {
 		case u.Press.ID != "":
 			b.call("answerCallbackQuery", map[string]any{
-				"callback_query_id": u.Press.ID, "url": "https://t.me/" + telegram.Username + "?start=x",
+				"callback_query_id": u.Press.ID,
+				"url":               "https://t.me/" + telegram.Username + "?start=x",
 			})
 		case u.Message.Chat.Type == "private":
 			echo(b, u)
@@ -296,53 +312,65 @@ func TestAPrivateButtonIsForItsReader(t *testing.T) {
 
 // The line after a question is a reply to it. A command, and the line of another person, are not.
 func TestALineAnswersTheQuestionBefore(t *testing.T) {
+	question := map[string]any{"reply_markup": map[string]any{"force_reply": true}}
 	answer := func(b *bot, u update) {
 		if u.Message.Text == "/staked" {
-			b.send(u.Message.Chat.ID, "Which?", map[string]any{"reply_markup": map[string]any{"force_reply": true}})
+			b.send(u.Message.Chat.ID, "Which?", question)
 			return
 		}
 		b.send(u.Message.Chat.ID, fmt.Sprintf("%s, a reply: %t", u.Message.Text, u.Message.ReplyTo.ID != 0), nil)
 	}
-	const asked = "Which? (simulated)\n(your next line is the answer)\n\n"
-	for in, want := range map[string]string{
+	const (
+		asked = "Which? (simulated)\n(your next line is the answer)\n\n"
+		usage = "Type /as registered, /as unregistered or /as moderator.\n\n"
+	)
+	for typed, want := range map[string]string{
 		"0x12":             "0x12, a reply: true (simulated)\n\n",
 		"/price":           "/price, a reply: false (simulated)\n\n",
-		"/as\n0x12":        "Type /as registered, /as unregistered or /as moderator.\n\n0x12, a reply: true (simulated)\n\n",
+		"/as\n0x12":        usage + "0x12, a reply: true (simulated)\n\n",
 		"/as moderator\n0": "Now asking as moderator\n\n0, a reply: false (simulated)\n\n",
 		"0x12\n0x34":       "0x12, a reply: true (simulated)\n\n0x34, a reply: false (simulated)\n\n",
 	} {
-		if got := talk(t, "/staked\n"+in, answer); got != asked+want {
-			t.Errorf("%q: got\n%s", in, got)
+		if got := talk(t, "/staked\n"+typed, answer); got != asked+want {
+			t.Errorf("%q: got\n%s", typed, got)
 		}
 	}
 }
 
-func TestSilenceIsSaid(t *testing.T) {
-	const ignored = "Herald does not answer that. In a group it answers commands, such as /price.\n\n"
-	if got := talk(t, "hello\n", func(*bot, update) {}); got != ignored {
-		t.Errorf("a message that is ignored: got %q", got)
+func TestAMessageThatIsIgnoredIsExplained(t *testing.T) {
+	const want = "Herald does not answer that. In a group it answers commands, such as /price.\n\n"
+	if got := talk(t, "hello\n", func(*bot, update) {}); got != want {
+		t.Errorf("got %q", got)
 	}
-	unmoved := func(b *bot, u update) {
+}
+
+func TestAPressWithoutAnEffectIsExplained(t *testing.T) {
+	answer := func(b *bot, u update) {
 		if u.Press.ID == "" {
 			b.send(u.Message.Chat.ID, "buttons", buttons)
 		}
 	}
-	if got := talk(t, "/price\n[7d]\n", unmoved); !strings.HasSuffix(got, "\n\nNothing has changed.\n\n") {
-		t.Errorf("a press without an effect: got %q", got)
+	got := talk(t, "/price\n[7d]\n", answer)
+	if !strings.HasSuffix(got, "\n\nNothing has changed.\n\n") {
+		t.Errorf("got %q", got)
 	}
-	const late = "No answer for 30 seconds. If one comes, it is printed here.\n\n"
+}
+
+func TestALateAnswerIsAnnounced(t *testing.T) {
 	slow := func(b *bot, u update) {
 		time.Sleep(45 * time.Second)
 		echo(b, u)
 	}
-	if got := talk(t, "/price\n/help\n", slow); !strings.HasPrefix(got, late+"registered: /price (simulated)\n\n") {
-		t.Errorf("a bot that hangs: got %q", got)
+	const late = "No answer for 30 seconds. If one comes, it is printed here.\n\n"
+	got := talk(t, "/price\n/help\n", slow)
+	if !strings.HasPrefix(got, late+"registered: /price (simulated)\n\n") {
+		t.Errorf("got %q", got)
 	}
 }
 
 func TestTheDemosWordsDriveTheFakes(t *testing.T) {
 	staker := services.New().World.Staker.Hex()
-	for in, want := range map[string]string{
+	for typed, want := range map[string]string{
 		"/later": "Six hours later. All saved addresses were checked.\n\n" +
 			"(in your private chat with the bot)\nRemoved (simulated)\n\n",
 		"/later now": "Type /later alone.\n\n",
@@ -354,41 +382,40 @@ func TestTheDemosWordsDriveTheFakes(t *testing.T) {
 		"/fault old quote": "The fault old quote: the price provider's quote is three hours old. /fault old\n" +
 			"  quote ends it.\n\n",
 	} {
-		if got := talk(t, in, echo); got != want {
-			t.Errorf("%s: got\n%s", in, got)
+		if got := talk(t, typed, echo); got != want {
+			t.Errorf("%s: got\n%s", typed, got)
 		}
 	}
 }
 
-// The bot acknowledges a request to join at once, and answers it a while later.
-func TestARequestToJoinIsAnsweredBeforeTheNextLine(t *testing.T) {
-	approve := func(b *bot, u update) {
-		time.Sleep(100 * time.Millisecond)
-		b.call("approveChatJoinRequest", map[string]any{"chat_id": u.Join.Chat.ID, "user_id": u.Join.From.ID})
-	}
-	edit := func(b *bot, u update, id int64) {
-		b.call("editMessageText", map[string]any{"chat_id": u.Join.From.ID, "message_id": id, "text": "You're in"})
-	}
+// approveLate approves a join request after a moment, as a bot does that asks a service first.
+func approveLate(b *bot, u update) {
+	time.Sleep(100 * time.Millisecond)
+	b.call("approveChatJoinRequest", map[string]any{"chat_id": u.Join.Chat.ID, "user_id": u.Join.From.ID})
+}
+
+// joinAnswers are ways to answer a join request, and what the window prints.
+func joinAnswers() map[string]joinAnswer {
 	const (
-		asks   = "registered asks to join Token holders, a group for registered people.\n\n"
 		tells  = "(in your private chat with the bot"
 		member = "Token holders: registered is a member now.\n\n"
 	)
-	for name, tt := range map[string]struct {
-		answer func(*bot, update)
-		want   string
-	}{
+	return map[string]joinAnswer{
 		"let in": {
 			answer: func(b *bot, u update) {
 				id := b.send(u.Join.From.ID, "Letting you in", nil)
-				approve(b, u)
-				edit(b, u, id)
+				approveLate(b, u)
+				b.call("editMessageText", map[string]any{
+					"chat_id":    u.Join.From.ID,
+					"message_id": id,
+					"text":       "You're in",
+				})
 			},
 			want: tells + ")\nLetting you in (simulated)\n\n" + member + tells + ", changed)\nYou're in (simulated)\n\n",
 		},
 		"let in, and told afterwards": {
 			answer: func(b *bot, u update) {
-				approve(b, u)
+				approveLate(b, u)
 				b.send(u.Join.From.ID, "You're in", nil)
 			},
 			want: member + tells + ")\nYou're in (simulated)\n\n",
@@ -400,7 +427,22 @@ func TestARequestToJoinIsAnsweredBeforeTheNextLine(t *testing.T) {
 			},
 			want: tells + ")\nNot in yet (simulated)\n\n",
 		},
-	} {
+	}
+}
+
+type joinAnswer struct {
+	answer func(*bot, update)
+	want   string
+}
+
+// The bot acknowledges a join request at once, and answers it later.
+func TestAJoinRequestIsAnsweredBeforeTheNextLine(t *testing.T) {
+	const (
+		first = "registered: /start (simulated)\n\n"
+		asks  = "registered asks to join Token holders, a group for registered people.\n\n"
+		last  = "registered: /end (simulated)\n\n"
+	)
+	for name, tt := range joinAnswers() {
 		answer := func(b *bot, u update) {
 			if u.Join.From.ID == 0 {
 				echo(b, u)
@@ -408,8 +450,8 @@ func TestARequestToJoinIsAnsweredBeforeTheNextLine(t *testing.T) {
 				go tt.answer(b, u)
 			}
 		}
-		const first, last = "registered: /start (simulated)\n\n", "registered: /end (simulated)\n\n"
-		if got := talk(t, "/start\n/join registered\n/end\n", answer); got != first+asks+tt.want+last {
+		got := talk(t, "/start\n/join registered\n/end\n", answer)
+		if got != first+asks+tt.want+last {
 			t.Errorf("%s: got\n%s", name, got)
 		}
 	}
@@ -426,26 +468,24 @@ func TestAPictureIsDescribed(t *testing.T) {
 		_ = form.Close()
 		b.do(b.t.Context(), "sendPhoto", form.FormDataContentType(), body.Bytes())
 	}
-	if got := talk(t, "/chart\n", answer); got != "(picture: PNG, 640 x 480)\nIt rose. (simulated)\nBy 2 %\n\n" {
+	const want = "(picture: PNG, 640 x 480)\nIt rose. (simulated)\nBy 2 %\n\n"
+	if got := talk(t, "/chart\n", answer); got != want {
 		t.Errorf("got\n%s", got)
 	}
 }
 
 var errClosed = errors.New("closed")
 
-// closed is an Out that nobody reads.
+// closed is an Out that is closed.
 type closed struct{}
 
 func (closed) Write([]byte) (int, error) { return 0, errClosed }
 
-func TestRunFailsIfInOrOutFails(t *testing.T) {
+func TestRunFailsIfOutFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		if err := run(t, strings.NewReader("/price\n/help\n"), closed{}, echo); !errors.Is(err, errClosed) {
-			t.Errorf("Out fails: got %v", err)
-		}
-		failing := io.MultiReader(strings.NewReader("/price\n"), brokenIn{})
-		if err := run(t, failing, io.Discard, echo); !errors.Is(err, errClosed) {
-			t.Errorf("In fails: got %v", err)
+		err := run(t, strings.NewReader("/price\n/help\n"), closed{}, echo)
+		if !errors.Is(err, errClosed) {
+			t.Errorf("got %v", err)
 		}
 	})
 }
@@ -455,7 +495,16 @@ type brokenIn struct{}
 
 func (brokenIn) Read([]byte) (int, error) { return 0, errClosed }
 
-// picture returns a PNG of a size.
+func TestRunFailsIfInFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in := io.MultiReader(strings.NewReader("/price\n"), brokenIn{})
+		if err := run(t, in, io.Discard, echo); !errors.Is(err, errClosed) {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+// picture returns a PNG of a size in pixels.
 func picture(t *testing.T, width, height int) []byte {
 	t.Helper()
 	var drawn bytes.Buffer

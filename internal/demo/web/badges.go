@@ -13,20 +13,19 @@ import (
 	fakediscord "herald/internal/demo/fake/discord"
 )
 
-// roleID and botRoleID are the roles of stakers and of the bot on Discord. The role of stakers has
-// the name of their tag on Telegram.
-const (
-	roleID    = "840000000000000001"
-	botRoleID = "840000000000000002"
-)
+// stakerRoleID is the ID of the role of stakers on Discord. The role has the same name as their tag on Telegram.
+const stakerRoleID = "840000000000000001"
 
-// StakerRoles returns the setting STAKER_ROLES for the server of the page.
-func StakerRoles() []chat.Badge { return []chat.Badge{{Community: discordGuild, ID: roleID}} }
+// botRoleID is the ID of the bot's role on Discord.
+const botRoleID = "840000000000000002"
 
-// openGuild makes the server on Discord. The bot may give the role there to everybody.
+// StakerRoles returns the setting STAKER_ROLES for the page's server on Discord.
+func StakerRoles() []chat.Badge { return []chat.Badge{{Community: discordGuild, ID: stakerRoleID}} }
+
+// openGuild makes the server on Discord, where the bot may give stakers their role.
 func (d *Demo) openGuild() {
 	d.Discord.AddGuild(discordGuild, []fakediscord.Role{
-		{ID: roleID, Name: community.Badge, Position: 1},
+		{ID: stakerRoleID, Name: community.Badge, Position: 1},
 		{ID: botRoleID, Name: fakediscord.BotName, Position: 2, Permissions: discordgo.PermissionManageRoles},
 	}, botRoleID)
 	d.Discord.NameGuild(discordGuild, community.GroupTitle)
@@ -35,44 +34,46 @@ func (d *Demo) openGuild() {
 	}
 }
 
-// watchBadges adds to the feed who has the badge on a side, whenever that changes. wait is
-// that of the side's stand-in. watchBadges blocks until ctx is done.
+// watchBadges adds an event to the feed whenever another list of people has the badge on a side. hasBadge reports
+// whether a person has it. wait is the method Wait of the side's fake. watchBadges blocks until ctx is done.
 func (d *Demo) watchBadges(
-	ctx context.Context, side string, has func(community.Person) bool, wait func(context.Context, func() bool) error,
+	ctx context.Context, side string,
+	hasBadge func(community.Person) bool,
+	wait func(ctx context.Context, done func() bool) error,
 ) {
-	names := []string{}
+	holders := []string{} // names
 	for {
-		d.feed.add(Event{Kind: KindBadges, Side: side, ID: KindBadges, Message: encoded(names)})
-		var now []string
+		d.feed.add(Event{Kind: KindBadges, Side: side, ID: KindBadges, Message: encoded(holders)})
+		var current []string
 		err := wait(ctx, func() bool {
-			now = []string{}
+			current = []string{}
 			for _, p := range d.Community.People {
-				if has(p) {
-					now = append(now, p.Name)
+				if hasBadge(p) {
+					current = append(current, p.Name)
 				}
 			}
-			return !slices.Equal(now, names)
+			return !slices.Equal(current, holders)
 		})
 		if err != nil {
 			return
 		}
-		names = now
+		holders = current
 	}
 }
 
-// followBadges starts watchBadges for both sides.
-func (d *Demo) followBadges(ctx context.Context) {
+// startWatchingBadges starts watchBadges for both sides. It does not block.
+func (d *Demo) startWatchingBadges(ctx context.Context) {
 	telegram := d.Community.Telegram
 	hasTag := func(p community.Person) bool {
 		return telegram.Tag(community.GroupID, p.TelegramID) == community.Badge
 	}
 	go d.watchBadges(ctx, Telegram, hasTag, telegram.Wait)
-	hasRole := func(p community.Person) bool { return d.Discord.Wears(discordGuild, p.DiscordID, roleID) }
+	hasRole := func(p community.Person) bool { return d.Discord.HasRole(discordGuild, p.DiscordID, stakerRoleID) }
 	go d.watchBadges(ctx, Discord, hasRole, d.Discord.Wait)
 }
 
-// later has hours pass for the saved addresses, and the bot check them.
-func (d *Demo) later(w http.ResponseWriter, r *http.Request) {
+// serveLater answers POST /later. It blocks until the bot has checked the saved addresses.
+func (d *Demo) serveLater(w http.ResponseWriter, r *http.Request) {
 	err := d.Later(r.Context())
 	answer(w, strconv.FormatBool(err == nil), err)
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// patience is how long the page may take for one thing on a busy machine.
+// patience is how long the page may take for one step on a busy machine.
 const patience = 30 * time.Second
 
 //go:embed testdata/looker.js
@@ -25,48 +25,62 @@ var looker string
 // page is the demo in a tab of a browser.
 type page struct {
 	*testing.T
-	ctx     context.Context
-	url     string
-	wrong   []string      // what the browser complained about
-	watched chan struct{} // is closed when that is all
+	ctx context.Context
+	url string
+	// complaints are the lines of the browser's console. watched is closed when lastLine has ended them.
+	complaints []string
+	watched    chan struct{}
 }
 
-// over is the last line of the browser's console.
-const over = "the test is over"
+// lastLine is what a test writes to the browser's console at its end.
+const lastLine = "the test is over"
 
 // open starts the demo and a browser that shows it.
 func open(t *testing.T) *page {
 	t.Helper()
-	browser, err := exec.LookPath("chromium")
-	if err != nil {
-		if browser, err = exec.LookPath("google-chrome"); err != nil {
-			t.Skip("neither chromium nor google-chrome is installed")
-		}
-	}
 	allocator, stop := chromedp.NewExecAllocator(context.Background(),
-		chromedp.ExecPath(browser), chromedp.UserDataDir(t.TempDir()),
-		chromedp.Headless, chromedp.NoSandbox, chromedp.DisableGPU, chromedp.NoFirstRun,
-		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-sync", true), chromedp.Flag("disable-dev-shm-usage", true),
-		chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true),
+		chromedp.ExecPath(browserPath(t)),
+		chromedp.UserDataDir(t.TempDir()),
+		chromedp.Headless,
+		chromedp.NoSandbox,
+		chromedp.DisableGPU,
+		chromedp.NoFirstRun,
+		chromedp.Flag("disable-quic", true),
+		chromedp.Flag("disable-sync", true),
+		chromedp.Flag("disable-dev-shm-usage", true),
+		chromedp.Flag("disable-background-networking", true),
+		chromedp.Flag("disable-component-update", true),
 	)
 	t.Cleanup(stop)
 	ctx, closeTab := chromedp.NewContext(allocator)
 	t.Cleanup(closeTab)
 	p := &page{T: t, ctx: ctx, watched: make(chan struct{})}
 	p.do("start the browser", chromedp.EmulateViewport(1400, 900))
-	complaints := chromedp.Console(ctx)
+	console := chromedp.Console(ctx)
 	go func() {
 		defer close(p.watched)
-		for m, err := range complaints {
-			if err != nil || m.Text == over {
+		for line, err := range console {
+			if err != nil || line.Text == lastLine {
 				return
 			}
-			p.wrong = append(p.wrong, m.String())
+			p.complaints = append(p.complaints, line.String())
 		}
 	}()
 	p.url = startDemo(t)
 	p.load()
 	return p
+}
+
+// browserPath returns the path of a browser. It skips the test if there is none.
+func browserPath(t *testing.T) string {
+	t.Helper()
+	for _, name := range []string{"chromium", "google-chrome"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	t.Skip("neither chromium nor google-chrome is installed")
+	return ""
 }
 
 // load loads the page, again or for the first time.
@@ -76,6 +90,7 @@ func (p *page) load() {
 	p.until("what the page asks by itself", `answer("telegram") && answer("discord")`)
 }
 
+// do takes actions in the browser. what describes them if one fails.
 func (p *page) do(what string, actions ...chromedp.Action[chromedp.Void]) {
 	p.Helper()
 	// The first call starts the browser, which lives as long as its context.
@@ -89,7 +104,7 @@ func (p *page) do(what string, actions ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
-// eval is the value of an expression in the page, or what it promises.
+// eval returns the value of an expression in the page. It waits for a promise.
 func eval[T any](p *page, expression string) T {
 	p.Helper()
 	ctx, cancel := context.WithTimeout(p.ctx, patience)
@@ -109,13 +124,13 @@ func (p *page) until(what, expression string) {
 	}
 }
 
-// click clicks on the first that a CSS selector finds.
+// click clicks on the first element that a CSS selector finds.
 func (p *page) click(selector string) {
 	p.Helper()
 	p.do("click on "+selector, chromedp.Click(chromedp.CSS(selector)))
 }
 
-// keys types keys, each a character or one of package kb's, where the focus is.
+// keys types keys where the focus is. Each is a character or one of package kb's.
 func (p *page) keys(keys string) {
 	p.Helper()
 	p.do("press keys", chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
@@ -141,8 +156,8 @@ func (p *page) write(text string) {
 	p.do("write", call(input.InsertText, input.InsertTextParams{Text: text}))
 }
 
-// as is asked by somebody, somewhere.
-func (p *page) as(person, chat string) {
+// askAs chooses who asks the next questions, and in which chat.
+func (p *page) askAs(person, chat string) {
 	p.Helper()
 	p.click(fmt.Sprintf(`#as [value=%q]`, person))
 	p.click(fmt.Sprintf(`#chat [value=%q]`, chat))
@@ -157,16 +172,20 @@ func (p *page) send(text string) {
 	p.keys(kb.Enter)
 }
 
-// ask sends a text to both sides and waits for what each answers.
+// invisible removes and replaces characters that do not matter in a text.
+var invisible = strings.NewReplacer("\u00a0", " ", "\u202f", " ", "\u2060", "", "\u200b", "")
+
+// ask sends a text to both sides, and waits for the answer of each.
 func (p *page) ask(text string) (telegram, discord string) {
 	p.Helper()
 	p.send(text)
 	p.until("the answers", `answer("telegram") && answer("discord")`)
-	plain := strings.NewReplacer("\u00a0", " ", "\u202f", " ", "\u2060", "", "\u200b", "")
-	return plain.Replace(eval[string](p, `answer("telegram")`)), plain.Replace(eval[string](p, `answer("discord")`))
+	telegram = invisible.Replace(eval[string](p, `answer("telegram")`))
+	discord = invisible.Replace(eval[string](p, `answer("discord")`))
+	return telegram, discord
 }
 
-// call is a call of the browser's own protocol.
+// call returns a call of the browser's own protocol.
 func call[P, R any](method cdp.Command[P, R], params P) chromedp.Action[chromedp.Void] {
 	return chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
 		_, err := cdp.Call(ctx, t, method, params)
@@ -174,6 +193,7 @@ func call[P, R any](method cdp.Command[P, R], params P) chromedp.Action[chromedp
 	})
 }
 
+// TestThePageInABrowser tests the parts of one page after another, because a browser takes seconds to start.
 func TestThePageInABrowser(t *testing.T) {
 	t.Parallel()
 	p := open(t)
@@ -181,16 +201,16 @@ func TestThePageInABrowser(t *testing.T) {
 		name string
 		test func(*page)
 	}{
-		{"it begins with a chart and a role", begins},
-		{"both looks have every answer", bothLooks},
-		{"what one alone sees is not shown to others", privately},
-		{"a failing service is said", failing},
-		{"nothing that is said becomes markup", markup},
-		{"a keyboard", keyboard},
-		{"both sides of a request to join", joining},
-		{"a role comes and goes", role},
-		{"the chats have room", room},
-		{"languages are named in themselves", languages},
+		{"it begins with a chart and a role", testBeginning},
+		{"both sides show every answer", testBothSides},
+		{"a private answer is not shown to others", testPrivacy},
+		{"a failing service is named", testFailure},
+		{"no text becomes markup", testMarkup},
+		{"a keyboard", testKeyboard},
+		{"both sides of a request to join", testJoining},
+		{"a role comes and goes", testRole},
+		{"the chats have room", testRoom},
+		{"languages are named in themselves", testLanguages},
 	} {
 		t.Run(part.name, func(t *testing.T) {
 			p.T = t
@@ -198,44 +218,69 @@ func TestThePageInABrowser(t *testing.T) {
 		})
 	}
 	p.T = t
-	eval[any](p, fmt.Sprintf(`console.log(%q)`, over))
+	p.checkComplaints()
+	p.checkHosts()
+}
+
+// checkComplaints ends the browser's console, and checks that it was empty.
+func (p *page) checkComplaints() {
+	p.Helper()
+	eval[any](p, fmt.Sprintf(`console.log(%q)`, lastLine))
 	<-p.watched
-	for _, m := range p.wrong {
-		t.Errorf("the browser complains: %s", m)
-	}
-	const loaded = `performance.getEntriesByType("resource").map((one) => one.name).filter((one) => !one.startsWith(location.origin + "/"))`
-	if others := eval[[]string](p, loaded); len(others) > 0 {
-		t.Errorf("the page asked other hosts: %q", others)
+	for _, line := range p.complaints {
+		p.Errorf("the browser complains: %s", line)
 	}
 }
 
-// wallet is an example's wallet: 0 is the one that stakes, 1 does not.
+// checkHosts checks that the page has loaded nothing from other hosts.
+func (p *page) checkHosts() {
+	p.Helper()
+	const others = `performance.getEntriesByType("resource")
+		.map((one) => one.name)
+		.filter((one) => !one.startsWith(location.origin + "/"))`
+	if found := eval[[]string](p, others); len(found) > 0 {
+		p.Errorf("the page asked other hosts: %q", found)
+	}
+}
+
+// wallet returns the wallet of an example: number 0 stakes, and number 1 does not.
 func (p *page) wallet(n int) string {
 	p.Helper()
-	return strings.Fields(eval[string](p, fmt.Sprintf(`document.querySelectorAll("#examples button[title^='/staked']")[%d].title`, n)))[1]
+	const format = `document.querySelectorAll("#examples button[title^='/staked']")[%d].title`
+	return strings.Fields(eval[string](p, fmt.Sprintf(format, n)))[1]
 }
 
-func begins(p *page) {
+func testBeginning(p *page) {
 	p.until("a chart", `document.querySelector("#discord article").innerText.includes("period: 7d")`)
-	if !eval[bool](p, `document.querySelector("header button").closest(".line")?.innerText.startsWith("Try a role") ?? false`) {
-		p.Error("the first row is not \"Try a role\"")
+	const firstRow = `document.querySelector("header button").closest(".line")?.innerText ?? ""`
+	if row := eval[string](p, firstRow); !strings.HasPrefix(row, "Try a role") {
+		p.Errorf("the first row is %q", row)
 	}
 }
 
-func bothLooks(p *page) {
+func testBothSides(p *page) {
 	for text, want := range map[string]string{
-		"/help": "/staked", "/price 7d": "$0.04", "/supply": "987,654,321", "/staked " + p.wallet(0): "1,012,345.67",
+		"/help":                  "/staked",
+		"/price 7d":              "$0.04",
+		"/supply":                "987,654,321",
+		"/staked " + p.wallet(0): "1,012,345.67",
 		"/verify " + p.wallet(0): "Your wallet",
 	} {
 		telegram, discord := p.ask(text)
-		for _, said := range []string{telegram, discord} {
-			if !strings.Contains(said, want) || !strings.Contains(said, "imulated") {
-				p.Errorf("%s is answered by\n%s", text, said)
+		for _, answer := range []string{telegram, discord} {
+			if !strings.Contains(answer, want) || !strings.Contains(answer, "imulated") {
+				p.Errorf("%s is answered by\n%s", text, answer)
 			}
 		}
 	}
+	p.waitForCharts()
+}
+
+// waitForCharts asks for a chart until both sides show one. On a busy machine a chart may be too late for its answer.
+func (p *page) waitForCharts() {
+	p.Helper()
 	const shown = `document.querySelector("#telegram .bubble img") && document.querySelector("#discord .embed img")`
-	for range 10 { // a picture that is late, as on a busy machine, is there the next time
+	for range 10 {
 		if eval[bool](p, `Boolean(`+shown+`)`) {
 			break
 		}
@@ -244,29 +289,35 @@ func bothLooks(p *page) {
 	p.until("the charts", shown+` && [...document.images].every((one) => one.naturalWidth > 0)`)
 }
 
-func privately(p *page) {
+// checkBoth asks a question, and checks that both sides answer it with want.
+func (p *page) checkBoth(question, want string) {
+	p.Helper()
+	telegram, discord := p.ask(question)
+	if !strings.Contains(telegram, want) || !strings.Contains(discord, want) {
+		p.Errorf("%s is answered by\n%s\nand by\n%s\nwant %s", question, telegram, discord, want)
+	}
+}
+
+func testPrivacy(p *page) {
 	for _, place := range []string{"group", "private"} {
-		p.as("registered", place)
-		if telegram, discord := p.ask("/mylogins"); !strings.Contains(telegram, "Harbor Swap") || !strings.Contains(discord, "Harbor Swap") {
-			p.Errorf("the member is answered by\n%s\nand by\n%s", telegram, discord)
-		}
+		p.askAs("registered", place)
+		p.checkBoth("/mylogins", "Harbor Swap")
 	}
 	for _, person := range []string{"unregistered", "moderator", "registered"} {
 		for _, place := range []string{"private", "group"} {
-			p.as(person, place)
+			p.askAs(person, place)
 			shown := eval[string](p, `document.querySelector("main").innerText`)
-			if got, want := strings.Contains(shown, "Harbor Swap"), person == "registered"; got != want {
-				p.Errorf("the member's logins are shown to %s in %s: %v", person, place, got)
+			isShown := strings.Contains(shown, "Harbor Swap")
+			if isShown != (person == "registered") {
+				p.Errorf("the member's logins are shown to %s in %s: %v", person, place, isShown)
 			}
 		}
 	}
 }
 
-func failing(p *page) {
+func testFailure(p *page) {
 	p.click("#fault-chain")
-	if telegram, discord := p.ask("/staked " + p.wallet(1)); !strings.Contains(telegram, "Stake unavailable") || !strings.Contains(discord, "Stake unavailable") {
-		p.Errorf("a chain that is down is answered by\n%s\nand by\n%s", telegram, discord)
-	}
+	p.checkBoth("/staked "+p.wallet(1), "Stake unavailable")
 	eval[any](p, `refresh("Pool\u00a009")`)
 	p.until("an alert", `document.querySelector("dialog.telegram")?.innerText.includes("Stake unavailable")`)
 	p.keys(kb.Escape)
@@ -274,27 +325,69 @@ func failing(p *page) {
 	p.click("#fault-chain")
 }
 
-// markup has what anybody could have the bot say, as either side writes it.
-func markup(p *page) {
-	const link = `<a href="https://e.example/" target="_blank" rel="noopener noreferrer">a</a>`
-	for _, test := range []struct{ call, want string }{
-		{`markdown("**bold \u0060x\u0060** [a](https://e.example/)").childNodes`, `<p class=""><strong>bold <code>x</code></strong> ` + link + `</p>`},
-		{`markdown("[a](javascript:alert(1))").childNodes`, `<p class="">[a](javascript:alert(1))</p>`},
-		{`markdown("<img src=x onerror=alert(1)>&amp;").childNodes`, `<p class="">&lt;img src=x onerror=alert(1)&gt;&amp;amp;</p>`},
-		{`entities("<b>a</b>", [])`, `&lt;b&gt;a&lt;/b&gt;`},
-		{`entities("👍a", [{ type: "text_link", offset: 2, length: 1, url: "https://e.example/" }])`, `👍` + link},
-		{`entities("ab\nc", [{ type: "bold", offset: 0, length: 2 }, { type: "expandable_blockquote", offset: 0, length: 2 }])`,
-			`<div class="quote"><blockquote class="folded"><strong>ab</strong></blockquote><button type="button" class="unfold" aria-label="Show more" aria-expanded="false">⌄</button></div>c`},
-		{`markdown("</price 7d:12> <t:1:R>").childNodes[0].childNodes[0]?.outerHTML ?? []`, `&lt;span class="mention"&gt;/price 7d&lt;/span&gt;`},
-		{`entities("ab", [{ type: "text_link", offset: 0, length: 1, url: "javascript:alert(1)" }])`, `<span>a</span>b`},
-	} {
-		if got := eval[string](p, fmt.Sprintf(`drawn(({ markdown, entities }) => %s)`, test.call)); got != test.want {
-			p.Errorf("%s is shown as\n%s\nand not as\n%s", test.call, got, test.want)
+// drawing is a text of a message, as an expression in the page, and the HTML that shows it.
+type drawing struct {
+	expression string
+	html       string
+}
+
+// checkDrawings checks how the page draws texts.
+func (p *page) checkDrawings(drawings []drawing) {
+	p.Helper()
+	for _, d := range drawings {
+		got := eval[string](p, fmt.Sprintf(`drawn(({ markdown, entities }) => %s)`, d.expression))
+		if got != d.html {
+			p.Errorf("%s is shown as\n%s\nand not as\n%s", d.expression, got, d.html)
 		}
 	}
 }
 
-func keyboard(p *page) {
+// testMarkup draws what anybody could make the bot write.
+func testMarkup(p *page) {
+	const link = `<a href="https://e.example/" target="_blank" rel="noopener noreferrer">a</a>`
+	p.checkDrawings([]drawing{ // of Discord's Markdown
+		{
+			`markdown("**bold \u0060x\u0060** [a](https://e.example/)").childNodes`,
+			`<p class=""><strong>bold <code>x</code></strong> ` + link + `</p>`,
+		},
+		{
+			`markdown("[a](javascript:alert(1))").childNodes`,
+			`<p class="">[a](javascript:alert(1))</p>`,
+		},
+		{
+			`markdown("<img src=x onerror=alert(1)>&amp;").childNodes`,
+			`<p class="">&lt;img src=x onerror=alert(1)&gt;&amp;amp;</p>`,
+		},
+		{
+			`markdown("</price 7d:12> <t:1:R>").childNodes[0].childNodes[0]?.outerHTML ?? []`,
+			`&lt;span class="mention"&gt;/price 7d&lt;/span&gt;`,
+		},
+	})
+	p.checkDrawings([]drawing{ // of Telegram's entities
+		{
+			`entities("<b>a</b>", [])`,
+			`&lt;b&gt;a&lt;/b&gt;`,
+		},
+		{
+			`entities("👍a", [{ type: "text_link", offset: 2, length: 1, url: "https://e.example/" }])`,
+			`👍` + link,
+		},
+		{
+			`entities("ab\nc", [
+				{ type: "bold", offset: 0, length: 2 },
+				{ type: "expandable_blockquote", offset: 0, length: 2 },
+			])`,
+			`<div class="quote"><blockquote class="folded"><strong>ab</strong></blockquote>` +
+				`<button type="button" class="unfold" aria-label="Show more" aria-expanded="false">⌄</button></div>c`,
+		},
+		{
+			`entities("ab", [{ type: "text_link", offset: 0, length: 1, url: "javascript:alert(1)" }])`,
+			`<span>a</span>b`,
+		},
+	})
+}
+
+func testKeyboard(p *page) {
 	p.click("#text")
 	p.write("/pri")
 	p.until("the command", `document.getElementById("suggestions").innerText.includes("/price")`)
@@ -304,60 +397,86 @@ func keyboard(p *page) {
 	p.until("the answer", `answer("discord")?.includes("$0.04")`)
 }
 
-// joining asks to join each group by the keyboard, and answers the question for a wallet.
-func joining(p *page) {
-	p.as("unregistered", "group")
+// untilJoined waits until the page shows the state of a request, and the newest message on Telegram contains a text.
+func (p *page) untilJoined(state, text string) {
+	p.Helper()
+	p.until(state, fmt.Sprintf(`%s && last("telegram").includes(%q)`, state, text))
+}
+
+// testJoining asks to join each group by the keyboard, and answers the question for a wallet.
+func testJoining(p *page) {
+	const letIn = `=== "Registered: let in by the bot"`
+	p.askAs("unregistered", "group")
 	p.do("focus the panel's button", chromedp.Focus(chromedp.CSS("#joining")))
 	p.keys(kb.Enter + kb.Tab + kb.Enter)
-	p.until("the member in the first group", `join("registered") === "Registered: let in by the bot" && last("telegram").includes("You're in: Token holders")`)
+	p.untilJoined(`join("registered") `+letIn, "You're in: Token holders")
 	p.keys(kb.Tab + kb.Enter)
-	p.until("the unregistered outside", `join("registered").startsWith("Unregistered: open") && last("telegram").includes("you're not registered yet")`)
+	p.untilJoined(`join("registered").startsWith("Unregistered: open")`, "you're not registered yet")
 	p.keys(kb.Tab + kb.Tab + kb.Enter)
 	p.until("the question", `last("telegram").includes("send me its address") && document.activeElement.id === "text"`)
 	p.write("0x")
-	p.until("the wallets", `document.getElementById("suggestions").innerText.includes("a wallet that stakes")`)
+	const suggestions = `document.getElementById("suggestions").innerText`
+	p.until("the wallets", suggestions+`.includes("a wallet that stakes")`)
 	p.keys(kb.ArrowDown + kb.Enter + kb.Enter)
-	p.until("the member in the second group", `join("staker") === "Registered: let in by the bot" && last("telegram").includes("You're in: Staking lounge")`)
+	p.untilJoined(`join("staker") `+letIn, "You're in: Staking lounge")
 	p.load()
 	p.until("the requests again", `join("registered").includes("Unregistered: open")`)
 }
 
-// role takes the steps of a role to their end, and begins again.
-func role(p *page) {
-	p.as("moderator", "private")
+// testRole takes the steps of a role to their end, and begins again.
+func testRole(p *page) {
+	const (
+		onTelegram = `document.getElementById("badges-telegram").innerText`
+		onDiscord  = `document.getElementById("badges-discord").innerText`
+		unstaked   = `document.getElementById("fault-unstaked").checked`
+	)
+	p.askAs("moderator", "private")
 	for i, want := range []string{
 		`said("Save this address to get Staker in Herald demo")`,
-		`said("You have Staker here") && document.getElementById("badges-discord").innerText === "Registered"`,
-		`document.getElementById("fault-unstaked").checked`,
-		`document.getElementById("badges-telegram").innerText === "Registered"`,
-		`said("No stake found in 0x56B9") && document.getElementById("badges-telegram").innerText === "nobody"`,
+		`said("You have Staker here") && ` + onDiscord + ` === "Registered"`,
+		unstaked,
+		onTelegram + ` === "Registered"`,
+		`said("No stake found in 0x56B9") && ` + onTelegram + ` === "nobody"`,
 	} {
 		p.click("#role .next")
-		p.until(fmt.Sprint("step ", i+1), fmt.Sprintf(`document.querySelectorAll("#role .done").length === %d && %s`, i+1, want))
+		done := fmt.Sprintf(`document.querySelectorAll("#role .done").length === %d`, i+1)
+		p.until(fmt.Sprint("step ", i+1), done+` && `+want)
 	}
 	p.click("#again")
-	p.until("the first step", `document.querySelector("#role button").className === "next" && !document.getElementById("fault-unstaked").checked && said("I no longer have 0x56B9")`)
+	const isFirst = `document.querySelector("#role button").className === "next"`
+	p.until("the first step", isFirst+` && !`+unstaked+` && said("I no longer have 0x56B9")`)
 }
 
-// room looks at the heights of the chats in windows of some sizes. All controls stand above
-// them only in the large one.
-func room(p *page) {
+// testRoom checks the heights of the chats in windows of some sizes. All controls are above the chats only in the large
+// window.
+func testRoom(p *page) {
 	for _, window := range []struct {
-		width, height, chat int64
-		all                 bool
-	}{{1024, 700, 420, false}, {1440, 900, 520, true}, {390, 844, 440, false}} {
+		width, height int64
+		log           int64 // the least height of a chat
+		allControls   bool
+	}{
+		{width: 1024, height: 700, log: 420},
+		{width: 1440, height: 900, log: 520, allControls: true},
+		{width: 390, height: 844, log: 440},
+	} {
 		p.do("another size", chromedp.EmulateViewport(window.width, window.height))
-		p.until(fmt.Sprintf("room in %+v", window), fmt.Sprintf(
-			`document.querySelector("#telegram .log").clientHeight >= %d && document.documentElement.scrollWidth <= %d && document.getElementById("more").open === %v`,
-			window.chat, window.width, window.all))
+		for _, condition := range []string{
+			fmt.Sprintf(`document.querySelector("#telegram .log").clientHeight >= %d`, window.log),
+			fmt.Sprintf(`document.documentElement.scrollWidth <= %d`, window.width),
+			fmt.Sprintf(`document.getElementById("more").open === %v`, window.allControls),
+		} {
+			p.until(fmt.Sprintf("room in %+v", window), condition)
+		}
 	}
 }
 
-func languages(p *page) {
+func testLanguages(p *page) {
 	for _, id := range []string{"language", "chat-language"} {
-		names := eval[[]string](p, fmt.Sprintf(`[...document.getElementById(%q).options].map((one) => one.text)`, id))
+		const format = `[...document.getElementById(%q).options].map((one) => one.text)`
+		names := eval[[]string](p, fmt.Sprintf(format, id))
 		slices.Sort(names)
-		if want := []string{"English", "Español", "Tiếng Việt", "Türkçe", "Русский", "中文"}; !slices.Equal(names, want) {
+		want := []string{"English", "Español", "Tiếng Việt", "Türkçe", "Русский", "中文"}
+		if !slices.Equal(names, want) {
 			p.Errorf("%s has %q, want %q", id, names, want)
 		}
 	}

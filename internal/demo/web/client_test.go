@@ -57,8 +57,7 @@ type client struct {
 	events []web.Event
 }
 
-// connect starts a demo and returns a client that receives its events. The test becomes
-// parallel.
+// connect starts a demo and returns a client that receives its events. It makes the test parallel.
 func connect(t *testing.T) *client {
 	t.Helper()
 	t.Parallel()
@@ -75,39 +74,46 @@ func connect(t *testing.T) *client {
 	}
 	go func() {
 		defer resp.Body.Close()
-		for lines := bufio.NewReader(resp.Body); ; {
-			line, err := lines.ReadBytes('\n')
-			if err != nil {
-				return
-			}
-			if data, is := bytes.CutPrefix(line, []byte("data: ")); is {
-				var e web.Event
-				if json.Unmarshal(data, &e) != nil {
-					e.Kind = "not of the protocol: " + string(data)
-				}
-				c.mu.Lock()
-				c.events = append(c.events, e)
-				c.mu.Unlock()
-			}
-		}
+		c.receive(resp.Body)
 	}()
 	c.next(0, "the stream to be live", func(e web.Event) bool { return e.Kind == web.KindLive })
 	return c
 }
 
-// seen returns the events that have come.
+// receive records the events of a stream until it ends.
+func (c *client) receive(stream io.Reader) {
+	for lines := bufio.NewReader(stream); ; {
+		line, err := lines.ReadBytes('\n')
+		if err != nil {
+			return
+		}
+		data, isEvent := bytes.CutPrefix(line, []byte("data: "))
+		if !isEvent {
+			continue
+		}
+		var e web.Event
+		if json.Unmarshal(data, &e) != nil {
+			e.Kind = "not of the protocol: " + string(data)
+		}
+		c.mu.Lock()
+		c.events = append(c.events, e)
+		c.mu.Unlock()
+	}
+}
+
+// seen returns the events up to now.
 func (c *client) seen() []web.Event {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clip(c.events)
 }
 
-// next waits for the first event that fits, after so many others.
-func (c *client) next(after int, what string, fits func(web.Event) bool) (found web.Event) {
+// next skips events that came earlier, and waits for the first one that matches.
+func (c *client) next(skip int, what string, matches func(web.Event) bool) (found web.Event) {
 	c.Helper()
 	platformtest.WaitUntil(c, what, func() bool {
-		events := c.seen()[after:]
-		i := slices.IndexFunc(events, fits)
+		events := c.seen()[skip:]
+		i := slices.IndexFunc(events, matches)
 		if i >= 0 {
 			found = events[i]
 		}
@@ -116,7 +122,7 @@ func (c *client) next(after int, what string, fits func(web.Event) bool) (found 
 	return found
 }
 
-// send makes a call and returns the answer's status and text.
+// send makes a call, and returns the status and the body of the response. change may be nil.
 func (c *client) send(method, path string, body any, change func(*http.Request)) (status int, text string) {
 	c.Helper()
 	sent, err := json.Marshal(body)
@@ -145,7 +151,7 @@ func (c *client) send(method, path string, body any, change func(*http.Request))
 	return resp.StatusCode, string(read)
 }
 
-// call makes a call that must succeed.
+// call makes a call that must succeed, and decodes the response into result.
 func (c *client) call(method, path string, body, result any) {
 	c.Helper()
 	status, text := c.send(method, path, body, nil)
@@ -163,7 +169,7 @@ func (c *client) state() (s web.State) {
 	return s
 }
 
-// wallet returns an example's wallet: 0 is the one that stakes, 1 does not.
+// wallet returns the wallet of an example: number 0 stakes, and number 1 does not.
 func (c *client) wallet(n int) string {
 	c.Helper()
 	var wallets []string
@@ -175,6 +181,7 @@ func (c *client) wallet(n int) string {
 	return wallets[n]
 }
 
+// act makes a person do something, as on the page.
 func (c *client) act(a web.Act) (r web.Result) {
 	c.Helper()
 	c.call("POST", "/act", a, &r)
@@ -189,9 +196,12 @@ func (c *client) answer(a web.Act) web.Event {
 	return c.answerAfter(before, a.Side, a.Kind+" "+a.Text)
 }
 
-func (c *client) answerAfter(before int, side, what string) web.Event {
+// answerAfter waits for the bot's next message on a side. It skips events that came earlier.
+func (c *client) answerAfter(skip int, side, what string) web.Event {
 	c.Helper()
-	return c.next(before, "the answer on "+side+" to "+what, func(e web.Event) bool { return e.Kind == web.KindMessage && e.Side == side })
+	return c.next(skip, "the answer on "+side+" to "+what, func(e web.Event) bool {
+		return e.Kind == web.KindMessage && e.Side == side
+	})
 }
 
 // press presses the button under a message that asks a command, and waits for the answer.
@@ -201,13 +211,20 @@ func (c *client) press(as string, on web.Event, command string) web.Event {
 	if button == nil {
 		c.Fatalf("no button asks %s: %s", command, on.Message)
 	}
-	return c.answer(web.Act{Side: on.Side, Kind: "press", As: as, Chat: on.Chat, Message: on.ID, Button: string(button[2])})
+	return c.answer(web.Act{
+		Side:    on.Side,
+		Kind:    "press",
+		As:      as,
+		Chat:    on.Chat,
+		Message: on.ID,
+		Button:  string(button[2]),
+	})
 }
 
-// have waits, after so many events, until these have the badge on a side.
-func (c *client) have(after int, side, want string) {
+// have waits until the people in want have the badge on a side. It skips events that came earlier.
+func (c *client) have(skip int, side, want string) {
 	c.Helper()
-	c.next(after, want+" to have the badge on "+side, func(e web.Event) bool {
+	c.next(skip, want+" to have the badge on "+side, func(e web.Event) bool {
 		return e.Kind == web.KindBadges && e.Side == side && string(e.Message) == want
 	})
 }
@@ -218,6 +235,7 @@ func (c *client) say(as, chat, text string) map[string]web.Event {
 	before := len(c.seen())
 	c.act(web.Act{Side: web.Both, Kind: "say", As: as, Chat: chat, Text: text})
 	return map[string]web.Event{
-		web.Telegram: c.answerAfter(before, web.Telegram, text), web.Discord: c.answerAfter(before, web.Discord, text),
+		web.Telegram: c.answerAfter(before, web.Telegram, text),
+		web.Discord:  c.answerAfter(before, web.Discord, text),
 	}
 }

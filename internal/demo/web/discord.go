@@ -16,7 +16,7 @@ import (
 	fakediscord "herald/internal/demo/fake/discord"
 )
 
-// seeDiscord adds a message of the bot's to the feed. The server blocks meanwhile.
+// seeDiscord adds a new state of a message of the bot to the feed. The fake calls it, and waits for it.
 func (d *Demo) seeDiscord(s fakediscord.Shown) {
 	e := d.discordEvent(KindMessage, s.Interaction)
 	if s.Loading {
@@ -33,15 +33,16 @@ func (d *Demo) seeDiscord(s fakediscord.Shown) {
 		e.Message = bytes.ReplaceAll(e.Message, encoded("attachment://"+a.Name), encoded(e.address))
 	}
 	d.feed.add(e)
-	// Others see the command once its answer is public.
+	// Once the answer to a command is public, everybody sees the command, too.
 	asked := d.feed.lookup(Discord, s.Interaction.ID)
-	if e.For == "" && s.Interaction.On == nil && asked.For != "" {
+	isPublicAnswer := e.For == "" && s.Interaction.On == nil
+	if isPublicAnswer && asked.For != "" {
 		asked.For = ""
 		d.feed.add(asked)
 	}
 }
 
-// discordEvent returns an event from the bot in the chat of an interaction.
+// discordEvent returns an Event without a message, from the bot in the chat of an interaction.
 func (d *Demo) discordEvent(kind string, i fakediscord.Interaction) Event {
 	if i.GuildID == "" {
 		return Event{Kind: kind, Side: Discord, Chat: Private, For: d.nameOnDiscord(i.UserID), From: Bot}
@@ -49,21 +50,9 @@ func (d *Demo) discordEvent(kind string, i fakediscord.Interaction) Event {
 	return Event{Kind: kind, Side: Discord, Chat: Group, From: Bot}
 }
 
+// actOnDiscord does an Act of a person on Discord.
 func (d *Demo) actOnDiscord(a Act, by community.Person) (result any, err error) {
-	i := fakediscord.Interaction{
-		UserID:    by.DiscordID,
-		Locale:    languageOf(a.Language).Info().Discord[0],
-		GuildID:   discordGuild,
-		ChannelID: discordChannel,
-	}
-	if by.Moderator {
-		i.Permissions = discordgo.PermissionManageGuild | discordgo.PermissionModerateMembers
-	}
-	if a.Chat == Private {
-		i.GuildID = ""
-		i.ChannelID = discordDirect + by.DiscordID[2:]
-		i.Permissions = 0
-	}
+	i := interactionOf(a, by)
 	switch {
 	case a.Kind == "say" && !strings.HasPrefix(a.Text, "/"):
 		said := d.discordEvent(KindAsked, i)
@@ -72,11 +61,11 @@ func (d *Demo) actOnDiscord(a Act, by community.Person) (result any, err error) 
 		said.Message = encoded(map[string]any{"text": a.Text})
 		d.feed.add(said)
 	case a.Kind == "say":
-		name, words, _ := strings.Cut(a.Text[1:], " ")
-		return d.use(a, by, name, strings.Fields(words), i)
+		name, options, _ := strings.Cut(a.Text[1:], " ")
+		return d.useCommand(a, by, name, strings.Fields(options), i)
 	case a.Kind == "pick":
 		i.Target = d.Community.People.Named(a.Target).DiscordID
-		return d.use(a, by, a.Text, nil, i)
+		return d.useCommand(a, by, a.Text, nil, i)
 	case a.Kind == "press":
 		i.Button = a.Button
 		i.On = &fakediscord.Message{ID: a.Message}
@@ -85,23 +74,41 @@ func (d *Demo) actOnDiscord(a Act, by community.Person) (result any, err error) 
 	return Result{}, err
 }
 
-// offered returns the registered commands that a person's app lists in a chat. Moderators
-// have every permission that a command requires.
-func (d *Demo) offered(by community.Person, chat string) (all []*discordgo.ApplicationCommand) {
-	where := discordgo.InteractionContextGuild
-	if chat == Private {
-		where = discordgo.InteractionContextBotDM
+// interactionOf returns an interaction of a person in the chat of an Act, without a command or a button.
+func interactionOf(a Act, by community.Person) fakediscord.Interaction {
+	i := fakediscord.Interaction{UserID: by.DiscordID, Locale: languageOf(a.Language).Info().Discord[0]}
+	if a.Chat == Private {
+		i.ChannelID = discordDirect + by.DiscordID[len(discordDirect):]
+		return i
 	}
-	_ = json.Unmarshal(encoded(d.Discord.Commands("")), &all) // Discord has checked their form
-	return slices.DeleteFunc(all, func(c *discordgo.ApplicationCommand) bool {
-		return c.Contexts != nil && !slices.Contains(*c.Contexts, where) || c.DefaultMemberPermissions != nil && !by.Moderator
+	i.GuildID = discordGuild
+	i.ChannelID = discordChannel
+	if by.Moderator {
+		i.Permissions = discordgo.PermissionManageGuild | discordgo.PermissionModerateMembers
+	}
+	return i
+}
+
+// offeredCommands returns the registered commands that a person's app lists in a chat. Moderators have every permission
+// that a command requires.
+func (d *Demo) offeredCommands(by community.Person, chat string) []*discordgo.ApplicationCommand {
+	place := discordgo.InteractionContextGuild
+	if chat == Private {
+		place = discordgo.InteractionContextBotDM
+	}
+	var registered []*discordgo.ApplicationCommand
+	_ = json.Unmarshal(encoded(d.Discord.Commands("")), &registered) // cannot fail
+	return slices.DeleteFunc(registered, func(c *discordgo.ApplicationCommand) bool {
+		isElsewhere := c.Contexts != nil && !slices.Contains(*c.Contexts, place)
+		isForbidden := c.DefaultMemberPermissions != nil && !by.Moderator
+		return isElsewhere || isForbidden
 	})
 }
 
-// discordMenu returns the commands in the menu of a person, in the person's app.
+// discordMenu returns the commands in the context menu of a user, as by's app shows it in a chat.
 func (d *Demo) discordMenu(chat string, by community.Person, l chat.Language) []map[string]any {
 	menu := []map[string]any{}
-	for _, c := range d.offered(by, chat) {
+	for _, c := range d.offeredCommands(by, chat) {
 		if c.Type != discordgo.UserApplicationCommand {
 			continue
 		}
@@ -114,24 +121,29 @@ func (d *Demo) discordMenu(chat string, by community.Person, l chat.Language) []
 	return menu
 }
 
-// use sends a command with its options, and adds it to the feed. If Discord's app would
-// not send the command, the Result's Hint says why.
-func (d *Demo) use(a Act, by community.Person, name string, words []string, i fakediscord.Interaction) (any, error) {
-	offered := d.offered(by, a.Chat)
+// useCommand sends the command with this name, with words as its options, and adds it to the feed. i is the interaction
+// without the command. If Discord's app would not send the command, the Result has a Hint.
+func (d *Demo) useCommand(
+	a Act, by community.Person, name string, words []string, i fakediscord.Interaction,
+) (any, error) {
+	offered := d.offeredCommands(by, a.Chat)
 	n := slices.IndexFunc(offered, func(c *discordgo.ApplicationCommand) bool { return c.Name == name })
 	if n < 0 {
 		return Result{Hint: "There is no command /" + name + " here."}, nil
 	}
-	if hint := d.fill(&i, offered[n], words); hint != "" {
+	command := offered[n]
+	if hint := d.setCommand(&i, command, words); hint != "" {
 		return Result{Hint: hint}, nil
 	}
 	options := []map[string]string{}
-	for _, o := range offered[n].Options {
-		if person, value := d.nameOnDiscord(i.Users[o.Name]), i.Options[o.Name]; person+value != "" {
+	for _, o := range command.Options {
+		person := d.nameOnDiscord(i.Users[o.Name])
+		value := i.Options[o.Name]
+		if person != "" || value != "" {
 			options = append(options, map[string]string{"name": o.Name, "value": value, "person": person})
 		}
 	}
-	p, deliver := d.Discord.Keep(i)
+	p, deliver := d.Discord.PushLater(i)
 	asked := d.discordEvent(KindAsked, i)
 	asked.From = a.As
 	asked.ID = p.ID
@@ -145,10 +157,12 @@ func (d *Demo) use(a Act, by community.Person, name string, words []string, i fa
 	return Result{}, deliver()
 }
 
-// fill sets the command and the options of an interaction. Each word becomes the first
-// free option that accepts it: a mention one for a person, a choice the one that lists it.
-// It returns why a word or an option cannot be used, or "".
-func (d *Demo) fill(i *fakediscord.Interaction, command *discordgo.ApplicationCommand, words []string) (hint string) {
+// setCommand sets the command and the options of an interaction. Each word becomes the value of the first option
+// that has no value yet and accepts the word. If a word fits no option, or a required option is missing, setCommand
+// returns a Hint, and otherwise "".
+func (d *Demo) setCommand(
+	i *fakediscord.Interaction, command *discordgo.ApplicationCommand, words []string,
+) (hint string) {
 	i.Command = command.Name
 	i.Options = map[string]string{}
 	i.Users = map[string]string{}
@@ -156,8 +170,10 @@ func (d *Demo) fill(i *fakediscord.Interaction, command *discordgo.ApplicationCo
 	for _, word := range words {
 		person := d.Community.People.Mentioned(word).DiscordID
 		n := slices.IndexFunc(free, func(o *discordgo.ApplicationCommandOption) bool {
-			return (o.Type == discordgo.ApplicationCommandOptionUser) == (person != "") && (len(o.Choices) == 0 ||
-				slices.ContainsFunc(o.Choices, func(c *discordgo.ApplicationCommandOptionChoice) bool { return c.Value == word }))
+			if person != "" {
+				return o.Type == discordgo.ApplicationCommandOptionUser
+			}
+			return o.Type != discordgo.ApplicationCommandOptionUser && hasChoice(o, word)
 		})
 		switch {
 		case n < 0:
@@ -175,4 +191,10 @@ func (d *Demo) fill(i *fakediscord.Interaction, command *discordgo.ApplicationCo
 		}
 	}
 	return ""
+}
+
+// hasChoice reports whether an option accepts a value: it has the value as a choice, or has no choices.
+func hasChoice(o *discordgo.ApplicationCommandOption, value string) bool {
+	isValue := func(c *discordgo.ApplicationCommandOptionChoice) bool { return c.Value == value }
+	return len(o.Choices) == 0 || slices.ContainsFunc(o.Choices, isValue)
 }

@@ -7,29 +7,36 @@ import (
 	"sync"
 )
 
-// maxEvents bounds the events of a feed. The one that was added first makes room.
+// maxEvents is the maximum number of events in a feed. When it has more, it discards the event that was added first.
 const maxEvents = 500
 
-// feed holds the events that were added last. It is safe for concurrent use.
+// feed has the latest events. It numbers them in the order in which they are added. It is safe for concurrent use.
 type feed struct {
 	mu      sync.Mutex
 	events  []Event       // in the order in which pages show them
-	last    int           // the number of the event added last; 1: there was none
+	latest  int           // the highest number
 	changed chan struct{} // closed and replaced when an event is added
 }
 
-func newFeed() *feed { return &feed{last: 1, changed: make(chan struct{})} }
+// nothingSeen is the number for since of a page that has not seen any events.
+const nothingSeen = 0
 
-// add adds an event at the end. An event that lasts, or KindGone, instead takes the place of the
-// lasting event with its Side and ID, if there is one.
+// newFeed returns an empty feed. The first event has the number 2, so that since never returns nothingSeen.
+func newFeed() *feed { return &feed{latest: nothingSeen + 1, changed: make(chan struct{})} }
+
+// add adds an event. A lasting event, or KindGone, replaces the lasting event with its Side and ID, if there is
+// one. All other events are added at the end.
 func (f *feed) add(e Event) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.last++
-	e.number = f.last
-	replaces := e.lasts() || e.Kind == KindGone
-	if i := f.index(e.Side, e.ID); replaces && i >= 0 {
-		f.events[i] = e
+	f.latest++
+	e.number = f.latest
+	replaced := -1
+	if e.lasts() || e.Kind == KindGone {
+		replaced = f.index(e.Side, e.ID)
+	}
+	if replaced >= 0 {
+		f.events[replaced] = e
 	} else {
 		f.events = append(f.events, e)
 	}
@@ -40,40 +47,39 @@ func (f *feed) add(e Event) {
 	f.changed = make(chan struct{})
 }
 
-// dropOldest deletes the event that was added first. It may stand behind one that took an
-// earlier event's place. The caller holds mu.
+// dropOldest discards the event that was added first. That need not be the first of events, because later events
+// replace earlier ones. The caller must hold mu.
 func (f *feed) dropOldest() {
 	oldest := slices.MinFunc(f.events, func(a, b Event) int { return cmp.Compare(a.number, b.number) })
 	f.events = slices.DeleteFunc(f.events, func(e Event) bool { return e.number == oldest.number })
 }
 
-// lasts reports whether the event is repeated for pages that connect later.
+// lasts reports whether the event is lasting: the feed repeats it for pages that connect later.
 func (e Event) lasts() bool {
 	return slices.Contains([]string{KindMessage, KindThinking, KindAsked, KindJoin, KindBadges}, e.Kind)
 }
 
-// since returns the events that were added after the one with a number. After 0 it returns the
-// lasting events, for a page that connects. last is the number of the event added last; it is
-// never 0. changed is closed when the next event is added.
-func (f *feed) since(number int) (events []Event, last int, changed <-chan struct{}) {
+// since returns the events after the event with this number, or all lasting events if number is nothingSeen. latest
+// is the number for the next call. changed is closed when the next event is added.
+func (f *feed) since(number int) (events []Event, latest int, changed <-chan struct{}) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	connects := number == 0
 	for _, e := range f.events {
-		if e.number > number && (e.lasts() || !connects) {
+		isNew := e.number > number && number != nothingSeen
+		isRepeated := e.lasts() && number == nothingSeen
+		if isNew || isRepeated {
 			events = append(events, e)
 		}
 	}
-	return events, f.last, f.changed
+	return events, f.latest, f.changed
 }
 
-// index returns the index in events of the lasting event with a Side and ID, or -1. The caller
-// holds mu.
+// index returns the index in events of the lasting event with this Side and ID, or -1. The caller must hold mu.
 func (f *feed) index(side, id string) int {
 	return slices.IndexFunc(f.events, func(e Event) bool { return e.lasts() && e.Side == side && e.ID == id })
 }
 
-// lookup returns the lasting event with a Side and ID, or the zero Event.
+// lookup returns the lasting event with this Side and ID, or the zero Event.
 func (f *feed) lookup(side, id string) Event {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -83,18 +89,18 @@ func (f *feed) lookup(side, id string) Event {
 	return Event{}
 }
 
-// messageOf returns the message that an act presses or replies to, or the zero Event if
-// a.As cannot see the message in a.Chat.
+// messageOf returns the message that an Act presses or replies to. It returns the zero Event if the message is not
+// in the chat of the Act, or if the person cannot see it.
 func (f *feed) messageOf(a Act) Event {
 	e := f.lookup(a.Side, a.Message)
-	visible := e.For == "" || e.For == a.As
-	if e.Chat != a.Chat || !visible {
+	isVisible := e.For == "" || e.For == a.As
+	if e.Chat != a.Chat || !isVisible {
 		return Event{}
 	}
 	return e
 }
 
-// picture returns the PNG that a message shows at an address, or nil.
+// picture returns the PNG file with this address, or nil.
 func (f *feed) picture(address string) []byte {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -18,7 +18,8 @@ import (
 	"herald/internal/demo/fake/services"
 )
 
-var update = flag.Bool("update", false, "take README's pictures anew; needs a font with emoji, such as Debian's fonts-noto-color-emoji")
+var update = flag.Bool("update", false,
+	"take README's pictures again; needs a font with emoji, such as Debian's fonts-noto-color-emoji")
 
 const (
 	images = "../../../docs/images"
@@ -26,7 +27,7 @@ const (
 	inputs = images + "/inputs.txt"
 )
 
-// sums are the SHA-256 of the page's files, a line for each.
+// sums returns the SHA-256 of each of the page's files, on a line.
 func sums(t *testing.T) []byte {
 	t.Helper()
 	paths, err := filepath.Glob("page/*")
@@ -44,47 +45,102 @@ func sums(t *testing.T) []byte {
 	return lines.Bytes()
 }
 
+// picture is a picture of README.
+type picture struct {
+	name          string // in images
+	selector      string // of the element that it shows
+	width, height int64  // of the window
+	scheme        string
+	talk          func(*page)
+}
+
+func talkOfPrice(p *page) { p.each("/exists", "/price 24h") }
+
+func talkOfRole(p *page) {
+	p.each("/verify STAKER")
+	p.press("Save address", "You have Staker here")
+}
+
+var pictures = []picture{
+	{
+		name:     "price-light.png",
+		selector: "#discord",
+		width:    960,
+		height:   1035,
+		scheme:   "light",
+		talk:     talkOfPrice,
+	},
+	{
+		name:     "price-dark.png",
+		selector: "#discord",
+		width:    960,
+		height:   1035,
+		scheme:   "dark",
+		talk:     talkOfPrice,
+	},
+	{
+		name:     "role-light.png",
+		selector: "#telegram",
+		width:    960,
+		height:   1035,
+		scheme:   "light",
+		talk:     talkOfRole,
+	},
+	{
+		name:     "role-dark.png",
+		selector: "#telegram",
+		width:    960,
+		height:   1035,
+		scheme:   "dark",
+		talk:     talkOfRole,
+	},
+	{
+		name:     "demo-phone.png",
+		selector: "body",
+		width:    390,
+		height:   800,
+		scheme:   "light",
+		talk:     talkOfPrice,
+	},
+}
+
+// write takes the picture of a new page, and writes it to a file.
+func (pic picture) write(t *testing.T, file string) {
+	t.Helper()
+	p := open(t)
+	size := chromedp.EmulateViewport(pic.width, pic.height, chromedp.EmulateScale(1.5))
+	p.do("another size", size)
+	p.scheme(pic.scheme)
+	p.load()
+	pic.talk(p)
+	if err := os.WriteFile(file, p.take(pic.selector), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestPicturesAreCurrent(t *testing.T) {
-	price := func(p *page) { p.each("/exists", "/price 24h") }
-	role := func(p *page) {
-		p.each("/verify STAKER")
-		p.press("Save address", "You have Staker here")
-	}
-	for _, picture := range []struct {
-		name, selector string
-		width, height  int64
-		scheme         string
-		talk           func(*page)
-	}{
-		{"price-light.png", "#discord", 960, 1035, "light", price},
-		{"price-dark.png", "#discord", 960, 1035, "dark", price},
-		{"role-light.png", "#telegram", 960, 1035, "light", role},
-		{"role-dark.png", "#telegram", 960, 1035, "dark", role},
-		{"demo-phone.png", "body", 390, 800, "light", price},
-	} {
-		file := filepath.Join(images, picture.name)
-		if *update {
-			p := open(t)
-			p.do("another size", chromedp.EmulateViewport(picture.width, picture.height, chromedp.EmulateScale(1.5)))
-			p.scheme(picture.scheme)
-			p.load()
-			picture.talk(p)
-			if err := os.WriteFile(file, p.take(picture.selector), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		// What README shows has to load fast.
-		if info, err := os.Stat(file); err != nil || info.Size() > 200_000 {
-			t.Errorf("%s is missing or too large: %+v, %v", file, info, err)
-		}
-	}
 	if *update {
+		for _, pic := range pictures {
+			pic.write(t, filepath.Join(images, pic.name))
+		}
 		if err := os.WriteFile(inputs, sums(t), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if taken, err := os.ReadFile(inputs); err != nil || !bytes.Equal(taken, sums(t)) {
-		t.Errorf("the page has changed: take its pictures again with go test -tags pictures ./internal/demo/web -run Pictures -update (%v)", err)
+	taken, err := os.ReadFile(inputs)
+	if err != nil || !bytes.Equal(taken, sums(t)) {
+		t.Errorf("the page has changed: take its pictures again with "+
+			"go test -tags pictures ./internal/demo/web -run Pictures -update (%v)", err)
+	}
+}
+
+// README has to load fast.
+func TestPicturesAreSmall(t *testing.T) {
+	for _, pic := range pictures {
+		file := filepath.Join(images, pic.name)
+		if info, err := os.Stat(file); err != nil || info.Size() > 200_000 {
+			t.Errorf("%s is missing or too large: %+v, %v", file, info, err)
+		}
 	}
 }
 
@@ -103,7 +159,7 @@ func (p *page) take(selector string) []byte {
 	return picture
 }
 
-// scheme has the system prefer "light" or "dark".
+// scheme makes the system prefer "light" or "dark".
 func (p *page) scheme(scheme string) {
 	p.Helper()
 	p.do("prefer "+scheme, call(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
@@ -113,8 +169,15 @@ func (p *page) scheme(scheme string) {
 
 var cards = flag.String("cards", "", "a folder for pictures of every card")
 
-// TestCards takes pictures of every card on both sides, light and dark, in chats of 330
-// and of 520 pixels, for whoever wants to look at them.
+// visit is a talk. The pictures show its cards.
+type visit struct {
+	name   string
+	symbol string // of the token
+	talk   func(*page)
+}
+
+// TestCards writes pictures of every card on both sides, light and dark, in chats of 330 and of 520 pixels. Somebody
+// then looks at them.
 func TestCards(t *testing.T) {
 	if *cards == "" {
 		t.Skip("no folder is given with -cards")
@@ -124,23 +187,31 @@ func TestCards(t *testing.T) {
 	}
 	symbol := services.Symbol
 	defer func() { services.Symbol = symbol }()
-	for _, visit := range []struct {
-		name, symbol string
-		talk         func(*page)
-	}{
-		{"all", symbol, everything}, {"down", symbol, allDown}, {"rare", symbol, rareFaults}, {"symbol", "HERALDMOON12", longSymbol}, {"saved", symbol, savedAddress},
+	for _, v := range []visit{
+		{"all", symbol, everything},
+		{"down", symbol, allDown},
+		{"rare", symbol, rareFaults},
+		{"symbol", "HERALDMOON12", longSymbol},
+		{"saved", symbol, savedAddress},
 	} {
-		services.Symbol = visit.symbol
+		services.Symbol = v.symbol
 		p := open(t)
-		visit.talk(p)
+		v.talk(p)
 		p.until("the charts", `[...document.images].every((one) => one.complete)`)
-		for _, side := range []string{"telegram", "discord"} {
-			for _, width := range []int64{330, 520} {
-				for _, scheme := range []string{"light", "dark"} {
-					p.do("another size", chromedp.EmulateViewport(width*(1320/width), 900))
-					p.scheme(scheme)
-					p.takeAll(filepath.Join(*cards, fmt.Sprintf("%s-%s-%s-%d", visit.name, side, scheme, width)), side, width)
-				}
+		p.takeLooks(v.name)
+	}
+}
+
+// takeLooks writes pictures of all messages in each look.
+func (p *page) takeLooks(name string) {
+	p.Helper()
+	for _, side := range []string{"telegram", "discord"} {
+		for _, width := range []int64{330, 520} {
+			for _, scheme := range []string{"light", "dark"} {
+				p.do("another size", chromedp.EmulateViewport(width*(1320/width), 900))
+				p.scheme(scheme)
+				file := fmt.Sprintf("%s-%s-%s-%d", name, side, scheme, width)
+				p.takeAll(filepath.Join(*cards, file), side, width)
 			}
 		}
 	}
@@ -163,14 +234,14 @@ func (p *page) takeAll(name, side string, width int64) {
 	}
 }
 
-// tell is asked where Telegram alone answers.
+// tell sends a text that only Telegram answers.
 func (p *page) tell(text string) {
 	p.Helper()
 	p.send(text)
 	p.until("an answer to "+text, `answer("telegram")`)
 }
 
-// each asks the lines, one after the other.
+// each asks the lines one after another. STAKER and IDLE stand for wallets.
 func (p *page) each(lines ...string) {
 	p.Helper()
 	wallets := strings.NewReplacer("STAKER", p.wallet(0), "IDLE", p.wallet(1))
@@ -179,8 +250,8 @@ func (p *page) each(lines ...string) {
 	}
 }
 
-// join has the person with an index ask to join the group that requires this. Then the person
-// answers the questions for a wallet.
+// join makes the person with an index ask to join the group with a requirement. The person answers the questions for a
+// wallet.
 func (p *page) join(required string, person int, wallets ...string) {
 	p.Helper()
 	eval[bool](p, fmt.Sprintf(`askToJoin(%q, %d)`, required, person))
@@ -190,7 +261,7 @@ func (p *page) join(required string, person int, wallets ...string) {
 	}
 }
 
-// toggle has a service fail, or work again, once what it said before is old.
+// toggle makes services fail, or work again, after their earlier answers have expired.
 func (p *page) toggle(services ...string) {
 	p.Helper()
 	p.until("what was learned before to be old", `performance.now() - begun > 1000`)
@@ -200,31 +271,34 @@ func (p *page) toggle(services ...string) {
 }
 
 func everything(p *page) {
-	p.as("registered", "private") // In a group, a card goes once a newer one answers the same question.
-	p.each("/price", "/price 24h", "/price 7d", "/price 30d", "/price 1500", "/price $100", "/supply", "/staked STAKER", "/status")
-	p.as("registered", "group")
-	p.each("/staked IDLE", "/mylogins", "/exists", "/verify STAKER", "/verify IDLE", "/help", "/staked 0x12", "/price 1y")
+	p.askAs("registered", "private") // In a group, a card goes once a newer one answers the same question.
+	p.each("/price", "/price 24h", "/price 7d", "/price 30d", "/price 1500", "/price $100")
+	p.each("/supply", "/staked STAKER", "/status")
+	p.askAs("registered", "group")
+	p.each("/staked IDLE", "/mylogins", "/exists", "/verify STAKER", "/verify IDLE", "/help")
+	p.each("/staked 0x12", "/price 1y")
 	for _, line := range []string{"/staked", "/price hello there"} {
 		p.tell(line)
 	}
 	p.click("#old-app")
 	p.tell("/mylogins")
 	p.click("#old-app")
-	p.as("registered", "private")
+	p.askAs("registered", "private")
 	p.each("/help", "/help price")
 	for _, line := range []string{"/prise", "hello", p.wallet(0), "/staked", "/staked 0x12"} {
 		p.tell(line)
 	}
-	p.as("unregistered", "group")
+	p.askAs("unregistered", "group")
 	p.each("/mylogins", "/exists", "/verify STAKER")
-	p.as("moderator", "group")
-	p.each("/mylogins", "/exists @unregistered", "/exists @registered", "/exists GitHub 70001", "/verify @registered STAKER", "/verify @unregistered STAKER")
+	p.askAs("moderator", "group")
+	p.each("/mylogins", "/exists @unregistered", "/exists @registered", "/exists GitHub 70001")
+	p.each("/verify @registered STAKER", "/verify @unregistered STAKER")
 	p.join("registered", 0)
 	p.join("registered", 1)
 	p.join("staker", 0, p.wallet(0))
 	p.join("staker", 1, p.wallet(0))
 	p.join("staker", 2, "0x12", p.wallet(1))
-	p.as("moderator", "group")
+	p.askAs("moderator", "group")
 	p.toggle("pool")
 	p.each("/staked STAKER", "/staked IDLE", "/verify @registered STAKER")
 	p.toggle("pool", "price")
@@ -238,15 +312,15 @@ func (p *page) press(label, says string) {
 	p.until(says, fmt.Sprintf("said(%q)", says))
 }
 
-// savedAddress plays a saved address to its end.
+// savedAddress saves an address, and lets it lose its stake.
 func savedAddress(p *page) {
 	later := func() {
 		p.click("#later")
 		p.until("six hours", `!document.getElementById("later").disabled`)
 	}
-	p.as("registered", "private")
+	p.askAs("registered", "private")
 	p.each("/verify STAKER")
-	p.as("registered", "group")
+	p.askAs("registered", "group")
 	p.each("/verify STAKER")
 	p.press("Save address", "You have Staker here")
 	p.each("/verify")
@@ -254,22 +328,22 @@ func savedAddress(p *page) {
 	later()
 	later()
 	p.each("/verify")
-	p.as("moderator", "private")
+	p.askAs("moderator", "private")
 	p.each("/exists")
-	p.as("moderator", "group")
+	p.askAs("moderator", "group")
 	p.each("/exists @registered")
-	p.as("registered", "group")
+	p.askAs("registered", "group")
 	later()
 	p.each("/verify")
-	p.as("moderator", "group")
+	p.askAs("moderator", "group")
 	p.each("/exists @registered", "/status")
 	p.press("Details", "This chat")
-	p.as("registered", "group")
+	p.askAs("registered", "group")
 	p.each("/forget", "/forget")
 }
 
 func rareFaults(p *page) {
-	p.as("registered", "private")
+	p.askAs("registered", "private")
 	p.toggle("fresh-bot")
 	p.each("/price 7d")
 	p.toggle("fresh-bot", "old-quote")

@@ -16,136 +16,231 @@ import (
 	"herald/internal/words"
 )
 
-// TestAnswersReachThoseWhoMayRead asks every command on both sides: what is private to one
-// person is in no event for others.
-func TestAnswersReachThoseWhoMayRead(t *testing.T) {
-	c := connect(t)
+// publicLines returns commands with answers that everybody may read.
+func publicLines(staker, idle string) []string {
+	return []string{"/price", "/price 7d", "/price 1500", "/supply", "/staked " + staker, "/staked " + idle}
+}
+
+// privateLines returns commands with answers that only the asker may read.
+func privateLines(staker string) []string {
+	return []string{
+		"/mylogins",
+		"/exists",
+		"/verify " + staker,
+		"/verify 0x12",
+		"/exists @unregistered",
+		"/exists GitHub 70001",
+		"/verify @registered " + staker,
+	}
+}
+
+// askEverything asks the commands as each person in each place, on both sides. It checks who can read each answer.
+func (c *client) askEverything() {
+	c.Helper()
 	staker, idle := c.wallet(0), c.wallet(1)
-	public := []string{"/price", "/price 7d", "/price 1500", "/supply", "/staked " + staker, "/staked " + idle}
-	private := []string{"/mylogins", "/exists", "/verify " + staker, "/verify 0x12", "/exists @unregistered", "/exists GitHub 70001", "/verify @registered " + staker}
+	private := privateLines(staker)
 	for _, person := range c.state().People {
 		for _, place := range c.state().Chats {
-			for _, line := range append(private, public...) {
+			for _, line := range append(private, publicLines(staker, idle)...) {
+				reader := ""
+				if place == web.Private || slices.Contains(private, line) {
+					reader = person.Name
+				}
 				for side, e := range c.say(person.Name, place, line) {
-					want := ""
-					if place == web.Private || slices.Contains(private, line) {
-						want = person.Name
-					}
-					about := fmt.Sprintf("%s of %s in %s on %s", line, person.Name, place, side)
-					if e.For != want || e.Chat != place || e.From != web.Bot {
-						t.Errorf("%s is answered from %s for %q in %s, want from bot for %q in %s", about, e.From, e.For, e.Chat, want, place)
+					if e.For != reader || e.Chat != place || e.From != web.Bot {
+						c.Errorf("%s of %s in %s on %s is answered from %s for %q in %s, want for %q",
+							line, person.Name, place, side, e.From, e.For, e.Chat, reader)
 					}
 				}
 			}
-			// The answer in the private chat, after a pointer in the group.
-			old := c.answer(web.Act{Side: web.Telegram, Kind: "say", As: person.Name, Chat: place, Text: "/mylogins", OldApp: true})
-			if old.For == "" && place == web.Private {
-				t.Errorf("%+v is for all", old)
-			}
+			c.askWithAnOldApp(person.Name, place)
 		}
 	}
-	// All of these stand in answers to private commands alone.
-	asked := regexp.MustCompile(`"command":"(mylogins|exists|verify)"`)
-	secret := regexp.MustCompile(`Harbor Swap|Night Market|[Rr]egistered|No logins|yours|our wallet|Check the wallet`)
-	found := map[string]bool{}
+}
+
+// askWithAnOldApp asks a private command as an app does that cannot send ephemeral messages. In a group, a pointer
+// leads to the private chat.
+func (c *client) askWithAnOldApp(person, place string) {
+	c.Helper()
+	e := c.answer(web.Act{
+		Side:   web.Telegram,
+		Kind:   "say",
+		As:     person,
+		Chat:   place,
+		Text:   "/mylogins",
+		OldApp: true,
+	})
+	if e.For == "" && place == web.Private {
+		c.Errorf("%+v is for all", e)
+	}
+}
+
+// Words that are only in the answers to private commands.
+var secretWords = regexp.MustCompile(
+	`Harbor Swap|Night Market|[Rr]egistered|No logins|yours|our wallet|Check the wallet`,
+)
+
+// askedPrivately matches a private command as Discord shows it.
+var askedPrivately = regexp.MustCompile(`"command":"(mylogins|exists|verify)"`)
+
+func TestAnswersReachThoseWhoMayRead(t *testing.T) {
+	c := connect(t)
+	c.askEverything()
+	readers := map[string]bool{} // of the member's logins, by side
 	for _, e := range c.seen() {
 		text := string(e.Message)
-		if e.Chat == web.Private && e.For == "" || e.Kind == web.KindMessage && e.For == "" && secret.MatchString(text) {
+		if strings.Contains(text, "Harbor Swap") {
+			readers[e.Side+" "+e.For] = true
+		}
+		if e.For != "" {
+			continue
+		}
+		if e.Chat == web.Private || e.Kind == web.KindMessage && secretWords.MatchString(text) {
 			t.Errorf("for all on %s in %s: %s", e.Side, e.Chat, text)
 		}
-		if e.For == "" && (e.Side == web.Discord && asked.MatchString(text) || strings.Contains(text, `"ephemeral_message_id"`)) {
+		if e.Side == web.Discord && askedPrivately.MatchString(text) || strings.Contains(text, `"ephemeral_message_id"`) {
 			t.Errorf("all see what was asked in private: %s", text)
 		}
-		if strings.Contains(text, "Harbor Swap") {
-			found[e.Side+e.For] = true
-		}
 	}
-	if len(found) != 2 || !found["telegramregistered"] || !found["discordregistered"] {
-		t.Errorf("the member's logins are shown to %v", found)
+	if len(readers) != 2 || !readers["telegram registered"] || !readers["discord registered"] {
+		t.Errorf("the member's logins are shown to %v", readers)
 	}
 }
 
-// TestJoinRequestsAreSeenFromBothSides has people ask to join, and looks at what the bot
-// tells them and at what moderators see. Nobody waits for a limit.
+// joinStep is a person who asks to join a group, and what becomes of it.
+type joinStep struct {
+	person   string
+	group    string
+	language string
+	wallet   string // the answer to the question, "" if there is none
+	told     string // within the message to the person
+	state    string // that moderators see
+}
+
+// Nobody waits for a limit, also not who asks again.
 func TestJoinRequestsAreSeenFromBothSides(t *testing.T) {
 	c := connect(t)
-	for _, test := range []struct{ person, group, language, wallet, told, state string }{
-		{"registered", "registered", "en", "", "You're in", "approved"},
-		{"registered", "staker", "en", c.wallet(0), "You're in", "approved"},
-		{"unregistered", "registered", "es", "", words.Say(chat.Spanish, chat.Say("join.no")), "open"},
-		{"moderator", "staker", "en", c.wallet(1), "Not in yet: ", "open"},
-		// Once more, after an open request and an approved one.
-		{"unregistered", "registered", "en", "", "you're not registered yet", "open"},
-		{"registered", "registered", "en", "", "You're in", "approved"},
+	staker, idle := c.wallet(0), c.wallet(1)
+	notIn := words.Say(chat.Spanish, chat.Say("join.no"))
+	for _, step := range []joinStep{
+		{person: "registered", group: "registered", language: "en", told: "You're in", state: "approved"},
+		{person: "registered", group: "staker", language: "en", wallet: staker, told: "You're in", state: "approved"},
+		{person: "unregistered", group: "registered", language: "es", told: notIn, state: "open"},
+		{person: "moderator", group: "staker", language: "en", wallet: idle, told: "Not in yet: ", state: "open"},
+		{person: "unregistered", group: "registered", language: "en", told: "you're not registered yet", state: "open"},
+		{person: "registered", group: "registered", language: "en", told: "You're in", state: "approved"},
 	} {
-		before := len(c.seen())
-		c.act(web.Act{Side: web.Telegram, Kind: "join", As: test.person, Target: test.group, Language: test.language})
-		if test.wallet != "" {
-			question := c.answerAfter(before, web.Telegram, "the request")
-			if !strings.Contains(string(question.Message), `"force_reply":true`) {
-				t.Errorf("got %s, want a forced reply", question.Message)
-			}
-			c.act(web.Act{Side: web.Telegram, Kind: "say", As: test.person, Chat: web.Private, Message: question.ID, Text: test.wallet})
-		}
-		told := c.next(before, test.told, func(e web.Event) bool {
-			return e.Kind == web.KindMessage && strings.Contains(string(e.Message), test.told)
-		})
-		if told.For != test.person || told.Chat != web.Private {
-			t.Errorf("%+v: %q is told in %s: %s", test, told.For, told.Chat, told.Message)
-		}
-		want := fmt.Sprintf(`{"required":%q,"state":%q}`, test.group, test.state)
-		c.next(before, want, func(e web.Event) bool {
-			return e.Kind == web.KindJoin && e.From == test.person && string(e.Message) == want
-		})
-	}
-	if status, text := c.send("POST", "/act", web.Act{Side: web.Telegram, Kind: "join", As: "registered", Target: "nobody"}, nil); status != 400 {
-		t.Errorf("a group that does not exist: %d %s", status, text)
+		c.join(step)
 	}
 }
 
-// The badge stays while the node is down, goes once two checks have found no stake, and its
-// owner learns why.
-func TestTheBadgeStaysThenGoesAndIsExplained(t *testing.T) {
+// join takes a step, and checks what the person and the moderators see.
+func (c *client) join(step joinStep) {
+	c.Helper()
+	before := len(c.seen())
+	c.act(web.Act{Side: web.Telegram, Kind: "join", As: step.person, Target: step.group, Language: step.language})
+	if step.wallet != "" {
+		question := c.answerAfter(before, web.Telegram, "the request")
+		if !strings.Contains(string(question.Message), `"force_reply":true`) {
+			c.Errorf("got %s, want a forced reply", question.Message)
+		}
+		c.act(web.Act{
+			Side:    web.Telegram,
+			Kind:    "say",
+			As:      step.person,
+			Chat:    web.Private,
+			Message: question.ID,
+			Text:    step.wallet,
+		})
+	}
+	told := c.next(before, step.told, func(e web.Event) bool {
+		return e.Kind == web.KindMessage && strings.Contains(string(e.Message), step.told)
+	})
+	if told.For != step.person || told.Chat != web.Private {
+		c.Errorf("%+v: %q is told in %s: %s", step, told.For, told.Chat, told.Message)
+	}
+	shown := fmt.Sprintf(`{"required":%q,"state":%q}`, step.group, step.state)
+	c.next(before, shown, func(e web.Event) bool {
+		return e.Kind == web.KindJoin && e.From == step.person && string(e.Message) == shown
+	})
+}
+
+func TestAGroupThatDoesNotExistCannotBeJoined(t *testing.T) {
 	c := connect(t)
-	fault := func(name string, on bool) { c.call("POST", "/faults", map[string]bool{name: on}, &web.State{}) }
-	later := func() { c.call("POST", "/later", struct{}{}, new(string)) }
+	join := web.Act{Side: web.Telegram, Kind: "join", As: "registered", Target: "nobody"}
+	if status, text := c.send("POST", "/act", join, nil); status != http.StatusBadRequest {
+		t.Errorf("%d %s", status, text)
+	}
+}
+
+// fault turns a fault on or off.
+func (c *client) fault(name string, on bool) {
+	c.Helper()
+	c.call("POST", "/faults", map[string]bool{name: on}, &web.State{})
+}
+
+// later lets six hours pass, after which the saved addresses are checked.
+func (c *client) later() {
+	c.Helper()
+	c.call("POST", "/later", struct{}{}, new(string))
+}
+
+// shownWallet is the wallet that stakes, as the bot shortens it.
+const shownWallet = "0x56B9…9ea2"
+
+// saveStaker saves the wallet that stakes for the registered person, on both sides.
+func (c *client) saveStaker() {
+	c.Helper()
 	for side, card := range c.say("registered", web.Private, "/verify "+c.wallet(0)) {
 		c.have(0, side, `[]`)
-		if saved := c.press("registered", card, "save"); !strings.Contains(string(saved.Message), "You have Staker in Herald demo") {
-			t.Errorf("the press is answered by %s", saved.Message)
+		saved := c.press("registered", card, "save")
+		if !strings.Contains(string(saved.Message), "You have Staker in Herald demo") {
+			c.Errorf("the press is answered by %s", saved.Message)
 		}
 		c.have(0, side, `["registered"]`)
 	}
+}
+
+// The badge stays while the node is down. It is removed once two checks have found no stake.
+func TestTheBadgeStaysThenGoesAndIsExplained(t *testing.T) {
+	c := connect(t)
+	c.saveStaker()
 	before := len(c.seen())
-	fault("chain", true)
-	later()
-	later()
-	fault("chain", false)
-	fault("unstaked", true)
-	later()
+	c.fault("chain", true)
+	c.later()
+	c.later()
+	c.fault("chain", false)
+	c.fault("unstaked", true)
+	c.later()
 	for _, e := range c.seen()[before:] {
 		if e.Kind == web.KindBadges {
-			t.Errorf("after a node that was down, and one check without a stake, %s have the badge", e.Message)
+			t.Errorf("after an outage, and one check without a stake, %s have the badge", e.Message)
 		}
 	}
-	later()
-	for _, side := range []string{web.Telegram, web.Discord} {
-		c.have(before, side, `[]`)
-	}
-	const wallet = "0x56B9…9ea2"
+	c.later()
+	c.have(before, web.Telegram, `[]`)
+	c.have(before, web.Discord, `[]`)
+
 	note := c.answerAfter(before, web.Telegram, "the removal")
-	for _, want := range []string{"Staker is removed in Herald demo", "No stake found in " + wallet, " UTC"} {
-		if note.For != "registered" || note.Chat != web.Private || !strings.Contains(string(note.Message), want) {
-			t.Errorf("%q is told in %s, without %q: %s", note.For, note.Chat, want, note.Message)
+	if note.For != "registered" || note.Chat != web.Private {
+		t.Errorf("%q is told in %s", note.For, note.Chat)
+	}
+	for _, want := range []string{"Staker is removed in Herald demo", "No stake found in " + shownWallet, " UTC"} {
+		if !strings.Contains(string(note.Message), want) {
+			t.Errorf("the notice lacks %q: %s", want, note.Message)
 		}
 	}
-	for _, ask := range []struct{ text, want string }{
-		{"/verify", "No stake found in " + wallet}, {"/forget", "I no longer have " + wallet}, {"/forget", "I have nothing saved"},
-	} {
-		for side, e := range c.say("registered", web.Private, ask.text) {
-			if !strings.Contains(string(e.Message), ask.want) {
-				t.Errorf("%s on %s is answered by %s, want %q", ask.text, side, e.Message, ask.want)
-			}
+	c.checkAnswer("/verify", "No stake found in "+shownWallet)
+	c.checkAnswer("/forget", "I no longer have "+shownWallet)
+	c.checkAnswer("/forget", "I have nothing saved")
+}
+
+// checkAnswer asks as the registered person in private, on both sides, and checks the answers.
+func (c *client) checkAnswer(text, want string) {
+	c.Helper()
+	for side, e := range c.say("registered", web.Private, text) {
+		if !strings.Contains(string(e.Message), want) {
+			c.Errorf("%s on %s is answered by %s, want %q", text, side, e.Message, want)
 		}
 	}
 }
@@ -167,28 +262,32 @@ func TestDiscordSaysWhyItDoesNotSend(t *testing.T) {
 	}
 }
 
-func TestEachFaultIsSeenInAnAnswer(t *testing.T) {
-	type fault struct{ name, text, want string }
-	var down []fault
+// visibleFault is a fault, a question of the registered person, and what the answer says because of the fault.
+type visibleFault struct {
+	name string
+	text string // the wallet that stakes follows /staked
+	want string
+}
+
+// visibleFaults returns groups of faults that do not affect each other.
+func visibleFaults() [][]visibleFault {
+	var down []visibleFault
 	for _, s := range services.New().Services() {
-		down = append(down, fault{s.Name, commandstest.Asking(s.Name), "can't be reached"})
+		down = append(down, visibleFault{s.Name, commandstest.Asking(s.Name), "can't be reached"})
 	}
-	// The faults of one line do not affect each other.
-	groups := [][]fault{
+	return [][]visibleFault{
 		down,
 		{{"pool", "/staked", "20 of 21 pools"}, {"old quote", "/price", "⚠️ HRLD"}},
 		{{"old block", "/staked", "out of sync"}, {"rate limit", "/price", "limiting my requests"}},
 		{{"fresh bot", "/price 7d", "Chart from"}, {"unstaked", "/staked", "Not staked"}},
 	}
-	tried := slices.Concat(groups...)
-	for _, f := range connect(t).state().Faults {
-		if !slices.ContainsFunc(tried, func(t fault) bool { return t.name == f.Name }) {
-			t.Errorf("no group tries the fault %q", f.Name)
-		}
-	}
-	for _, group := range groups {
+}
+
+func TestEachFaultIsSeenInAnAnswer(t *testing.T) {
+	for _, group := range visibleFaults() {
 		t.Run(group[0].name, func(t *testing.T) {
-			c, on := connect(t), map[string]bool{}
+			c := connect(t)
+			on := map[string]bool{}
 			for _, f := range group {
 				on[f.name] = true
 			}
@@ -198,7 +297,8 @@ func TestEachFaultIsSeenInAnAnswer(t *testing.T) {
 				if text == "/staked" {
 					text += " " + c.wallet(0)
 				}
-				e := c.answer(web.Act{Side: web.Telegram, Kind: "say", As: "registered", Chat: web.Private, Text: text})
+				question := web.Act{Side: web.Telegram, Kind: "say", As: "registered", Chat: web.Private, Text: text}
+				e := c.answer(question)
 				if !strings.Contains(string(e.Message), f.want) {
 					t.Errorf("%s: %s is answered by %s, want %q", f.name, text, e.Message, f.want)
 				}
@@ -207,13 +307,24 @@ func TestEachFaultIsSeenInAnAnswer(t *testing.T) {
 	}
 }
 
+func TestEachFaultOfThePageIsTested(t *testing.T) {
+	tested := slices.Concat(visibleFaults()...)
+	for _, f := range connect(t).state().Faults {
+		isName := func(v visibleFault) bool { return v.name == f.Name }
+		if !slices.ContainsFunc(tested, isName) {
+			t.Errorf("visibleFaults lacks %q", f.Name)
+		}
+	}
+}
+
 func TestWordsBecomeOptionsOnDiscord(t *testing.T) {
 	c := connect(t)
+	option := func(name, value string) string { return fmt.Sprintf(`{"name":%q,"person":"","value":%q}`, name, value) }
 	for text, want := range map[string]string{
 		"/exists @unregistered":       `[{"name":"user","person":"unregistered","value":""}]`,
-		"/exists GitHub 70001":        `[{"name":"platform","person":"","value":"GitHub"},{"name":"uid","person":"","value":"70001"}]`,
-		"/exists 7000000003":          `[{"name":"uid","person":"","value":"7000000003"}]`,
-		"/exists 7000000001 Telegram": `[{"name":"platform","person":"","value":"Telegram"},{"name":"uid","person":"","value":"7000000001"}]`,
+		"/exists GitHub 70001":        `[` + option("platform", "GitHub") + `,` + option("uid", "70001") + `]`,
+		"/exists 7000000003":          `[` + option("uid", "7000000003") + `]`,
+		"/exists 7000000001 Telegram": `[` + option("platform", "Telegram") + `,` + option("uid", "7000000001") + `]`,
 	} {
 		before := len(c.seen())
 		c.answer(web.Act{Side: web.Discord, Kind: "say", As: "moderator", Chat: web.Group, Text: text})
@@ -224,101 +335,175 @@ func TestWordsBecomeOptionsOnDiscord(t *testing.T) {
 	}
 }
 
-// TestModeratorsAskAboutOthers asks by the person's menu on Discord and by a reply on
-// Telegram.
-func TestModeratorsAskAboutOthers(t *testing.T) {
+// pickUnregistered is the entry of a person's menu on Discord.
+var pickUnregistered = web.Act{
+	Side:   web.Discord,
+	Kind:   "pick",
+	As:     "moderator",
+	Chat:   web.Group,
+	Text:   "Check registration",
+	Target: "unregistered",
+}
+
+// checkUnregistered checks that a moderator alone is told that somebody isn't registered.
+func (c *client) checkUnregistered(a web.Act) {
+	c.Helper()
+	if e := c.answer(a); e.For != "moderator" || !strings.Contains(string(e.Message), "isn't registered") {
+		c.Errorf("%+v is answered for %s by %s", a, e.For, e.Message)
+	}
+}
+
+func TestModeratorsAskAboutOthersByTheirMenu(t *testing.T) {
 	c := connect(t)
-	pick := web.Act{Side: web.Discord, Kind: "pick", As: "moderator", Chat: web.Group, Text: "Check registration", Target: "unregistered"}
+	c.checkUnregistered(pickUnregistered)
+	asMember := pickUnregistered
+	asMember.As = "registered"
+	if r := c.act(asMember); r.Hint == "" {
+		t.Errorf("%+v was sent", asMember)
+	}
+}
+
+func TestModeratorsAskAboutOthersByAReply(t *testing.T) {
+	c := connect(t)
 	before := len(c.seen())
 	c.act(web.Act{Side: web.Telegram, Kind: "say", As: "unregistered", Chat: web.Group, Text: "hello"})
-	said := c.next(before, "hello", func(e web.Event) bool { return e.Kind == web.KindAsked })
-	reply := web.Act{Side: web.Telegram, Kind: "say", As: "moderator", Chat: web.Group, Text: "/exists", Message: said.ID}
-	for _, ask := range []web.Act{pick, reply} {
-		if e := c.answer(ask); e.For != "moderator" || !strings.Contains(string(e.Message), "isn't registered") {
-			t.Errorf("%+v is answered for %s by %s", ask, e.For, e.Message)
-		}
-	}
-	pick.As = "registered"
-	if r := c.act(pick); r.Hint == "" {
-		t.Errorf("%+v was sent", pick)
-	}
+	hello := c.next(before, "hello", func(e web.Event) bool { return e.Kind == web.KindAsked })
+	c.checkUnregistered(web.Act{
+		Side:    web.Telegram,
+		Kind:    "say",
+		As:      "moderator",
+		Chat:    web.Group,
+		Text:    "/exists",
+		Message: hello.ID,
+	})
 }
 
 func TestHiddenButtonsCannotBePressed(t *testing.T) {
 	c := connect(t)
 	for side, message := range c.say("registered", web.Group, "/exists") {
-		press := web.Act{Side: side, Kind: "press", As: "registered", Chat: web.Group, Message: message.ID, Button: "1 e 0 exists"}
+		press := web.Act{
+			Side:    side,
+			Kind:    "press",
+			As:      "registered",
+			Chat:    web.Group,
+			Message: message.ID,
+			Button:  "1 e 0 exists",
+		}
 		c.answer(press)
 		press.As = "moderator"
-		if status, text := c.send("POST", "/act", press, nil); status != 400 || !strings.Contains(text, "no such person or message") {
+		status, text := c.send("POST", "/act", press, nil)
+		if status != http.StatusBadRequest || !strings.Contains(text, "no such person or message") {
 			t.Errorf("%+v: %d %s", press, status, text)
 		}
 	}
 }
 
-func TestLanguageAndMenuArePersonal(t *testing.T) {
+// withoutJoiners returns the message of an event without word joiners, which hold Chinese words together.
+func withoutJoiners(e web.Event) string { return strings.ReplaceAll(string(e.Message), "\u2060", "") }
+
+func TestAPersonAndAChatEachHaveALanguage(t *testing.T) {
 	c := connect(t)
-	var languages []string
+	help := web.Act{Side: web.Discord, Kind: "say", As: "registered", Chat: web.Private, Text: "/help"}
+	status := web.Act{
+		Side:     web.Telegram,
+		Kind:     "say",
+		As:       "registered",
+		Chat:     web.Group,
+		Language: "en",
+		Text:     "/status",
+	}
 	for _, l := range chat.Languages() {
-		languages = append(languages, string(l))
-		e := c.answer(web.Act{Side: web.Discord, Kind: "say", As: "registered", Chat: web.Private, Language: string(l), Text: "/help"})
-		// Chinese words are held together by word joiners.
-		said := func(e web.Event) string { return strings.ReplaceAll(string(e.Message), "\u2060", "") }
-		if title := words.Say(l, chat.Say("help.title")); !strings.Contains(said(e), title) {
-			t.Errorf("%s: %s", l, e.Message)
+		help.Language = string(l)
+		e := c.answer(help)
+		if title := words.Say(l, chat.Say("help.title")); !strings.Contains(withoutJoiners(e), title) {
+			t.Errorf("in the person's language %s: %s", l, e.Message)
 		}
-		var now web.State
-		c.call("POST", "/language", map[string]string{"language": string(l)}, &now)
-		e = c.answer(web.Act{Side: web.Telegram, Kind: "say", As: "registered", Chat: web.Group, Language: "en", Text: "/status"})
-		if title := words.Say(l, chat.Say("status.all")); !strings.Contains(said(e), title) || now.ChatLanguage != string(l) {
-			t.Errorf("the chat speaks %s: %+v: %s", l, now, e.Message)
+		var state web.State
+		c.call("POST", "/language", map[string]string{"language": string(l)}, &state)
+		if state.ChatLanguage != string(l) {
+			t.Errorf("the chat speaks %s, want %s", state.ChatLanguage, l)
 		}
-	}
-	if got := c.state().Languages; !slices.Equal(got, languages) {
-		t.Errorf("the page has the languages %q, want %q", got, languages)
-	}
-	for as, person := range map[string]bool{"registered": false, "moderator": true} {
-		_, menu := c.send("GET", "/menu?as="+as+"&chat=group&language=es", nil, nil)
-		inSpanish := strings.Contains(menu, `"description":"Precio y gráfico de HRLD`)
-		label := fmt.Sprintf(`"label":%q`, words.Say(chat.Spanish, chat.Say("exists.menu")))
-		if !inSpanish || !strings.Contains(menu, `"is_ephemeral":true`) || strings.Contains(menu, label) != person {
-			t.Errorf("%s: %s", as, menu)
+		e = c.answer(status)
+		if title := words.Say(l, chat.Say("status.all")); !strings.Contains(withoutJoiners(e), title) {
+			t.Errorf("in the chat's language %s: %s", l, e.Message)
 		}
 	}
 }
 
-// TestOtherSitesAreRefused sends the requests that a page of another site could make.
+func TestThePageHasEveryLanguage(t *testing.T) {
+	var languages []string
+	for _, l := range chat.Languages() {
+		languages = append(languages, string(l))
+	}
+	if got := connect(t).state().Languages; !slices.Equal(got, languages) {
+		t.Errorf("got %q, want %q", got, languages)
+	}
+}
+
+// Only moderators have the entry of a person's menu.
+func TestAMenuIsInThePersonsLanguage(t *testing.T) {
+	c := connect(t)
+	entry := fmt.Sprintf(`"label":%q`, words.Say(chat.Spanish, chat.Say("exists.menu")))
+	for person, isModerator := range map[string]bool{"registered": false, "moderator": true} {
+		_, menu := c.send("GET", "/menu?as="+person+"&chat=group&language=es", nil, nil)
+		for _, want := range []string{`"description":"Precio y gráfico de HRLD`, `"is_ephemeral":true`} {
+			if !strings.Contains(menu, want) {
+				t.Errorf("the menu of %s lacks %s: %s", person, want, menu)
+			}
+		}
+		if strings.Contains(menu, entry) != isModerator {
+			t.Errorf("the menu of %s: %s", person, menu)
+		}
+	}
+}
+
+// foreignRequest is a request that a page of another site could make.
+type foreignRequest struct {
+	method, path string
+	change       func(*http.Request)
+	want         int // the status
+}
+
 func TestOtherSitesAreRefused(t *testing.T) {
 	c := connect(t)
 	port := c.url[strings.LastIndex(c.url, ":"):]
-	act := web.Act{Side: web.Telegram, Kind: "say", As: "registered", Chat: web.Group, Text: "hello"}
-	header := func(name, value string) func(*http.Request) {
+	withHeader := func(name, value string) func(*http.Request) {
 		return func(r *http.Request) { r.Header.Set(name, value) }
 	}
-	host := func(name string) func(*http.Request) { return func(r *http.Request) { r.Host = name } }
-	for name, test := range map[string]struct {
-		method, path string
-		change       func(*http.Request)
-		want         int
-	}{
-		"a name that leads here":       {"GET", "/state", host("evil.example" + port), http.StatusMisdirectedRequest},
-		"localhost":                    {"GET", "/state", host("localhost" + port), http.StatusOK},
-		"another origin":               {"POST", "/act", header("Origin", "https://evil.example"), http.StatusForbidden},
-		"another site":                 {"POST", "/act", header("Sec-Fetch-Site", "cross-site"), http.StatusForbidden},
-		"the page itself":              {"POST", "/act", header("Sec-Fetch-Site", "same-origin"), http.StatusOK},
-		"the page in an older browser": {"POST", "/act", header("Origin", c.url), http.StatusOK},
+	withHost := func(name string) func(*http.Request) {
+		return func(r *http.Request) { r.Host = name + port }
+	}
+	hello := web.Act{Side: web.Telegram, Kind: "say", As: "registered", Chat: web.Group, Text: "hello"}
+	for name, tt := range map[string]foreignRequest{
+		"another name of this address": {"GET", "/state", withHost("evil.example"), http.StatusMisdirectedRequest},
+		"localhost":                    {"GET", "/state", withHost("localhost"), http.StatusOK},
+		"another origin":               {"POST", "/act", withHeader("Origin", "https://evil.example"), http.StatusForbidden},
+		"another site":                 {"POST", "/act", withHeader("Sec-Fetch-Site", "cross-site"), http.StatusForbidden},
+		"the page itself":              {"POST", "/act", withHeader("Sec-Fetch-Site", "same-origin"), http.StatusOK},
+		"the page in an older browser": {"POST", "/act", withHeader("Origin", c.url), http.StatusOK},
 	} {
-		if status, text := c.send(test.method, test.path, act, test.change); status != test.want {
-			t.Errorf("%s: %d, want %d: %s", name, status, test.want, text)
+		if status, text := c.send(tt.method, tt.path, hello, tt.change); status != tt.want {
+			t.Errorf("%s: %d, want %d: %s", name, status, tt.want, text)
 		}
 	}
+}
+
+func TestThePageForbidsOtherSites(t *testing.T) {
+	c := connect(t)
 	resp, err := (&http.Client{Timeout: 20 * time.Second}).Get(c.url + "/")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer resp.Body.Close()
+	policy := []string{
+		"default-src 'self'",
+		"base-uri 'none'",
+		"form-action 'none'",
+		"frame-ancestors 'none'",
+		"object-src 'none'",
+	}
 	for name, want := range map[string]string{
-		"Content-Security-Policy":      "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'",
+		"Content-Security-Policy":      strings.Join(policy, "; "),
 		"Cross-Origin-Resource-Policy": "same-origin",
 		"Access-Control-Allow-Origin":  "",
 	} {

@@ -11,46 +11,53 @@ import (
 	faketelegram "herald/internal/demo/fake/telegram"
 )
 
-// ephemeralMark is the prefix of an ephemeral message's ID.
+// ephemeralMark begins the ID of an ephemeral message in Events.
 const ephemeralMark = "e"
 
-// seeTelegram adds a change of the chat to the feed. The server blocks meanwhile.
+// seeTelegram adds an event of the fake to the feed. The fake calls it, and waits for it.
 func (d *Demo) seeTelegram(e faketelegram.Event) {
-	switch m := e.Message; {
+	switch {
 	case e.Said != nil:
 		d.seeSaid(e.Said)
-	case m != nil && m.Deleted:
-		d.feed.add(Event{Kind: KindGone, Side: Telegram, ID: messageID(m.ID, m.Ephemeral)})
-	case m != nil:
-		d.seeSent(m)
+	case e.Message != nil && e.Message.Deleted:
+		d.feed.add(Event{Kind: KindGone, Side: Telegram, ID: messageID(e.Message.ID, e.Message.Ephemeral)})
+	case e.Message != nil:
+		d.seeSent(e.Message)
 	case e.Notice != nil:
-		about := d.telegramEvent(KindAlert, e.Chat, e.Notice.User)
-		about.Message = encoded(map[string]any{"text": e.Notice.Text, "show_alert": e.Notice.Alert, "url": e.Notice.URL})
-		d.feed.add(about)
+		alert := d.telegramEvent(KindAlert, e.Chat, e.Notice.User)
+		alert.Message = encoded(map[string]any{
+			"text":       e.Notice.Text,
+			"show_alert": e.Notice.Alert,
+			"url":        e.Notice.URL,
+		})
+		d.feed.add(alert)
 	case e.Join != nil:
 		d.seeJoin(e.Join)
 	case e.Typing:
-		d.feed.add(d.telegramEvent(KindTyping, e.Chat, 0))
+		d.feed.add(d.telegramEvent(KindTyping, e.Chat, everybody))
 	case e.Menus:
 		d.feed.add(Event{Kind: KindMenu, Side: Telegram})
 	}
 }
 
-// telegramEvent returns an event from the bot in a chat. If reader is not 0, only the
-// reader sees it.
+// everybody is the reader of a message that everybody in its chat sees.
+const everybody = 0
+
+// telegramEvent returns an Event without a message, from the bot in a chat. reader is the user ID of the only
+// person that sees it, or everybody.
 func (d *Demo) telegramEvent(kind string, chat, reader int64) Event {
 	e := Event{Kind: kind, Side: Telegram, Chat: Group, From: Bot}
 	if chat > 0 {
 		e.Chat = Private
 		reader = chat
 	}
-	if reader != 0 {
+	if reader != everybody {
 		e.For = d.nameOnTelegram(reader)
 	}
 	return e
 }
 
-// messageID returns the ID of a message in Events on Telegram, or "" if both are 0.
+// messageID returns the ID in Events of the message with this ID or this ephemeral ID. It returns "" if both are 0.
 func messageID(id, ephemeral int64) string {
 	switch {
 	case ephemeral != 0:
@@ -61,7 +68,7 @@ func messageID(id, ephemeral int64) string {
 	return ""
 }
 
-// seeSaid adds a person's message to the feed.
+// seeSaid adds a message of a person to the feed.
 func (d *Demo) seeSaid(m faketelegram.Message) {
 	type ids struct {
 		ID        int64 `json:"message_id"`
@@ -74,8 +81,8 @@ func (d *Demo) seeSaid(m faketelegram.Message) {
 		Chat    faketelegram.Chat `json:"chat"`
 		ReplyTo ids               `json:"reply_to_message"`
 	}
-	_ = json.Unmarshal(raw, &said) // the stand-in made it
-	e := d.telegramEvent(KindAsked, said.Chat.ID, 0)
+	_ = json.Unmarshal(raw, &said) // cannot fail
+	e := d.telegramEvent(KindAsked, said.Chat.ID, everybody)
 	e.From = d.nameOnTelegram(said.From.ID)
 	e.ID = messageID(said.ID, said.Ephemeral)
 	e.Message = raw
@@ -86,7 +93,7 @@ func (d *Demo) seeSaid(m faketelegram.Message) {
 	d.feed.add(e)
 }
 
-// seeSent adds a message of the bot's to the feed.
+// seeSent adds a new state of a message of the bot to the feed.
 func (d *Demo) seeSent(m *faketelegram.Sent) {
 	e := d.telegramEvent(KindMessage, m.Chat, m.Reader)
 	e.ID = messageID(m.ID, m.Ephemeral)
@@ -96,7 +103,7 @@ func (d *Demo) seeSent(m *faketelegram.Sent) {
 	}
 	message := m.Message()
 	if m.Markup.ForceReply {
-		message["reply_markup"] = m.Markup // which the Bot API does not return
+		message["reply_markup"] = m.Markup // The Bot API does not return a ForceReply.
 	}
 	if m.Photo != nil {
 		e.address = fmt.Sprintf("/file/telegram/%s/%d.png", e.ID, m.Edits)
@@ -107,7 +114,7 @@ func (d *Demo) seeSent(m *faketelegram.Sent) {
 	d.feed.add(e)
 }
 
-// telegramChat returns the group, or the person's private chat if name is Private.
+// telegramChat returns the person's private chat if name is Private, and otherwise the group.
 func telegramChat(name string, by community.Person) faketelegram.Chat {
 	if name == Private {
 		return faketelegram.Private(by.TelegramID)
@@ -120,6 +127,7 @@ func (d *Demo) telegramMenu(chat string, by community.Person, l chat.Language) [
 	return append([]faketelegram.Command{}, d.Community.Menu(telegramChat(chat, by), by, string(l))...)
 }
 
+// actOnTelegram does an Act of a person on Telegram.
 func (d *Demo) actOnTelegram(a Act, by community.Person) (any, error) {
 	language := string(languageOf(a.Language))
 	chat := telegramChat(a.Chat, by)
@@ -129,18 +137,18 @@ func (d *Demo) actOnTelegram(a Act, by community.Person) (any, error) {
 	case "say":
 		line := community.Line{By: by, Language: language, Chat: chat, Text: a.Text, OldApp: a.OldApp}
 		if a.Message != "" {
-			to := d.feed.messageOf(a)
-			if to.Kind == "" {
+			answered := d.feed.messageOf(a)
+			if answered.Kind == "" {
 				return nil, errNotThere
 			}
-			line.ReplyTo = to.Message
+			line.ReplyTo = answered.Message
 		}
 		d.Community.Write(line)
 	case "press":
 		pressed := community.Message{Chat: chat}
-		number, ephemeral := strings.CutPrefix(a.Message, ephemeralMark)
-		id, _ := strconv.ParseInt(number, 10, 64) // it was seen
-		if ephemeral {
+		number, isEphemeral := strings.CutPrefix(a.Message, ephemeralMark)
+		id, _ := strconv.ParseInt(number, 10, 64) // cannot fail: act has found the message
+		if isEphemeral {
 			pressed.Ephemeral = id
 		} else {
 			pressed.ID = id

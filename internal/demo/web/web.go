@@ -1,10 +1,9 @@
-// Package web is the page of `bot demo --web`: one chat, as Telegram and as Discord
-// show it, side by side. The bot's own adapters run against stand-ins of the Bot API and
-// of Discord in this process. The page shows the messages that the stand-ins receive, and
-// turns what people do there into updates and interactions.
+// Package web is the page of `bot demo --web`. It shows one community on Telegram and on Discord, side by side. The
+// bot's own adapters run against fakes of the Bot API and of Discord in this process. The page shows the messages
+// that the fakes receive, and turns the actions of its user into updates and interactions.
 //
-// The page serves one person, on loopback, who chooses whom to be without any proof. So no
-// real service may stand behind the page, and requests from other sites are refused.
+// The page serves one user, on loopback, who can act as any person without a proof. Therefore the page must not be
+// connected to real services, and requests from other sites are refused.
 package web
 
 import (
@@ -31,17 +30,17 @@ import (
 //go:embed page
 var page embed.FS
 
-// maxBody bounds a request, in bytes.
+// maxBody is the maximum size of a request's body in bytes.
 const maxBody = 64 << 10
 
 var errNotThere = errors.New("there is no such person or message here")
 
-// Config holds the stand-ins that a Demo shows. The caller closes them.
+// Config has the fakes that a Demo shows. The caller closes them, after the Demo.
 type Config struct {
 	Services  *services.Fakes
 	Community *community.Community
 	Discord   *fakediscord.Server
-	// Later has hours pass for the saved addresses. It blocks until the bot has checked all.
+	// Later lets hours pass for the saved addresses. It blocks until the bot has checked all of them.
 	Later func(context.Context) error
 }
 
@@ -51,17 +50,16 @@ type Demo struct {
 	URL string
 
 	Config
-	feed   *feed
-	server *http.Server
-	stop   context.CancelFunc // ends what follows the badges
-	// language is a chat.Language.
-	language atomic.Value
+	feed     *feed
+	server   *http.Server
+	stop     context.CancelFunc // stops watching badges
+	language atomic.Value       // a chat.Language
 }
 
-// Language returns the language of public answers that the page has chosen.
+// Language returns the language of public answers that the user of the page has chosen.
 func (d *Demo) Language() chat.Language { return d.language.Load().(chat.Language) }
 
-// Start serves the page on a free port of 127.0.0.1 until Close.
+// Start serves the page on a free port of 127.0.0.1. It does not block; Close stops it.
 func Start(c Config) (*Demo, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -72,7 +70,7 @@ func Start(c Config) (*Demo, error) {
 	d.openGuild()
 	ctx, stop := context.WithCancel(context.Background())
 	d.stop = stop
-	d.followBadges(ctx)
+	d.startWatchingBadges(ctx)
 	d.Community.Telegram.Watch(d.seeTelegram)
 	d.Discord.Watch(d.seeDiscord)
 	d.server = &http.Server{
@@ -83,15 +81,14 @@ func Start(c Config) (*Demo, error) {
 	return d, nil
 }
 
-// Close ends every connection.
+// Close stops serving the page, and closes all connections.
 func (d *Demo) Close() {
 	d.stop()
 	_ = d.server.Close()
 }
 
-// guarded refuses what a page of another site could send to this port: requests by its own
-// host name (DNS rebinding), and requests from another origin. The page may load its own
-// files alone.
+// guarded returns a handler that refuses requests that another site could send to this port: requests with another host
+// name (DNS rebinding), and requests from another origin. It lets the page load only files of this server.
 func guarded(port int, h http.Handler) http.Handler {
 	hosts := []string{"127.0.0.1:" + strconv.Itoa(port), "localhost:" + strconv.Itoa(port)}
 	sameOrigin := http.NewCrossOriginProtection().Handler(h)
@@ -113,38 +110,43 @@ func guarded(port int, h http.Handler) http.Handler {
 func (d *Demo) routes() http.Handler {
 	files, err := fs.Sub(page, "page")
 	if err != nil {
-		panic(err) // it is embedded
+		panic(err) // cannot happen: the folder is embedded
 	}
 	mux := http.NewServeMux()
 	mux.Handle("GET /", http.FileServerFS(files))
 	mux.HandleFunc("GET /state", func(w http.ResponseWriter, _ *http.Request) { answer(w, d.state(), nil) })
-	mux.HandleFunc("GET /menu", func(w http.ResponseWriter, r *http.Request) {
-		query := r.URL.Query()
-		by := d.Community.People.Named(query.Get("as"))
-		chat, l := query.Get("chat"), languageOf(query.Get("language"))
-		answer(w, map[string]any{Telegram: d.telegramMenu(chat, by, l), Discord: d.discordMenu(chat, by, l)}, nil)
-	})
+	mux.HandleFunc("GET /menu", d.serveMenu)
 	mux.HandleFunc("GET /events", d.serveEvents)
-	mux.HandleFunc("GET /file/", func(w http.ResponseWriter, r *http.Request) {
-		picture := d.feed.picture(r.URL.Path)
-		if picture == nil {
-			http.NotFound(w, r)
-			return
-		}
-		w.Header().Set("Content-Type", "image/png")
-		_, _ = w.Write(picture)
-	})
-	mux.HandleFunc("POST /later", d.later)
+	mux.HandleFunc("GET /file/", d.servePicture)
+	mux.HandleFunc("POST /later", d.serveLater)
 	mux.HandleFunc("POST /act", handle(d.act))
 	mux.HandleFunc("POST /faults", handle(d.setFaults))
-	mux.HandleFunc("POST /language", handle(func(to struct{ Language string }) (any, error) {
-		d.language.Store(languageOf(to.Language))
-		return d.state(), nil
-	}))
+	mux.HandleFunc("POST /language", handle(d.setLanguage))
 	return mux
 }
 
-// handle decodes the JSON body of a request and answers with the result of call.
+func (d *Demo) serveMenu(w http.ResponseWriter, r *http.Request) {
+	query := r.URL.Query()
+	by := d.Community.People.Named(query.Get("as"))
+	chat := query.Get("chat")
+	language := languageOf(query.Get("language"))
+	answer(w, map[string]any{
+		Telegram: d.telegramMenu(chat, by, language),
+		Discord:  d.discordMenu(chat, by, language),
+	}, nil)
+}
+
+func (d *Demo) servePicture(w http.ResponseWriter, r *http.Request) {
+	picture := d.feed.picture(r.URL.Path)
+	if picture == nil {
+		http.NotFound(w, r)
+		return
+	}
+	w.Header().Set("Content-Type", "image/png")
+	_, _ = w.Write(picture)
+}
+
+// handle returns a handler that decodes the JSON body of a request, and answers with the result of call.
 func handle[T any](call func(T) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		var body T
@@ -157,7 +159,7 @@ func handle[T any](call func(T) (any, error)) http.HandlerFunc {
 	}
 }
 
-// answer writes the result as JSON, or err with status 400.
+// answer responds with the result as JSON. If err is not nil, it responds with err and status 400.
 func answer(w http.ResponseWriter, result any, err error) {
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
@@ -167,12 +169,13 @@ func answer(w http.ResponseWriter, result any, err error) {
 	_, _ = w.Write(encoded(result))
 }
 
-// serveEvents streams the events of the feed until the page leaves.
+// serveEvents streams the events of the feed until the page disconnects.
 func (d *Demo) serveEvents(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
-	for number := 0; ; {
-		events, last, changed := d.feed.since(number)
-		if number == 0 {
+	seen := nothingSeen
+	for {
+		events, latest, changed := d.feed.since(seen)
+		if seen == nothingSeen {
 			events = slices.Concat([]Event{{Kind: KindReset}}, events, []Event{{Kind: KindLive}})
 		}
 		for _, e := range events {
@@ -181,7 +184,7 @@ func (d *Demo) serveEvents(w http.ResponseWriter, r *http.Request) {
 		if http.NewResponseController(w).Flush() != nil {
 			return
 		}
-		number = last
+		seen = latest
 		select {
 		case <-changed:
 		case <-r.Context().Done():
@@ -190,10 +193,13 @@ func (d *Demo) serveEvents(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// act does an Act on its sides. It fails if the person or the message does not exist.
+// act does an Act on its sides. It returns an error if the person or the message does not exist.
 func (d *Demo) act(a Act) (result any, err error) {
 	by := d.Community.People.Named(a.As)
-	if by.Name == "" || a.Kind == "press" && d.feed.messageOf(a).Kind != KindMessage {
+	if by.Name == "" {
+		return nil, errNotThere
+	}
+	if a.Kind == "press" && d.feed.messageOf(a).Kind != KindMessage {
 		return nil, errNotThere
 	}
 	if a.Side != Discord {
@@ -205,17 +211,23 @@ func (d *Demo) act(a Act) (result any, err error) {
 	return result, err
 }
 
-// setFaults turns faults on or off by their names.
-func (d *Demo) setFaults(on map[string]bool) (any, error) {
+// setFaults turns the faults with these names on or off.
+func (d *Demo) setFaults(isOn map[string]bool) (any, error) {
 	for _, f := range d.Services.Faults() {
-		if on, given := on[f.Name]; given {
+		if on, given := isOn[f.Name]; given {
 			f.On.Store(on)
 		}
 	}
 	return d.state(), nil
 }
 
-// state returns the choices of the page as they are now.
+// setLanguage sets the language of public answers.
+func (d *Demo) setLanguage(chosen struct{ Language string }) (any, error) {
+	d.language.Store(languageOf(chosen.Language))
+	return d.state(), nil
+}
+
+// state returns the current State.
 func (d *Demo) state() State {
 	s := State{
 		People:       d.Community.People,

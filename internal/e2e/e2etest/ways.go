@@ -2,6 +2,7 @@ package e2etest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/hex"
 	"net/http"
@@ -143,6 +144,8 @@ type Command struct {
 	Times int
 	// Alter changes Telegram's message before it is delivered, for example to another group. It may be nil.
 	Alter func(faketelegram.Message)
+	// Guild is the server of Discord, if Group is set; "" means GuildID.
+	Guild string
 }
 
 // Asked is a command or a press that was sent.
@@ -185,7 +188,7 @@ func (p *Platform) Ask(c Command) *Asked {
 func interaction(c Command) fakediscord.Interaction {
 	i := fakediscord.Interaction{Command: c.Name, UserID: strconv.FormatInt(c.User, 10)}
 	if c.Group {
-		i.GuildID = GuildID
+		i.GuildID = cmp.Or(c.Guild, GuildID)
 	}
 	if c.Argument != "" {
 		i.Options = map[string]string{"wallet": c.Argument}

@@ -70,7 +70,7 @@ func (w *world) addPerson(i int) {
 	}
 	if p.platform == "telegram" {
 		w.telegram.Start(number(p.id))
-		w.telegram.Meet(faketelegram.Person(number(p.id)))
+		w.telegram.SetUser(faketelegram.Person(number(p.id)))
 	}
 }
 
@@ -109,7 +109,7 @@ func (p *person) badgesIn(community string) (ids []string) {
 		return ids
 	}
 	for _, role := range roles {
-		if p.w.discord.Wears(community, p.id, role) {
+		if p.w.discord.HasRole(community, p.id, role) {
 			ids = append(ids, role)
 		}
 	}

@@ -2,23 +2,26 @@
 //
 // An interaction passes through these files from top to bottom:
 //
-//	session.go   receive takes it from the gateway (package gateway); http.go takes it by HTTP
+//	session.go   receive takes it from the gateway (package gateway); http.go takes it over HTTP
 //	parse.go     the interaction becomes a Request
-//	session.go   handle claims it, answer has it answered
-//	deferral.go  meanwhile, a first response promises an answer that is not ready after 1.2 seconds
-//	target.go    where the answer goes, and whether the message with the button stays as it is
+//	session.go   handle claims it; answer gets the Reply and delivers it
+//	deferral.go  if the answer is not ready after 1.2 seconds, a first response promises it
+//	target.go    where the answer is shown, and whether the message with the button stays as it is
 //	render.go    the Reply becomes a message
-//	delivery.go  which calls deliver the message (package api makes them)
+//	delivery.go  the calls that deliver the message (package api makes them)
 //
-// Beside that are the bot's commands (commands.go has their definitions, register.go registers them), the roles that
-// come with a stake (roles.go gives and removes them, guild.go has what is known of a server, rights.go judges what
-// the bot may do there), and the start: settings.go, adapter.go, and check.go for `bot check`.
+// The other files:
 //
-// The command's Visibility decides who sees its answer, before the command runs. A button never decides, since anybody
-// can forge one. The first response must come within 3 seconds, so it does not wait for the upload of a picture: an
-// edit adds the picture, and the answer stays without one if the upload fails.
+//	commands.go, register.go  define the bot's commands, and register them
+//	roles.go                  gives and removes the roles that follow a stake
+//	guild.go, rights.go       cache a server's roles, and judge what the bot may do there
+//	settings.go, check.go     the settings, and `bot check`
 //
-// It must not import commands, core or another adapter.
+// The command's Visibility decides who sees its answer, before the command runs. A button never decides, because
+// anybody can forge one. The first response must come within 3 seconds, so it does not wait for the upload of a
+// picture: an edit adds the picture, and the answer has none if the upload fails.
+//
+// The package must not import commands, core or another adapter.
 package discord
 
 import (
@@ -41,7 +44,7 @@ import (
 const maxName = 40
 
 // Adapter joins Discord to a Handler. It implements platform.Adapter, http.Handler for interactions that arrive by
-// HTTP, and chat.Badges for the roles that come with a stake.
+// HTTP, and chat.BadgeGiver for the roles that come with a stake.
 type Adapter struct {
 	Config
 	api      *api.Client

@@ -30,7 +30,7 @@ const (
 	byHTTP      way = "HTTP"
 )
 
-// adapterTest is an Adapter before a fake Discord.
+// adapterTest is an Adapter that is connected to a fake of Discord.
 type adapterTest struct {
 	*Adapter
 	way     way
@@ -50,14 +50,19 @@ func newAdapterTest(t *testing.T, fake *discordtest.Server, w way, changes ...ch
 	t.Helper()
 	t.Cleanup(fake.Close)
 	h := &adapterTest{
-		way: w, fake: fake, handler: &platformtest.Handler{}, logged: &logtest.Buffer{}, events: &platformtest.Events{},
+		way:     w,
+		fake:    fake,
+		handler: &platformtest.Handler{},
+		logged:  &logtest.Buffer{},
+		events:  &platformtest.Events{},
 	}
 	c := Config{
 		Settings:  Settings{Token: secret.New(fake.Token), APIURL: fake.URL()},
 		Dedup:     store.NewMemory(),
 		Log:       h.logged.Logger(),
 		Count:     h.events.Add,
-		Connected: func(name string) { h.events.Add("as " + name) }, Retried: func(error) {},
+		Connected: func(name string) { h.events.Add("as " + name) },
+		Retried:   func(error) {},
 	}
 	if w == byHTTP {
 		c.PublicKey = fake.PublicKey
@@ -82,7 +87,7 @@ func (h *adapterTest) run(t *testing.T) {
 	h.stop = platformtest.Start(t, func(ctx context.Context) error { return h.Run(ctx, speaking{h.handler}) })
 }
 
-// simulate runs test in simulated time beside an Adapter that is connected.
+// simulate runs test in simulated time, with an Adapter that is connected.
 func simulate(t *testing.T, w way, test func(*testing.T, *adapterTest), changes ...change) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -107,14 +112,14 @@ func simulate(t *testing.T, w way, test func(*testing.T, *adapterTest), changes 
 	})
 }
 
-// eachWay is simulate for both ways in.
+// eachWay calls simulate for both ways.
 func eachWay(t *testing.T, test func(*testing.T, *adapterTest), changes ...change) {
 	for _, w := range []way{overGateway, byHTTP} {
 		t.Run(string(w), func(t *testing.T) { simulate(t, w, test, changes...) })
 	}
 }
 
-// each is simulate over the gateway for each case of a table.
+// each calls simulate, over the gateway, for each case of a table.
 func each[T any](t *testing.T, cases map[string]T, test func(*testing.T, *adapterTest, T)) {
 	t.Helper()
 	for name, tt := range cases {
@@ -132,13 +137,13 @@ func equal[T comparable](t *testing.T, what string, got, want T) {
 	}
 }
 
-// counted fails the test unless the adapter has counted the event so often.
+// counted fails the test unless the adapter has counted the event want times.
 func (h *adapterTest) counted(t *testing.T, event string, want int) {
 	t.Helper()
 	equal(t, "count of "+event, h.events.Of(event), want)
 }
 
-// messages returns those that are shown, and ends the test unless they are so many.
+// messages returns the messages that are shown. It ends the test unless there are want of them.
 func (h *adapterTest) messages(t *testing.T, want int) []fakediscord.Message {
 	t.Helper()
 	all := h.fake.Messages()
@@ -162,13 +167,13 @@ func pass(d time.Duration) {
 	synctest.Wait()
 }
 
-// command is a command of user 5 in guild 7.
+// command returns a command of user 5 in guild 7.
 func command(name string) fakediscord.Interaction {
 	return fakediscord.Interaction{Command: name, UserID: "5", GuildID: "7", ChannelID: "8"}
 }
 
-// send gives the bot an interaction and does not wait for what comes of it. A
-// refusal by HTTP is counted as "status" and its number.
+// send delivers an interaction to the bot, and does not wait for the answer. A refusal by HTTP is counted as "status"
+// and its number.
 func (h *adapterTest) send(t *testing.T, i fakediscord.Interaction) *fakediscord.Pending {
 	t.Helper()
 	if h.way == overGateway {
@@ -203,7 +208,7 @@ func (h *adapterTest) ask(t *testing.T, i fakediscord.Interaction) *fakediscord.
 	return p
 }
 
-// reply makes the handler answer with r, after some time.
+// reply makes the handler answer with r after a time.
 func (h *adapterTest) reply(after time.Duration, r *chat.Reply) {
 	h.handler.Reply = func(context.Context, *chat.Request) *chat.Reply {
 		time.Sleep(after)
@@ -247,7 +252,7 @@ func TestAdapterKeepsTheContract(t *testing.T) {
 	}
 }
 
-// suite is h for the suite: user 5 asks, and user 6 is another.
+// suite lets the tests of every adapter use h. User 5 asks, and user 6 is the other one.
 func (h *adapterTest) suite() platformtest.AdapterTest {
 	return platformtest.AdapterTest{
 		Adapter: h.Adapter,
@@ -259,11 +264,15 @@ func (h *adapterTest) suite() platformtest.AdapterTest {
 			platformtest.WaitUntil(t, "ready", h.Ready)
 			h.send(t, i)
 		},
-		Press: func(t *testing.T, label string, other bool) {
+		Press: func(t *testing.T, label string, by platformtest.Presser) {
 			for _, m := range slices.Backward(h.fake.Messages()) {
 				if b, ok := m.Button(label); ok {
 					i := command("")
-					i.Button, i.On, i.UserID = b.CustomID, &m, map[bool]string{false: "5", true: "6"}[other]
+					i.Button = b.CustomID
+					i.On = &m
+					if by == platformtest.Another {
+						i.UserID = "6"
+					}
 					h.send(t, i)
 					return
 				}
@@ -280,7 +289,7 @@ func (h *adapterTest) suite() platformtest.AdapterTest {
 	}
 }
 
-// shown are the messages, without the ones that are only promised.
+// shown returns the messages, without deferred ones that have no answer yet.
 func (h *adapterTest) shown() []platformtest.Message {
 	var all []platformtest.Message
 	for _, m := range h.fake.Messages() {

@@ -52,12 +52,12 @@ func TestAnAnswerArrivesWhateverFailsOnItsWay(t *testing.T) {
 		fakediscord.Edit:     5 * time.Second,
 	}
 	for name, faults := range map[string][]discordtest.Fault{
-		"connection lost before":  {{Drop: true}, {Drop: true}},
-		"landed, but answer lost": {{DropAnswer: true}},
-		"server error":            {{Status: 502}, {Status: 503}},
-		"limited":                 {limited},
-		"a proxy's page instead":  {{Status: http.StatusOK}},
-		"no answer at all":        {{Hang: true}},
+		"connection lost before": {{Drop: true}, {Drop: true}},
+		"delivered, answer lost": {{DropAnswer: true}},
+		"server error":           {{Status: 502}, {Status: 503}},
+		"limited":                {limited},
+		"a proxy's page instead": {{Status: http.StatusOK}},
+		"no answer at all":       {{Hang: true}},
 	} {
 		for route, slow := range routes {
 			t.Run(name+", "+string(route), func(t *testing.T) {
@@ -78,21 +78,51 @@ func TestAnAnswerArrivesWhateverFailsOnItsWay(t *testing.T) {
 	}
 }
 
-// Discord takes a first response for 3 seconds and the rest for 15 minutes. Only an interaction that certainly has no
-// response may be answered again, and only an answer that is certainly not delivered is an error.
-func TestAnswersThatAreNotDeliveredAreCountedAndLogged(t *testing.T) {
-	const always = 0
-	for name, tt := range map[string]struct {
-		reply *chat.Reply
-		slow  time.Duration
-		route fakediscord.Route
-		fault discordtest.Fault
-		lasts int // calls
-		event string
-		level string
-		calls int // made; 0: any number
-		claim claim.Progress
-	}{
+// undelivered is an answer that does not arrive, and what is counted and logged.
+type undelivered struct {
+	reply *chat.Reply
+	slow  time.Duration // how long the command takes
+	route fakediscord.Route
+	fault discordtest.Fault
+	lasts int // how many calls fail; 0 for all
+	event string
+	level string
+	calls int // of the route; 0 for any number
+	claim claim.Progress
+}
+
+// checkUndelivered sends one command in each of the cases.
+func checkUndelivered(t *testing.T, cases map[string]undelivered) {
+	t.Helper()
+	each(t, cases, func(t *testing.T, h *adapterTest, tt undelivered) {
+		h.reply(tt.slow, cmp.Or(tt.reply, &chat.Reply{}))
+		if tt.lasts == 0 {
+			h.fake.Break(tt.route, tt.fault)
+		} else {
+			h.fake.Script(tt.route, slices.Repeat([]discordtest.Fault{tt.fault}, tt.lasts)...)
+		}
+		p := h.send(t, command("price"))
+		for h.events.Of(tt.event) == 0 {
+			pass(time.Second)
+		}
+		h.counted(t, tt.event, 1)
+		h.counted(t, "answered", 0)
+		if tt.calls > 0 {
+			equal(t, "calls", h.fake.Calls(tt.route), tt.calls)
+		}
+		equal(t, "lines about it", h.logged.Lines("an answer"), 1)
+		equal(t, "lines of its level", h.logged.Lines("level="+tt.level), 1)
+		progress, _ := h.Dedup.Claim(t.Context(), "discord:interaction:"+p.ID)
+		equal(t, "claim", progress, tt.claim)
+		h.fake.Break(tt.route, discordtest.Fault{})
+		h.ask(t, command("price"))
+	})
+}
+
+// Discord takes a first response for 3 seconds. The interaction may be answered again only if it certainly has no
+// response.
+func TestFirstResponsesThatAreNotDeliveredAreCountedAndLogged(t *testing.T) {
+	checkUndelivered(t, map[string]undelivered{
 		"two attempts lost before one that comes too late": {
 			route: fakediscord.Callback,
 			fault: discordtest.Fault{Latency: 1400 * time.Millisecond, Drop: true},
@@ -102,39 +132,41 @@ func TestAnswersThatAreNotDeliveredAreCountedAndLogged(t *testing.T) {
 			calls: 3,
 			claim: claim.Done,
 		},
-		"a first response that lands, acknowledged late": {
+		"delivered, but acknowledged late": {
 			route: fakediscord.Callback,
 			fault: discordtest.Fault{Hang: true, Landed: true},
-			lasts: always,
 			event: "answer_outcome_unknown",
 			level: "WARN",
 			calls: 3,
 			claim: claim.Done,
 		},
-		"a first response that is refused": {
+		"refused": {
 			route: fakediscord.Callback,
 			fault: discordtest.Fault{Status: http.StatusBadRequest, Code: 50035},
-			lasts: always,
 			event: "answer_failed",
 			level: "ERROR",
 			calls: 1,
 			claim: claim.New,
 		},
-		"a deferral that never lands": {
+		"a deferral that is never delivered": {
 			slow:  5 * time.Second,
 			route: fakediscord.Callback,
 			fault: discordtest.Fault{Status: http.StatusNotFound, Code: 10062},
-			lasts: always,
 			event: "answer_expired",
 			level: "WARN",
 			calls: 1,
 			claim: claim.New,
 		},
-		"edits refused for 15 minutes": {
+	})
+}
+
+// Discord takes the rest of an answer for 15 minutes. Only an answer that is certainly not delivered is an error.
+func TestEditsThatAreNotDeliveredAreCountedAndLogged(t *testing.T) {
+	checkUndelivered(t, map[string]undelivered{
+		"refused for 15 minutes": {
 			slow:  5 * time.Second,
 			route: fakediscord.Edit,
 			fault: discordtest.Fault{Status: http.StatusBadGateway},
-			lasts: always,
 			event: "answer_outcome_unknown",
 			level: "WARN",
 			claim: claim.Done,
@@ -143,7 +175,6 @@ func TestAnswersThatAreNotDeliveredAreCountedAndLogged(t *testing.T) {
 			slow:  5 * time.Second,
 			route: fakediscord.Edit,
 			fault: discordtest.Fault{Status: http.StatusTooManyRequests, RetryAfter: 20 * time.Minute},
-			lasts: always,
 			event: "answer_failed",
 			level: "ERROR",
 			calls: 1,
@@ -153,47 +184,22 @@ func TestAnswersThatAreNotDeliveredAreCountedAndLogged(t *testing.T) {
 			reply: &chat.Reply{Image: &curve},
 			route: fakediscord.Edit,
 			fault: discordtest.Fault{Status: http.StatusNotFound, Code: 10015},
-			lasts: always,
 			event: "answer_expired",
 			level: "WARN",
 			claim: claim.Done,
 		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
-				h.reply(tt.slow, cmp.Or(tt.reply, &chat.Reply{}))
-				if tt.lasts == always {
-					h.fake.Break(tt.route, tt.fault)
-				} else {
-					h.fake.Script(tt.route, slices.Repeat([]discordtest.Fault{tt.fault}, tt.lasts)...)
-				}
-				p := h.send(t, command("price"))
-				for h.events.Of(tt.event) == 0 {
-					pass(time.Second)
-				}
-				h.counted(t, tt.event, 1)
-				h.counted(t, "answered", 0)
-				if tt.calls > 0 {
-					equal(t, "calls", h.fake.Calls(tt.route), tt.calls)
-				}
-				equal(t, "lines about it", h.logged.Lines("an answer"), 1)
-				equal(t, "lines of its level", h.logged.Lines("level="+tt.level), 1)
-				progress, _ := h.Dedup.Claim(t.Context(), "discord:interaction:"+p.ID)
-				equal(t, "claim", progress, tt.claim)
-				h.fake.Break(tt.route, discordtest.Fault{})
-				h.ask(t, command("price"))
-			})
-		})
-	}
+	})
 }
 
-// The age of an interaction that is not replayed, here of years, is not judged: this
-// machine's clock may be wrong.
+// The IDs are years old. Their age does not matter, because this machine's clock may be wrong.
 func TestARepeatedInteractionIsAnsweredOnce(t *testing.T) {
 	eachWay(t, func(t *testing.T, h *adapterTest) {
 		shown := h.ask(t, command("price"))
-		for n, i := range []fakediscord.Interaction{command("price"), shown.Press("5", "1 e 0 price")} {
-			i.ID, i.Token = []string{"1234567", "1234568"}[n], []string{"again", "and again"}[n]
+		typed := command("price")
+		typed.ID, typed.Token = "1234567", "again"
+		pressed := shown.Press("5", "1 e 0 price")
+		pressed.ID, pressed.Token = "1234568", "and again"
+		for n, i := range []fakediscord.Interaction{typed, pressed} {
 			h.ask(t, i)
 			h.fake.Do(fakediscord.Action{Op: 7})
 			pass(2 * time.Minute)
@@ -268,10 +274,10 @@ func TestStoppingAnswersWhatIsInFlight(t *testing.T) {
 			}
 			p := h.send(t, command("price"))
 			pass(api.FirstResponse)
-			began := time.Now()
+			start := time.Now()
 			time.AfterFunc(time.Second, func() { equal(t, "ready while it stops", h.Ready(), false) })
 			equal(t, "Run", h.stop(), nil)
-			if took := time.Since(began); took >= platform.DrainTime {
+			if took := time.Since(start); took >= platform.DrainTime {
 				t.Errorf("Run returned after %v", took)
 			}
 			equal(t, "connections to the gateway", h.fake.Connected(), 0)
@@ -295,7 +301,10 @@ func TestTheAdapterSpeaksTheUsersLanguage(t *testing.T) {
 			i.Locale = locale
 			p := h.ask(t, i)
 			b, _ := p.Answer().Button("Refresh")
-			for state, said := range map[string]chat.Text{b.CustomID: chat.Say("current"), "0 old": chat.OldButton().Title} {
+			for state, said := range map[string]chat.Text{
+				b.CustomID: chat.Say("current"),
+				"0 old":    chat.OldButton().Title,
+			} {
 				title := words.Print(&chat.Reply{Language: l, Title: said}).Title.String()
 				says(t, h.ask(t, p.Press("5", state)).Answer(), "**"+title+"**")
 			}
@@ -323,7 +332,7 @@ func TestSlowEditsHoldUpNothingElse(t *testing.T) {
 	})
 }
 
-// A first response that waited too long would only keep others waiting.
+// A first response that has waited too long would only delay others.
 func TestALateFirstResponseIsNotSent(t *testing.T) {
 	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
 		h.fake.Break(fakediscord.Callback, discordtest.Fault{Latency: time.Minute})
@@ -341,26 +350,25 @@ func TestALateFirstResponseIsNotSent(t *testing.T) {
 	})
 }
 
-// "Already acknowledged" proves that the first response landed if its outcome was
-// unknown, and only then.
+// "Already acknowledged" proves that the first response was delivered only if its outcome was unknown.
 func TestAlreadyAcknowledgedMeansDelivered(t *testing.T) {
-	has := discordtest.Fault{Status: http.StatusBadRequest, Code: 40060}
+	acknowledged := discordtest.Fault{Status: http.StatusBadRequest, Code: 40060}
 	type test struct {
-		faults []discordtest.Fault
-		out    bool
+		faults    []discordtest.Fault
+		delivered bool
 	}
 	each(t, map[string]test{
-		"taken without a word": {[]discordtest.Fault{{Hang: true, Landed: true}}, true},
-		"taken, and a 502":     {[]discordtest.Fault{{Status: http.StatusBadGateway, Landed: true}}, true},
-		"by somebody else":     {[]discordtest.Fault{has}, false},
-		"limited, not landed":  {[]discordtest.Fault{{Status: http.StatusTooManyRequests}, has}, false},
+		"delivered without a response": {[]discordtest.Fault{{Hang: true, Landed: true}}, true},
+		"delivered, and a 502":         {[]discordtest.Fault{{Status: http.StatusBadGateway, Landed: true}}, true},
+		"by somebody else":             {[]discordtest.Fault{acknowledged}, false},
+		"limited, not delivered":       {[]discordtest.Fault{{Status: http.StatusTooManyRequests}, acknowledged}, false},
 	}, func(t *testing.T, h *adapterTest, tt test) {
 		h.fake.Script(fakediscord.Callback, tt.faults...)
 		p := h.send(t, command("price"))
 		pass(10 * time.Second)
-		equal(t, "it is shown", strings.Contains(p.Answer().Text(), "price"), tt.out)
-		equal(t, "it counts as answered", h.events.Of("answered") == 1, tt.out)
-		equal(t, "nothing is logged", h.logged.Lines("id="+h.handler.Requests()[0].ID) == 0, tt.out)
+		equal(t, "it is shown", strings.Contains(p.Answer().Text(), "price"), tt.delivered)
+		equal(t, "it counts as answered", h.events.Of("answered") == 1, tt.delivered)
+		equal(t, "nothing is logged", h.logged.Lines("id="+h.handler.Requests()[0].ID) == 0, tt.delivered)
 	})
 }
 
@@ -380,8 +388,7 @@ func showsCurve(m fakediscord.Message) bool {
 		shown.ContentType == "image/png" && bytes.Equal(shown.Bytes, curve.PNG)
 }
 
-// However often a picture is sent, it is there once; and an answer does not depend on
-// its picture.
+// A picture that is sent twice is shown once. An answer does not depend on its picture.
 func TestAPictureArrivesOnceOrTheAnswerIsText(t *testing.T) {
 	type test struct {
 		faults []discordtest.Fault
@@ -428,13 +435,19 @@ func TestAPictureArrivesOnceOrTheAnswerIsText(t *testing.T) {
 
 func TestAPictureGivesWayToTheNextAnswer(t *testing.T) {
 	eachWay(t, func(t *testing.T, h *adapterTest) {
-		with, without := &chat.Reply{Title: chat.Say("x"), Image: &curve}, &chat.Reply{Title: chat.Say("x")}
+		with := &chat.Reply{Title: chat.Say("x"), Image: &curve}
+		without := &chat.Reply{Title: chat.Say("x")}
 		h.reply(0, with)
 		p := h.ask(t, command("price"))
 		for _, tt := range []struct {
 			slow  time.Duration
 			reply *chat.Reply
-		}{{0, with}, {0, without}, {0, with}, {5 * time.Second, without}} {
+		}{
+			{0, with},
+			{0, without},
+			{0, with},
+			{5 * time.Second, without},
+		} {
 			h.reply(tt.slow, tt.reply)
 			h.ask(t, p.Press("5", "1 e 0 price"))
 			equal(t, "the picture is shown", showsCurve(p.Answer().Message), tt.reply.Image != nil)

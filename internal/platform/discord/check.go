@@ -13,11 +13,11 @@ import (
 	"herald/internal/platform/discord/api"
 )
 
-// Check fetches the token's application, its commands, and the servers of StakerRoles and of moderated, which are IDs,
-// from Discord. It blocks meanwhile. It returns what `bot check` prints: details and the bot's rights. The error is a
+// Check fetches the token's application, its commands, and the servers of StakerRoles and of entries from Discord. It
+// blocks meanwhile. It returns what `bot check` prints: details and the bot's rights. The error is a
 // *config.WrongError if Discord contradicts a setting.
 func (a *Adapter) Check(
-	ctx context.Context, commands chat.Commands, moderated ...string,
+	ctx context.Context, commands chat.Commands, entries ...platform.Entry,
 ) (details []string, rights []platform.Right, err error) {
 	app, err := a.api.Application(ctx)
 	if err != nil {
@@ -28,7 +28,7 @@ func (a *Adapter) Check(
 	if unknown == nil {
 		details = append(details, found)
 	}
-	return details, a.Rights(ctx, moderated...), cmp.Or(err, unknown)
+	return details, a.Rights(ctx, entries...), cmp.Or(err, unknown)
 }
 
 // checkApplication returns the name of app, and how interactions arrive. If app contradicts PublicKey, it returns only

@@ -30,7 +30,12 @@ func TestCommandsAreWritten(t *testing.T) {
 		equal[any](t, "the first", written[0]["name"], "price")
 		equal[any](t, "its ID", written[0]["id"], h.commandID("price"))
 		equal(t, "the ID of an unknown one", h.commandID("moon"), "")
-		// One text that is too long would keep all commands from being registered.
+	})
+}
+
+// Discord refuses all commands if one text is too long.
+func TestLongTextsOfCommandsAreShortened(t *testing.T) {
+	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
 		long := chat.SayWith("command.supply", chat.Values{"symbol": chat.Plain(strings.Repeat("SYM", 60))})
 		forms := []chat.Form{{Params: []chat.Param{{Name: "p", Summary: long}}}}
 		others := chat.Commands{{Name: "x", Summary: long, PersonMenu: long, Forms: forms}}
@@ -113,7 +118,8 @@ func TestOptionsOfACommand(t *testing.T) {
 	} {
 		var got []string
 		for _, o := range all[name].Options {
-			got = append(got, fmt.Sprintf("%s %s, required %t, %d choices", o.Name, kinds[o.Type], o.Required, len(o.Choices)))
+			option := fmt.Sprintf("%s %s, required %t, %d choices", o.Name, kinds[o.Type], o.Required, len(o.Choices))
+			got = append(got, option)
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("options of %s: got %q, want %q", name, got, want)
@@ -121,7 +127,7 @@ func TestOptionsOfACommand(t *testing.T) {
 	}
 }
 
-// A parameter is named, and a choice called, in the language of the app; neither if there is no such message.
+// Names of parameters and choices are translated only if there is a message for them.
 func TestATextWithoutAMessageHasNoTranslations(t *testing.T) {
 	busy := chat.Say("busy.title")
 	nameless := chat.Param{Name: "nameless", Summary: busy, Choices: []string{"EVM"}}
@@ -135,7 +141,12 @@ func TestATextWithoutAMessageHasNoTranslations(t *testing.T) {
 func TestEveryTextOfACommandIsInEveryLanguage(t *testing.T) {
 	busy := chat.Say("busy.title")
 	period := chat.Param{Name: "period", Summary: busy, Choices: []string{"7d"}}
-	command := chat.Command{Name: "x", Summary: busy, PersonMenu: busy, Forms: []chat.Form{{Params: []chat.Param{period}}}}
+	command := chat.Command{
+		Name:       "x",
+		Summary:    busy,
+		PersonMenu: busy,
+		Forms:      []chat.Form{{Params: []chat.Param{period}}},
+	}
 	all := definitions(chat.Commands{command})
 	slash, menu, option := all[0], all[1], all[0].Options[0]
 	week := option.Choices[0]
@@ -163,74 +174,80 @@ func TestEveryTextOfACommandIsInEveryLanguage(t *testing.T) {
 	}
 }
 
+// checkName is the first line of bot check.
+const checkName = "Herald, application 1100000000000000001"
+
+// testEndpoint is the application's interactions endpoint URL. Its path may be a secret.
+const testEndpoint = "https://bot.example/secret-path/discord/interactions"
+
+func withOtherKey(_ *adapterTest, c *Config) {
+	c.PublicKey = make(ed25519.PublicKey, ed25519.PublicKeySize)
+}
+
 func TestCheckTellsWhoTheBotIsAndHowInteractionsCome(t *testing.T) {
-	const name = "Herald, application 1100000000000000001"
-	const endpoint = "https://bot.example/secret-path/discord/interactions"
 	nowhere := "it has no interactions endpoint URL yet: while the bot runs, enter " +
 		"https://<your host>/discord/interactions in the Developer Portal"
-	for about, tt := range map[string]struct {
+	for name, tt := range map[string]struct {
 		way      way
-		otherKey bool
 		endpoint string
-		details  []string
-		problem  string // with DISCORD_PUBLIC_KEY, or ""
+		want     string
 	}{
-		"gateway": {
-			way:     overGateway,
-			details: []string{name, "interactions come over the gateway"},
-		},
-		"HTTP": {
-			way:      byHTTP,
-			endpoint: endpoint,
-			details:  []string{name, "interactions come by HTTP, to bot.example"},
-		},
-		"HTTP, nowhere": {
-			way:     byHTTP,
-			details: []string{name, nowhere},
-		},
-		"another application": {
-			way:      byHTTP,
-			otherKey: true,
-			endpoint: endpoint,
-			details:  []string{name},
-			problem:  "another public key",
-		},
-		"gateway beside HTTP": {
-			way:      overGateway,
-			endpoint: endpoint,
-			details:  []string{name},
-			problem:  "interactions endpoint URL, at bot.example, so nothing comes",
-		},
+		"gateway":       {overGateway, "", "interactions come over the gateway"},
+		"HTTP":          {byHTTP, testEndpoint, "interactions come by HTTP, to bot.example"},
+		"HTTP, nowhere": {byHTTP, "", nowhere},
 	} {
-		t.Run(about, func(t *testing.T) {
-			h := newAdapterTest(t, discordtest.New(), tt.way, func(_ *adapterTest, c *Config) {
-				if tt.otherKey {
-					c.PublicKey = make(ed25519.PublicKey, ed25519.PublicKeySize)
-				}
-			})
-			h.fake.EnterEndpoint(tt.endpoint)
-			details, _, err := h.Check(t.Context(), nil)
-			if want := append(tt.details, "its 0 commands are registered"); !slices.Equal(details, want) {
-				t.Errorf("details %q, want %q", details, want)
-			}
-			wrong, is := errors.AsType[*config.WrongError](err)
-			equal(t, "a setting is wrong", is, tt.problem != "")
-			if is {
-				equal(t, "the setting", wrong.Settings, "DISCORD_PUBLIC_KEY")
-				equal(t, "it says what", strings.Contains(wrong.Problem, tt.problem), true)
-				equal(t, "it shows the path", strings.Contains(wrong.Problem, "secret"), false)
-			} else {
-				equal(t, "error", err, nil)
-			}
-			ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
-			defer cancel()
-			equal(t, "register", h.register(ctx, h.handler.Commands()), nil)
-			equal(t, "it is logged", h.logged.Lines("may not arrive") > 0, tt.problem != "")
-			h.fake.Break(fakediscord.Application, discordtest.Fault{Status: 503})
-			if _, _, err := h.Check(t.Context(), nil); err == nil {
-				t.Error("a refusal passed")
-			}
-		})
+		h := newAdapterTest(t, discordtest.New(), tt.way)
+		h.fake.SetEndpoint(tt.endpoint)
+		details, _, err := h.Check(t.Context(), nil)
+		equal(t, name+": error", err, nil)
+		want := []string{checkName, tt.want, "its 0 commands are registered"}
+		equal(t, name+": details", strings.Join(details, "\n"), strings.Join(want, "\n"))
+		equal(t, name+": lines of the log", h.linesAfterRegister(t), 0)
+	}
+}
+
+func TestCheckNamesTheSettingWithWhichNothingArrives(t *testing.T) {
+	for name, tt := range map[string]struct {
+		way     way
+		changes []change
+		problem string
+	}{
+		"another application": {byHTTP, []change{withOtherKey}, "another public key"},
+		"gateway beside HTTP": {overGateway, nil, "interactions endpoint URL, at bot.example, so nothing comes"},
+	} {
+		h := newAdapterTest(t, discordtest.New(), tt.way, tt.changes...)
+		h.fake.SetEndpoint(testEndpoint)
+		details, _, err := h.Check(t.Context(), nil)
+		want := []string{checkName, "its 0 commands are registered"}
+		equal(t, name+": details", strings.Join(details, "\n"), strings.Join(want, "\n"))
+		wrong, is := errors.AsType[*config.WrongError](err)
+		if !is {
+			t.Fatalf("%s: got %v", name, err)
+		}
+		equal(t, name+": setting", wrong.Settings, "DISCORD_PUBLIC_KEY")
+		equal(t, name+": "+wrong.Problem, strings.Contains(wrong.Problem, tt.problem), true)
+		equal(t, name+": it shows the path", strings.Contains(wrong.Problem, "secret"), false)
+		equal(t, name+": it is logged", h.linesAfterRegister(t) > 0, true)
+	}
+}
+
+// linesAfterRegister registers the commands, and returns how many lines of the log say that interactions may not
+// arrive.
+func (h *adapterTest) linesAfterRegister(t *testing.T) int {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	equal(t, "register", h.register(ctx, h.handler.Commands()), nil)
+	return h.logged.Lines("may not arrive")
+}
+
+func TestCheckFailsIfDiscordRefuses(t *testing.T) {
+	for _, way := range []way{overGateway, byHTTP} {
+		h := newAdapterTest(t, discordtest.New(), way)
+		h.fake.Break(fakediscord.Application, discordtest.Fault{Status: 503})
+		if _, _, err := h.Check(t.Context(), nil); err == nil {
+			t.Errorf("%s: no error", way)
+		}
 	}
 }
 

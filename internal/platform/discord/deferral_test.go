@@ -138,7 +138,8 @@ func TestAPanicLeavesADeferralsOutcomeUnknown(t *testing.T) {
 			is, err := d.overtake()
 			equal(t, "first response", is, theDeferral)
 			equal(t, "its outcome is unknown", errors.Is(err, api.ErrOutcomeUnknown), true)
-			equal(t, "it is logged", strings.Contains(h.logged.String(), fmt.Sprintf("reference-%d ", n)), true)
+			reference := fmt.Sprintf("reference-%d ", n)
+			equal(t, reference+"is logged", strings.Contains(h.logged.String(), reference), true)
 		}
 		h.counted(t, "panic", api.MaxFirst+1)
 	}, panicWhileDeferring)
@@ -159,7 +160,8 @@ func TestAnInteractionThatNothingAnswersIsNotDeferred(t *testing.T) {
 		s := h.newSession(t.Context(), speechless{h.handler})
 		defer s.work.Drain()
 		id := idOf(time.Now())
-		s.receive(fmt.Appendf(nil, `{"id":%q,"type":2,"token":"t","user":{"id":"5"},"data":{"name":"price"}}`, id), false)
+		const format = `{"id":%q,"type":2,"token":"t","user":{"id":"5"},"data":{"name":"price"}}`
+		s.receive(fmt.Appendf(nil, format, id), false)
 		pass(time.Minute)
 		h.counted(t, "panic", 2)
 		h.counted(t, "deferred", 0)

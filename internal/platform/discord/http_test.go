@@ -17,59 +17,108 @@ import (
 	"herald/internal/platform/platformtest"
 )
 
-func TestAnUnsignedOrOldInteractionIsRefused(t *testing.T) {
-	h := newAdapterTest(t, discordtest.New(), byHTTP)
-	s := h.newSession(t.Context(), h.handler)
-	defer s.work.Drain()
-	h.session.Store(s)
-	command := []byte(`{"id":"1","type":2,"token":"t","user":{"id":"5"},"data":{"name":"price","type":1}}`)
-	big := append([]byte(`{"id":"`), bytes.Repeat([]byte("1"), maxBody)...)
-	at := time.Now()
-	signature, now := h.fake.Sign(command, at).Get("X-Signature-Ed25519"), strconv.FormatInt(at.Unix(), 10)
-	const read, unread = true, false
-	for name, tt := range map[string]struct {
-		body      []byte
-		signature string // empty is right for the body
-		timestamp string
-		want      int
-		read      bool
-	}{
-		"no signature":                {command, " ", now, 401, unread},
-		"no timestamp":                {command, signature, "", 401, unread},
-		"signature that is no hex":    {command, strings.Repeat("zz", ed25519.SignatureSize), now, 401, unread},
-		"signature of 63 bytes":       {command, signature[2:], now, 401, unread},
-		"timestamp that is no number": {command, signature, now + "x", 401, unread},
-		"six minutes old":             {command, "", strconv.FormatInt(at.Add(-6*time.Minute).Unix(), 10), 401, read},
-		"six minutes ahead":           {command, "", strconv.FormatInt(at.Add(6*time.Minute).Unix(), 10), 401, read},
-		"signature of another body":   {[]byte("{}"), signature, now, 401, read},
-		"signature of another time":   {command, signature, strconv.FormatInt(at.Unix()-1, 10), 401, read},
-		"too large":                   {big, "", now, 413, read},
-		"no JSON":                     {[]byte("{"), "", now, 400, read},
-		"nothing we made":             {[]byte(`{"id":"1","type":3,"token":"t"}`), "", now, 400, read},
-	} {
-		t.Run(name, func(t *testing.T) {
-			body := bytes.NewReader(tt.body)
-			r := httptest.NewRequest(http.MethodPost, "/discord/interactions", body)
-			if tt.signature == "" {
-				seconds, err := strconv.ParseInt(tt.timestamp, 10, 64)
-				if err != nil {
-					t.Fatal(err)
-				}
-				tt.signature = h.fake.Sign(tt.body, time.Unix(seconds, 0)).Get("X-Signature-Ed25519")
+// post is a request with an interaction, and the response.
+type post struct {
+	body      []byte
+	signature string // "" for the right one
+	at        string // the time in the header, in Unix seconds
+	want      int
+	read      bool // whether the body is read
+}
+
+// checkPosts posts to an adapter that runs, and checks that it handles nothing.
+func (h *adapterTest) checkPosts(t *testing.T, cases map[string]post) {
+	t.Helper()
+	for name, tt := range cases {
+		body := bytes.NewReader(tt.body)
+		r := httptest.NewRequest(http.MethodPost, "/discord/interactions", body)
+		signature := tt.signature
+		if signature == "" {
+			seconds, err := strconv.ParseInt(tt.at, 10, 64)
+			if err != nil {
+				t.Fatal(err)
 			}
-			r.Header.Set("X-Signature-Ed25519", tt.signature)
-			r.Header.Set("X-Signature-Timestamp", tt.timestamp)
-			w := httptest.NewRecorder()
-			before := h.events.Of("bad_signature")
-			h.ServeHTTP(w, r)
-			equal(t, "status", w.Code, tt.want)
-			equal(t, "the body is read", body.Len() < len(tt.body), tt.read)
-			equal(t, "it is counted", h.events.Of("bad_signature") > before, tt.want == 401)
-		})
+			signature = h.signature(tt.body, time.Unix(seconds, 0))
+		}
+		r.Header.Set("X-Signature-Ed25519", signature)
+		r.Header.Set("X-Signature-Timestamp", tt.at)
+		w := httptest.NewRecorder()
+		before := h.events.Of("bad_signature")
+		h.ServeHTTP(w, r)
+		equal(t, name+": status", w.Code, tt.want)
+		equal(t, name+": the body is read", body.Len() < len(tt.body), tt.read)
+		equal(t, name+": it is counted", h.events.Of("bad_signature") > before, tt.want == 401)
 	}
 	equal(t, "handled", len(h.handler.Requests()), 0)
-	// Only a right signature proves that this machine's clock is wrong.
+}
+
+// signature returns Discord's signature of a body, as hex.
+func (h *adapterTest) signature(body []byte, at time.Time) string {
+	return h.fake.Sign(body, at).Get("X-Signature-Ed25519")
+}
+
+// newPostTest returns an Adapter that takes interactions by HTTP.
+func newPostTest(t *testing.T) *adapterTest {
+	t.Helper()
+	h := newAdapterTest(t, discordtest.New(), byHTTP)
+	s := h.newSession(t.Context(), h.handler)
+	t.Cleanup(func() { s.work.Drain() })
+	h.session.Store(s)
+	return h
+}
+
+// seconds prints a time as the header has it.
+func seconds(at time.Time) string { return strconv.FormatInt(at.Unix(), 10) }
+
+var postedCommand = []byte(`{"id":"1","type":2,"token":"t","user":{"id":"5"},"data":{"name":"price","type":1}}`)
+
+func TestABodyWithoutASignatureIsNotRead(t *testing.T) {
+	h := newPostTest(t)
+	at := time.Now()
+	now := seconds(at)
+	signature := h.signature(postedCommand, at)
+	notHex := strings.Repeat("zz", ed25519.SignatureSize)
+	h.checkPosts(t, map[string]post{
+		"no signature":         {body: postedCommand, signature: " ", at: now, want: 401},
+		"no time":              {body: postedCommand, signature: signature, at: "", want: 401},
+		"not hex":              {body: postedCommand, signature: notHex, at: now, want: 401},
+		"63 bytes":             {body: postedCommand, signature: signature[2:], at: now, want: 401},
+		"a time with a letter": {body: postedCommand, signature: signature, at: now + "x", want: 401},
+	})
+}
+
+func TestAnInteractionWithAnotherSignatureIsRefused(t *testing.T) {
+	h := newPostTest(t)
+	at := time.Now()
+	signature := h.signature(postedCommand, at)
+	before := seconds(at.Add(-time.Second))
+	h.checkPosts(t, map[string]post{
+		"of another body": {body: []byte("{}"), signature: signature, at: seconds(at), want: 401, read: true},
+		"of another time": {body: postedCommand, signature: signature, at: before, want: 401, read: true},
+	})
+	equal(t, "lines about the clock", h.logged.Lines("clock"), 0)
+}
+
+// A right signature proves that the machine's clock is wrong.
+func TestAnOldInteractionIsRefused(t *testing.T) {
+	h := newPostTest(t)
+	ago, ahead := seconds(time.Now().Add(-6*time.Minute)), seconds(time.Now().Add(6*time.Minute))
+	h.checkPosts(t, map[string]post{
+		"six minutes old":   {body: postedCommand, at: ago, want: 401, read: true},
+		"six minutes ahead": {body: postedCommand, at: ahead, want: 401, read: true},
+	})
 	equal(t, "lines about the clock", h.logged.Lines("clock"), 2)
+}
+
+func TestASignedBodyThatIsNoInteractionIsRefused(t *testing.T) {
+	h := newPostTest(t)
+	now := seconds(time.Now())
+	big := append([]byte(`{"id":"`), bytes.Repeat([]byte("1"), maxBody)...)
+	h.checkPosts(t, map[string]post{
+		"too large":         {body: big, at: now, want: 413, read: true},
+		"not JSON":          {body: []byte("{"), at: now, want: 400, read: true},
+		"of another button": {body: []byte(`{"id":"1","type":3,"token":"t"}`), at: now, want: 400, read: true},
+	})
 }
 
 // The connection of a deferred answer is closed, so that no interaction waits behind it.
@@ -99,8 +148,9 @@ func TestInteractionsAreTakenWhileItRuns(t *testing.T) {
 	ping := []byte(`{"id":"1","type":1,"token":"t"}`)
 	post := func(want int, answer string) {
 		t.Helper()
-		r, w := httptest.NewRequest(http.MethodPost, "/discord/interactions", bytes.NewReader(ping)), httptest.NewRecorder()
+		r := httptest.NewRequest(http.MethodPost, "/discord/interactions", bytes.NewReader(ping))
 		r.Header = h.fake.Sign(ping, time.Now())
+		w := httptest.NewRecorder()
 		h.ServeHTTP(w, r)
 		equal(t, "status", w.Code, want)
 		equal(t, "body", w.Body.String(), answer)

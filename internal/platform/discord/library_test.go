@@ -19,11 +19,12 @@ import (
 	"herald/internal/platform/platformtest"
 )
 
-// An update of discordgo that has one of these fails here, and says what of ours can go.
+// If discordgo gets one of these, this test fails and names our code that can be removed.
 func TestLibraryStillLacks(t *testing.T) {
 	platformtest.StillLacks(t, discordgo.MessageAttachment{}, attachment{}, "description", "attachment")
-	platformtest.StillLacks(t, discordgo.Application{}, api.Application{}, "interactions_endpoint_url", "api.Application")
-	platformtest.StillLacks(t, discordgo.Application{}, api.Application{}, "bot", "as for interactions_endpoint_url")
+	library, ours := discordgo.Application{}, api.Application{}
+	platformtest.StillLacks(t, library, ours, "interactions_endpoint_url", "api.Application")
+	platformtest.StillLacks(t, library, ours, "bot", "as for interactions_endpoint_url")
 	platformtest.StillLacks(t, discordgo.Ready{}, nil, "resume_gateway_url",
 		"the type of READY in gateway; see whether Session resumes there")
 	text, err := json.Marshal(discordgo.Activity{})
@@ -42,10 +43,12 @@ func (a fixedAnswer) RoundTrip(req *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: a.status, Body: io.NopCloser(strings.NewReader(a.body)), Request: req}, nil
 }
 
-// newSession returns a Session of discordgo whose REST calls get this answer.
+// newSession returns a Session of discordgo. Its REST calls get this answer.
 func newSession(token string, a fixedAnswer) *discordgo.Session {
 	s, _ := discordgo.New(token)
-	s.Client, s.LogLevel, s.ShouldReconnectOnError = &http.Client{Transport: a}, discordgo.LogError-1, false
+	s.Client = &http.Client{Transport: a}
+	s.LogLevel = discordgo.LogError - 1
+	s.ShouldReconnectOnError = false
 	return s
 }
 
@@ -60,15 +63,16 @@ func TestDiscordgoStillSleepsThroughRateLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSession("", fixedAnswer{http.StatusOK, "{}"})
 		bucket := s.Ratelimiter.LockBucket(discordgo.EndpointChannel("1"))
-		if err := bucket.Release(http.Header{"X-Ratelimit-Remaining": {"0"}, "X-Ratelimit-Reset-After": {"60"}}); err != nil {
+		usedUp := http.Header{"X-Ratelimit-Remaining": {"0"}, "X-Ratelimit-Reset-After": {"60"}}
+		if err := bucket.Release(usedUp); err != nil {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		began := time.Now()
+		start := time.Now()
 		_, err := s.Channel("1", discordgo.WithContext(ctx))
-		if time.Since(began) < time.Minute {
-			t.Errorf("%v after %v: see whether api can use discordgo's limiter", err, time.Since(began))
+		if time.Since(start) < time.Minute {
+			t.Errorf("%v after %v: see whether api can use discordgo's limiter", err, time.Since(start))
 		}
 	})
 }
@@ -93,7 +97,7 @@ func TestDiscordgoStillIdentifiesWhereItMayResume(t *testing.T) {
 	})
 }
 
-// openSession opens a Session before a fake Discord, and returns a day later.
+// openSession opens a Session that is connected to a fake of Discord, and returns a day later.
 func openSession(t *testing.T, b fakediscord.Behaviour) (*discordgo.Session, *discordtest.Server) {
 	network := discordtest.NewNetwork()
 	d := discordtest.NewOn(network)

@@ -13,7 +13,7 @@ import (
 	"herald/internal/platform/platformtest"
 )
 
-// Where an interaction comes from. inGuild lacks the permissions of the member.
+// Members of an interaction that say where it comes from. The %d is for the permissions of the member.
 const (
 	inGuild = `"guild_id":"7","channel_id":"8","context":0,"authorizing_integration_owners":{"0":"7"},` +
 		`"member":{"user":{"id":"5"},"permissions":"%d"}`
@@ -26,7 +26,8 @@ func document(where, data string) []byte {
 	if strings.Contains(data, "component_type") {
 		kind = 3
 	}
-	return fmt.Appendf(nil, `{"id":"1","application_id":"2","type":%d,"token":"t",%s,"data":%s}`, kind, where, data)
+	const format = `{"id":"1","application_id":"2","type":%d,"token":"t",%s,"data":%s}`
+	return fmt.Appendf(nil, format, kind, where, data)
 }
 
 // named returns the arguments of a command, given as names and values in turn.
@@ -38,7 +39,8 @@ func named(pairs ...string) chat.Args {
 	return chat.Named(values)
 }
 
-// parsed returns the Request of an interaction that must be for us, without what all Requests have.
+// parsed returns the Request of an interaction, without the fields that all Requests have. It ends the test if the
+// interaction is not for us.
 func parsed(t *testing.T, where, data string) *chat.Request {
 	t.Helper()
 	i, forUs := decode(document(where, data))
@@ -143,16 +145,21 @@ func TestARequestHasTheCommandAndItsArguments(t *testing.T) {
 }
 
 func TestParseIgnoresWhatIsNotForUs(t *testing.T) {
+	const (
+		ann   = `"user":{"id":"5"}`
+		price = `"data":{"name":"price","type":1}`
+		menu  = `"data":{"custom_id":"x","component_type":3}`
+	)
 	for name, raw := range map[string]string{
-		"from a bot":    `{"id":"1","type":2,"token":"t","user":{"id":"5","bot":true},"data":{"name":"price","type":1}}`,
-		"from nobody":   `{"id":"1","type":2,"token":"t","data":{"name":"price","type":1}}`,
-		"select menu":   `{"id":"1","type":3,"token":"t","user":{"id":"5"},"data":{"custom_id":"x","component_type":3}}`,
-		"no name":       `{"id":"1","type":2,"token":"t","user":{"id":"5"},"data":{"type":1}}`,
-		"ping":          `{"id":"1","type":1,"token":"t"}`,
-		"without data":  `{"id":"1","type":2,"token":"t","user":{"id":"5"}}`,
-		"without token": `{"id":"1","type":2,"user":{"id":"5"},"data":{"name":"price","type":1}}`,
-		"forged ID":     `{"id":"../1","type":2,"token":"t","user":{"id":"5"},"data":{"name":"price","type":1}}`,
-		"no JSON":       `{"id":`,
+		"from a bot":    `{"id":"1","type":2,"token":"t","user":{"id":"5","bot":true},` + price + `}`,
+		"from nobody":   `{"id":"1","type":2,"token":"t",` + price + `}`,
+		"a select menu": `{"id":"1","type":3,"token":"t",` + ann + `,` + menu + `}`,
+		"no name":       `{"id":"1","type":2,"token":"t",` + ann + `,"data":{"type":1}}`,
+		"a ping":        `{"id":"1","type":1,"token":"t"}`,
+		"no data":       `{"id":"1","type":2,"token":"t",` + ann + `}`,
+		"no token":      `{"id":"1","type":2,` + ann + `,` + price + `}`,
+		"a forged ID":   `{"id":"../1","type":2,"token":"t",` + ann + `,` + price + `}`,
+		"not JSON":      `{"id":`,
 	} {
 		if _, forUs := decode([]byte(raw)); forUs {
 			t.Errorf("%s: taken for a command", name)
@@ -176,7 +183,8 @@ func TestModeratorsAreToldByTheirPermissions(t *testing.T) {
 		fmt.Sprint(discordgo.PermissionKickMembers):               true,
 		fmt.Sprint(int64(discordgo.PermissionBanMembers) | 1<<50): true,
 	} {
-		i, _ := decode(document(strings.Replace(inGuild, "%d", permissions, 1), `{"name":"exists","type":1}`))
+		where := strings.Replace(inGuild, "%d", permissions, 1)
+		i, _ := decode(document(where, `{"name":"exists","type":1}`))
 		req, _, _ := parse(i, nil)
 		equal(t, "a moderator by permissions "+permissions, req.Role == chat.Moderator, want)
 	}
@@ -197,15 +205,25 @@ func TestAMemberBeforeTheRulesIsToldByTheInteraction(t *testing.T) {
 	}
 }
 
-// Whoever brings the bot into a guild of their own can be anything there.
+// A user can install the bot for themselves, and use it in a guild of their own, in which they are an administrator.
 func TestNobodyModeratesWhereTheBotIsNoMember(t *testing.T) {
 	for owners, want := range map[string]bool{
-		`{"0":"7"}`: true, `{"0":"7","1":"5"}`: true,
-		`{"1":"5"}`: false, `{"1":"7"}`: false, `{"0":"0"}`: false, `{"0":"77"}`: false, `{"0":""}`: false, `{}`: false,
-		`null`: true, // as before a user could bring a bot along
+		`{"0":"7"}`:         true,
+		`{"0":"7","1":"5"}`: true,
+		`{"1":"5"}`:         false,
+		`{"1":"7"}`:         false,
+		`{"0":"0"}`:         false,
+		`{"0":"77"}`:        false,
+		`{"0":""}`:          false,
+		`{}`:                false,
+		`null`:              true, // as before a user could bring a bot along
 	} {
-		where := strings.Replace(fmt.Sprintf(inGuild, discordgo.PermissionAdministrator), `{"0":"7"}`, owners, 1)
-		for _, data := range []string{`{"name":"exists","type":1}`, `{"component_type":2,"custom_id":"1 n 0 exists 6"}`} {
+		byAdministrator := fmt.Sprintf(inGuild, discordgo.PermissionAdministrator)
+		where := strings.Replace(byAdministrator, `{"0":"7"}`, owners, 1)
+		for _, data := range []string{
+			`{"name":"exists","type":1}`,
+			`{"component_type":2,"custom_id":"1 n 0 exists 6"}`,
+		} {
 			i, _ := decode(document(where, data))
 			req, _, err := parse(i, (&platformtest.Handler{}).Commands())
 			equal(t, "a moderator if installed for "+owners, req.Role == chat.Moderator, want)
@@ -216,7 +234,8 @@ func TestNobodyModeratesWhereTheBotIsNoMember(t *testing.T) {
 }
 
 func FuzzDecode(f *testing.F) {
-	f.Add(document(fmt.Sprintf(inGuild, 8), `{"name":"exists","type":1,"options":[{"name":"user","type":6,"value":"6"}]}`))
+	const withUser = `{"name":"exists","type":1,"options":[{"name":"user","type":6,"value":"6"}]}`
+	f.Add(document(fmt.Sprintf(inGuild, 8), withUser))
 	f.Add(document(inDM, `{"name":"Exists","type":2,"target_id":"6"}`))
 	f.Add(document(inDM, `{"component_type":2,"custom_id":"1 e tlpwu8 staked 0x1"}`))
 	f.Add([]byte(`{"id":"1","type":2,"token":"t","member":{"user":null},"data":{"options":[null]}}`))

@@ -27,19 +27,21 @@ const (
 	updateMessage = 7
 )
 
-// What becomes of an answer to a press.
+// destination says what becomes of an answer to a press.
+type destination string
+
 const (
-	replaces = iota // what was shown
-	public          // beside it
-	alone           // shown to the one who pressed
+	replaces destination = "replaces the message"
+	public   destination = "is a new message for everybody"
+	alone    destination = "is a new message for the user who pressed"
 )
 
-// asOf is a Source of a time that long after start.
+// asOf returns a Source of a time after start.
 func asOf(later time.Duration) chat.Source {
 	return chat.Source{AsOf: chat.Version{Time: start.Add(later)}}
 }
 
-// answered is the answer that the buttons of presses are under.
+// answered returns the answer that has the buttons of presses.
 func answered() *chat.Reply {
 	return &chat.Reply{
 		Title:   chat.Say("the answer"),
@@ -53,135 +55,16 @@ func answered() *chat.Reply {
 // press is a button that user 6 presses under an answer to user 5, or forges.
 type press struct {
 	under string // the command that was answered
-	state string // of the button; "": Refresh
+	state string // of the button; "" is the state of Refresh
 	reply *chat.Reply
-	want  int
-	says  string
+	want  destination
+	says  string // within the answer
 }
 
-// presses are buttons. An answer for one person never replaces a message that others see. No button decides who sees
-// its answer: one of an earlier version may name a command that has become private.
-var presses = map[string]press{
-	"an answer": {
-		under: "price",
-		reply: &chat.Reply{Title: chat.Say("new"), Source: asOf(time.Minute)},
-		want:  replaces,
-		says:  "new",
-	},
-	"another page of one's own": {
-		under: "mylogins",
-		state: "1 e 0 mylogins 2",
-		reply: &chat.Reply{Title: chat.Say("new")},
-		want:  replaces,
-		says:  "new",
-	},
-	"what does not edit": {
-		under: "price",
-		state: "1 n 0 price",
-		reply: &chat.Reply{Title: chat.Say("new")},
-		want:  public,
-		says:  "new",
-	},
-	"an older answer": {
-		under: "price",
-		reply: &chat.Reply{Title: chat.Say("new"), Source: asOf(-time.Minute)},
-		want:  alone,
-		says:  "Nothing newer yet",
-	},
-	"nothing new": {
-		under: "price",
-		reply: &chat.Reply{Title: chat.Say("new"), Source: asOf(time.Second - 1)},
-		want:  alone,
-		says:  "Nothing newer yet",
-	},
-	"nothing new, without time": {
-		under: "price",
-		reply: &chat.Reply{
-			Title:   chat.Say("the answer"),
-			Text:    chat.Say("text"),
-			Checked: start,
-			Actions: []chat.Action{refresh},
-		},
-		want: alone,
-		says: "Nothing newer yet",
-	},
-	"new, without time": {
-		under: "price",
-		reply: &chat.Reply{Title: chat.Say("new")},
-		want:  replaces,
-		says:  "new",
-	},
-	"a limit": {
-		under: "price",
-		reply: &chat.Reply{Title: chat.Say("Too many"), Audience: chat.SenderAlone},
-		want:  alone,
-		says:  "Too many",
-	},
-	"a limit with a picture": {
-		under: "price",
-		reply: &chat.Reply{Title: chat.Say("Too many"), Audience: chat.SenderAlone, Image: &curve},
-		want:  alone,
-		says:  "Too many",
-	},
-	"no answer": {
-		under: "price",
-		reply: &chat.Reply{Title: chat.NoAnswer("price")},
-		want:  alone,
-		says:  "Price unavailable",
-	},
-	"private, forged to edit": {
-		under: "price",
-		state: "1 e 0 mylogins",
-		reply: &chat.Reply{Title: chat.Say("secret"), Source: asOf(0)},
-		want:  alone,
-		says:  "secret",
-	},
-	"private, forged to refresh": {
-		under: "price",
-		state: "1 e tlpwu8 exists 6",
-		reply: &chat.Reply{Title: chat.Say("secret"), Source: asOf(0)},
-		want:  alone,
-		says:  "secret",
-	},
-	"private": {
-		under: "price",
-		state: "1 n 0 mylogins",
-		reply: &chat.Reply{Title: chat.Say("secret")},
-		want:  alone,
-		says:  "secret",
-	},
-	"an unlisted private one": {
-		under: "mylogins",
-		state: "1 e 0 keep 0x1",
-		reply: &chat.Reply{Title: chat.Say("new")},
-		want:  replaces,
-		says:  "new",
-	},
-	"unlisted, forged to edit": {
-		under: "price",
-		state: "1 e 0 keep 0x1",
-		reply: &chat.Reply{Title: chat.Say("secret")},
-		want:  alone,
-		says:  "secret",
-	},
-	"an unknown command": {
-		under: "price",
-		state: "1 e 0 nonsense",
-		reply: &chat.Reply{Title: chat.Say("secret")},
-		want:  alone,
-		says:  "secret",
-	},
-	"of another version": {
-		under: "price",
-		state: "0 price",
-		reply: &chat.Reply{Title: chat.Say("secret")},
-		want:  alone,
-		says:  "has expired",
-	},
-}
-
-func TestAPressIsAnsweredWhereItsCommandMayBe(t *testing.T) {
-	for name, tt := range presses {
+// checkPresses presses each button, with an answer at once and one that is deferred.
+func checkPresses(t *testing.T, cases map[string]press) {
+	t.Helper()
+	for name, tt := range cases {
 		for slow, update := range map[time.Duration]int{0: updateMessage, 5 * time.Second: promiseUpdate} {
 			t.Run(fmt.Sprint(name, " after ", slow), func(t *testing.T) {
 				eachWay(t, func(t *testing.T, h *adapterTest) {
@@ -225,6 +108,149 @@ func (tt press) isShown(t *testing.T, before fakediscord.Message, all []fakedisc
 	}
 	equal(t, "the message above", all[0].Text(), before.Text())
 	equal(t, "the message above has it", strings.Contains(all[0].Everything(), tt.says), false)
+}
+
+func TestANewerAnswerReplacesTheMessage(t *testing.T) {
+	checkPresses(t, map[string]press{
+		"an answer": {
+			under: "price",
+			reply: &chat.Reply{Title: chat.Say("new"), Source: asOf(time.Minute)},
+			want:  replaces,
+			says:  "new",
+		},
+		"another page of one's own": {
+			under: "mylogins",
+			state: "1 e 0 mylogins 2",
+			reply: &chat.Reply{Title: chat.Say("new")},
+			want:  replaces,
+			says:  "new",
+		},
+		"an unlisted private one": {
+			under: "mylogins",
+			state: "1 e 0 keep 0x1",
+			reply: &chat.Reply{Title: chat.Say("new")},
+			want:  replaces,
+			says:  "new",
+		},
+		"new, without time": {
+			under: "price",
+			reply: &chat.Reply{Title: chat.Say("new")},
+			want:  replaces,
+			says:  "new",
+		},
+	})
+}
+
+func TestAButtonThatDoesNotEditOpensAMessage(t *testing.T) {
+	checkPresses(t, map[string]press{
+		"what does not edit": {
+			under: "price",
+			state: "1 n 0 price",
+			reply: &chat.Reply{Title: chat.Say("new")},
+			want:  public,
+			says:  "new",
+		},
+		"private": {
+			under: "price",
+			state: "1 n 0 mylogins",
+			reply: &chat.Reply{Title: chat.Say("secret")},
+			want:  alone,
+			says:  "secret",
+		},
+	})
+}
+
+func TestAnAnswerThatIsNotNewerIsNotShown(t *testing.T) {
+	checkPresses(t, map[string]press{
+		"an older answer": {
+			under: "price",
+			reply: &chat.Reply{Title: chat.Say("new"), Source: asOf(-time.Minute)},
+			want:  alone,
+			says:  "Nothing newer yet",
+		},
+		"nothing new": {
+			under: "price",
+			reply: &chat.Reply{Title: chat.Say("new"), Source: asOf(time.Second - 1)},
+			want:  alone,
+			says:  "Nothing newer yet",
+		},
+		"nothing new, without time": {
+			under: "price",
+			reply: &chat.Reply{
+				Title:   chat.Say("the answer"),
+				Text:    chat.Say("text"),
+				Checked: start,
+				Actions: []chat.Action{refresh},
+			},
+			want: alone,
+			says: "Nothing newer yet",
+		},
+	})
+}
+
+// An answer for one user never replaces a message that others see.
+func TestARefusalDoesNotReplaceTheMessage(t *testing.T) {
+	checkPresses(t, map[string]press{
+		"a limit": {
+			under: "price",
+			reply: &chat.Reply{Title: chat.Say("Too many"), Audience: chat.SenderAlone},
+			want:  alone,
+			says:  "Too many",
+		},
+		"a limit with a picture": {
+			under: "price",
+			reply: &chat.Reply{Title: chat.Say("Too many"), Audience: chat.SenderAlone, Image: &curve},
+			want:  alone,
+			says:  "Too many",
+		},
+		"no answer": {
+			under: "price",
+			reply: &chat.Reply{Title: chat.NoAnswer("price")},
+			want:  alone,
+			says:  "Price unavailable",
+		},
+	})
+}
+
+// A button does not decide who sees its answer: one of an earlier version may name a command that has become private.
+func TestAForgedOrOldButtonShowsNothingToOthers(t *testing.T) {
+	checkPresses(t, map[string]press{
+		"private, forged to edit": {
+			under: "price",
+			state: "1 e 0 mylogins",
+			reply: &chat.Reply{Title: chat.Say("secret"), Source: asOf(0)},
+			want:  alone,
+			says:  "secret",
+		},
+		"private, forged to refresh": {
+			under: "price",
+			state: "1 e tlpwu8 exists 6",
+			reply: &chat.Reply{Title: chat.Say("secret"), Source: asOf(0)},
+			want:  alone,
+			says:  "secret",
+		},
+		"unlisted, forged to edit": {
+			under: "price",
+			state: "1 e 0 keep 0x1",
+			reply: &chat.Reply{Title: chat.Say("secret")},
+			want:  alone,
+			says:  "secret",
+		},
+		"an unknown command": {
+			under: "price",
+			state: "1 e 0 nonsense",
+			reply: &chat.Reply{Title: chat.Say("secret")},
+			want:  alone,
+			says:  "secret",
+		},
+		"of another version": {
+			under: "price",
+			state: "0 price",
+			reply: &chat.Reply{Title: chat.Say("secret")},
+			want:  alone,
+			says:  "has expired",
+		},
+	})
 }
 
 // The message to edit may be gone.
@@ -279,23 +305,53 @@ func TestRefusalsOfPublicCommandsReachTheUserAlone(t *testing.T) {
 	})
 }
 
+// followUp is the faults of a follow-up, and what becomes of it.
+type followUp struct {
+	faults []discordtest.Fault
+	shown  int // messages
+	calls  int
+	takes  time.Duration // until the last call
+}
+
+var limited = discordtest.Fault{Status: 429, RetryAfter: time.Second}
+
+var failedFollowUps = map[string]followUp{
+	"nothing fails": {
+		shown: 1,
+		calls: 1,
+	},
+	"limited again": {
+		faults: []discordtest.Fault{limited, limited, limited, limited},
+		shown:  1,
+		calls:  5,
+		takes:  4 * time.Second,
+	},
+	"502, but carried out": {
+		faults: []discordtest.Fault{{Status: 502, Landed: true}},
+		shown:  2,
+		calls:  2,
+		takes:  3 * time.Second,
+	},
+	"dropped twice": {
+		faults: []discordtest.Fault{{Drop: true}, {DropAnswer: true}},
+		shown:  2,
+		calls:  3,
+		takes:  6 * time.Second,
+	},
+	"5xx three times": {
+		faults: []discordtest.Fault{{Status: 502}, {Status: 500}, {Status: 502}},
+		calls:  3,
+		takes:  6 * time.Second,
+	},
+	"refused": {
+		faults: []discordtest.Fault{{Status: 403, Code: 50001}},
+		calls:  1,
+	},
+}
+
 // A follow-up of unknown outcome may be shown twice.
 func TestFollowUpsAreRepeatedWithCare(t *testing.T) {
-	limited := discordtest.Fault{Status: 429, RetryAfter: time.Second}
-	type test struct {
-		faults []discordtest.Fault
-		shown  int
-		calls  int
-		takes  time.Duration
-	}
-	each(t, map[string]test{
-		"nothing fails":        {nil, 1, 1, 0},
-		"limited again":        {[]discordtest.Fault{limited, limited, limited, limited}, 1, 5, 4 * time.Second},
-		"502, but carried out": {[]discordtest.Fault{{Status: 502, Landed: true}}, 2, 2, 3 * time.Second},
-		"dropped twice":        {[]discordtest.Fault{{Drop: true}, {DropAnswer: true}}, 2, 3, 6 * time.Second},
-		"502 three times":      {[]discordtest.Fault{{Status: 502}, {Status: 500}, {Status: 502}}, 0, 3, 6 * time.Second},
-		"refused":              {[]discordtest.Fault{{Status: 403, Code: 50001}}, 0, 1, 0},
-	}, func(t *testing.T, h *adapterTest, tt test) {
+	each(t, failedFollowUps, func(t *testing.T, h *adapterTest, tt followUp) {
 		p := h.ask(t, command("price"))
 		h.reply(5*time.Second, &chat.Reply{Title: chat.Say("Too fast"), Audience: chat.SenderAlone})
 		h.fake.Script(fakediscord.FollowUp, tt.faults...)
@@ -307,7 +363,8 @@ func TestFollowUpsAreRepeatedWithCare(t *testing.T) {
 		pass(10 * time.Second)
 		all := h.messages(t, 1+tt.shown)
 		equal(t, "calls", h.fake.Calls(fakediscord.FollowUp), tt.calls)
-		equal(t, "it failed", h.events.Of("answer_failed")+h.events.Of("answer_outcome_unknown") == 1, tt.shown == 0)
+		failures := h.events.Of("answer_failed") + h.events.Of("answer_outcome_unknown")
+		equal(t, "it failed", failures == 1, tt.shown == 0)
 		equal(t, "edits of the message above", all[0].Edited, 0)
 		for _, m := range all[1:] {
 			equal(t, "it is seen by", m.SeenBy, "6")
@@ -316,16 +373,17 @@ func TestFollowUpsAreRepeatedWithCare(t *testing.T) {
 	})
 }
 
-// atBlock is an answer that was read at a block, and fetched now.
+// atBlock returns an answer as of a block, fetched now.
 func atBlock(n uint64) *chat.Reply {
+	asOf := chat.Version{Time: time.Now(), Block: chat.Block{Chain: 698, Number: n}}
 	return &chat.Reply{
 		Title:   chat.Say(fmt.Sprintf("block %d", n)),
-		Source:  chat.Source{AsOf: chat.Version{Time: time.Now(), Block: chat.Block{Chain: 698, Number: n}}},
+		Source:  chat.Source{AsOf: asOf},
 		Actions: []chat.Action{refresh},
 	}
 }
 
-// What is shown is known from the button, after a restart and on another replica too.
+// The button tells which answer is shown, also after a restart and on another replica.
 func TestAnOlderBlockNeverReplacesANewerOne(t *testing.T) {
 	for _, slow := range []time.Duration{0, 5 * time.Second} {
 		eachWay(t, func(t *testing.T, h *adapterTest) {

@@ -45,7 +45,7 @@ func (a *Adapter) register(ctx context.Context, commands chat.Commands) error {
 	logged := map[string]bool{}
 	err := transport.Policy{
 		Backoff: transport.Backoff{First: 2 * time.Second, Max: time.Minute},
-		Again: func(err error) (bool, time.Duration) {
+		ShouldRetry: func(err error) (bool, time.Duration) {
 			_, atLeast := api.Retryable(err)
 			return !errors.Is(err, api.ErrToken), atLeast
 		},

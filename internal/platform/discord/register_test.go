@@ -22,7 +22,7 @@ func withEntryPoint(name string) change {
 	return func(h *adapterTest, _ *Config) { h.fake.AddCommand(h.fake.EntryPoint(name)) }
 }
 
-// withoutVersion returns a command but for what Discord changes itself.
+// withoutVersion prints a command without its version, which Discord changes itself.
 func withoutVersion(command map[string]any) string {
 	shown := map[string]any{}
 	for name, value := range command {
@@ -80,7 +80,8 @@ func TestABotWithoutItsCommandsIsNotReady(t *testing.T) {
 			equal(t, "ready", h.Ready(), false)
 			equal(t, "why", h.NotReady(), "connected, but the commands are not registered")
 			equal(t, "lines in the log", h.logged.Lines(line), 1)
-			equal(t, "lines that say why", h.logged.Lines(fmt.Sprintf("status %d, code %d", refusal.Status, refusal.Code)), 1)
+			reason := fmt.Sprintf("status %d, code %d", refusal.Status, refusal.Code)
+			equal(t, "lines with the reason", h.logged.Lines(reason), 1)
 			says(t, h.ask(t, command("price")).Answer(), "price")
 			h.fake.Break(route, discordtest.Fault{})
 			pass(2 * time.Minute)
@@ -95,7 +96,12 @@ func TestABotWithoutItsCommandsIsNotReady(t *testing.T) {
 func TestReplacedCommandsAreRegisteredAgainWithinTheHour(t *testing.T) {
 	eachWay(t, func(t *testing.T, h *adapterTest) {
 		pass(time.Minute)
-		h.fake.AddCommand(map[string]any{"id": "1", "type": 1.0, "name": "old", "description": "of another version"})
+		h.fake.AddCommand(map[string]any{
+			"id":          "1",
+			"type":        1.0,
+			"name":        "old",
+			"description": "of another version",
+		})
 		h.fake.Break(fakediscord.PutCommands, discordtest.Fault{Status: http.StatusForbidden, Code: 50001})
 		pass(time.Hour)
 		equal(t, "ready", h.Ready(), false)
@@ -134,7 +140,7 @@ func TestCommandsThatAreRightAreNotWrittenAgain(t *testing.T) {
 	})
 }
 
-// Discord returns more than was sent, and may leave out what is empty.
+// Discord returns more than was sent, and may leave out empty members.
 func TestACommandIsRecognisedInTheFormThatDiscordReturns(t *testing.T) {
 	const asWanted, different = "[] [] []", "[] [/x] []"
 	param := chat.Param{Name: "p", Summary: chat.Say("s")}
@@ -216,7 +222,8 @@ func TestCheckComparesTheRegisteredCommands(t *testing.T) {
 		}
 		details, _, err := h.Check(t.Context(), ours)
 		equal(t, name+": error", err, nil)
-		equal(t, name+": "+details[len(details)-1], strings.HasPrefix(details[len(details)-1], tt.want), true)
+		last := details[len(details)-1]
+		equal(t, name+": "+last, strings.HasPrefix(last, tt.want), true)
 		h.fake.Break(fakediscord.GetCommands, discordtest.Fault{Status: 500})
 		_, _, err = h.Check(t.Context(), ours)
 		equal(t, name+": an outage fails the check", err != nil, true)
@@ -232,5 +239,6 @@ func TestADifferenceIsNamed(t *testing.T) {
 	}
 	const want = "; missing: /price; of another form: /staked, \"Check\"; not the bot's: /old"
 	equal(t, "advice", strings.HasSuffix(c.advice(), want), true)
-	equal(t, "a long name", len(shownCommand(discordgo.ApplicationCommand{Name: strings.Repeat("x", 1000)})) < 50, true)
+	long := discordgo.ApplicationCommand{Name: strings.Repeat("x", 1000)}
+	equal(t, "a long name is shortened", len(shownCommand(long)) < 50, true)
 }

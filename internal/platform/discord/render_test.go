@@ -18,7 +18,7 @@ import (
 )
 
 func TestEscapeShowsTextAsItIs(t *testing.T) {
-	for in, want := range map[string]string{
+	for text, want := range map[string]string{
 		"**bold** _it_ ~~s~~ ||spoil||":  `\*\*bold\*\* \_it\_ \~\~s\~\~ \|\|spoil\|\|`,
 		"[a](https://evil.example)":      `\[a\](https\://evil.example)`,
 		"<@1> <@&2> <#3> </a:4> <id:g>":  `\<\@1\> \<\@&2\> \<#3\> \</a\:4\> \<id\:g\>`,
@@ -26,24 +26,27 @@ func TestEscapeShowsTextAsItIs(t *testing.T) {
 		"at 12:30:45 today":              "at 12:30:45 today",
 		"0x52908400098527886E0F7030069D": "0x52908400098527886E0F7030069D",
 	} {
-		if got := escape(in); got != want {
-			t.Errorf("escape(%q) = %q, want %q", in, got, want)
+		if got := escape(text); got != want {
+			t.Errorf("escape(%q) = %q, want %q", text, got, want)
 		}
 	}
 }
 
-// embedOf is what is shown of a reply but its buttons.
+// embedOf returns the embed of a reply.
 func embedOf(reply *chat.Reply) embed { return render(reply, someIDs).Embeds[0] }
 
-// someIDs has the ID of one command.
+// someIDs returns the ID of a command. It knows the ID of /price only.
 func someIDs(name string) string { return map[string]string{"price": "77"}[name] }
 
 // Each value is shown in Discord's own way.
 func TestRenderShowsEachValueAsDiscordDoes(t *testing.T) {
 	const wallet = "0x52908400098527886E0F7030069857D2E4169EE7"
-	const attack, shown = "[a](https://evil.example) `x` <@5> @everyone",
-		`\[a\](https\://evil.example) \` + "`x\\`" + ` \<\@5\> \@everyone`
+	const (
+		attack = "[a](https://evil.example) `x` <@5> @everyone"
+		shown  = `\[a\](https\://evil.example) \` + "`x\\`" + ` \<\@5\> \@everyone`
+	)
 	longURL := chat.Address{Hex: "x", URL: `https://scan.example/(a) b\`}
+	person := func(id string) chat.Mention { return chat.Mention{User: chat.User{Platform: Platform, ID: id}} }
 	for name, test := range map[string]struct {
 		value chat.Value
 		want  string
@@ -56,8 +59,8 @@ func TestRenderShowsEachValueAsDiscordDoes(t *testing.T) {
 		"a command":                   {chat.CommandLink("/price"), "</price:77>"},
 		"a command without an ID":     {chat.CommandLink("/supply"), "/supply"},
 		"text like a command's link":  {chat.Untrusted("</price:> </price:78>"), `\</price\:\> \</price\:78\>`},
-		"a person here":               {chat.Mention{User: chat.User{Platform: Platform, ID: "42"}}, "<@42>"},
-		"a person of a forged ID":     {chat.Mention{User: chat.User{Platform: Platform, ID: "&42"}}, "&42"},
+		"a person here":               {person("42"), "<@42>"},
+		"a person of a forged ID":     {person("&42"), "&42"},
 	} {
 		field := chat.Field{Name: chat.Plain("n"), Value: test.value}
 		got := embedOf(&chat.Reply{Sections: []chat.Section{{Fields: []chat.Field{field}}}}).Description
@@ -71,8 +74,7 @@ func TestRenderShowsEachValueAsDiscordDoes(t *testing.T) {
 	}
 }
 
-// A notification shows the content alone, and so does a reply to the message. An edit
-// clears what it does not have.
+// Notifications and replies show only the content of a message. An edit removes the embed if the new answer has none.
 func TestTheHeadlineIsTheContentAndTheRestAnEmbed(t *testing.T) {
 	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
 		said := chat.Say("te*xt")
@@ -128,15 +130,16 @@ func TestTheTimeOfACheckIsNotLost(t *testing.T) {
 // A text that is too long for the content keeps its sign.
 func TestALongTextKeepsItsSign(t *testing.T) {
 	got := render(&chat.Reply{Tone: chat.Warning, Text: chat.Say(strings.Repeat("x", maxContent))}, someIDs)
-	if got.Content != "" || len(got.Embeds) != 1 || !strings.HasPrefix(got.Embeds[0].Description, "⚠️ x") {
+	equal(t, "content", got.Content, "")
+	if len(got.Embeds) != 1 || !strings.HasPrefix(got.Embeds[0].Description, "⚠️ x") {
 		t.Errorf("%+v", got)
 	}
 }
 
 func TestAMessageWithoutItsPictureIsNotEmpty(t *testing.T) {
-	if got := render(&chat.Reply{Image: &curve}, someIDs).withoutPicture(); got.Content != "…" || len(got.Embeds) != 0 {
-		t.Errorf("%+v", got)
-	}
+	got := render(&chat.Reply{Image: &curve}, someIDs).withoutPicture()
+	equal(t, "content", got.Content, "…")
+	equal(t, "embeds", len(got.Embeds), 0)
 }
 
 // A headline has neither links nor times.
@@ -149,7 +152,7 @@ func TestATitleIsTextAlone(t *testing.T) {
 	}
 }
 
-// What is harmless in parts may not be when they stand together.
+// Parts that are harmless by themselves may be markup together.
 func TestPartsOfALineMakeNoMarkupTogether(t *testing.T) {
 	for want, parts := range map[string][]string{
 		`https\://evil.example`: {"https:", "//evil.example"},
@@ -169,11 +172,15 @@ func TestPartsOfALineMakeNoMarkupTogether(t *testing.T) {
 // Only a note may begin a line as markup does.
 func TestNoTextBeginsAsMarkup(t *testing.T) {
 	for _, trick := range []string{"-# small", "# big", "> quote", "- list", "1. list", ">>> quote", "```code"} {
-		embed := embedOf(&chat.Reply{Text: chat.Say(trick), Sections: []chat.Section{
-			{Heading: chat.Say(trick), Fields: []chat.Field{
-				{Name: chat.Untrusted(trick), Value: chat.Untrusted(trick)}, {Value: chat.Plain(trick)}, {Name: chat.Plain(trick)},
-			}},
-		}})
+		section := chat.Section{
+			Heading: chat.Say(trick),
+			Fields: []chat.Field{
+				{Name: chat.Untrusted(trick), Value: chat.Untrusted(trick)},
+				{Value: chat.Plain(trick)},
+				{Name: chat.Plain(trick)},
+			},
+		}
+		embed := embedOf(&chat.Reply{Text: chat.Say(trick), Sections: []chat.Section{section}})
 		for line := range strings.SplitSeq(embed.Description, "\n") {
 			isList := strings.Contains(line, "1. ")
 			isMarkup := trick[:1] != "1" && strings.HasPrefix(strings.TrimPrefix(line, "**"), trick[:1])
@@ -184,8 +191,8 @@ func TestNoTextBeginsAsMarkup(t *testing.T) {
 	}
 }
 
-// FuzzRender demands of any reply what Discord takes: a message that is not empty,
-// within the limits, and no escape without what it escapes.
+// FuzzRender checks that any reply becomes a message that Discord takes: it is not empty, within the limits, and does
+// not end with half an escape.
 func FuzzRender(f *testing.F) {
 	f.Add("", "", "", "", "", 0, 0)
 	f.Add("title", "text *x*", "name", "value", "note", 3, 40)
@@ -193,8 +200,11 @@ func FuzzRender(f *testing.F) {
 	f.Fuzz(func(t *testing.T, title, text, name, value, note string, sections, size int) {
 		section := chat.Section{Heading: chat.Say(name)}
 		for range min(max(size, 0), 30) {
-			section.Fields = append(section.Fields, chat.Field{Name: chat.Untrusted(name), Value: chat.Untrusted(value)},
-				chat.Field{Name: chat.Plain(name), Value: chat.Code(value)}, chat.Field{Value: chat.Address{Hex: name, URL: value}})
+			section.Fields = append(section.Fields,
+				chat.Field{Name: chat.Untrusted(name), Value: chat.Untrusted(value)},
+				chat.Field{Name: chat.Plain(name), Value: chat.Code(value)},
+				chat.Field{Value: chat.Address{Hex: name, URL: value}},
+			)
 		}
 		reply := &chat.Reply{
 			Title:    chat.Say(title),
@@ -206,26 +216,33 @@ func FuzzRender(f *testing.F) {
 			reply.Sections = append(reply.Sections, section)
 		}
 		m := render(reply, someIDs)
-		shown := map[string]int{m.Content: 2000}
-		for _, embed := range m.Embeds {
-			shown[embed.Description] = 4096
-			if embed.Description == "" {
-				t.Error("an empty embed")
-			}
-		}
 		if m.Content == "" && len(m.Embeds) == 0 {
 			t.Error("an empty message")
 		}
-		for shown, limit := range shown {
-			uncut := strings.TrimSuffix(strings.TrimSuffix(shown, "**"), "…")
-			if len(utf16.Encode([]rune(shown))) > limit || (len(uncut)-len(strings.TrimRight(uncut, `\`)))%2 != 0 {
-				t.Errorf("%q", shown)
+		checkShown(t, m.Content, 2000)
+		for _, embed := range m.Embeds {
+			if embed.Description == "" {
+				t.Error("an empty embed")
 			}
+			checkShown(t, embed.Description, 4096)
 		}
 	})
 }
 
-// What Discord takes is what the fake takes.
+// checkShown checks that a text has at most limit UTF-16 units, and does not end with half an escape.
+func checkShown(t *testing.T, text string, limit int) {
+	t.Helper()
+	if n := len(utf16.Encode([]rune(text))); n > limit {
+		t.Errorf("%d units: %q", n, text)
+	}
+	uncut := strings.TrimSuffix(strings.TrimSuffix(text, "**"), "…")
+	backslashes := len(uncut) - len(strings.TrimRight(uncut, `\`))
+	if backslashes%2 != 0 {
+		t.Errorf("half an escape: %q", text)
+	}
+}
+
+// The fake refuses buttons that Discord refuses.
 func TestAnyButtonsAreShownAsDiscordTakesThem(t *testing.T) {
 	many := []chat.Action{
 		{Label: chat.Say("Copy wallet"), Copy: "0x1"},
@@ -240,7 +257,8 @@ func TestAnyButtonsAreShownAsDiscordTakesThem(t *testing.T) {
 	}
 	for n := range 40 {
 		page := fmt.Sprint(n)
-		many = append(many, chat.Action{Label: chat.Say("Page " + page), Command: "mylogins", Args: []string{page}})
+		action := chat.Action{Label: chat.Say("Page " + page), Command: "mylogins", Args: []string{page}}
+		many = append(many, action)
 	}
 	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
 		h.reply(0, &chat.Reply{Title: chat.Say("x"), Actions: many})
@@ -271,7 +289,7 @@ func TestLongTextsAreCutToWhatDiscordTakes(t *testing.T) {
 
 var update = flag.Bool("update", false, "write the golden transcripts anew")
 
-// TestTranscripts has every answer of every command as Discord shows it.
+// TestTranscripts compares the answers of every command with golden files.
 func TestTranscripts(t *testing.T) {
 	commandstest.Transcripts(t, *update, func(c commandstest.Case) string {
 		return transcript(render(c.Reply, someIDs), c.Private || c.Reply.ForSender())
@@ -288,7 +306,7 @@ func TestPreviewsTellTheAnswer(t *testing.T) {
 	})
 }
 
-// transcript is all that is in a message, with what each button does.
+// transcript prints everything in a message, and the effect of each button.
 func transcript(m *message, private bool) string {
 	var b strings.Builder
 	if private {
@@ -298,7 +316,8 @@ func transcript(m *message, private bool) string {
 	for _, embed := range m.Embeds {
 		fmt.Fprintf(&b, "\n#%06x %s", embed.Color, embed.Description)
 		if embed.Footer != nil || embed.Timestamp != "" {
-			fmt.Fprintf(&b, "\n(%s %s)", cmp.Or(embed.Footer, &discordgo.MessageEmbedFooter{}).Text, embed.Timestamp)
+			footer := cmp.Or(embed.Footer, &discordgo.MessageEmbedFooter{})
+			fmt.Fprintf(&b, "\n(%s %s)", footer.Text, embed.Timestamp)
 		}
 	}
 	for _, picture := range m.Attachments {
@@ -315,14 +334,17 @@ func transcript(m *message, private bool) string {
 
 // Discord has one style for all links.
 func TestTheNextStepAndTheChoiceShownAreColoured(t *testing.T) {
-	m := render(&chat.Reply{Title: chat.Say("x"), Actions: []chat.Action{
-		{Label: chat.Say("7d"), Command: "price", Args: []string{"7d"}, Current: true},
-		{Label: chat.Say("30d"), Command: "price"},
-		{Label: chat.Say("register"), URL: "https://register.example", NextStep: true},
-	}}, someIDs)
-	again := render(&chat.Reply{Title: chat.Say("x"), Actions: []chat.Action{chat.TryAgain("price")}}, someIDs)
+	m := render(&chat.Reply{
+		Title: chat.Say("x"),
+		Actions: []chat.Action{
+			{Label: chat.Say("7d"), Command: "price", Args: []string{"7d"}, Current: true},
+			{Label: chat.Say("30d"), Command: "price"},
+			{Label: chat.Say("register"), URL: "https://register.example", NextStep: true},
+		},
+	}, someIDs)
+	failed := render(&chat.Reply{Title: chat.Say("x"), Actions: []chat.Action{chat.TryAgain("price")}}, someIDs)
 	got := map[string]discordgo.ButtonStyle{}
-	for _, b := range append(m.Components[0].Components, again.Components[0].Components...) {
+	for _, b := range append(m.Components[0].Components, failed.Components[0].Components...) {
 		got[b.Label] = b.Style
 	}
 	want := map[string]discordgo.ButtonStyle{

@@ -17,16 +17,16 @@ import (
 	"herald/internal/platform/discord/api"
 )
 
-// respond makes Discord's REST answer every call as given.
+// respond returns an Adapter. A server answers each of its REST calls by answer.
 func respond(t *testing.T, answer http.HandlerFunc) *adapterTest {
 	t.Helper()
 	server := httptest.NewServer(answer)
 	t.Cleanup(server.Close)
-	return newAdapterTest(t, discordtest.New(), overGateway, func(_ *adapterTest, c *Config) { c.APIURL = server.URL })
+	toServer := func(_ *adapterTest, c *Config) { c.APIURL = server.URL }
+	return newAdapterTest(t, discordtest.New(), overGateway, toServer)
 }
 
-// discordgo's limiter would fail on the first two of these, and sleep on the
-// next call after the third.
+// discordgo's limiter would fail on the first two of these headers, and sleep at the next call after the third.
 func TestRateLimitHeadersOfASuccessAreIgnored(t *testing.T) {
 	for _, headers := range []http.Header{
 		{"X-Ratelimit-Global": {"true"}, "X-Ratelimit-Reset-After": {"3600"}},
@@ -45,7 +45,7 @@ func TestRateLimitHeadersOfASuccessAreIgnored(t *testing.T) {
 	}
 }
 
-// faults are failures of a call, and whether another try may succeed.
+// faults are failures of a call, and whether another attempt may succeed.
 var faults = map[string]struct {
 	fault discordtest.Fault
 	again bool
@@ -75,7 +75,7 @@ func TestErrorsHoldNoTokenAndNoTextOfTheServer(t *testing.T) {
 				equal(t, "wait", atLeast, tt.fault.RetryAfter)
 				equal(t, "it is ErrToken", errors.Is(err, api.ErrToken), name == "another's token")
 				pass(time.Minute)
-				said := fmt.Sprint(err, "\n", h.logged)
+				text := fmt.Sprint(err, "\n", h.logged)
 				for _, secret := range []string{
 					fast.Token,
 					shown.Token,
@@ -85,8 +85,8 @@ func TestErrorsHoldNoTokenAndNoTextOfTheServer(t *testing.T) {
 					"scripted",
 					"html",
 				} {
-					if strings.Contains(said, secret) {
-						t.Errorf("%q is in:\n%s", secret, said)
+					if strings.Contains(text, secret) {
+						t.Errorf("%q is in:\n%s", secret, text)
 					}
 				}
 			})
@@ -165,13 +165,15 @@ func TestOneGlobalLimitHoldsBackAllButFirstResponses(t *testing.T) {
 // Discord bans an address for 10,000 of them in ten minutes.
 func TestEditsStopAfterTooManyRefusals(t *testing.T) {
 	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
-		p, edited := h.ask(t, command("price")), atomic.Int64{}
+		p := h.ask(t, command("price"))
+		var edited atomic.Int64
 		i := api.Interaction{ID: p.ID, ApplicationID: h.fake.ApplicationID, Token: p.Token}
 		h.fake.Break(fakediscord.Edit, discordtest.Fault{Status: http.StatusForbidden, Code: 50001})
 		for range 5500 {
 			go func() {
 				body := render(&chat.Reply{Title: chat.Say("x")}, someIDs)
-				if h.api.Edit(t.Context(), i, api.Message{Body: body}, time.Now().Add(api.TokenLife)) == nil {
+				err := h.api.Edit(t.Context(), i, api.Message{Body: body}, time.Now().Add(api.TokenLife))
+				if err == nil {
 					edited.Add(1)
 				}
 			}()

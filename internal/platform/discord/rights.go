@@ -13,9 +13,9 @@ import (
 	"herald/internal/platform/discord/api"
 )
 
-// Rights returns whether the bot can give the roles of StakerRoles, and whether it is in the servers of moderated,
-// which are IDs. It fetches each server, and blocks meanwhile.
-func (a *Adapter) Rights(ctx context.Context, moderated ...string) (all []platform.Right) {
+// Rights returns whether the bot can give the roles of StakerRoles, and whether it is in the servers of entries. It
+// fetches each server, and blocks meanwhile.
+func (a *Adapter) Rights(ctx context.Context, entries ...platform.Entry) (all []platform.Right) {
 	var g guild
 	var err error
 	for i, badge := range a.StakerRoles {
@@ -25,8 +25,8 @@ func (a *Adapter) Rights(ctx context.Context, moderated ...string) (all []platfo
 		}
 		all = append(all, a.roleRight(badge, g, err))
 	}
-	for _, id := range moderated {
-		all = append(all, a.moderatedRight(ctx, id))
+	for _, e := range entries {
+		all = append(all, a.presence(ctx, e))
 	}
 	return all
 }
@@ -47,8 +47,8 @@ func (a *Adapter) roleRight(badge chat.Badge, g guild, err error) platform.Right
 		}
 		return r
 	}
-	r.Passing, _ = api.Retryable(err)
-	if r.Passing {
+	r.Temporary, _ = api.Retryable(err)
+	if r.Temporary {
 		r.Problem = fmt.Sprintf("%v: until Discord answers, the bot may lack the names of the server and its roles", err)
 	} else {
 		r.Problem = fmt.Sprintf("%v: is the ID right, and the bot in the server?", err)
@@ -60,15 +60,16 @@ func (a *Adapter) roleRight(badge chat.Badge, g guild, err error) platform.Right
 // a bot whether its owner has it.
 const twoFactorHint = "; the server requires two-factor authentication: the account that owns the bot needs it"
 
-// moderatedRight returns whether the bot is in a server of MODERATOR_CHATS. Absence is no Problem, because members can
-// install the bot for themselves.
-func (a *Adapter) moderatedRight(ctx context.Context, id string) platform.Right {
+// presence returns whether the bot is in the server of an entry. Absence is not a Problem, because members can install
+// the bot for themselves.
+func (a *Adapter) presence(ctx context.Context, e platform.Entry) platform.Right {
 	var g guild
-	err := a.api.Call(ctx, http.MethodGet, discordgo.EndpointGuild(id), nil, &g)
+	err := a.api.Call(ctx, http.MethodGet, discordgo.EndpointGuild(e.ID), nil, &g)
 	r := platform.Right{
-		Setting:   "MODERATOR_CHATS",
-		Entry:     "server " + id,
+		Setting:   e.Setting,
+		Entry:     "server " + e.ID,
 		Community: chat.NewUntrusted(g.Name, maxGuildName),
+		Name:      chat.NewUntrusted(e.ID, maxGuildName),
 	}
 	if err == nil {
 		r.May = "the bot is there"
@@ -76,11 +77,11 @@ func (a *Adapter) moderatedRight(ctx context.Context, id string) platform.Right 
 	}
 	switch badgeError(err).Problem {
 	case chat.CommunityGone, chat.MissingRight:
-		r.May = "the bot is not there, and answers only those who installed it for themselves"
-		r.Advice = []string{"is the ID right? If so, add the bot for everybody else"}
+		r.May = "the bot answers only those who installed it for themselves"
+		r.Advice = []string{"the bot is not there: is the ID right? If so, add the bot for everybody else"}
 	default:
 		r.Problem = err.Error()
-		r.Passing = true
+		r.Temporary = true
 	}
 	return r
 }

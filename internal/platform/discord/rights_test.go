@@ -11,70 +11,69 @@ import (
 	"herald/internal/platform"
 )
 
-// lines returns what a check prints of the bot's rights.
-func (h *adapterTest) lines(t *testing.T, moderated ...string) string {
+// lines returns the lines that bot check prints about the bot's rights.
+func (h *adapterTest) lines(t *testing.T, entries ...platform.Entry) string {
 	var all []string
-	for _, r := range h.Rights(t.Context(), moderated...) {
+	for _, r := range h.Rights(t.Context(), entries...) {
 		all = append(all, r.Lines()...)
 	}
 	return strings.Join(all, "\n")
 }
 
-func TestRightsSayWhetherTheBotCanGiveARole(t *testing.T) {
+func TestRightsSayThatTheBotCanGiveARole(t *testing.T) {
 	unchanged := func(*adapterTest) {}
-	managed := edit(staker, func(r *fakediscord.Role) { r.Managed = true })
-
 	for name, tt := range map[string]struct {
-		change  func(*adapterTest)
-		may     string
-		problem string // part of it
+		change func(*adapterTest)
+		may    string
 	}{
-		"may":      {change: unchanged, may: "the bot can give @Staker"},
-		"deleted":  {change: deleteRole, problem: "there is no such role"},
-		"managed":  {change: managed, problem: "nobody can give @Staker: it belongs to a bot or another integration"},
-		"no right": {change: loseRight, problem: "the bot cannot give @Staker: it lacks the permission Manage Roles"},
-		"above":    {change: moveRole(3), problem: "above the bot's highest one, @Herald; drag the bot's role above it"},
-		"in our position": {
-			change:  moveRole(2),
-			problem: "above the bot's highest one, @Herald",
-		},
-		"the bot removed": {
-			change:  removeBot,
-			problem: "status 404, code 10004: is the ID right, and the bot in the server?",
-		},
-		"the server deleted": {
-			change:  deleteServer,
-			problem: "status 404, code 10004: is the ID right, and the bot in the server?",
-		},
-		"an administrator": {
-			change: administrate,
-			may:    "the bot can give @Staker; it is an administrator, which it need not be",
-		},
-		"two-factor": {
-			change: requireTwoFactor,
-			may:    "the bot can give @Staker" + twoFactorHint,
-		},
+		"may":              {unchanged, "the bot can give @Staker"},
+		"an administrator": {administrate, "the bot can give @Staker; it is an administrator, which it need not be"},
+		"two-factor":       {requireTwoFactor, "the bot can give @Staker" + twoFactorHint},
 	} {
 		simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
 			tt.change(h)
 			r := h.Rights(t.Context())[0]
 			equal(t, name+": entry", r.Entry, "role "+staker+" in server "+server)
 			equal(t, name+": may", r.May, tt.may)
-			equal(t, name+": there is a problem", r.Problem != "", tt.problem != "")
-			equal(t, name+": problem "+r.Problem, strings.Contains(r.Problem, tt.problem), true)
-			equal(t, name+": it may pass", r.Passing, false)
+			equal(t, name+": problem", r.Problem, "")
+			equal(t, name+": it may pass", r.Temporary, false)
 		}, inServer)
 	}
 }
 
-// Answers then do not name the server and its roles. A name that was known stays known.
+func TestRightsSayWhyTheBotCannotGiveARole(t *testing.T) {
+	managed := edit(staker, func(r *fakediscord.Role) { r.Managed = true })
+	for name, tt := range map[string]struct {
+		change  func(*adapterTest)
+		problem string // within Right.Problem
+	}{
+		"deleted":            {deleteRole, "there is no such role"},
+		"managed":            {managed, "nobody can give @Staker: it belongs to a bot or another integration"},
+		"no right":           {loseRight, "the bot cannot give @Staker: it lacks the permission Manage Roles"},
+		"above":              {moveRole(3), "above the bot's highest one, @Herald; drag the bot's role above it"},
+		"in our position":    {moveRole(2), "above the bot's highest one, @Herald"},
+		"the bot removed":    {removeBot, "status 404, code 10004: is the ID right, and the bot in the server?"},
+		"the server deleted": {deleteServer, "status 404, code 10004: is the ID right, and the bot in the server?"},
+	} {
+		simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
+			tt.change(h)
+			r := h.Rights(t.Context())[0]
+			equal(t, name+": entry", r.Entry, "role "+staker+" in server "+server)
+			equal(t, name+": may", r.May, "")
+			equal(t, name+": problem "+r.Problem, strings.Contains(r.Problem, tt.problem), true)
+			equal(t, name+": it may pass", r.Temporary, false)
+		}, inServer)
+	}
+}
+
+// Right.Passing tells that the problem may pass by itself. A name that was known stays known.
 func TestRightsThatCannotBeReadMayPass(t *testing.T) {
 	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
 		for _, name := range []chat.Untrusted{"", "@Staker"} {
 			h.fake.Break(fakediscord.Guild, discordtest.Fault{Status: 500})
 			for _, r := range h.Rights(t.Context())[:1] {
 				equal(t, "name", r.Name, name)
-				equal(t, "it may pass", r.Passing, true)
+				equal(t, "it may pass", r.Temporary, true)
 				equal(t, "may", r.May, "")
 				equal(t, "problem "+r.Problem, strings.Contains(r.Problem, "until Discord answers"), true)
 			}
@@ -84,7 +83,7 @@ func TestRightsThatCannotBeReadMayPass(t *testing.T) {
 	}, inServer)
 }
 
-func TestRightsOfModeratedServersSayWhetherTheBotIsThere(t *testing.T) {
+func TestRightsOfEntriesSayWhetherTheBotIsThere(t *testing.T) {
 	for name, tt := range map[string]struct {
 		fault discordtest.Fault
 		want  platform.Right
@@ -96,24 +95,26 @@ func TestRightsOfModeratedServersSayWhetherTheBotIsThere(t *testing.T) {
 		"not there": {
 			fault: discordtest.Fault{Status: 403, Code: 50001},
 			want: platform.Right{
-				May:    "the bot is not there, and answers only those who installed it for themselves",
-				Advice: []string{"is the ID right? If so, add the bot for everybody else"},
+				May:    "the bot answers only those who installed it for themselves",
+				Advice: []string{"the bot is not there: is the ID right? If so, add the bot for everybody else"},
 			},
 		},
 		"an outage": {
 			fault: discordtest.Fault{Status: 502},
 			want: platform.Right{
-				Problem: "nobody knows whether Discord has it: discord refused with status 502, code 0",
-				Passing: true,
+				Problem:   "nobody knows whether Discord has it: discord refused with status 502, code 0",
+				Temporary: true,
 			},
 		},
 	} {
 		simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
 			h.StakerRoles = nil
 			h.fake.Break(fakediscord.Guild, tt.fault)
-			tt.want.Setting = "MODERATOR_CHATS"
+			tt.want.Setting = "CHAT_LANGUAGE"
 			tt.want.Entry = "server " + server
-			equal(t, name, fmt.Sprintf("%+v", h.Rights(t.Context(), server)), fmt.Sprintf("%+v", []platform.Right{tt.want}))
+			tt.want.Name = server
+			got := h.Rights(t.Context(), platform.Entry{Setting: "CHAT_LANGUAGE", ID: server})
+			equal(t, name, fmt.Sprintf("%+v", got), fmt.Sprintf("%+v", []platform.Right{tt.want}))
 		}, inServer)
 	}
 }
@@ -123,9 +124,10 @@ func TestEachServerIsFetchedOnceForItsRoles(t *testing.T) {
 		h.StakerRoles = append(h.StakerRoles, chat.Badge{Community: "9", ID: "10"})
 		all := h.lines(t)
 		equal(t, "calls", h.fake.Calls(fakediscord.Guild), 2)
+		const inServer = " in server " + server + " (Guild " + server + "): "
 		for _, want := range []string{
-			"STAKER_ROLES, role " + staker + " in server " + server + " (Guild " + server + "): the bot can give @Staker",
-			"STAKER_ROLES, role " + whale + " in server " + server + " (Guild " + server + "): the bot can give @Whale",
+			"STAKER_ROLES, role " + staker + inServer + "the bot can give @Staker",
+			"STAKER_ROLES, role " + whale + inServer + "the bot can give @Whale",
 			"STAKER_ROLES, role 10 in server 9: ask for the roles: discord refused with status 404, code 10004: ",
 		} {
 			equal(t, want+" is in "+all, strings.Contains(all, want), true)
@@ -135,7 +137,8 @@ func TestEachServerIsFetchedOnceForItsRoles(t *testing.T) {
 
 func TestCheckReturnsTheRights(t *testing.T) {
 	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
-		_, rights, err := h.Check(t.Context(), nil, server)
+		entry := platform.Entry{Setting: "MODERATOR_CHATS", ID: server}
+		_, rights, err := h.Check(t.Context(), nil, entry)
 		equal(t, "error", err, nil)
 		var settings []string
 		for _, r := range rights {

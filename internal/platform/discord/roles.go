@@ -17,10 +17,10 @@ import (
 // diagnoseEvery is the minimum time between two fetches of a server because of refused calls.
 const diagnoseEvery = time.Minute
 
-// OneEach implements chat.Badges. A member of a server may have many roles.
+// OneEach implements chat.BadgeGiver. A member of a server may have many roles.
 func (a *Adapter) OneEach() bool { return false }
 
-// BadgeName implements chat.Badges.
+// BadgeName implements chat.BadgeGiver.
 func (a *Adapter) BadgeName(guildID, id string) chat.Untrusted {
 	for _, r := range a.guild(guildID).Roles {
 		if r.ID == id {
@@ -30,7 +30,7 @@ func (a *Adapter) BadgeName(guildID, id string) chat.Untrusted {
 	return ""
 }
 
-// CommunityName implements chat.Badges.
+// CommunityName implements chat.BadgeGiver.
 func (a *Adapter) CommunityName(guildID string) chat.Untrusted {
 	return chat.NewUntrusted(a.guild(guildID).Name, maxGuildName)
 }
@@ -43,7 +43,7 @@ const codeTwoFactor = 60003
 // errPending is the error of Give for a member whom a role would let skip the server's rules.
 var errPending = errors.New("the member has not accepted the server's rules")
 
-// Give implements chat.Badges. It asks for the member first: a role ends membership screening.
+// Give implements chat.BadgeGiver. It asks for the member first: a role ends membership screening.
 // https://discord.com/developers/docs/resources/guild#guild-member-object
 func (a *Adapter) Give(ctx context.Context, guildID, id, user, reason string) error {
 	m, err := a.member(ctx, guildID, user)
@@ -56,13 +56,13 @@ func (a *Adapter) Give(ctx context.Context, guildID, id, user, reason string) er
 	return a.setRole(ctx, api.RoleChange{Guild: guildID, User: user, Role: id, Reason: reason})
 }
 
-// Remove implements chat.Badges.
+// Remove implements chat.BadgeGiver.
 func (a *Adapter) Remove(ctx context.Context, guildID, id, user, reason string) error {
 	return a.setRole(ctx, api.RoleChange{Guild: guildID, User: user, Role: id, Remove: true, Reason: reason})
 }
 
-// Has implements chat.Badges. It returns all roles of the user but @everyone.
-func (a *Adapter) Has(ctx context.Context, guildID, user string) ([]string, error) {
+// Worn implements chat.BadgeGiver. It returns all roles of the user but @everyone.
+func (a *Adapter) Worn(ctx context.Context, guildID, user string) ([]string, error) {
 	m, err := a.member(ctx, guildID, user)
 	if err != nil {
 		return nil, badgeError(fmt.Errorf("ask for a member's roles: %w", err))
@@ -70,7 +70,7 @@ func (a *Adapter) Has(ctx context.Context, guildID, user string) ([]string, erro
 	return m.Roles, nil
 }
 
-// Notify implements chat.Badges. It does nothing: Discord does not say whether there is a
+// Notify implements chat.BadgeGiver. It does nothing: Discord does not say whether there is a
 // private chat, and the bot opens none.
 func (a *Adapter) Notify(context.Context, string, *chat.Reply) {}
 

@@ -111,10 +111,10 @@ func TestARoleIsGivenAndRemovedWithItsReason(t *testing.T) {
 			equal(t, "give", h.Give(t.Context(), server, staker, somebody, reason), nil)
 		}
 		equal(t, "give another", h.Give(t.Context(), server, whale, somebody, reason), nil)
-		roles, err := h.Has(t.Context(), server, somebody)
+		roles, err := h.Worn(t.Context(), server, somebody)
 		equal(t, "has", fmt.Sprint(roles, err), fmt.Sprint([]string{staker, whale}, " <nil>"))
 		equal(t, "remove", h.Remove(t.Context(), server, staker, somebody, "Herald: forgotten"), nil)
-		roles, err = h.Has(t.Context(), server, somebody)
+		roles, err = h.Worn(t.Context(), server, somebody)
 		equal(t, "has after that", fmt.Sprint(roles, err), fmt.Sprint([]string{whale}, " <nil>"))
 		calls := h.fake.RoleCalls()
 		equal(t, "calls", len(calls), 4)
@@ -127,7 +127,7 @@ func TestAMemberGetsNoRoleBeforeTheyAcceptTheRules(t *testing.T) {
 	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
 		h.fake.SetPending(server, somebody, true)
 		equal(t, "problem", h.give(t, staker).Problem, chat.RulesPending)
-		_, err := h.Has(t.Context(), server, somebody)
+		_, err := h.Worn(t.Context(), server, somebody)
 		equal(t, "they are a member", err, nil)
 		equal(t, "calls", len(h.fake.RoleCalls()), 0)
 		h.fake.SetPending(server, somebody, false)
@@ -264,7 +264,7 @@ func TestWhyRolesCannotBeReadHasItsProblem(t *testing.T) {
 	} {
 		simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
 			tt.change(h)
-			_, err := h.Has(t.Context(), server, somebody)
+			_, err := h.Worn(t.Context(), server, somebody)
 			got := badgeErrorOf(err)
 			got.Err = nil
 			equal(t, name, got, chat.BadgeError{Problem: tt.want})
@@ -304,6 +304,7 @@ func TestACauseThatCannotBeFetchedIsAskedForOnceAMinute(t *testing.T) {
 
 func TestASenderIsReportedWithTheirRoles(t *testing.T) {
 	const elsewhere = "400000000000000009"
+	const allRoles = "[" + above + " " + whale + " " + staker + "]"
 	unchanged := func(*adapterTest) {}
 	enter := func(roles ...string) func(*adapterTest) {
 		return func(h *adapterTest) { h.fake.Enter(server, somebody, roles...) }
@@ -321,7 +322,7 @@ func TestASenderIsReportedWithTheirRoles(t *testing.T) {
 	}{
 		"without a role":              {server, unchanged, "[]"},
 		"with one of two":             {server, enter(staker), "[" + staker + "]"},
-		"with all":                    {server, enter(above, whale, staker), "[" + above + " " + whale + " " + staker + "]"},
+		"with all":                    {server, enter(above, whale, staker), allRoles},
 		"back again":                  {server, comeBack, "[]"},
 		"before they accept rules":    {server, pending, ""},
 		"in a server of no setting":   {elsewhere, unchanged, ""},
@@ -348,7 +349,7 @@ func TestASenderIsReportedWithTheirRoles(t *testing.T) {
 	}
 }
 
-// An interaction without roles says nothing of them.
+// An interaction without roles does not tell which ones the sender has.
 func TestASenderWhoseRolesAreUnknownIsNotReported(t *testing.T) {
 	h := newAdapterTest(t, discordtest.New(), overGateway, inServer, func(h *adapterTest, _ *Config) {
 		h.handler.OnSeen = func(chat.User, string, []string) { t.Error("reported") }

@@ -23,7 +23,7 @@ func TestAReplayedInteractionKeepsItsDeadline(t *testing.T) {
 	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
 		h.ask(t, command("price"))
 		h.reply(10*time.Second, &chat.Reply{Title: chat.Say("at last")})
-		p, replay := h.fake.Keep(command("price"))
+		p, replay := h.fake.PushLater(command("price"))
 		pass(2500 * time.Millisecond)
 		h.fake.Do(fakediscord.Action{Drop: true})
 		replay()
@@ -43,7 +43,7 @@ func TestAReplayedInteractionThatIsYoungerThanUsualKeepsItsDeadline(t *testing.T
 		late.ID = idOf(time.Now().Add(-time.Second))
 		h.ask(t, late)
 		h.reply(10*time.Second, &chat.Reply{Title: chat.Say("at last")})
-		p, replay := h.fake.Keep(command("price"))
+		p, replay := h.fake.PushLater(command("price"))
 		h.fake.Do(fakediscord.Action{Drop: true})
 		replay()
 		pass(2500 * time.Millisecond)

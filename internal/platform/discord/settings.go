@@ -66,7 +66,7 @@ func (s *Settings) Table() []config.Setting {
 			Name:    TokenSetting,
 			Secret:  true,
 			Example: "MTIzNDU2Nzg5MDEyMzQ1Njc4.example.of-a-bot-token",
-			Comment: "Turns Discord on; the Developer Portal's page \"Bot\" shows it.",
+			Comment: "Turns Discord on. It is on the Developer Portal's page \"Bot\".",
 			Set:     config.Field(&s.Token, config.Hidden(parseToken)),
 		},
 		{
@@ -80,21 +80,21 @@ func (s *Settings) Table() []config.Setting {
 			Name:    "DISCORD_PUBLIC_KEY",
 			Example: "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a",
 			Comment: "The application's public key. Set: interactions arrive by HTTP at /discord/interactions. " +
-				"Unset: over the gateway, with no public address.",
+				"Unset: over the gateway, without a public address.",
 			Needs: []string{TokenSetting, "HTTP_ADDR"},
 			Set:   config.Field(&s.PublicKey, parsePublicKey),
 		},
 		{
 			Name:    "DISCORD_PRESENCE",
 			Default: config.Off,
-			Comment: "price: price and change over 24 hours are shown under the bot's name in the member list. " +
-				"Needs the gateway. off: they are not.",
+			Comment: "price: the member list shows the price and its change over 24 hours under the bot's name. " +
+				"Needs the gateway and a price. off: it does not.",
 			Set: config.Field(&s.Presence, s.parsePresence),
 		},
 		{
 			Name:    "STAKER_ROLES",
 			Example: "discord:123456789012345678:234567890123456789,discord:123456789012345678:345678901234567890:1000",
-			Comment: "Roles that come with a stake: discord:<server ID>:<role ID>, optionally :<least stake in tokens>. " +
+			Comment: "Roles for members who stake: discord:<server ID>:<role ID>, optionally :<minimum stake in tokens>. " +
 				"See docs/members.md. Unset: none.",
 			Needs:      []string{TokenSetting},
 			NeedsOneOf: []string{"DATA_DIR", "REDIS_URL"},
@@ -115,15 +115,15 @@ func (s *Settings) setStakerRoles(value string) error {
 	}
 	s.StakerRoles = nil
 	for i, e := range entries {
-		if e.What == e.Community {
+		if e.Value == e.Community {
 			return fmt.Errorf("entry %d must be a role of some members: the one with the server's ID is @everyone", i+1)
 		}
 		first := slices.IndexFunc(entries,
-			func(other config.Entry) bool { return other.Community == e.Community && other.What == e.What })
+			func(other config.Entry) bool { return other.Community == e.Community && other.Value == e.Value })
 		if first < i {
 			return fmt.Errorf("entry %d names the role of entry %d again; keep one of the two", i+1, first+1)
 		}
-		s.StakerRoles = append(s.StakerRoles, chat.Badge{Community: e.Community, ID: e.What, Amount: e.Amount})
+		s.StakerRoles = append(s.StakerRoles, chat.Badge{Community: e.Community, ID: e.Value, Amount: e.Amount})
 	}
 	slices.SortFunc(s.StakerRoles, chat.Badge.Compare)
 	return nil

@@ -11,57 +11,75 @@ import (
 	"herald/internal/platform"
 )
 
+// interactionUnder returns an interaction with a button of a message that has these flags.
+func interactionUnder(t *testing.T, flags discordgo.MessageFlags) *interaction {
+	t.Helper()
+	i, _ := decode(fmt.Appendf(nil, `{"message":{"id":"1","flags":%d}}`, flags))
+	return i
+}
+
 // A button can be forged: an answer that not all may read never replaces what all can read.
 func TestWhereAnAnswerGoesBeforeItIsKnown(t *testing.T) {
-	const ephemeral = discordgo.MessageFlagsEphemeral
+	const unknown chat.Visibility = 0
 	edits, opens := &chat.Press{Edit: true}, &chat.Press{}
+	publicMessage := interactionUnder(t, 0)
+	ephemeralMessage := interactionUnder(t, discordgo.MessageFlagsEphemeral)
 	for name, tt := range map[string]struct {
-		visibility chat.Visibility
-		press      *chat.Press
-		under      discordgo.MessageFlags // of the message with the button
-		place      place
-		reader     reader
+		got  target
+		want target
 	}{
-		"typed, public":             {chat.Public, nil, 0, inNewMessage, everybody},
-		"typed, private":            {chat.Private, nil, 0, inNewMessage, userAlone},
-		"typed, unknown":            {0, nil, 0, inNewMessage, userAlone},
-		"edits, public":             {chat.Public, edits, 0, inPlace, everybody},
-		"edits, public, ephemeral":  {chat.Public, edits, ephemeral, inPlace, everybody},
-		"edits, private":            {chat.Private, edits, 0, inNewMessage, userAlone},
-		"edits, private, ephemeral": {chat.Private, edits, ephemeral, inPlace, userAlone},
-		"edits, unknown":            {0, edits, 0, inNewMessage, userAlone},
-		"opens, public":             {chat.Public, opens, 0, inNewMessage, everybody},
-		"opens, private, ephemeral": {chat.Private, opens, ephemeral, inNewMessage, userAlone},
+		"typed, public":  {targetOf(publicMessage, chat.Public, nil), target{place: inNewMessage, reader: everybody}},
+		"typed, private": {targetOf(publicMessage, chat.Private, nil), target{place: inNewMessage, reader: userAlone}},
+		"typed, unknown": {targetOf(publicMessage, unknown, nil), target{place: inNewMessage, reader: userAlone}},
+
+		"edits, public":  {targetOf(publicMessage, chat.Public, edits), target{place: inPlace, reader: everybody}},
+		"edits, private": {targetOf(publicMessage, chat.Private, edits), target{place: inNewMessage, reader: userAlone}},
+		"edits, unknown": {targetOf(publicMessage, unknown, edits), target{place: inNewMessage, reader: userAlone}},
+		"edits an ephemeral one, public": {
+			targetOf(ephemeralMessage, chat.Public, edits),
+			target{place: inPlace, reader: everybody},
+		},
+		"edits an ephemeral one, private": {
+			targetOf(ephemeralMessage, chat.Private, edits),
+			target{place: inPlace, reader: userAlone},
+		},
+
+		"opens, public": {targetOf(publicMessage, chat.Public, opens), target{place: inNewMessage, reader: everybody}},
+		"opens below an ephemeral one, private": {
+			targetOf(ephemeralMessage, chat.Private, opens),
+			target{place: inNewMessage, reader: userAlone},
+		},
 	} {
-		i, _ := decode(fmt.Appendf(nil, `{"message":{"id":"1","flags":%d}}`, tt.under))
-		to := targetOf(i, tt.visibility, tt.press)
-		equal(t, name+": place", to.place, tt.place)
-		equal(t, name+": reader", to.reader, tt.reader)
+		equal(t, name+": place", tt.got.place, tt.want.place)
+		equal(t, name+": reader", tt.got.reader, tt.want.reader)
 	}
 }
 
 func TestWhereAReplyIsShown(t *testing.T) {
-	answered := &chat.Reply{Title: chat.Say("x")}
+	answer := &chat.Reply{Title: chat.Say("x")}
 	noAnswer := &chat.Reply{Title: chat.NoAnswer("price")}
 	forSender := &chat.Reply{Audience: chat.SenderAlone}
+	toAll := target{reader: everybody}
+	toUser := target{reader: userAlone}
+	toAllInPlace := target{place: inPlace, reader: everybody}
+	toUserInPlace := target{place: inPlace, reader: userAlone}
 	for name, tt := range map[string]struct {
-		to     target
-		reply  *chat.Reply
-		place  place
-		reader reader
+		to    target
+		reply *chat.Reply
+		want  target
 	}{
-		"an answer":            {target{reader: everybody}, answered, inNewMessage, everybody},
-		"a private answer":     {target{}, answered, inNewMessage, userAlone},
-		"no answer":            {target{reader: everybody}, noAnswer, inNewMessage, everybody},
-		"a refusal":            {target{reader: everybody}, forSender, inNewMessage, userAlone},
-		"in place":             {target{place: inPlace, reader: everybody}, answered, inPlace, everybody},
-		"in place, no answer":  {target{place: inPlace, reader: everybody}, noAnswer, inNewMessage, userAlone},
-		"in place, a refusal":  {target{place: inPlace, reader: everybody}, forSender, inNewMessage, userAlone},
-		"in place, in private": {target{place: inPlace}, answered, inPlace, userAlone},
+		"an answer":            {toAll, answer, toAll},
+		"a private answer":     {toUser, answer, toUser},
+		"no answer":            {toAll, noAnswer, toAll},
+		"a refusal":            {toAll, forSender, toUser},
+		"in place":             {toAllInPlace, answer, toAllInPlace},
+		"in place, no answer":  {toAllInPlace, noAnswer, toUser},
+		"in place, a refusal":  {toAllInPlace, forSender, toUser},
+		"in place, in private": {toUserInPlace, answer, toUserInPlace},
 	} {
 		place, reader := tt.to.forReply(tt.reply)
-		equal(t, name+": place", place, tt.place)
-		equal(t, name+": reader", reader, tt.reader)
+		equal(t, name+": place", place, tt.want.place)
+		equal(t, name+": reader", reader, tt.want.reader)
 	}
 }
 
@@ -101,5 +119,6 @@ func TestAMessageStaysAsItIsUnlessTheAnswerIsNewer(t *testing.T) {
 func TestARefusalDoesNotStandForTheMessage(t *testing.T) {
 	to := target{place: inPlace, asOf: chat.Version{Time: time.Now()}}
 	refusal := &chat.Reply{Audience: chat.SenderAlone, Source: chat.Source{AsOf: to.asOf}}
-	equal(t, "the message stands for it", to.keepsMessage(new(platform.Shown), refusal, render(refusal, someIDs)), false)
+	keeps := to.keepsMessage(new(platform.Shown), refusal, render(refusal, someIDs))
+	equal(t, "the message stands for it", keeps, false)
 }

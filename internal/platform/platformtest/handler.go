@@ -1,6 +1,5 @@
-// Package platformtest is shared by the tests of all adapters. It has the contract of
-// platform.Adapter as a suite, a reply with all fields set, and a handler with public and
-// private commands.
+// Package platformtest is shared by the tests of all adapters. It has the contract of platform.Adapter as a suite, a
+// reply with all fields set, and a handler with public and private commands.
 package platformtest
 
 import (
@@ -52,7 +51,9 @@ func fill(v reflect.Value, markers *[]string) {
 	switch v.Kind() {
 	case reflect.Struct:
 		for i := range v.NumField() {
-			if name := v.Type().Field(i).Name; name != "Folded" && name != "Source" && name != "Join" { // need not be shown
+			name := v.Type().Field(i).Name
+			needNotBeShown := name == "Folded" || name == "Source" || name == "Join"
+			if !needNotBeShown {
 				fill(v.Field(i), markers)
 			}
 		}
@@ -212,8 +213,9 @@ func (e *Events) Add(event string) {
 	if e.n == nil {
 		e.n = map[string]int{}
 	}
-	if e.n[event]++; e.n[event] > 100_000 {
-		// Simulated time would stand still for ever.
+	e.n[event]++
+	if e.n[event] > 100_000 {
+		// Simulated time would never advance.
 		panic("a loop without a pause: " + event)
 	}
 }

@@ -29,18 +29,27 @@ type AdapterTest struct {
 	// be answered privately. It does not wait for the answer. The argument is the wallet
 	// of "staked".
 	Ask func(t *testing.T, command string, argument ...string)
-	// Messages returns the messages shown, in order, once there are at least so many. It
-	// fails the test if that takes too long.
+	// Messages returns the messages shown, in order, once there are at least atLeast. It fails the test if that takes
+	// too long.
 	Messages func(t *testing.T, atLeast int) []Message
 	// Faults returns the errors that the platform found in the adapter's calls.
 	Faults func() []string
-	// Press presses the button with this label under the newest message, as the sender or
-	// as another person who sees the message. It does not wait for the answer. It is nil
-	// on a platform without buttons.
-	Press func(t *testing.T, label string, other bool)
+	// Press presses the button with this label below the newest message. It does not wait for the answer. It is nil on
+	// a platform without buttons.
+	Press func(t *testing.T, label string, by Presser)
 	// Args returns the Args that the adapter makes of the argument of "staked".
 	Args func(wallet string) chat.Args
 }
+
+// Presser is the person who presses a button.
+type Presser string
+
+const (
+	// Sender sent the command that the message answers.
+	Sender Presser = "the sender"
+	// Another is another person who sees the message.
+	Another Presser = "another person"
+)
 
 // TestAdapter tests the contract of platform.Adapter. It calls open for each part.
 func TestAdapter(t *testing.T, open func(t *testing.T) AdapterTest) {
@@ -94,16 +103,20 @@ func requests(t *testing.T, h AdapterTest) {
 		t.Fatalf("%d requests, want 2: %+v", len(got), got)
 	}
 	staked, price := got[0], got[1]
-	if staked.Command != "staked" || !reflect.DeepEqual(staked.Args, h.Args(wallet)) || price.Command != "price" ||
-		price.Args.Len() != 0 {
-		t.Errorf("staked with a wallet became %+v, and price %+v", staked, price)
+	if staked.Command != "staked" || !reflect.DeepEqual(staked.Args, h.Args(wallet)) {
+		t.Errorf("staked with a wallet became %+v", staked)
+	}
+	if price.Command != "price" || price.Args.Len() != 0 {
+		t.Errorf("price became %+v", price)
 	}
 	if staked.ID == "" || staked.ID == price.ID {
 		t.Errorf("the IDs are %q and %q", staked.ID, price.ID)
 	}
-	if staked.From.Platform == "" || staked.From.ID == "" || staked.From != price.From || staked.Chat == "" ||
-		staked.Chat != price.Chat {
-		t.Errorf("one person in one chat asked %+v and %+v", staked, price)
+	if staked.From.Platform == "" || staked.From.ID == "" || staked.From != price.From {
+		t.Errorf("one person asked as %+v and as %+v", staked.From, price.From)
+	}
+	if staked.Chat == "" || staked.Chat != price.Chat {
+		t.Errorf("the requests in one chat have the chats %q and %q", staked.Chat, price.Chat)
 	}
 }
 
@@ -177,11 +190,13 @@ func longReplies() []chat.Reply {
 	long := strings.Repeat("long @here <b>**_ 😀 ", 2000)
 	var many []chat.Field
 	for i := range 3000 {
-		many = append(many, chat.Field{Name: chat.Plain(fmt.Sprintf("name %d", i)), Value: chat.Untrusted("value_*[`")})
+		name := chat.Plain(fmt.Sprintf("name %d", i))
+		many = append(many, chat.Field{Name: name, Value: chat.Untrusted("value_*[`")})
 	}
 	var headings []chat.Section
 	for i := range 2000 {
-		headings = append(headings, chat.Section{Heading: chat.Say(fmt.Sprintf("heading %d", i)), Fields: many[:2]})
+		heading := chat.Say(fmt.Sprintf("heading %d", i))
+		headings = append(headings, chat.Section{Heading: heading, Fields: many[:2]})
 	}
 	kept := chat.Say("kept")
 	notes := slices.Repeat([]chat.Text{chat.Say(long)}, 18)
@@ -189,8 +204,11 @@ func longReplies() []chat.Reply {
 		{Title: kept, Text: chat.Say(long)},
 		{Title: kept, Notes: notes},
 		{
-			Title:    kept,
-			Sections: []chat.Section{{Heading: chat.Say("many"), Fields: many}, {Heading: chat.Say("few"), Fields: many[:2]}},
+			Title: kept,
+			Sections: []chat.Section{
+				{Heading: chat.Say("many"), Fields: many},
+				{Heading: chat.Say("few"), Fields: many[:2]},
+			},
 		},
 		{Title: kept, Sections: headings},
 		{
@@ -207,7 +225,10 @@ func longReplies() []chat.Reply {
 func limits(t *testing.T, h AdapterTest) {
 	replies := longReplies()
 	var asked atomic.Int32
-	h.run(t, &Handler{Reply: func(context.Context, *chat.Request) *chat.Reply { return &replies[asked.Add(1)-1] }})
+	handler := &Handler{Reply: func(context.Context, *chat.Request) *chat.Reply {
+		return &replies[asked.Add(1)-1]
+	}}
+	h.run(t, handler)
 	for i := range replies {
 		h.Ask(t, "price")
 		if text := h.Messages(t, i+1)[i].Text; !strings.Contains(text, "kept") {
@@ -260,12 +281,13 @@ func drain(t *testing.T, h AdapterTest) {
 }
 
 // checkPress checks the request that a press became, under the answer to another request.
-func checkPress(t *testing.T, asked, pressed chat.Request, byAnother bool) {
+func checkPress(t *testing.T, asked, pressed chat.Request, by Presser) {
 	t.Helper()
 	if pressed.Command != "price" || pressed.Chat != asked.Chat || pressed.Community != asked.Community {
 		t.Errorf("asked %+v, and the press became %+v", asked, pressed)
 	}
-	if pressed.From.ID == "" || (pressed.From == asked.From) == byAnother {
+	isSender := pressed.From == asked.From
+	if pressed.From.ID == "" || isSender != (by == Sender) {
 		t.Errorf("asked as %+v, and pressed as %+v", asked.From, pressed.From)
 	}
 }
@@ -297,11 +319,11 @@ func presses(t *testing.T, h AdapterTest) {
 	stop := h.run(t, handler)
 	h.Ask(t, "price")
 	h.Messages(t, 1)
-	for n, other := range []bool{false, true, true} {
-		h.Press(t, button, other)
+	for n, by := range []Presser{Sender, Another, Another} {
+		h.Press(t, button, by)
 		WaitUntil(t, "the press to be asked", func() bool { return len(handler.Requests()) == n+2 })
 		requests := handler.Requests()
-		checkPress(t, requests[0], requests[n+1], other)
+		checkPress(t, requests[0], requests[n+1], by)
 		if n == 1 {
 			continue
 		}
@@ -309,7 +331,7 @@ func presses(t *testing.T, h AdapterTest) {
 			return strings.Contains(h.Messages(t, 1)[0].Text, fmt.Sprintf("answer %d", n+2))
 		})
 	}
-	h.Press(t, button, false)
+	h.Press(t, button, Sender)
 	WaitUntil(t, "the press with an older answer", func() bool { return len(handler.Requests()) == 5 })
 	if err := stop(); err != nil {
 		t.Errorf("Run: %v", err)
@@ -340,7 +362,7 @@ func privatePresses(t *testing.T, h AdapterTest) {
 	stop := h.run(t, handler)
 	h.Ask(t, "price")
 	h.Messages(t, 1)
-	h.Press(t, button, false)
+	h.Press(t, button, Sender)
 	WaitUntil(t, "the press", func() bool { return len(handler.Requests()) == 2 })
 	if err := stop(); err != nil {
 		t.Errorf("Run: %v", err)

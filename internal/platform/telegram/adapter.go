@@ -1,62 +1,59 @@
-// Package telegram joins Telegram's Bot API to a platform.Handler, by long polling or by
-// webhook. An update goes one way:
+// Package telegram joins Telegram's Bot API to a platform.Handler, by long polling or by webhook. An update passes
+// through these files from top to bottom:
 //
-//	poll.go, webhook.go    receive it, and acknowledge it when it is answered
+//	poll.go, webhook.go    receive it, and acknowledge it once it is answered
 //	update.go              decodes it
 //	parse.go               finds the command in a message, a press or an inline query
-//	respond.go             has the command handled, the reply rendered (render.go) and delivered (deliver.go)
-//	outbox                 sends a message within Telegram's rates, and again where that helps
+//	respond.go             gets the Reply, renders it (render.go) and delivers it (deliver.go)
+//	outbox                 sends the message within Telegram's rates, and again if that helps
 //
-// Beside that way:
+// The other files:
 //
-//	updates.go, inflight.go  know which polled updates may be acknowledged, and limit how many are in flight
+//	updates.go, inflight.go  track which polled updates may be acknowledged, and limit how many are in flight
 //	press.go, typing.go      answer a press; show "typing…"
 //	notice.go, cleanup.go    post short notices in a group; delete notices and older cards there
-//	inline.go, album.go      answer inline queries; have one message of an album answered
-//	hello.go                 has the bot say hello in a group that it was added to
+//	inline.go, album.go      answer inline queries; answer only one message of an album
+//	hello.go                 says hello in a group that the bot was added to
 //	name.go, moved.go        notice that the bot is renamed, or that a group has another ID
-//	join.go                  lets people into groups who asked to join, or tells them what is missing
-//	door.go, approval.go     limit how many are checked at a time; approve a join request
-//	address.go               takes an address in a private chat for the sender's open requests to join
+//	join.go                  approves join requests, or tells people what is missing
+//	door.go, approval.go     limit how many requests are checked at a time; approve one
+//	address.go               reads an address in a private chat for the sender's open join requests
 //	tags.go, member.go       set the tags of members who stake; ask what a user is in a chat
+//	profile.go               sets the bot's menus and descriptions at the start
 //
-// The menus and descriptions of the bot are set at the start (profile.go).
+// The package does not store the messages that it sends, only the IDs of messages to delete later (cleanup.go). Buttons
+// and questions carry their command. So they work after a restart, and are checked like typed text.
 //
-// Sent messages are not stored; only the IDs of those to be deleted later are
-// (cleanup.go). Buttons and questions carry their command. So both work after a restart,
-// and are checked like typed text.
-//
-// A polled update is acknowledged once its answer is delivered; updates.go names the exceptions.
-// A webhook update is acknowledged within a fraction of a second, because
-// Telegram delivers nothing else from that chat until then. The answer to a private
-// command is only sent to its user's private chat, or stays in the group as an ephemeral
-// message if the command was one. The group reads only a fixed sentence about it (notice).
+// A polled update is acknowledged once its answer is delivered; updates.go names the exceptions. A webhook update is
+// acknowledged within a fraction of a second, because Telegram delivers no other update of that chat until then. The
+// answer to a private command is sent only to its user's private chat or, if the command was an ephemeral message,
+// stays in the group as an ephemeral message. The group reads only a fixed sentence about it (notice.go).
 //
 // The events that Config.Count is called with:
 //
-//	update_undecodable    an update that is not JSON of the expected form
-//	update_repeated       a webhook delivery whose update is answered or in flight
-//	webhook_unauthorized  a webhook call without the secret
-//	webhook_full          a webhook call turned away with 503
-//	webhook_replaced      a webhook that somebody else had set or deleted, and is set again
-//	poll_failed           a getUpdates call that failed
-//	rate_limited          a message or an edit that a 429 refused
-//	send_repeated         a message or an edit sent again
-//	send_outcome_unknown  a message that may be out or not, each time it is sent
-//	send_refused          a message that Telegram will not take
-//	answered              an answer that is out
-//	answer_failed         an answer that is not out, or may not be
-//	send_abandoned        a message not sent again, though it may not be out
-//	send_shared           an answer that went out in another user's message
-//	send_shed             an answer not sent because the chat's rate is used up
-//	busy_sent             the one message sent instead
-//	lost_sent             the one message sent after a 429 too long for answers
-//	private_unreachable   a user to whom the bot may not write yet
-//	press_unanswered      a press that Telegram took no answer to; a failure is then sent as a message
-//	inline_unanswered     an inline query that could not be answered
-//	join_approved         somebody who asked to join a group, and is let in
-//	join_left_open        a join request of somebody who lacks what the group requires
-//	join_unknown          a join request that could not be checked or approved
+//	update_undecodable    an update was not JSON of the expected form
+//	update_repeated       the webhook delivered an update that was answered or in flight
+//	webhook_unauthorized  a webhook call came without the secret
+//	webhook_full          a webhook call was refused with 503
+//	webhook_replaced      the webhook was set again: Telegram had another one or none, or had got a 401 here
+//	poll_failed           a getUpdates call failed
+//	rate_limited          a 429 refused a message or an edit
+//	send_repeated         a message or an edit was sent again
+//	send_outcome_unknown  an attempt to send a message had an unknown outcome
+//	send_refused          Telegram refused a message for good
+//	answered              an answer was delivered
+//	answer_failed         an answer was not delivered, or may not have been
+//	send_abandoned        a message was given up, though it may not have been delivered
+//	send_shared           an answer was delivered in another user's message
+//	send_shed             an answer was not sent because the chat's rate is used up
+//	busy_sent             one message was sent in place of such answers
+//	lost_sent             one message was sent in place of answers that a 429 held back for too long
+//	private_unreachable   the bot may not write to a user yet
+//	press_unanswered      a press could not be answered; if the command failed, a message reports that
+//	inline_unanswered     an inline query could not be answered
+//	join_approved         a join request was approved
+//	join_left_open        a join request is left open because the person lacks what the group requires
+//	join_unknown          a join request could not be checked or approved
 //	panic                 a panic while an update was handled
 package telegram
 
@@ -114,6 +111,8 @@ type Config struct {
 	Moves *platform.Moves
 	// ModeratorChats are the IDs of Telegram's groups in MODERATOR_CHATS.
 	ModeratorChats []string
+	// LanguageChats are the IDs of Telegram's groups in CHAT_LANGUAGE. They get menus in the Handler's language of each.
+	LanguageChats []string
 	// Links are the settings that become links in messages.
 	Links []Link
 }
@@ -266,7 +265,7 @@ func tokenRefused(ctx context.Context) error {
 func (s *session) repeat(ctx context.Context, call func() error) error {
 	return transport.Policy{
 		Backoff: backoff,
-		Again: func(err error) (bool, time.Duration) {
+		ShouldRetry: func(err error) (bool, time.Duration) {
 			e := botapi.ErrorOf(err)
 			if e.Kind == botapi.Unauthorized {
 				s.unauthorized()

@@ -16,71 +16,75 @@ import (
 	"herald/internal/platform/platformtest"
 )
 
-func TestPrivateAnswersNeverReachTheGroup(t *testing.T) {
-	type test struct {
-		started bool
-		message faketelegram.Message
-		private int
-		pointer notice
-		opens   string
-	}
-	inReply := inGroup(ann, "/exists")
-	inReply["reply_to_message"] = inGroup(ann+1, "hello")
-	inBubble(t, map[string]test{
-		"to one who started the bot":         {true, inGroup(ann, "/mylogins"), 1, answeredPrivately, "https://t.me/herald_bot"},
-		"to one who did not":                 {false, inGroup(ann, "/mylogins"), 0, pressStart, "https://t.me/herald_bot?start=mylogins"},
-		"with arguments, to one who did not": {false, inGroup(ann, "/exists 77"), 0, askThere, "https://t.me/herald_bot?start=start"},
-		"in reply, to one who did not":       {false, inReply, 0, askThere, "https://t.me/herald_bot?start=start"},
-		"to an anonymous administrator":      {true, as(group, inGroup(1, "/exists 77")), 0, stayedAnonymous, "https://t.me/herald_bot"},
-	}, func(t *testing.T, tt test) {
-		r := setUp(t)
+func TestPrivateAnswerGoesToThePrivateChat(t *testing.T) {
+	simulated(t, func(t *testing.T, r *adapterTest) {
 		r.handler.Reply = secretReply
-		if tt.started {
-			r.api.Start(ann)
-		}
+		r.api.Start(ann)
 		r.run()
-		r.api.Push(tt.message)
+		r.api.Push(inGroup(ann, "/mylogins"))
 		r.api.WaitAcknowledged(atOnce)
-		got := r.sent(tt.private + 1)
-		if tt.private > 0 && (got[0].Chat != ann || !strings.Contains(got[0].Text, "confidential")) {
-			t.Errorf("answered by %+v", got[0])
+		sent := r.sent(2)
+		check(t, "chat of the answer", sent[0].Chat, ann)
+		check(t, "the answer is silent", sent[0].Silent, false)
+		if !strings.Contains(sent[0].Text, "confidential") {
+			t.Errorf("answered by %+v", sent[0])
 		}
-		pointer, open := got[tt.private], faketelegram.Button{Text: "Open private chat", URL: tt.opens}
-		check(t, "chat of the notice", pointer.Chat, group)
-		check(t, "notice", pointer.Text, said(tt.pointer))
-		check(t, "buttons of the notice", fmt.Sprint(pointer.Markup.Rows), fmt.Sprint([][]faketelegram.Button{{open}}))
-		for _, m := range got {
-			if m.Silent != (m.Chat == group) {
-				t.Errorf("a telephone rings, or does not, for %+v", m)
-			}
-		}
-		r.hidesFromOthers()
-		if n := len(r.handler.Requests()); n != 1 {
-			t.Errorf("%d requests handled", n)
-		}
+		r.checkPointer(sent[1], answeredPrivately, "https://t.me/herald_bot")
 	})
 }
 
-// A channel that asks again and again gets one notice a minute, and the chat's slots
-// stay with its members.
+func TestPrivateAnswersNeverReachTheGroup(t *testing.T) {
+	const start = "https://t.me/herald_bot?start="
+	inReply := inGroup(ann, "/exists")
+	inReply["reply_to_message"] = inGroup(ann+1, "hello")
+	byUnnamed := sentAs(group, inGroup(1, "/exists 77"))
+	type test struct {
+		message faketelegram.Message
+		notice  notice
+		opens   string
+	}
+	inBubble(t, map[string]test{
+		"to a stranger":                 {inGroup(ann, "/mylogins"), pressStart, start + "mylogins"},
+		"with arguments, to a stranger": {inGroup(ann, "/exists 77"), askThere, start + "start"},
+		"in reply, to a stranger":       {inReply, askThere, start + "start"},
+		"to an anonymous administrator": {byUnnamed, stayedAnonymous, "https://t.me/herald_bot"},
+	}, func(t *testing.T, tt test) {
+		r := setUp(t)
+		r.handler.Reply = secretReply
+		r.run()
+		r.api.Push(tt.message)
+		r.api.WaitAcknowledged(atOnce)
+		r.checkPointer(r.one(), tt.notice, tt.opens)
+	})
+}
+
+// checkPointer checks that the group was told by a notice only, which has a button to the private chat.
+func (r *adapterTest) checkPointer(m faketelegram.Sent, text notice, opens string) {
+	r.Helper()
+	button := faketelegram.Button{Text: "Open private chat", URL: opens}
+	check(r, "chat of the notice", m.Chat, group)
+	check(r, "the notice is silent", m.Silent, true)
+	check(r, "notice", m.Text, said(text))
+	check(r, "buttons of the notice", fmt.Sprint(m.Markup.Rows), fmt.Sprint([][]faketelegram.Button{{button}}))
+	r.hidesFromOthers()
+	check(r, "requests", len(r.handler.Requests()), 1)
+}
+
+// A channel that keeps asking does not use up the messages that the chat may get.
 func TestAnonymousSenderIsToldOnceAMinute(t *testing.T) {
 	simulated(t, func(t *testing.T, r *adapterTest) {
 		r.handler.Reply = secretReply
 		r.run()
 		for range 60 {
-			r.api.Push(as(-77, inGroup(1, "/exists 77")))
+			r.api.Push(sentAs(-77, inGroup(1, "/exists 77")))
 			time.Sleep(time.Second)
 		}
-		for _, m := range r.sent(1) {
-			if m.Text != said(stayedAnonymous) || m.At.Sub(r.api.Sent()[0].At) > time.Second {
-				t.Errorf("sent %+v", m)
-			}
-		}
-		if n := len(r.handler.Requests()); n != 60 || r.handler.Requests()[0].LimitKey != "-77" {
-			t.Errorf("%d requests reach the limits, the first %+v", n, r.handler.Requests()[0])
-		}
+		check(t, "notice", r.one().Text, said(stayedAnonymous))
+		requests := r.handler.Requests()
+		check(t, "requests that reach the limits", len(requests), 60)
+		check(t, "key of the limits", requests[0].LimitKey, "-77")
 		time.Sleep(2 * time.Second)
-		r.api.Push(as(-77, inGroup(1, "/exists 77")))
+		r.api.Push(sentAs(-77, inGroup(1, "/exists 77")))
 		r.sent(2)
 	})
 }
@@ -90,9 +94,10 @@ func TestRoleComesFromTelegram(t *testing.T) {
 	for user, status := range map[int64]string{1: "creator", 2: "administrator", 3: "member"} {
 		r.api.Promote(group, user, status)
 		role, err := r.adapter.Role(t.Context(), userOf(user), fmt.Sprint(group))
-		if moderates := role == chat.Moderator; moderates != (status != "member") || err != nil {
-			t.Errorf("%s moderates: %t, %v", status, moderates, err)
+		if err != nil {
+			t.Error(err)
 		}
+		check(t, "a "+status+" is a moderator", role == chat.Moderator, status != "member")
 	}
 }
 
@@ -133,12 +138,12 @@ func TestCommandsOfAChatShareTyping(t *testing.T) {
 		r.run()
 		r.give(inGroup(ann, "/price"))
 		check(t, "calls for a quick answer", len(r.api.Calls("sendChatAction")), 0)
-		began := time.Now()
+		start := time.Now()
 		for i := range int64(commands) {
 			r.api.Push(inGroup(ann+i, "/price"))
 		}
 		r.idle(time.Minute)
-		took := time.Since(began) - typingAfter
+		took := time.Since(start) - typingAfter
 		time.Sleep(time.Minute)
 		most := 1 + int(took/typingLasts)
 		if n := len(r.api.Calls("sendChatAction")); n < most-1 || n > most {
@@ -147,8 +152,7 @@ func TestCommandsOfAChatShareTyping(t *testing.T) {
 	})
 }
 
-// A refusal that was said before is no message, and not even a pointer says that
-// there was something. A press is answered all the same.
+// A repeated refusal is not a message in either chat. A press is answered all the same.
 func TestRepeatedRefusalIsNotSent(t *testing.T) {
 	simulated(t, func(t *testing.T, r *adapterTest) {
 		r.api.Start(ann)
@@ -162,27 +166,29 @@ func TestRepeatedRefusalIsNotSent(t *testing.T) {
 			check(t, "alert", got.Alert, false)
 			check(t, "user", got.User, ann)
 		}
-		if !r.api.WaitAcknowledged(atOnce) || len(r.api.Sent()) != 0 || len(r.handler.Requests()) != 4 {
-			t.Errorf("%d requests, sent %+v", len(r.handler.Requests()), r.api.Sent())
-		}
+		check(t, "acknowledged", r.api.WaitAcknowledged(atOnce), true)
+		check(t, "messages", len(r.api.Sent()), 0)
+		check(t, "requests", len(r.handler.Requests()), 4)
 	})
 }
 
 func TestAdapterKeepsTheContract(t *testing.T) {
 	for name, way := range ways {
 		t.Run(name, func(t *testing.T) {
-			platformtest.TestAdapter(t, func(t *testing.T) platformtest.AdapterTest { return setUp(t, way).harness() })
+			harness := func(t *testing.T) platformtest.AdapterTest { return setUp(t, way).harness() }
+			platformtest.TestAdapter(t, harness)
 		})
 	}
 }
 
+// harness lets the tests of every adapter use r.
 func (r *adapterTest) harness() platformtest.AdapterTest {
 	r.api.Start(ann)
-	give := func() {}
+	deliver := func() {}
 	if r.adapter.Settings.WebhookURL != "" {
 		var deliveries sync.WaitGroup
 		r.Cleanup(deliveries.Wait)
-		give = func() {
+		deliver = func() {
 			r.waitFor("ready", r.adapter.Ready)
 			for _, body := range r.api.Dequeue() {
 				deliveries.Go(func() { r.delivers(body, http.StatusOK) })
@@ -192,8 +198,9 @@ func (r *adapterTest) harness() platformtest.AdapterTest {
 	return platformtest.AdapterTest{
 		Adapter: r.adapter,
 		Ask: func(_ *testing.T, command string, argument ...string) {
-			r.api.Push(inGroup(ann, strings.Join(append([]string{"/" + command}, argument...), " ")))
-			give()
+			text := strings.Join(append([]string{"/" + command}, argument...), " ")
+			r.api.Push(inGroup(ann, text))
+			deliver()
 		},
 		Messages: func(t *testing.T, atLeast int) (all []platformtest.Message) {
 			t.Helper()
@@ -205,14 +212,14 @@ func (r *adapterTest) harness() platformtest.AdapterTest {
 			}
 			return all
 		},
-		Press: func(t *testing.T, label string, other bool) {
+		Press: func(t *testing.T, label string, by platformtest.Presser) {
 			t.Helper()
-			who := int64(ann)
-			if other {
-				who++
+			user := int64(ann)
+			if by == platformtest.Another {
+				user++
 			}
-			r.press(who, label)
-			give()
+			r.press(user, label)
+			deliver()
 		},
 		Faults: r.api.Violations,
 		Args:   func(wallet string) chat.Args { return chat.Typed(wallet) },

@@ -20,13 +20,16 @@ import (
 	"testing/synctest"
 	"time"
 
+	"herald/commands/commandstest"
 	"herald/internal/chat"
+	"herald/internal/core"
 	faketelegram "herald/internal/demo/fake/telegram"
 	"herald/internal/demo/fake/telegramtest"
 	"herald/internal/platform"
 	"herald/internal/platform/platformtest"
 	"herald/internal/platform/telegram/botapi"
 	"herald/internal/ratelimit"
+	"herald/internal/router"
 	"herald/internal/secret"
 	"herald/internal/secret/logtest"
 	"herald/internal/store"
@@ -34,7 +37,7 @@ import (
 )
 
 const (
-	// atOnce bounds waits for what should happen at once.
+	// atOnce limits waits for something that should happen at once.
 	atOnce     = 10 * time.Second
 	hookSecret = "webhook-secret_1"
 	ann        = 501
@@ -65,16 +68,18 @@ func simulated(t *testing.T, test func(*testing.T, *adapterTest), changes ...fun
 	synctest.Test(t, func(t *testing.T) { test(t, setUp(t, changes...)) })
 }
 
-// ways are the ways in which updates come.
+// ways are the two ways to receive updates.
 var ways = map[string]func(*Config){"polling": func(*Config) {}, "webhook": byWebhook}
 
 func byWebhook(c *Config) {
-	c.Settings.WebhookURL, c.Settings.WebhookSecret, c.Dedup = "https://bot.example/hook", secret.New(hookSecret), store.NewMemory()
+	c.Settings.WebhookURL = "https://bot.example/hook"
+	c.Settings.WebhookSecret = secret.New(hookSecret)
+	c.Dedup = store.NewMemory()
 }
 
 func paced(c *Config) { c.Settings.Pacing = true }
 
-// adapterTest is an adapter beside a fake of Telegram, whose calls it carries.
+// adapterTest is an adapter and a fake of Telegram. It carries the adapter's calls to the fake.
 type adapterTest struct {
 	*testing.T
 	api     *telegramtest.Server
@@ -83,10 +88,10 @@ type adapterTest struct {
 	logs    *logtest.Buffer
 	// events counts the calls of Config.Count and Config.Connected, and the API's by method.
 	events *platformtest.Events
-	// Calls of the method that is broken are carried by carried, until mended.
-	broken  string
-	mended  time.Time
-	carried roundTripper
+	// Until fixedAt, brokenBy carries the calls of the method broken.
+	broken   string
+	fixedAt  time.Time
+	brokenBy roundTripper
 }
 
 type roundTripper func(*http.Request) (*http.Response, error)
@@ -94,7 +99,13 @@ type roundTripper func(*http.Request) (*http.Response, error)
 // setUp makes an adapter that has not been started, without a network.
 func setUp(t *testing.T, changes ...func(*Config)) *adapterTest {
 	t.Helper()
-	r := &adapterTest{T: t, api: telegramtest.NewInMemory(t), handler: &platformtest.Handler{}, logs: &logtest.Buffer{}, events: &platformtest.Events{}}
+	r := &adapterTest{
+		T:       t,
+		api:     telegramtest.NewInMemory(t),
+		handler: &platformtest.Handler{},
+		logs:    &logtest.Buffer{},
+		events:  &platformtest.Events{},
+	}
 	c := Config{
 		Settings:       Settings{Token: secret.New(faketelegram.Token), APIURL: r.api.URL},
 		CommandTimeout: 20 * time.Second,
@@ -110,13 +121,27 @@ func setUp(t *testing.T, changes ...func(*Config)) *adapterTest {
 	r.open(c)
 	t.Cleanup(func() {
 		_, token, _ := strings.Cut(faketelegram.Token, ":")
-		if logged := r.logs.String(); strings.Contains(logged, token) || strings.Contains(logged, hookSecret) {
-			r.Errorf("a secret stands in:\n%s", logged)
+		logged := r.logs.String()
+		if strings.Contains(logged, token) || strings.Contains(logged, hookSecret) {
+			r.Errorf("a secret is in the log:\n%s", logged)
 		} else if r.Failed() {
 			r.Log(logged)
 		}
 	})
 	return r
+}
+
+// product runs the product's commands with 30 logins, two minutes after commandstest.Noon. It must be called in
+// simulated time.
+func product(t *testing.T) (*adapterTest, *commandstest.Answers, *router.Router) {
+	t.Helper()
+	time.Sleep(time.Until(commandstest.Noon.Add(2 * time.Minute)))
+	answers := commandstest.Healthy()
+	for i := range 30 {
+		login := core.Login{Dapp: fmt.Sprint("Dapp ", i), Platform: "EVM", At: commandstest.Noon}
+		answers.Logins = append(answers.Logins, login)
+	}
+	return setUp(t), answers, answers.Router(t)
 }
 
 // open makes the adapter, with its calls carried by r.
@@ -129,18 +154,20 @@ func (r *adapterTest) open(c Config) {
 func (r *adapterTest) RoundTrip(req *http.Request) (*http.Response, error) {
 	method := path.Base(req.URL.Path)
 	r.events.Add(method)
-	if method == r.broken && time.Now().Before(r.mended) {
-		return r.carried(req)
+	if method == r.broken && time.Now().Before(r.fixedAt) {
+		return r.brokenBy(req)
 	}
 	return r.api.RoundTrip(req)
 }
 
-// carry has the calls of one method carried by rt for so long.
+// carry makes rt carry the calls of one method for a time.
 func (r *adapterTest) carry(method string, length time.Duration, rt roundTripper) {
-	r.broken, r.mended, r.carried = method, time.Now().Add(length), rt
+	r.broken = method
+	r.fixedAt = time.Now().Add(length)
+	r.brokenBy = rt
 }
 
-// rewrite has the bodies of a method's calls arrive as edit returns them.
+// rewrite replaces the body of each call of a method by what edit returns.
 func (r *adapterTest) rewrite(method string, edit func(body []byte) []byte) {
 	r.carry(method, time.Hour, func(req *http.Request) (*http.Response, error) {
 		body, _ := io.ReadAll(req.Body)
@@ -149,8 +176,7 @@ func (r *adapterTest) rewrite(method string, edit func(body []byte) []byte) {
 	})
 }
 
-// ignore has the calls of a method arrive without some parameters, as at a server that is too old
-// to know them.
+// ignore removes parameters from the calls of a method, as if the server were too old to know them.
 func (r *adapterTest) ignore(method string, names ...string) {
 	r.carry(method, time.Hour, func(req *http.Request) (*http.Response, error) {
 		if _, form, _ := mime.ParseMediaType(req.Header.Get("Content-Type")); form["boundary"] != "" {
@@ -166,9 +192,9 @@ func (r *adapterTest) ignore(method string, names ...string) {
 	})
 }
 
-// refuseSends has messages refused that contain a text, before anything else happens to them.
+// refuseSends refuses messages that contain a text. Other messages are carried as before.
 func (r *adapterTest) refuseSends(text string) {
-	others := r.carried
+	others := r.brokenBy
 	r.carry("sendMessage", time.Hour, func(req *http.Request) (*http.Response, error) {
 		body, _ := io.ReadAll(req.Body)
 		if bytes.Contains(body, []byte(text)) {
@@ -199,25 +225,27 @@ func ignoreFields(req *http.Request, boundary string, names []string) {
 	req.Body = io.NopCloser(&b)
 }
 
-// answersWith is a server with one answer to everything.
+// answersWith returns a server with one answer to every call.
 func answersWith(status int, body string) roundTripper {
 	return func(*http.Request) (*http.Response, error) {
 		return &http.Response{StatusCode: status, Body: io.NopCloser(strings.NewReader(body))}, nil
 	}
 }
 
-// limited is a server that takes no call for so many seconds.
+// limited returns a server that answers every call with 429 and the seconds to wait.
 func limited(seconds int) roundTripper {
-	return answersWith(http.StatusTooManyRequests, fmt.Sprintf(`{"ok":false,"error_code":429,"parameters":{"retry_after":%d}}`, seconds))
+	const format = `{"ok":false,"error_code":429,"parameters":{"retry_after":%d}}`
+	return answersWith(http.StatusTooManyRequests, fmt.Sprintf(format, seconds))
 }
 
-// hangs is a server that answers nothing.
+// hangs is a server that never answers.
 func hangs(req *http.Request) (*http.Response, error) {
 	<-req.Context().Done()
 	return nil, req.Context().Err()
 }
 
-// again is an adapter that takes over at the same Telegram, which works.
+// again returns a second adapter at the same Telegram. Its calls are not broken, and its handler, logs and events are
+// the same.
 func (r *adapterTest) again() *adapterTest {
 	next := *r
 	next.broken = ""
@@ -225,11 +253,11 @@ func (r *adapterTest) again() *adapterTest {
 	return &next
 }
 
-// run starts the adapter, so that it takes deliveries; stop ends it and returns
-// what Run returned.
+// run starts the adapter, and waits until it takes deliveries if it has a webhook. stop ends it and returns what Run
+// returned.
 func (r *adapterTest) run() (stop func() error) { return r.serve(r.handler) }
 
-// serve is run with another handler.
+// serve is like run, but with another handler.
 func (r *adapterTest) serve(h platform.Handler) (stop func() error) {
 	stop = platformtest.Start(r.T, func(ctx context.Context) error { return r.adapter.Run(ctx, h) })
 	if r.adapter.Settings.WebhookURL != "" {
@@ -238,13 +266,12 @@ func (r *adapterTest) serve(h platform.Handler) (stop func() error) {
 	return stop
 }
 
-// answer has every request answered with reply.
+// answer makes the handler answer every request with reply.
 func (r *adapterTest) answer(reply *chat.Reply) {
 	r.handler.Reply = func(context.Context, *chat.Request) *chat.Reply { return reply }
 }
 
-// block makes the commands of some users hang until the test ends them, or the
-// drain does.
+// block makes the commands of some users hang until release is called, or until the drain ends them.
 func (r *adapterTest) block(users ...int64) (release func()) {
 	held := make(chan struct{})
 	r.handler.Reply = func(ctx context.Context, req *chat.Request) *chat.Reply {
@@ -264,13 +291,13 @@ func (r *adapterTest) waitFor(what string, ok func() bool) {
 	platformtest.WaitUntil(r.T, what, ok)
 }
 
-// inFlight waits until so many commands are being answered.
+// inFlight waits until the handler has had n requests.
 func (r *adapterTest) inFlight(n int) {
 	r.Helper()
 	r.waitFor(fmt.Sprint(n, " commands in flight"), func() bool { return len(r.handler.Requests()) >= n })
 }
 
-// sent waits for n messages and fails the test if there are not just so many.
+// sent waits for n messages, and fails the test if there are more or fewer.
 func (r *adapterTest) sent(n int) []faketelegram.Sent {
 	r.Helper()
 	got := r.api.WaitSent(n, atOnce)
@@ -291,7 +318,7 @@ func (r *adapterTest) idle(within time.Duration) []faketelegram.Sent {
 	return r.api.Sent()
 }
 
-// writes is a message of somebody's.
+// writes returns a message of a user in a chat.
 func writes(where faketelegram.Chat, user int64, text string) faketelegram.Message {
 	return faketelegram.Text(where, faketelegram.Person(user), text)
 }
@@ -304,14 +331,14 @@ func inPrivate(user int64, text string) faketelegram.Message {
 	return writes(faketelegram.Private(user), user, text)
 }
 
-// as makes a message one of a chat, whose sender's name is withheld: a channel's or, with
-// the ID of its own group, an anonymous administrator's.
-func as(sender int64, m faketelegram.Message) faketelegram.Message {
-	m["from"], m["sender_chat"] = faketelegram.User{ID: 1087968824, IsBot: true}, faketelegram.Chat{ID: sender, Type: "channel"}
+// sentAs makes a chat the sender of m: a channel, or the group itself, for which an anonymous administrator speaks.
+func sentAs(sender int64, m faketelegram.Message) faketelegram.Message {
+	m["from"] = faketelegram.User{ID: 1087968824, IsBot: true}
+	m["sender_chat"] = faketelegram.Chat{ID: sender, Type: "channel"}
 	return m
 }
 
-// people are n users.
+// people returns the IDs of n users.
 func people(n int) (users []int64) {
 	for i := range int64(n) {
 		users = append(users, 10_000+i)
@@ -326,7 +353,7 @@ func (r *adapterTest) ask(n int) {
 	}
 }
 
-// send hands the adapter a message in the way that it takes updates.
+// send delivers a message by webhook if the adapter has one, or else lets it poll the message.
 func (r *adapterTest) send(m faketelegram.Message) {
 	if r.adapter.Settings.WebhookURL != "" {
 		go r.deliver(r.api.Update(m))
@@ -335,11 +362,12 @@ func (r *adapterTest) send(m faketelegram.Message) {
 	}
 }
 
-// deliver hands an update to the webhook, and returns the status that it answers.
+// deliver posts an update to the webhook, and returns the status of the response.
 func (r *adapterTest) deliver(update []byte) (status int) {
 	return r.post(hookSecret, bytes.NewReader(update))
 }
 
+// post posts a body to the webhook with a secret, and returns the status of the response.
 func (r *adapterTest) post(key string, body io.Reader) (status int) {
 	req := httptest.NewRequest(http.MethodPost, "/", body)
 	req.Header.Set("X-Telegram-Bot-Api-Secret-Token", key)
@@ -352,7 +380,7 @@ func (r *adapterTest) post(key string, body io.Reader) (status int) {
 	return w.Code
 }
 
-// delivers is deliver of an update that is answered by want.
+// delivers posts an update to the webhook, and checks the status of the response.
 func (r *adapterTest) delivers(update []byte, want int) {
 	r.Helper()
 	if got := r.deliver(update); got != want {
@@ -360,7 +388,7 @@ func (r *adapterTest) delivers(update []byte, want int) {
 	}
 }
 
-// give has the adapter poll messages, and returns once they are done.
+// give lets the adapter poll messages, and returns once they are answered.
 func (r *adapterTest) give(messages ...faketelegram.Message) {
 	r.Helper()
 	for _, m := range messages {
@@ -374,7 +402,7 @@ func secretReply(_ context.Context, req *chat.Request) *chat.Reply {
 	return &chat.Reply{Title: chat.Say(req.Command), Text: chat.Say("confidential")}
 }
 
-// hidesFromOthers fails the test if anybody but ann saw what is for her alone.
+// hidesFromOthers fails the test if anybody but ann saw a text of secretReply.
 func (r *adapterTest) hidesFromOthers() {
 	r.Helper()
 	for _, seen := range r.api.SeenByOthers(ann) {
@@ -393,11 +421,10 @@ func perChat(sent []faketelegram.Sent) map[int64]int {
 	return n
 }
 
-// said is a notice in English.
+// said returns a notice in English.
 func said(n notice) string { return words.Say(chat.English, chat.Say(string(n))) }
 
-// press queues a press of the button with this label under the newest message
-// that has one.
+// press queues a press of the button with this label, below the newest message that has one.
 func (r *adapterTest) press(user int64, label string) {
 	r.Helper()
 	for _, m := range slices.Backward(r.api.Sent()) {
@@ -409,7 +436,7 @@ func (r *adapterTest) press(user int64, label string) {
 	r.Fatalf("no button %q in %+v", label, r.api.Sent())
 }
 
-// dataOf is what the button with this label carries; "" is no such button.
+// dataOf returns what the button with this label carries, "" if there is no such button.
 func dataOf(m faketelegram.Sent, label string) string {
 	for _, b := range slices.Concat(m.Markup.Rows...) {
 		if b.Text == label {
@@ -419,7 +446,7 @@ func dataOf(m faketelegram.Sent, label string) string {
 	return ""
 }
 
-// labelsOf are the labels of a message's buttons.
+// labelsOf returns the labels of a message's buttons, each in brackets.
 func labelsOf(m faketelegram.Sent) (all string) {
 	for _, b := range slices.Concat(m.Markup.Rows...) {
 		all += " [" + b.Text + "]"
@@ -427,8 +454,8 @@ func labelsOf(m faketelegram.Sent) (all string) {
 	return all
 }
 
-// pressAnswers waits until n presses were answered and returns the answers, each of a
-// press of its own.
+// pressAnswers waits until n presses were answered, and returns the answers. It fails the test if a press was
+// answered twice.
 func (r *adapterTest) pressAnswers(n int) []faketelegram.Notice {
 	r.Helper()
 	r.waitFor(fmt.Sprint(n, " answers to presses"), func() bool { return len(r.api.Notices()) >= n })

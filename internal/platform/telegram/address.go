@@ -15,8 +15,8 @@ import (
 type requestState int
 
 const (
-	// requestClaimed: the sender says that they have an open request, by a button, a link or an answer to a question.
-	requestClaimed requestState = iota
+	// requestSaid: the sender says that they have an open request, by a button, a link or an answer to a question.
+	requestSaid requestState = iota
 	// requestRemembered: the JoinLog says that they had one. The sender may mean something else.
 	requestRemembered
 	// requestGone: Telegram says that the remembered request is not open any more.
@@ -117,7 +117,7 @@ func (a *answering) approveOwn(reply *chat.Reply) *chat.Reply {
 func (a *answering) noteOpen() {
 	group := a.cmd.request.Args.First()
 	_, listed := a.s.a.Settings.JoinChats[idOf(group)]
-	if listed && a.request == requestClaimed {
+	if listed && a.request == requestSaid {
 		a.s.a.Joins.Reopen(group, a.cmd.request.From)
 	}
 }

@@ -55,7 +55,8 @@ func addressTest(t *testing.T, groups ...int64) *adapterTest {
 			Staked:    []core.PoolAmount{{Amount: decimal.NewFromInt(5)}},
 		}, nil
 	}
-	r.serve(platformtest.Routed{Router: joinRouter(t, source[core.Identity, core.Account](accounts), source[common.Address, core.Stake](stakes))})
+	router := joinRouter(t, source[core.Identity, core.Account](accounts), source[common.Address, core.Stake](stakes))
+	r.serve(platformtest.Routed{Router: router})
 	time.Sleep(time.Second)
 	for _, group := range groups {
 		r.api.GrantInvite(group, true)

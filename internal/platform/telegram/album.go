@@ -29,8 +29,8 @@ type album struct {
 	id   string // media_group_id
 }
 
-// claim reports whether a message of an album is the one to answer: the first that was claimed.
-func (a *albums) claim(of album, message int) bool {
+// takesMessage reports whether a message of an album is the one to answer: the first that was claimed.
+func (a *albums) takesMessage(of album, message int) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if first, known := a.answered[of]; known {
@@ -52,5 +52,5 @@ func (s *session) answersAlbum(m *models.Message, guessed bool) bool {
 	if guessed {
 		transport.Sleep(s.work.Commands, albumWait)
 	}
-	return s.albums.claim(album{m.Chat.ID, m.MediaGroupID}, m.ID)
+	return s.albums.takesMessage(album{m.Chat.ID, m.MediaGroupID}, m.ID)
 }

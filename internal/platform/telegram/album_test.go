@@ -11,18 +11,19 @@ import (
 func TestAnAlbumIsAnsweredOnce(t *testing.T) {
 	type test struct {
 		where    faketelegram.Chat
-		captions []string
+		captions [3]string
 		asked    string // "" is nothing
 	}
+	inGroup, inPrivate := faketelegram.Group(group), faketelegram.Private(ann)
 	inBubble(t, map[string]test{
-		"a caption first":              {faketelegram.Group(group), []string{"/price", "", ""}, "price"},
-		"a caption last":               {faketelegram.Group(group), []string{"", "", "/price"}, "price"},
-		"each with the same":           {faketelegram.Group(group), []string{"/price", "/price", "/price"}, "price"},
-		"without a caption":            {faketelegram.Group(group), []string{"", "", ""}, ""},
-		"a caption first, in private":  {faketelegram.Private(ann), []string{"/price", "", ""}, "price"},
-		"a caption last, in private":   {faketelegram.Private(ann), []string{"", "", "/price"}, "price"},
-		"a title, then a command":      {faketelegram.Private(ann), []string{"our holiday", "", "/price"}, "price"},
-		"without a caption in private": {faketelegram.Private(ann), []string{"", "", ""}, "start"},
+		"a caption first":              {inGroup, [3]string{"/price", "", ""}, "price"},
+		"a caption last":               {inGroup, [3]string{"", "", "/price"}, "price"},
+		"each with the same":           {inGroup, [3]string{"/price", "/price", "/price"}, "price"},
+		"without a caption":            {inGroup, [3]string{"", "", ""}, ""},
+		"a caption first, in private":  {inPrivate, [3]string{"/price", "", ""}, "price"},
+		"a caption last, in private":   {inPrivate, [3]string{"", "", "/price"}, "price"},
+		"a title, then a command":      {inPrivate, [3]string{"our holiday", "", "/price"}, "price"},
+		"without a caption in private": {inPrivate, [3]string{"", "", ""}, "start"},
 	}, func(t *testing.T, tt test) {
 		for way, change := range ways {
 			r := setUp(t, change)

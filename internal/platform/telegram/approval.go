@@ -19,7 +19,7 @@ const attemptTimeout = 2 * time.Second
 // approve makes a call that lets a user into a group until it succeeds, is refused, or the time is over.
 func (s *session) approve(
 	a *chat.Admission, user int64, until time.Time, call func(context.Context) error,
-) chat.AdmissionOutcome {
+) chat.ApprovalResult {
 	err := s.afterLimits(until, call)
 	outcome := outcomeOf(err)
 	switch {
@@ -37,7 +37,7 @@ func (s *session) approve(
 }
 
 // outcomeOf returns the outcome of an approval by the error of its last call.
-func outcomeOf(err error) chat.AdmissionOutcome {
+func outcomeOf(err error) chat.ApprovalResult {
 	e := botapi.ErrorOf(err)
 	switch {
 	case err == nil, e.AlreadyMember():
@@ -52,7 +52,7 @@ func outcomeOf(err error) chat.AdmissionOutcome {
 		return chat.AccountDeleted
 	case e.NotAllowed():
 		return chat.MayNotApprove
-	case e.Passing(), e.Expired():
+	case e.Temporary(), e.Expired():
 		return chat.ApprovalTimedOut
 	}
 	return chat.ApprovalFailed
@@ -68,7 +68,7 @@ func (a *Adapter) approveJoin(ctx context.Context, chat, user int64) error {
 }
 
 // replyTo returns the reply to the outcome of an Admission, in the language of the Reply with the Admission.
-func replyTo(reply *chat.Reply, outcome chat.AdmissionOutcome) *chat.Reply {
+func replyTo(reply *chat.Reply, outcome chat.ApprovalResult) *chat.Reply {
 	said := reply.Join.Admit.Say(outcome).In(reply.Language)
 	said.Footer = reply.Footer
 	return said
@@ -105,7 +105,7 @@ func (s *session) afterLimits(until time.Time, call func(context.Context) error)
 func (s *session) untilKnown(ctx context.Context, until time.Time, call func(context.Context) error) error {
 	ctx, cancel := context.WithDeadline(ctx, until)
 	defer cancel()
-	policy := transport.Policy{Backoff: backoff, Until: until, Again: botapi.Retryable}
+	policy := transport.Policy{Backoff: backoff, Until: until, ShouldRetry: botapi.Retryable}
 	return policy.Do(ctx, func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
 		defer cancel()

@@ -96,7 +96,7 @@ func TestNobodyIsToldTheyAreInWithoutAnApproval(t *testing.T) {
 	}, func(t *testing.T, tt approvalTest) { tt.run(t) })
 }
 
-func TestWhoeverIsInIsToldSo(t *testing.T) {
+func TestWhoeverIsApprovedIsTold(t *testing.T) {
 	const in = "✅ You're in: MAT Holders"
 	tests := map[string]approvalTest{
 		"a moderator lets them in": {
@@ -161,7 +161,7 @@ func TestAMessageThatFailsKeepsNobodyOut(t *testing.T) {
 	})
 }
 
-// heldFrom is Telegram if it takes no call from some time after now on for the given time, and says for how long.
+// heldFrom returns a server that answers every call with 429 for d, beginning after the given time from now.
 func (r *adapterTest) heldFrom(after, d time.Duration) roundTripper {
 	began := time.Now().Add(after)
 	return func(req *http.Request) (*http.Response, error) {
@@ -190,7 +190,7 @@ func TestAnApprovalOutlastsA429(t *testing.T) {
 	})
 }
 
-// personal are the reasons why Telegram does not let a user in that the user alone can do something about.
+// personal are Telegram's reasons against a user that only the user can change, and what they are told.
 var personal = map[string]string{
 	"USER_CHANNELS_TOO_MUCH": "Not in yet: you're in too many groups and channels\n" +
 		"Telegram allows no more. Leave one, then try again.",
@@ -288,7 +288,8 @@ func TestAPressLetsInWhoPresses(t *testing.T) {
 // pressAgain is the data of the button that asks once more.
 var pressAgain = fmt.Sprint("1 e 0 join ", holders)
 
-// leftOpen starts the adapter and makes a user ask to join, who cannot be checked now. It returns the message to them.
+// leftOpen starts the adapter, and makes a user ask to join who cannot be checked now. It returns the ID of the message
+// to them.
 func (r *adapterTest) leftOpen(user int64) (message int64) {
 	r.runJoins()
 	r.handler.Reply = func(ctx context.Context, req *chat.Request) *chat.Reply {

@@ -18,10 +18,10 @@ const recently = 24 * time.Hour
 const maxReason = 120
 
 // Check asks Telegram who the bot is, where its updates go, what it may do in the groups of
-// JoinChats and StakerTags, and whether it is in those of moderated, which are IDs. It also judges
-// Links. It changes nothing. It returns sentences for an operator.
+// JoinChats and StakerTags, and whether it is in the groups of entries. It also judges Links. It
+// changes nothing. It returns sentences for an operator.
 func (a *Adapter) Check(
-	ctx context.Context, _ chat.Commands, moderated ...string,
+	ctx context.Context, _ chat.Commands, entries ...platform.Entry,
 ) (details []string, rights []platform.Right, err error) {
 	me, err := a.api.GetMe(ctx)
 	if err != nil {
@@ -51,7 +51,7 @@ func (a *Adapter) Check(
 		details = append(details, fmt.Sprintf("a delivery failed %s: %s", words.Say(chat.English, chat.Moment{Time: failed}),
 			chat.NewUntrusted(info.LastErrorMessage, maxReason)))
 	}
-	return details, a.rightsOf(ctx, me.ID, moderated), nil
+	return details, a.rightsOf(ctx, me.ID, entries), nil
 }
 
 // host returns the host of a URL, whose path may be a secret.

@@ -121,8 +121,8 @@ func (s *session) remove(after time.Duration, messages ...outbox.MessageRef) {
 func (a *Adapter) deleteMessage(ctx context.Context, m outbox.MessageRef) {
 	params := &bot.DeleteMessageParams{ChatID: m.Chat, MessageID: m.MessageID}
 	_ = transport.Policy{
-		Backoff: transport.Backoff{First: 200 * time.Millisecond, Max: 2 * time.Second},
-		Again:   botapi.Retryable,
+		Backoff:     transport.Backoff{First: 200 * time.Millisecond, Max: 2 * time.Second},
+		ShouldRetry: botapi.Retryable,
 	}.Do(ctx, func(ctx context.Context) error {
 		_, err := botapi.Change(ctx, a.api, (*bot.Bot).DeleteMessage, params)
 		return err

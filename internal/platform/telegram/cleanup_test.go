@@ -3,6 +3,7 @@ package telegram
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -17,119 +18,208 @@ import (
 	"herald/internal/words"
 )
 
-// A message for one person leaves the group after half a minute, a question after two, and
-// either at a stop.
-func TestAnErrorLeavesItsGroup(t *testing.T) {
-	refusal := &chat.Reply{Tone: chat.Warning, Title: chat.Say("Too many commands"), Audience: chat.SenderAlone}
-	type test struct {
-		message faketelegram.Message
-		reply   *chat.Reply
-		stays   bool
+// privateReply is a reply for its sender alone, such as a refusal.
+func privateReply(title string) *chat.Reply {
+	return &chat.Reply{Tone: chat.Warning, Title: chat.Say(title), Audience: chat.SenderAlone}
+}
+
+// questionReply asks its sender for an argument of /staked.
+func questionReply() *chat.Reply {
+	question := chat.Say("Which?")
+	return &chat.Reply{
+		Title:    question,
+		Audience: chat.SenderAlone,
+		Ask:      &chat.Ask{Command: "staked", Question: question},
 	}
-	inBubble(t, map[string]test{
-		"a refusal":            {inGroup(ann, "/price"), refusal, false},
-		"in a topic":           {inGroup(ann, "/price").In(7), refusal, false},
-		"not for the nameless": {as(group, inGroup(1, "/exists 77")), refusal, false},
-		"in private":           {inPrivate(ann, "/price"), refusal, true},
-		"an answer":            {inGroup(ann, "/price"), &chat.Reply{Title: chat.Say("x")}, true},
-		"a pointer":            {inGroup(ann, "/mylogins"), &chat.Reply{Title: chat.Say("x")}, false},
-		"could not be checked": {inGroup(ann, "/price"), &chat.Reply{Title: chat.Say("unchecked.title")}, true},
-		"a question": {inGroup(ann, "/staked"), &chat.Reply{Title: chat.Say("Which?"), Audience: chat.SenderAlone,
-			Ask: &chat.Ask{Command: "staked", Question: chat.Say("Which?")}}, false},
-	}, func(t *testing.T, tt test) {
+}
+
+// newest returns the message that the adapter sent last.
+func (r *adapterTest) newest() faketelegram.Sent {
+	sent := r.api.Sent()
+	return sent[len(sent)-1]
+}
+
+// reactionCase is a message, what the command says to it, and whether the answer is still there in the end.
+type reactionCase struct {
+	message faketelegram.Message
+	reply   *chat.Reply
+	stays   bool
+}
+
+// A message for one person leaves the group after half a minute, and a question after two.
+var reactions = map[string]reactionCase{
+	"a refusal":            {inGroup(ann, "/price"), privateReply("Too many commands"), false},
+	"in a topic":           {inGroup(ann, "/price").In(7), privateReply("Too many commands"), false},
+	"not for the nameless": {sentAs(group, inGroup(1, "/exists 77")), privateReply("Too many commands"), false},
+	"in private":           {inPrivate(ann, "/price"), privateReply("Too many commands"), true},
+	"an answer":            {inGroup(ann, "/price"), &chat.Reply{Title: chat.Say("x")}, true},
+	"a pointer":            {inGroup(ann, "/mylogins"), &chat.Reply{Title: chat.Say("x")}, false},
+	"could not be checked": {inGroup(ann, "/price"), &chat.Reply{Title: chat.Say("unchecked.title")}, true},
+	"a question":           {inGroup(ann, "/staked"), questionReply(), false},
+}
+
+func TestAnErrorLeavesItsGroup(t *testing.T) {
+	inBubble(t, reactions, func(t *testing.T, tt reactionCase) {
 		r := setUp(t)
-		newest := func() faketelegram.Sent { return r.api.Sent()[len(r.api.Sent())-1] }
 		r.api.Start(ann)
 		r.answer(tt.reply)
 		r.carry("deleteMessage", noticeLasts+4*time.Minute, limited(60))
-		stop := r.run()
-		r.api.Push(tt.message)
+		r.run()
+		r.api.Push(maps.Clone(tt.message))
 		r.idle(atOnce)
 		lasts := noticeLasts
 		if tt.reply.Ask != nil {
 			lasts = questionLasts
 		}
 		time.Sleep(lasts - time.Second)
-		before := newest().Deleted || r.events.Of("deleteMessage") > 0
+		check(t, "deleted too early", r.newest().Deleted, false)
+		check(t, "deletions too early", r.events.Of("deleteMessage"), 0)
 		time.Sleep(5 * time.Minute)
-		if before || newest().Deleted == tt.stays {
-			t.Errorf("deleted before %v: %t, in the end: %t", lasts, before, newest().Deleted)
-		}
-		tt.message["message_id"] = int64(999)
-		r.api.Push(tt.message)
-		r.idle(atOnce)
-		start := time.Now()
-		if err := stop(); err != nil || time.Since(start) > time.Second || newest().Deleted == tt.stays {
-			t.Errorf("stopped after %v, %v: %+v", time.Since(start), err, newest())
-		}
+		check(t, "deleted in the end", r.newest().Deleted, !tt.stays)
 	})
 }
 
-// With CLEAN_CHAT a card goes when a newer one that answers the same question is out in
-// the same chat and topic, and no other does.
-func TestNewCardDeletesTheOldOne(t *testing.T) {
-	price := func() faketelegram.Message { return inGroup(ann, "/price") }
-	const failing, refused, edited = "could not be checked", "refused", "edited"
-	for name, tt := range map[string]struct {
-		messages []faketelegram.Message
-		how      map[int]string
-		want     string // the messages that stand in the end, by their numbers
-	}{
-		"the same command":       {[]faketelegram.Message{price(), price(), price()}, nil, "3"},
-		"by another name":        {[]faketelegram.Message{inGroup(ann, "/help"), inGroup(ann, "/start")}, nil, "2"},
-		"another period":         {[]faketelegram.Message{price(), inGroup(ann, "/price 7d")}, nil, "2"},
-		"another wallet":         {[]faketelegram.Message{inGroup(ann, "/staked 0x1"), inGroup(ann, "/staked 0x2")}, nil, "1 2"},
-		"the same wallet":        {[]faketelegram.Message{inGroup(ann, "/staked 0x1"), inGroup(ann, "/staked 0x2"), inGroup(ann, "/staked 0x1")}, nil, "2 3"},
-		"a reply to one gone":    {[]faketelegram.Message{price(), price(), replying(price())}, nil, "3"},
-		"switched off":           {[]faketelegram.Message{price(), price()}, nil, "1 2"},
-		"another command":        {[]faketelegram.Message{price(), inGroup(ann, "/help")}, nil, "1 2"},
-		"another topic":          {[]faketelegram.Message{price().In(7), price().In(8), price()}, nil, "1 2 3"},
-		"the same topic":         {[]faketelegram.Message{price().In(7), price().In(7)}, nil, "2"},
-		"another chat":           {[]faketelegram.Message{price(), writes(faketelegram.Group(-1002), ann, "/price")}, nil, "1 2"},
-		"in private":             {[]faketelegram.Message{inPrivate(ann, "/price"), inPrivate(ann, "/price")}, nil, "1 2"},
-		"no answer":              {[]faketelegram.Message{price(), price()}, map[int]string{2: failing}, "1 2"},
-		"no answer, then one":    {[]faketelegram.Message{price(), price(), price(), price()}, map[int]string{2: failing, 3: failing}, "4"},
-		"a card that is not out": {[]faketelegram.Message{price(), price()}, map[int]string{2: refused}, "1"},
-		"an edit":                {[]faketelegram.Message{price(), inGroup(ann, "/help")}, map[int]string{2: edited}, "1 2"},
-	} {
+func TestAnErrorLeavesItsGroupAtAStop(t *testing.T) {
+	inBubble(t, reactions, func(t *testing.T, tt reactionCase) {
+		r := setUp(t)
+		r.api.Start(ann)
+		r.answer(tt.reply)
+		stop := r.run()
+		r.api.Push(maps.Clone(tt.message))
+		r.idle(atOnce)
+		start := time.Now()
+		err := stop()
+		if took := time.Since(start); err != nil || took > time.Second {
+			t.Errorf("stopped after %v, %v", took, err)
+		}
+		check(t, "deleted", r.newest().Deleted, !tt.stays)
+	})
+}
+
+// outcome says what becomes of the answer to a message.
+type outcome string
+
+const (
+	answeredOK  outcome = ""
+	unchecked   outcome = "it could not be checked"
+	notSent     outcome = "it is refused"
+	thenRefresh outcome = "it is sent, and the first card is refreshed"
+)
+
+// asked is a message and the outcome of its answer.
+type asked struct {
+	faketelegram.Message
+	outcome outcome
+}
+
+func withCleanChat(c *Config) { c.Settings.CleanChat = true }
+
+// remaining asks the messages one after another, and returns the numbers of the answers that are still there.
+func (r *adapterTest) remaining(messages ...asked) string {
+	r.Helper()
+	var current asked
+	answers := 0
+	r.handler.Reply = func(_ context.Context, req *chat.Request) *chat.Reply {
+		answers++
+		if current.outcome == unchecked {
+			return &chat.Reply{Title: chat.Say("unchecked.title")}
+		}
+		reply := refreshed(fmt.Sprint(answers), answers)
+		if req.Command == "staked" {
+			reply.About = fmt.Sprint(req.Args)
+		}
+		return reply
+	}
+	r.run()
+	for _, current = range messages {
+		if current.outcome == notSent {
+			r.api.Fail("sendMessage", telegramtest.NoRights(), telegramtest.NoRights())
+		}
+		r.give(current.Message)
+		if current.outcome == thenRefresh {
+			r.api.Press(ann, faketelegram.Group(group), r.api.Sent()[0].ID, "1 e 0 price")
+			r.idle(time.Minute)
+		}
+		time.Sleep(time.Second)
+	}
+	var numbers []string
+	for i, m := range r.api.Sent() {
+		if !m.Deleted {
+			numbers = append(numbers, fmt.Sprint(i+1))
+		}
+	}
+	return strings.Join(numbers, " ")
+}
+
+// cardCase is a series of messages, and the numbers of the answers that are there in the end.
+type cardCase struct {
+	messages []asked
+	want     string
+}
+
+// checkCards runs each of the cases with CLEAN_CHAT.
+func checkCards(t *testing.T, cases map[string]cardCase) {
+	t.Helper()
+	for name, tt := range cases {
 		t.Run(name, func(t *testing.T) {
 			simulated(t, func(t *testing.T, r *adapterTest) {
-				n := 0
-				r.handler.Reply = func(_ context.Context, req *chat.Request) (reply *chat.Reply) {
-					reply = refreshed(fmt.Sprint(n), n)
-					if tt.how[n] == failing {
-						reply = &chat.Reply{Title: chat.Say("unchecked.title")}
-					}
-					if req.Command == "staked" {
-						reply.About = fmt.Sprint(req.Args)
-					}
-					return reply
-				}
-				r.run()
-				for i, m := range tt.messages {
-					n = i + 1
-					if tt.how[n] == refused {
-						r.api.Fail("sendMessage", telegramtest.NoRights(), telegramtest.NoRights())
-					}
-					r.give(m)
-					if tt.how[n] == edited {
-						r.api.Press(ann, faketelegram.Group(group), r.api.Sent()[0].ID, "1 e 0 price")
-						r.idle(time.Minute)
-					}
-					time.Sleep(time.Second)
-				}
-				var stand []string
-				for i, m := range r.api.Sent() {
-					if !m.Deleted {
-						stand = append(stand, fmt.Sprint(i+1))
-					}
-				}
-				if got := strings.Join(stand, " "); got != tt.want {
-					t.Errorf("in the end %q stand, want %q", got, tt.want)
-				}
-			}, func(c *Config) { c.Settings.CleanChat = name != "switched off" })
+				check(t, "cards", r.remaining(tt.messages...), tt.want)
+			}, withCleanChat)
 		})
 	}
+}
+
+// groupAsks returns messages of ann's in the group.
+func groupAsks(texts ...string) (messages []asked) {
+	for _, text := range texts {
+		messages = append(messages, asked{Message: inGroup(ann, text)})
+	}
+	return messages
+}
+
+func TestNewCardDeletesTheOldOne(t *testing.T) {
+	inTopic := func() asked { return asked{Message: inGroup(ann, "/price").In(7)} }
+	toDeletedCard := asked{Message: replying(inGroup(ann, "/price"))}
+	checkCards(t, map[string]cardCase{
+		"the same command":          {groupAsks("/price", "/price", "/price"), "3"},
+		"by another name":           {groupAsks("/help", "/start"), "2"},
+		"another period":            {groupAsks("/price", "/price 7d"), "2"},
+		"the same wallet":           {groupAsks("/staked 0x1", "/staked 0x2", "/staked 0x1"), "2 3"},
+		"a reply to a deleted card": {append(groupAsks("/price", "/price"), toDeletedCard), "3"},
+		"the same topic":            {[]asked{inTopic(), inTopic()}, "2"},
+	})
+}
+
+func TestNewCardLeavesOtherCards(t *testing.T) {
+	price := func() faketelegram.Message { return inGroup(ann, "/price") }
+	inAnotherGroup := asked{Message: writes(faketelegram.Group(-1002), ann, "/price")}
+	inPrivateChat := func() asked { return asked{Message: inPrivate(ann, "/price")} }
+	checkCards(t, map[string]cardCase{
+		"another wallet":  {groupAsks("/staked 0x1", "/staked 0x2"), "1 2"},
+		"another command": {groupAsks("/price", "/help"), "1 2"},
+		"another topic":   {[]asked{{Message: price().In(7)}, {Message: price().In(8)}, {Message: price()}}, "1 2 3"},
+		"another chat":    {append(groupAsks("/price"), inAnotherGroup), "1 2"},
+		"in private":      {[]asked{inPrivateChat(), inPrivateChat()}, "1 2"},
+		"a refreshed card": {
+			append(groupAsks("/price"), asked{inGroup(ann, "/help"), thenRefresh}),
+			"1 2",
+		},
+	})
+}
+
+func TestCardStaysUntilAnAnswerReplacesIt(t *testing.T) {
+	with := func(o outcome) asked { return asked{inGroup(ann, "/price"), o} }
+	checkCards(t, map[string]cardCase{
+		"no answer":       {[]asked{with(answeredOK), with(unchecked)}, "1 2"},
+		"a later answer":  {[]asked{with(answeredOK), with(unchecked), with(unchecked), with(answeredOK)}, "4"},
+		"refused to send": {[]asked{with(answeredOK), with(notSent)}, "1"},
+	})
+}
+
+func TestCardsStayWithoutCleanChat(t *testing.T) {
+	simulated(t, func(t *testing.T, r *adapterTest) {
+		check(t, "cards", r.remaining(groupAsks("/price", "/price")...), "1 2")
+	})
 }
 
 // Of two cards at once, the one that is acknowledged late may be the upper one.
@@ -150,43 +240,47 @@ func TestTheLowerOfTwoCardsStays(t *testing.T) {
 		check(t, "upper card deleted", sent[0].Deleted, true)
 		check(t, "lower card deleted", sent[1].Deleted, false)
 		check(t, "deleteMessage", r.events.Of("deleteMessage"), 1)
-	}, func(c *Config) { c.Settings.CleanChat = true })
+	}, withCleanChat)
 }
 
-// replying makes m a reply to the first message of the bot, which is gone by then.
+// replying makes m a reply to the first message of the bot.
 func replying(m faketelegram.Message) faketelegram.Message {
-	m["reply_to_message"] = faketelegram.Message{"message_id": 2, "from": map[string]any{"id": faketelegram.BotID, "is_bot": true}}
+	m["reply_to_message"] = faketelegram.Message{
+		"message_id": 2,
+		"from":       map[string]any{"id": faketelegram.BotID, "is_bot": true},
+	}
 	return m
 }
 
-// Several who ask the same at once may share a message, which is deleted by one call. The
-// newest card stays.
+// Users who ask the same at once may share a message. One call deletes it.
 func TestSharedMessageIsDeletedOnce(t *testing.T) {
-	wrong := &chat.Reply{Tone: chat.Warning, Title: chat.Say("wrong"), Audience: chat.SenderAlone}
-	inBubble(t, map[string]*chat.Reply{"an error": wrong, "a card": {Title: chat.Say("x")}}, func(t *testing.T, reply *chat.Reply) {
-		r := setUp(t, paced, func(c *Config) { c.Settings.CleanChat = true })
-		r.answer(reply)
-		r.run()
-		for i := range 20 {
-			r.api.Push(inGroup(int64(ann+i), "/price"))
-		}
-		r.idle(time.Minute)
-		r.give(inGroup(ann, "/price"))
-		time.Sleep(time.Minute)
-		sent, calls, stay := len(r.api.Sent()), r.events.Of("deleteMessage"), 0
-		if reply.Tone == chat.Neutral {
-			stay = 1
-		}
-		there := r.atGroup()
-		check(t, "messages left", len(there), stay)
-		check(t, "deleteMessage", calls, sent-stay)
-		if sent > 5 {
-			t.Errorf("%d messages for 21 people, want at most 5", sent)
-		}
-		if stay == 1 && there[0].ID != r.api.Sent()[sent-1].ID {
-			t.Errorf("left is %+v, want the newest", there)
-		}
-	})
+	newestStays := map[bool]*chat.Reply{
+		false: privateReply("wrong"),
+		true:  {Title: chat.Say("x")},
+	}
+	for stays, reply := range newestStays {
+		simulated(t, func(t *testing.T, r *adapterTest) {
+			r.answer(reply)
+			r.run()
+			for user := range int64(20) {
+				r.api.Push(inGroup(ann+user, "/price"))
+			}
+			r.idle(time.Minute)
+			r.give(inGroup(ann, "/price"))
+			time.Sleep(time.Minute)
+			sent := len(r.api.Sent())
+			if sent > 5 {
+				t.Errorf("%d messages for 21 people, want at most 5", sent)
+			}
+			left := r.atGroup()
+			check(t, "messages deleted and left", r.events.Of("deleteMessage")+len(left), sent)
+			if !stays {
+				check(t, "messages left", len(left), 0)
+			} else if len(left) != 1 || left[0].ID != r.newest().ID {
+				t.Errorf("left is %+v, want the newest", left)
+			}
+		}, paced, withCleanChat)
+	}
 }
 
 // A message may be gone, or the bot may have lost its rights.
@@ -196,20 +290,21 @@ func TestRefusedDeletionIsNotLogged(t *testing.T) {
 		"too old":   {Status: http.StatusBadRequest, Description: "Bad Request: message can't be deleted"},
 		"no rights": {Status: http.StatusForbidden, Description: "Forbidden: bot is not a member of the supergroup chat"},
 	}, func(t *testing.T, refusal telegramtest.Fault) {
-		r := setUp(t, func(c *Config) { c.Settings.CleanChat = true })
+		r := setUp(t, withCleanChat)
 		r.run()
 		r.api.Fail("deleteMessage", refusal)
 		for range 3 {
 			r.give(inGroup(ann, "/price"))
 		}
 		time.Sleep(10 * time.Minute)
-		if calls := r.events.Of("deleteMessage"); calls != 2 || strings.Contains(r.logs.String(), "delete") {
-			t.Errorf("%d calls for 2 cards; log:\n%s", calls, r.logs)
+		check(t, "calls for two old cards", r.events.Of("deleteMessage"), 2)
+		if strings.Contains(r.logs.String(), "delete") {
+			t.Errorf("logged:\n%s", r.logs)
 		}
 	})
 }
 
-// atGroup are the messages that stand in the group.
+// atGroup returns the messages that are still in the group.
 func (r *adapterTest) atGroup() (there []faketelegram.Sent) {
 	for _, m := range r.api.Sent() {
 		if m.Chat == group && !m.Deleted {
@@ -244,10 +339,11 @@ func TestAnInvitationIsDeletedOnceAnAnswerIsOut(t *testing.T) {
 		ask(r)
 		r.api.WaitAcknowledged(atOnce)
 		time.Sleep(noticeLasts + time.Second)
-		there := slices.DeleteFunc(r.atGroup(), func(m faketelegram.Sent) bool { return m.Ephemeral != 0 })
-		if len(there) != 1 || r.events.Of("private_unreachable") != 3 {
+		isEphemeral := func(m faketelegram.Sent) bool { return m.Ephemeral != 0 }
+		if there := slices.DeleteFunc(r.atGroup(), isEphemeral); len(there) != 1 {
 			t.Errorf("the group shows %+v", there)
 		}
+		check(t, "unreachable", r.events.Of("private_unreachable"), 3)
 	})
 }
 
@@ -268,25 +364,30 @@ func TestNoticesAreInTheReadersLanguage(t *testing.T) {
 		r.serve(bilingual{r.handler})
 		r.api.Push(inGroup(ann, "/mylogins"))
 		pointer := r.sent(2)[1]
-		want, label := words.Say(chat.Spanish, chat.Say("telegram.answered")), words.Say(chat.Spanish, chat.Say("button.private"))
-		check(t, "notice", pointer.Text, want)
-		check(t, "button", pointer.Markup.Rows[0][0].Text, label)
-		for i, press := range []struct{ data, key string }{{"0", "button.old.title"}, {"1 e 0 mylogins", "telegram.answered"}} {
+		check(t, "notice", pointer.Text, words.Say(chat.Spanish, chat.Say("telegram.answered")))
+		check(t, "button", pointer.Markup.Rows[0][0].Text, words.Say(chat.Spanish, chat.Say("button.private")))
+		for i, press := range []struct{ data, key string }{
+			{"0", "button.old.title"},
+			{"1 e 0 mylogins", "telegram.answered"},
+		} {
 			r.api.Press(ann, faketelegram.Group(group), pointer.ID, press.data)
-			if got, want := r.pressAnswers(i + 1)[i].Text, words.Say(chat.Russian, chat.Say(press.key)); !strings.Contains(got, want) {
-				t.Errorf("the presser is told %q, want %q", got, want)
+			told := r.pressAnswers(i + 1)[i].Text
+			if want := words.Say(chat.Russian, chat.Say(press.key)); !strings.Contains(told, want) {
+				t.Errorf("the presser is told %q, want %q", told, want)
 			}
 		}
 	})
 }
 
 func TestSharedFailureIsStoredOnce(t *testing.T) {
-	s, card := session{toDelete: toDelete{}}, func(id int) outbox.MessageRef { return outbox.MessageRef{MessageID: id} }
-	s.replaceCard(cardKey{}, card(1), true)
+	s := session{toDelete: toDelete{}}
+	message := func(id int) outbox.MessageRef { return outbox.MessageRef{MessageID: id} }
+	s.replaceCard(cardKey{}, message(1), true)
 	for range maxEach {
-		s.replaceCard(cardKey{}, card(2), true)
+		s.replaceCard(cardKey{}, message(2), true)
 	}
-	if got, want := s.replaceCard(cardKey{}, card(3), false), []outbox.MessageRef{card(1), card(2)}; !slices.Equal(got, want) {
+	got := s.replaceCard(cardKey{}, message(3), false)
+	if want := []outbox.MessageRef{message(1), message(2)}; !slices.Equal(got, want) {
 		t.Errorf("deletes %v, want %v", got, want)
 	}
 }

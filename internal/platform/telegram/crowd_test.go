@@ -19,53 +19,81 @@ import (
 	"herald/internal/demo/fake/telegramtest"
 )
 
-// audience is a crowd in several groups. Everybody but the floods asks once, and few
-// enough different questions that their chat has room for the answers.
+// audience is a crowd in several groups. Everybody asks once, except for the users who flood a group. Their questions
+// are few enough that a chat has room for all answers.
 type audience struct {
 	*adapterTest
 	*rand.Rand
 	replicas []*adapterTest
 	start    time.Time
-	held     bool           // by a 429
+	held     bool           // whether a 429 holds answers back
 	asked    map[string]int // by group and question
 	// over has the IDs of questions from senders who have used up their share, and wait for it.
 	over map[int64]bool
-	// questions are as many as a flooded group has room for: each takes two messages of
-	// each replica.
+	// questions are few enough for a flooded group: each takes two messages of each replica.
 	questions []string
+	groups    int64
 }
 
 var questions = []string{"/price", "/staked all"}
 
-// ask hands a question to one of the replicas.
+// newAudience starts one or two replicas, and chooses how many groups there are.
+func newAudience(r *adapterTest, seed uint64) *audience {
+	r.handler.Reply = func(_ context.Context, req *chat.Request) *chat.Reply {
+		return &chat.Reply{Title: chat.Say(fmt.Sprint(req.Command, req.Args))}
+	}
+	a := &audience{
+		adapterTest: r,
+		Rand:        rand.New(rand.NewPCG(seed, 0)),
+		replicas:    []*adapterTest{r},
+		asked:       map[string]int{},
+		over:        map[int64]bool{},
+	}
+	if a.IntN(2) == 0 {
+		a.replicas = append(a.replicas, r.again())
+	}
+	for _, replica := range a.replicas {
+		replica.run()
+	}
+	a.questions = questions[:3-len(a.replicas)]
+	a.groups = 1 + a.Int64N(4)
+	return a
+}
+
+// ask delivers a question to one of the replicas.
 func (a *audience) ask(m faketelegram.Message) {
 	words := strings.Fields(m["text"].(string)[1:])
-	a.asked[fmt.Sprint(m["chat"].(faketelegram.Chat).ID, " ", words[0], chat.Typed(words[1:]...))]++
+	key := fmt.Sprint(m["chat"].(faketelegram.Chat).ID, " ", words[0], chat.Typed(words[1:]...))
+	a.asked[key]++
 	a.replicas[a.IntN(len(a.replicas))].send(m)
 }
 
-// anybody is a member, a channel or an anonymous administrator who asks a question.
-func (a *audience) anybody(number, group int64) faketelegram.Message {
+// question returns a question of a member, a channel or an anonymous administrator.
+func (a *audience) question(number, group int64) faketelegram.Message {
 	m := writes(faketelegram.Group(group), 1000+number, a.questions[a.IntN(len(a.questions))])
 	switch a.IntN(4) {
 	case 0:
-		return as(-7000-number, m)
+		return sentAs(-7000-number, m)
 	case 1:
-		return as(group, m)
+		return sentAs(group, m)
 	}
 	return m
 }
 
-// flood has one person in each of some groups use up what they may have. Then they are
-// the first who ask what others ask too.
-func (a *audience) flood(groups ...int64) {
-	for _, group := range groups {
+// flood makes user 1 use up their share in some of the groups. Then that user and two others are the first to ask
+// what everybody asks.
+func (a *audience) flood() {
+	var flooded []int64
+	for g := range a.Int64N(a.groups + 1) {
+		flooded = append(flooded, group-g)
+	}
+	for _, group := range flooded {
 		for i := range 25 {
 			a.replicas[0].send(writes(faketelegram.Group(group), 1, fmt.Sprint("/staked ", i)))
 		}
 	}
 	time.Sleep(20 * time.Second)
-	for _, group := range groups {
+	for _, group := range flooded {
 		for _, user := range []int64{2, 1, 3} { // The second and the third share a message.
 			a.asked[fmt.Sprint(group, " price", chat.Typed())]++
 			m := writes(faketelegram.Group(group), user, questions[0])
@@ -78,31 +106,36 @@ func (a *audience) flood(groups ...int64) {
 	}
 }
 
-// check fails the test unless everybody was answered in time and every rate was kept.
-func (a *audience) check() {
+// holdBack makes Telegram answer up to two messages with 429.
+func (a *audience) holdBack() {
+	for range a.IntN(3) {
+		a.held = true
+		pause := time.Duration(1+a.IntN(120)) * time.Second
+		a.api.Fail("sendMessage", telegramtest.TooMany(pause))
+	}
+}
+
+// running returns how many updates run at all replicas.
+func (a *audience) running() int {
+	n := 0
+	for _, replica := range a.replicas {
+		n += len(replica.adapter.inFlight.running)
+	}
+	return n
+}
+
+// checkAnswers checks that everybody is answered. A question takes at most a second for each turn, a second for its
+// second message, and the burst, unless a 429 holds its answer back or its sender has used up their share.
+func (a *audience) checkAnswers() {
 	a.Helper()
-	answers, sent := map[string]int{}, a.api.Sent()
-	for _, m := range sent {
+	answers := map[string]int{}
+	for _, m := range a.api.Sent() {
 		question, _, _ := strings.Cut(m.Text, "\n")
 		key := fmt.Sprint(m.Chat, " ", question)
 		answers[key] += answered(m)
-		// A turn a second at most for each question, its second message, and the burst.
-		if took := m.At.Sub(a.start); a.asked[key] > 0 && !a.held && !a.over[m.ReplyTo] && took > 6*time.Second {
+		mayBeLate := a.asked[key] == 0 || a.held || a.over[m.ReplyTo]
+		if took := m.At.Sub(a.start); !mayBeLate && took > 6*time.Second {
 			a.Errorf("%s is answered after %v", key, took)
-		}
-		for window, most := range map[time.Duration]int{time.Second: 9, time.Minute: 20} {
-			n, all := 0, 0
-			for _, other := range sent {
-				if gap := other.At.Sub(m.At); gap >= 0 && gap < window {
-					all++
-					if other.Chat == m.Chat {
-						n++
-					}
-				}
-			}
-			if n > most || window == time.Second && all > 30 {
-				a.Errorf("within %v a chat has %d messages, and all have %d", window, n, all)
-			}
 		}
 	}
 	for question, n := range a.asked {
@@ -112,60 +145,69 @@ func (a *audience) check() {
 	}
 }
 
-// Whoever asks once is answered within their fair share, at the rates of all, while
-// others flood and Telegram holds groups back; and an update that only waits does not run.
+// checkRates checks that a chat gets at most 9 messages in a second and 20 in a minute, and that all chats together
+// get at most 30 in a second.
+func (a *audience) checkRates() {
+	a.Helper()
+	sent := a.api.Sent()
+	for _, first := range sent {
+		second := sentWithin(sent, first.At, time.Second)
+		if len(second) > 30 {
+			a.Errorf("%d messages within a second", len(second))
+		}
+		if n := perChat(second)[first.Chat]; n > 9 {
+			a.Errorf("a chat has %d messages within a second", n)
+		}
+		minute := sentWithin(sent, first.At, time.Minute)
+		if n := perChat(minute)[first.Chat]; n > 20 {
+			a.Errorf("a chat has %d messages within a minute", n)
+		}
+	}
+}
+
+// sentWithin returns the messages that were sent in a window of time.
+func sentWithin(sent []faketelegram.Sent, start time.Time, window time.Duration) (within []faketelegram.Sent) {
+	for _, m := range sent {
+		if after := m.At.Sub(start); after >= 0 && after < window {
+			within = append(within, m)
+		}
+	}
+	return within
+}
+
+// Whoever asks once is answered within their fair share while others flood the groups and Telegram holds them back.
+// An update that only waits does not run.
 func TestEverybodyIsAnsweredWithinTheRates(t *testing.T) {
 	for seed := range uint64(40) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			simulated(t, func(t *testing.T, r *adapterTest) {
-				r.handler.Reply = func(_ context.Context, req *chat.Request) *chat.Reply {
-					return &chat.Reply{Title: chat.Say(fmt.Sprint(req.Command, req.Args))}
-				}
-				a := &audience{adapterTest: r, Rand: rand.New(rand.NewPCG(seed, 0)), replicas: []*adapterTest{r}, asked: map[string]int{}}
-				a.over = map[int64]bool{}
-				if a.IntN(2) == 0 {
-					a.replicas = append(a.replicas, r.again())
-				}
-				for _, each := range a.replicas {
-					each.run()
-				}
-				a.questions = questions[:3-len(a.replicas)]
-				groups := 1 + a.Int64N(4)
-				var flooded []int64
-				for g := range a.Int64N(groups + 1) {
-					flooded = append(flooded, group-g)
-				}
-				a.flood(flooded...)
+				a := newAudience(r, seed)
+				a.flood()
 				a.start = time.Now()
-				for range a.IntN(3) {
-					a.held = true
-					r.api.Fail("sendMessage", telegramtest.TooMany(time.Duration(1+a.IntN(120))*time.Second))
-				}
+				a.holdBack()
 				for i := range 1 + a.Int64N(240) {
-					a.ask(a.anybody(i, group-a.Int64N(groups)))
+					a.ask(a.question(i, group-a.Int64N(a.groups)))
 				}
 				time.Sleep(time.Second)
-				running := 0
-				for _, each := range a.replicas {
-					running += len(each.adapter.inFlight.running)
-				}
-				if most := int(groups) * 4; running > most { // Each group: a few messages that are being sent.
+				// Each group has a few messages that are being sent.
+				if running := a.running(); running > 4*int(a.groups) {
 					t.Errorf("%d updates run", running)
 				}
-				for _, each := range a.replicas {
-					each.idle(6 * time.Minute)
+				for _, replica := range a.replicas {
+					replica.idle(6 * time.Minute)
 				}
-				a.check()
+				a.checkAnswers()
+				a.checkRates()
 			}, byWebhook, paced)
 		})
 	}
 }
 
-// toGroup matches the body of a call about a group: a form.
+// toGroup matches the form of a call about a group.
 var toGroup = regexp.MustCompile(`name="chat_id"\s+-`)
 
-// holdGroups has Telegram refuse the messages to groups with 429 for so long, and take each
-// message after the time that a call takes. It must be called before run.
+// holdGroups makes Telegram refuse messages to groups with 429 for a time, and take a while for each message. It must
+// be called before run.
 func (r *adapterTest) holdGroups(length, callTakes time.Duration) {
 	end := time.Now().Add(length)
 	r.carry("sendMessage", time.Hour, func(req *http.Request) (*http.Response, error) {
@@ -179,64 +221,88 @@ func (r *adapterTest) holdGroups(length, callTakes time.Duration) {
 	})
 }
 
-// Many people in each of many groups wait for the end of a 429, all for the same answer, or for
-// their group's pace. Somebody in a private chat, behind them in the queue and then again and
-// again, does not: at the end of the 429 they wait for the three messages that each group may send
-// at once, which take 1.2 seconds at the global rate.
-func TestGroupsThatAreHeldDelayNobody(t *testing.T) {
-	type test struct {
-		groups, people, questions int
-		held                      time.Duration
+// heldGroups are people who ask in groups, and Telegram that holds their answers back.
+type heldGroups struct {
+	groups, people, questions int // people of each group
+	held                      time.Duration
+}
+
+// longPause is how long a 429 lasts. Nobody asks in its first second.
+const longPause = 26 * time.Second
+
+var heldSizes = map[string]heldGroups{
+	"ten groups":      {groups: 10, people: 110, questions: 1, held: longPause},
+	"eight questions": {groups: 10, people: 110, questions: 8, held: longPause},
+	// Four questions take seven messages, which fit into 20 seconds.
+	"one group, at its pace": {groups: 1, people: 1100, questions: 4},
+}
+
+// ask makes everybody in the groups ask, in random order if mixed is set, or else group by group.
+func (h heldGroups) ask(r *adapterTest, mixed bool) {
+	order := rand.New(rand.NewPCG(1, 1)).Perm(h.groups * h.people)
+	if !mixed {
+		slices.Sort(order)
 	}
-	const held = 26 * time.Second // of which one passes before anybody asks
-	sizes := map[string]test{
-		"ten groups":             {10, 110, 1, held},
-		"eight questions":        {10, 110, 8, held},
-		"one group, at its pace": {1, 1100, 4, 0}, // Four questions take seven messages, which fit into 20 seconds.
-	}
-	for way, change := range ways {
-		for order, takes := range map[string]time.Duration{"group by group": 0, "mixed": 60 * time.Millisecond} {
-			inBubble(t, sizes, func(t *testing.T, tt test) {
-				r := setUp(t, change, paced)
-				r.holdGroups(tt.held, takes)
-				r.run()
-				time.Sleep(time.Second)
-				all := rand.New(rand.NewPCG(1, 1)).Perm(tt.groups * tt.people)
-				if order == "group by group" {
-					slices.Sort(all)
-				}
-				for _, i := range all {
-					r.send(writes(faketelegram.Group(group-int64(i/tt.people)), int64(1000+i), fmt.Sprint("/staked ", i%tt.questions)))
-				}
-				asked := map[int64]time.Time{}
-				for user := range int64(80) {
-					asked[1+user] = time.Now()
-					r.send(inPrivate(1+user, "/price"))
-					time.Sleep(700 * time.Millisecond)
-				}
-				for _, m := range r.idle(time.Minute) {
-					if at, is := asked[m.Chat]; is && m.At.Sub(at) >= 1200*time.Millisecond {
-						t.Errorf("%s, %s: somebody waits %v", way, order, m.At.Sub(at))
-					}
-					delete(asked, m.Chat)
-				}
-				inGroups := 0
-				for _, m := range r.api.Sent() {
-					if m.Chat < 0 {
-						inGroups += answered(m)
-					}
-				}
-				check(t, "private answers that are missing", len(asked), 0)
-				if way == "polling" { // A delivery that is turned away is not repeated here.
-					check(t, "answers in groups", inGroups, tt.groups*tt.people)
-				}
-			})
-		}
+	for _, i := range order {
+		where := faketelegram.Group(group - int64(i/h.people))
+		r.send(writes(where, int64(1000+i), fmt.Sprint("/staked ", i%h.questions)))
 	}
 }
 
-// An answer that is on its way, or that a service delays, waits for nothing of its chat: it
-// stays in Telegram's queue until it is out, however many stand behind it.
+// askInPrivate makes 80 users ask one after another in their private chats, and returns when each asked.
+func (r *adapterTest) askInPrivate() map[int64]time.Time {
+	asked := map[int64]time.Time{}
+	for user := range int64(80) {
+		asked[1+user] = time.Now()
+		r.send(inPrivate(1+user, "/price"))
+		time.Sleep(700 * time.Millisecond)
+	}
+	return asked
+}
+
+// checkHeldGroups checks that people in private do not wait for those in the groups. At the end of the 429 they wait
+// for the three messages that each group may send at once, which take 1.2 seconds at the global rate.
+func checkHeldGroups(t *testing.T, mixed bool, callTakes time.Duration) {
+	t.Helper()
+	for way, change := range ways {
+		inBubble(t, heldSizes, func(t *testing.T, tt heldGroups) {
+			r := setUp(t, change, paced)
+			r.holdGroups(tt.held, callTakes)
+			r.run()
+			time.Sleep(time.Second)
+			tt.ask(r, mixed)
+			asked := r.askInPrivate()
+			inGroups := 0
+			for _, m := range r.idle(time.Minute) {
+				at, isPrivate := asked[m.Chat]
+				if isPrivate && m.At.Sub(at) >= 1200*time.Millisecond {
+					t.Errorf("%s: user %d waits %v", way, m.Chat, m.At.Sub(at))
+				}
+				if m.Chat < 0 {
+					inGroups += answered(m)
+				}
+				delete(asked, m.Chat)
+			}
+			check(t, "private answers that are missing", len(asked), 0)
+			if way == "polling" { // A delivery that is turned away is not repeated here.
+				check(t, "answers in groups", inGroups, tt.groups*tt.people)
+			}
+		})
+	}
+}
+
+func TestGroupsThatAreHeldDelayNobody(t *testing.T) {
+	const mixed = false
+	checkHeldGroups(t, mixed, 0)
+}
+
+func TestMixedGroupsThatAreHeldDelayNobody(t *testing.T) {
+	const mixed = true
+	checkHeldGroups(t, mixed, 60*time.Millisecond)
+}
+
+// An answer in flight, or delayed by a service, does not wait for its chat. Its update stays in Telegram's queue until
+// the answer is delivered, however many updates are behind it.
 func TestAnswersOnTheirWayStayQueued(t *testing.T) {
 	simulated(t, func(t *testing.T, r *adapterTest) {
 		r.holdGroups(0, hangsAfter-10*time.Millisecond)

@@ -13,7 +13,7 @@ import (
 	"herald/internal/platform/telegram/botapi"
 )
 
-// killable is an adapter none of whose calls arrives once it is killed.
+// killable is an adapter. Once it is killed, none of its calls arrives.
 type killable struct {
 	*adapterTest
 	killed atomic.Bool
@@ -26,7 +26,7 @@ func (k *killable) RoundTrip(req *http.Request) (*http.Response, error) {
 	return k.adapterTest.RoundTrip(req)
 }
 
-// load is what is asked before a process ends: by polling, while groups are held back by a 429.
+// load is the commands before a process ends. A 429 holds back groups meanwhile.
 type load struct {
 	hung    int // commands that hang, in private chats
 	waiting int // commands in ten groups
@@ -57,8 +57,8 @@ func (l load) lostBy(r *adapterTest) (lost int) {
 	return lost
 }
 
-// A process ends after five seconds. What is still at Telegram then is answered by the next one, and what only waits or
-// hangs is lost only if it was acknowledged: never while fewer than a batch are polled.
+// A process ends after five seconds. The next one answers the updates that are still at Telegram. A command that waits
+// or hangs is lost only if its update was acknowledged, which never happens while fewer than a batch are polled.
 func TestAnEndLosesOnlyWhatWasAcknowledged(t *testing.T) {
 	type test struct {
 		load

@@ -10,8 +10,8 @@ import (
 	"herald/internal/demo/fake/telegramtest"
 )
 
-// readBy splits what was sent into what ann reads in the group and in her
-// private chat, and what everybody reads.
+// readBy splits messages into those that only ann reads in the group, those in her private chat, and those that
+// everybody reads.
 func readBy(sent []faketelegram.Sent) (here, privately, public []faketelegram.Sent) {
 	for _, m := range sent {
 		switch {
@@ -26,34 +26,20 @@ func readBy(sent []faketelegram.Sent) (here, privately, public []faketelegram.Se
 	return here, privately, public
 }
 
-// A command that arrived as ephemeral is answered where it was asked, and in the
-// private chat if that cannot be within 15 seconds. It is never said in public,
-// and not more than three times if it may be out each time.
-func TestEphemeralCommandIsAnsweredPrivately(t *testing.T) {
-	type faults []telegramtest.Fault
-	type test struct {
-		faults          faults        // of sendMessage
-		takes           time.Duration // the command
-		stranger        bool          // who has not started the bot
-		ignored         string        // by the server
-		here, privately int
-		public          notice
-	}
-	unknown, refused := telegramtest.Page(502), telegramtest.NoRights()
-	out := unknown.CarriedOut()
-	inBubble(t, map[string]test{
-		"at once":                            {here: 1},
-		"too late":                           {takes: 16 * time.Second, privately: 1},
-		"refused":                            {faults: faults{refused}, privately: 1},
-		"certainly not out":                  {faults: faults{telegramtest.TooMany(3 * time.Second)}, here: 1},
-		"behind a long 429":                  {faults: faults{telegramtest.TooMany(30 * time.Second)}, privately: 1},
-		"out without knowing":                {faults: faults{out}, here: 2},
-		"perhaps out twice":                  {faults: faults{unknown, unknown}, privately: 1},
-		"out three times":                    {faults: faults{out, out, out}, here: 2, privately: 1},
-		"to a stranger whose answer is late": {stranger: true, takes: 16 * time.Second, public: pressStart},
-		"by a server of 10.2":                {ignored: "ephemeral_message_parameters", here: 1},
-		"by a server of 10.3":                {ignored: "receiver_user_id", here: 1},
-	}, func(t *testing.T, tt test) {
+// ephemeralCase is what goes wrong with an ephemeral command of ann's, and how many messages answer it.
+type ephemeralCase struct {
+	faults          []telegramtest.Fault // of sendMessage
+	takes           time.Duration        // of the command
+	stranger        bool                 // whether ann has not started the bot
+	ignored         string               // the parameter of sendMessage that the server does not know
+	here, privately int                  // answers in the group and in the private chat
+	public          notice               // "" if everybody else reads nothing
+}
+
+// checkEphemeral asks /mylogins ephemerally in each of the cases.
+func checkEphemeral(t *testing.T, cases map[string]ephemeralCase) {
+	t.Helper()
+	inBubble(t, cases, func(t *testing.T, tt ephemeralCase) {
 		r := setUp(t, paced)
 		r.handler.Reply = func(ctx context.Context, req *chat.Request) *chat.Reply {
 			time.Sleep(tt.takes)
@@ -68,20 +54,48 @@ func TestEphemeralCommandIsAnsweredPrivately(t *testing.T) {
 		start := time.Now()
 		r.run()
 		time.Sleep(time.Minute)
+
 		here, privately, public := readBy(r.api.Sent())
+		check(t, "messages in the group", len(here), tt.here)
+		check(t, "messages in private", len(privately), tt.privately)
 		if len(privately) > 0 && privately[0].At.Sub(start) > tt.takes+8*time.Second {
 			t.Errorf("answered in private after %v", privately[0].At.Sub(start))
 		}
-		if len(here) != tt.here || len(privately) != tt.privately {
-			t.Errorf("%d messages in the group and %d in private, want %d and %d", len(here), len(privately), tt.here, tt.privately)
-		}
 		if told := len(public) > 0; told != (tt.public != "") || told && public[0].Text != said(tt.public) {
-			t.Errorf("everybody read %+v", public)
+			t.Errorf("everybody read %+v, want %q", public, tt.public)
 		}
 		r.hidesFromOthers()
-		if n := len(r.api.Pending()); n != 0 {
-			t.Errorf("%d updates are not acknowledged", n)
-		}
+		check(t, "updates that are not acknowledged", len(r.api.Pending()), 0)
+	})
+}
+
+func TestEphemeralCommandIsAnsweredInTheGroup(t *testing.T) {
+	checkEphemeral(t, map[string]ephemeralCase{
+		"at once":             {here: 1},
+		"after a short 429":   {faults: []telegramtest.Fault{telegramtest.TooMany(3 * time.Second)}, here: 1},
+		"by a server of 10.2": {ignored: "ephemeral_message_parameters", here: 1},
+		"by a server of 10.3": {ignored: "receiver_user_id", here: 1},
+	})
+}
+
+// Telegram takes an ephemeral answer for 15 seconds. Later, or if it refuses, the private chat has the answer.
+func TestEphemeralCommandIsAnsweredPrivately(t *testing.T) {
+	checkEphemeral(t, map[string]ephemeralCase{
+		"too late":          {takes: tooLate, privately: 1},
+		"refused":           {faults: []telegramtest.Fault{telegramtest.NoRights()}, privately: 1},
+		"behind a long 429": {faults: []telegramtest.Fault{telegramtest.TooMany(30 * time.Second)}, privately: 1},
+		"to a stranger":     {stranger: true, takes: tooLate, public: pressStart},
+	})
+}
+
+// An attempt without an answer may have been delivered. There are at most three attempts.
+func TestEphemeralAnswerThatMayBeDeliveredIsRepeated(t *testing.T) {
+	unknown := telegramtest.Page(502)
+	delivered := unknown.CarriedOut()
+	checkEphemeral(t, map[string]ephemeralCase{
+		"delivered once":        {faults: []telegramtest.Fault{delivered}, here: 2},
+		"not delivered twice":   {faults: []telegramtest.Fault{unknown, unknown}, privately: 1},
+		"delivered three times": {faults: []telegramtest.Fault{delivered, delivered, delivered}, here: 2, privately: 1},
 	})
 }
 
@@ -90,8 +104,8 @@ func TestEphemeralCommandIsAnsweredPrivately(t *testing.T) {
 func TestEachVersionOfTheServerHidesPrivateAnswers(t *testing.T) {
 	type test struct {
 		ignored   string // of sendMessage
-		refuses   bool   // entities of type date_time
-		ephemeral bool   // how the private command arrives
+		refuses   bool   // whether it refuses entities of type date_time
+		ephemeral bool   // whether the private command arrives ephemerally
 		calls     int    // for the two answers, and a notice of the one in private
 	}
 	inBubble(t, map[string]test{
@@ -129,20 +143,23 @@ func TestEachVersionOfTheServerHidesPrivateAnswers(t *testing.T) {
 	})
 }
 
-// A question reaches the asker alone, too, and is one to answer in private: what is
-// written in reply could be read by all.
+// A question is answered in private, because everybody could read a reply in the group.
 func TestEphemeralQuestionLinksToThePrivateChat(t *testing.T) {
 	simulated(t, func(t *testing.T, r *adapterTest) {
-		r.answer(&chat.Reply{Title: chat.Say("confidential"), Ask: &chat.Ask{Command: "exists", Question: chat.Say("Whom?")}})
+		r.answer(&chat.Reply{
+			Title: chat.Say("confidential"),
+			Ask:   &chat.Ask{Command: "exists", Question: chat.Say("Whom?")},
+		})
 		r.api.PushEphemeral(inGroup(ann, "/price"))
 		r.run()
 		m := r.one()
-		if rows := m.Markup.Rows; m.Ephemeral == 0 || m.Markup.ForceReply || len(rows) != 1 || rows[0][0].URL != deepLink(faketelegram.Username, "exists") {
-			t.Errorf("it was answered by %+v", m)
-		}
-		if req := r.handler.Requests()[0]; !req.CanReplyEphemerally || req.Direct {
-			t.Errorf("the request is %+v", req)
-		}
+		check(t, "ephemeral", m.Ephemeral != 0, true)
+		check(t, "asks for a reply", m.Markup.ForceReply, false)
+		check(t, "rows of buttons", len(m.Markup.Rows), 1)
+		check(t, "link", m.Markup.Rows[0][0].URL, deepLink(faketelegram.Username, "exists"))
+		req := r.handler.Requests()[0]
+		check(t, "can reply ephemerally", req.CanReplyEphemerally, true)
+		check(t, "direct", req.Direct, false)
 		r.hidesFromOthers()
 	})
 }
@@ -150,25 +167,25 @@ func TestEphemeralQuestionLinksToThePrivateChat(t *testing.T) {
 // The next page of an ephemeral answer is an ephemeral answer. If it cannot be sent
 // there, it goes to the private chat.
 func TestEphemeralPressIsAnsweredEphemerally(t *testing.T) {
-	inBubble(t, map[string]telegramtest.Fault{"": {}, said(answeredPrivately): telegramtest.NoRights()}, func(t *testing.T, fault telegramtest.Fault) {
+	inBubble(t, map[string]bool{"taken": false, "refused": true}, func(t *testing.T, refused bool) {
 		r := setUp(t)
-		r.answer(&chat.Reply{
-			Title: chat.Say("confidential"), Actions: []chat.Action{{Label: chat.Say("Older"), Command: "mylogins", Args: []string{"2"}, Edit: true}},
-		})
+		older := chat.Action{Label: chat.Say("Older"), Command: "mylogins", Args: []string{"2"}, Edit: true}
+		r.answer(&chat.Reply{Title: chat.Say("confidential"), Actions: []chat.Action{older}})
 		r.api.Start(ann)
 		r.api.PushEphemeral(inGroup(ann, "/mylogins"))
 		r.run()
-		first, refused := r.sent(1)[0], fault != telegramtest.Fault{}
-		r.api.Fail("sendMessage", fault)
+		first := r.sent(1)[0]
+		if refused {
+			r.api.Fail("sendMessage", telegramtest.NoRights())
+		}
 		r.api.PressEphemeral(faketelegram.Group(group), first.Ephemeral, dataOf(first, "Older"))
 		time.Sleep(time.Minute)
 		here, privately, public := readBy(r.api.Sent())
 		check(t, "answers", len(here)+len(privately), 2)
 		check(t, "answered in the private chat", len(privately) == 1, refused)
 		check(t, "public messages", len(public), 0)
-		if told := r.pressAnswers(1)[0]; (told.Text == said(answeredPrivately)) != refused {
-			t.Errorf("a toast says %q", told.Text)
-		}
+		toast := r.pressAnswers(1)[0].Text
+		check(t, "the toast says where the answer is", toast == said(answeredPrivately), refused)
 		// Telegram takes no reply to a press.
 		if reply := r.api.Calls("sendMessage")[1].Params["reply_parameters"]; reply != nil {
 			t.Errorf("the next page is a reply to %v", reply)
@@ -177,8 +194,8 @@ func TestEphemeralPressIsAnsweredEphemerally(t *testing.T) {
 	})
 }
 
-// A server that has made an ephemeral message public would do so again, and is sent no
-// other. The message is deleted even if a 429 lasts longer than an ephemeral answer has time.
+// A server that has made an ephemeral message public would do so again. The message is deleted even if a 429 lasts
+// longer than an ephemeral answer.
 func TestPublicEphemeralAnswerIsTheLast(t *testing.T) {
 	simulated(t, func(t *testing.T, r *adapterTest) {
 		r.handler.Reply = secretReply

@@ -29,10 +29,10 @@ func addsBot(m *models.ChatMemberUpdated) bool {
 	return wasOut && isIn
 }
 
-// needless reports whether u needs no answer. That is so if the bot moved with its group, for the
+// needsNoAnswer reports whether u needs no answer. That is so if the bot moved with its group, for the
 // /start of the link that added the bot, which the hello answers, and for all but one message of an
-// album. needless blocks for at most albumWait, because such updates come in any order.
-func (s *session) needless(u *update, c *command) bool {
+// album. needsNoAnswer blocks for at most albumWait, because such updates come in any order.
+func (s *session) needsNoAnswer(u *update, c *command) bool {
 	switch group := u.chat(); {
 	case u.MyChatMember != nil:
 		s.note(botAdded, group)

@@ -10,7 +10,7 @@ import (
 	"herald/internal/demo/fake/telegramtest"
 )
 
-// What the bot may be in a chat.
+// Standings of the bot in a chat.
 var (
 	gone       = faketelegram.Standing{Status: "left"}
 	kicked     = faketelegram.Standing{Status: "kicked"}
@@ -20,85 +20,160 @@ var (
 	muted      = faketelegram.Standing{Status: "restricted", IsMember: true}
 )
 
-// The bot says hello once, to a group that it was added to and may write in.
-func TestHelloIsSaidOnce(t *testing.T) {
-	type change struct{ from, to faketelegram.Standing }
-	supergroup := faketelegram.Group(group)
-	basic, channel := faketelegram.Chat{ID: -5, Type: "group"}, faketelegram.Chat{ID: -1007, Type: "channel"}
-	type test struct {
-		chat    faketelegram.Chat
-		changes []change
-		more    func(*adapterTest) // happens right after
-		hellos  int
-		refused int // by Telegram
+// Chats that the bot is added to, or promoted in.
+var (
+	helloSupergroup = faketelegram.Group(group)
+	helloGroup      = faketelegram.Chat{ID: -5, Type: "group"}
+	helloChannel    = faketelegram.Chat{ID: -1007, Type: "channel"}
+)
+
+// helloCase is what happens to the bot in a chat, and what it sends there.
+type helloCase struct {
+	chat      faketelegram.Chat
+	standings []faketelegram.Standing // of the bot, one after another
+	then      func(*adapterTest)      // happens right after
+	sent      int
+	refused   int // calls
+}
+
+// deliverTwice delivers each queued update twice to a webhook. It does nothing if the adapter polls.
+func (r *adapterTest) deliverTwice() {
+	if r.adapter.Settings.WebhookURL == "" {
+		return
 	}
-	start := func(r *adapterTest) { r.api.Push(inGroup(ann, "/start@herald_bot true")) }
+	bodies := r.api.Dequeue()
+	for _, body := range slices.Concat(bodies, bodies) {
+		go r.deliver(body)
+	}
+}
+
+// runHello runs the adapter through a case, and then for ten minutes.
+func (r *adapterTest) runHello(tt helloCase) (stop func() error) {
+	r.answer(&chat.Reply{Title: chat.Say("x")})
+	stop = r.run()
+	time.Sleep(time.Second)
+	for i, standing := range tt.standings[1:] {
+		r.api.ChangeBot(tt.chat, tt.standings[i], standing)
+	}
+	r.deliverTwice()
+	if tt.then != nil {
+		tt.then(r)
+	}
+	r.deliverTwice()
+	time.Sleep(10 * time.Minute)
+	return stop
+}
+
+// checkHellos checks how often the bot says hello, also after a restart.
+func checkHellos(t *testing.T, cases map[string]helloCase) {
+	t.Helper()
 	for way, setting := range ways {
-		inBubble(t, map[string]test{
-			"added":                 {supergroup, []change{{gone, member}}, nil, 1, 0},
-			"to a basic group":      {basic, []change{{gone, member}}, nil, 1, 0},
-			"as an administrator":   {supergroup, []change{{kicked, admin}}, nil, 1, 0},
-			"as one who may not":    {supergroup, []change{{gone, muted}}, nil, 0, 0},
-			"where members may not": {supergroup, []change{{gone, member}}, func(r *adapterTest) { r.api.Mute(group) }, 0, 1},
-			"to a channel":          {channel, []change{{gone, admin}}, nil, 0, 0},
-			"to a private chat":     {faketelegram.Private(ann), []change{{kicked, member}}, nil, 0, 0},
-			"promoted and demoted":  {supergroup, []change{{member, admin}, {admin, restricted}, {restricted, member}}, nil, 0, 0},
-			"allowed to write":      {supergroup, []change{{muted, restricted}, {restricted, member}}, nil, 0, 0},
-			"removed":               {supergroup, []change{{member, kicked}, {kicked, gone}}, nil, 0, 0},
-			"promoted at once":      {supergroup, []change{{gone, member}, {member, admin}}, nil, 1, 0},
-			"added again": {supergroup, []change{{gone, member}}, func(r *adapterTest) {
-				time.Sleep(time.Minute)
-				r.api.ChangeBot(supergroup, member, gone)
-				r.api.ChangeBot(supergroup, gone, member)
-			}, 2, 0},
-			"with its group":             {basic, nil, func(r *adapterTest) { r.api.Upgrade(basic, supergroup) }, 0, 0},
-			"by the link that starts it": {supergroup, []change{{gone, member}}, start, 1, 0},
-			"started later":              {supergroup, []change{{gone, member}}, func(r *adapterTest) { time.Sleep(time.Minute); start(r) }, 2, 0},
-			"while limited":              {supergroup, []change{{gone, member}}, func(r *adapterTest) { r.api.Fail("sendMessage", telegramtest.TooMany(time.Minute)) }, 1, 1},
-		}, func(t *testing.T, tt test) {
+		inBubble(t, cases, func(t *testing.T, tt helloCase) {
 			r := setUp(t, setting, paced)
-			r.answer(&chat.Reply{Title: chat.Say("x")})
-			stop := r.run()
-			time.Sleep(time.Second)
-			for _, c := range tt.changes {
-				r.api.ChangeBot(tt.chat, c.from, c.to)
-			}
-			pass := func() {
-				if r.adapter.Settings.WebhookURL == "" {
-					return
-				}
-				bodies := r.api.Dequeue()
-				for _, body := range slices.Concat(bodies, bodies) { // each twice
-					go r.deliver(body)
-				}
-			}
-			pass()
-			if tt.more != nil {
-				tt.more(r)
-			}
-			pass()
-			time.Sleep(10 * time.Minute)
-			check(t, way+": messages", len(r.api.Sent()), tt.hellos)
-			check(t, way+": calls that are refused", len(r.api.Calls("sendMessage"))-tt.hellos, tt.refused)
-			for _, m := range r.api.Sent() {
-				if m.Chat != tt.chat.ID || !m.Silent {
-					t.Errorf("%+v", m)
-				}
+			stop := r.runHello(tt)
+			sent := r.api.Sent()
+			check(t, way+": messages", len(sent), tt.sent)
+			check(t, way+": refused calls", len(r.api.Calls("sendMessage"))-tt.sent, tt.refused)
+			for _, m := range sent {
+				check(t, way+": chat", m.Chat, tt.chat.ID)
+				check(t, way+": silent", m.Silent, true)
 			}
 			if err := stop(); err != nil {
 				t.Error(err)
 			}
-			next := r.again()
-			next.run()
+			r.again().run()
 			time.Sleep(time.Minute)
-			check(t, way+": messages after a restart", len(r.api.Sent()), tt.hellos)
-			for _, req := range r.handler.Requests() {
-				if req.Command == chat.HelloCommand && (req.Community != req.Chat || req.Community == "" || req.Direct || req.From.ID != "") {
-					t.Errorf("asked %+v", req)
-				}
-			}
+			check(t, way+": messages after a restart", len(r.api.Sent()), tt.sent)
 		})
 	}
+}
+
+func TestHelloIsSaidOnceToAGroup(t *testing.T) {
+	checkHellos(t, map[string]helloCase{
+		"added":               {chat: helloSupergroup, standings: []faketelegram.Standing{gone, member}, sent: 1},
+		"to a basic group":    {chat: helloGroup, standings: []faketelegram.Standing{gone, member}, sent: 1},
+		"as an administrator": {chat: helloSupergroup, standings: []faketelegram.Standing{kicked, admin}, sent: 1},
+		"promoted at once":    {chat: helloSupergroup, standings: []faketelegram.Standing{gone, member, admin}, sent: 1},
+		"while limited": {
+			chat:      helloSupergroup,
+			standings: []faketelegram.Standing{gone, member},
+			then:      func(r *adapterTest) { r.api.Fail("sendMessage", telegramtest.TooMany(time.Minute)) },
+			sent:      1,
+			refused:   1,
+		},
+		"added again": {
+			chat:      helloSupergroup,
+			standings: []faketelegram.Standing{gone, member},
+			then: func(r *adapterTest) {
+				time.Sleep(time.Minute)
+				r.api.ChangeBot(helloSupergroup, member, gone)
+				r.api.ChangeBot(helloSupergroup, gone, member)
+			},
+			sent: 2,
+		},
+	})
+}
+
+func TestNoHelloWhereTheBotMayNotWrite(t *testing.T) {
+	checkHellos(t, map[string]helloCase{
+		"muted":             {chat: helloSupergroup, standings: []faketelegram.Standing{gone, muted}},
+		"to a channel":      {chat: helloChannel, standings: []faketelegram.Standing{gone, admin}},
+		"to a private chat": {chat: faketelegram.Private(ann), standings: []faketelegram.Standing{kicked, member}},
+		"where no member may": {
+			chat:      helloSupergroup,
+			standings: []faketelegram.Standing{gone, member},
+			then:      func(r *adapterTest) { r.api.Mute(group) },
+			refused:   1,
+		},
+	})
+}
+
+func TestNoHelloFromAMemberOfTheGroup(t *testing.T) {
+	checkHellos(t, map[string]helloCase{
+		"promoted and demoted": {
+			chat:      helloSupergroup,
+			standings: []faketelegram.Standing{member, admin, restricted, member},
+		},
+		"allowed to write": {
+			chat:      helloSupergroup,
+			standings: []faketelegram.Standing{muted, restricted, member},
+		},
+		"removed": {
+			chat:      helloSupergroup,
+			standings: []faketelegram.Standing{member, kicked, gone},
+		},
+		"with its group": {
+			chat:      helloGroup,
+			standings: []faketelegram.Standing{member},
+			then:      func(r *adapterTest) { r.api.Upgrade(helloGroup, helloSupergroup) },
+		},
+	})
+}
+
+// The link that adds the bot also sends /start. The hello answers it.
+func TestHelloAnswersTheStartOfItsLink(t *testing.T) {
+	start := func(r *adapterTest) { r.api.Push(inGroup(ann, "/start@herald_bot true")) }
+	startLater := func(r *adapterTest) {
+		time.Sleep(time.Minute)
+		start(r)
+	}
+	added := []faketelegram.Standing{gone, member}
+	checkHellos(t, map[string]helloCase{
+		"by the link":   {chat: helloSupergroup, standings: added, then: start, sent: 1},
+		"started later": {chat: helloSupergroup, standings: added, then: startLater, sent: 2},
+	})
+}
+
+func TestHelloIsAskedByTheGroupItself(t *testing.T) {
+	simulated(t, func(t *testing.T, r *adapterTest) {
+		r.runHello(helloCase{chat: helloSupergroup, standings: []faketelegram.Standing{gone, member}})
+		req := r.handler.Requests()[0]
+		check(t, "command", req.Command, chat.HelloCommand)
+		check(t, "community", req.Community, "-1001")
+		check(t, "chat", req.Chat, "-1001")
+		check(t, "direct", req.Direct, false)
+		check(t, "user", req.From.ID, "")
+	})
 }
 
 // Only the /start in the group that the bot was added to may come with the link that added it.
@@ -107,13 +182,14 @@ func TestAStartElsewhereIsAnswered(t *testing.T) {
 		r.run()
 		time.Sleep(time.Second)
 		r.api.ChangeBot(faketelegram.Group(group), gone, member)
-		began := time.Now()
+		start := time.Now()
 		r.api.Push(inPrivate(ann, "/start"))
 		r.api.Push(writes(faketelegram.Group(group-1), ann, "/start@herald_bot"))
 		time.Sleep(time.Minute)
 		sent := r.sent(3) // and the hello
-		if took := sent[0].At.Sub(began); sent[0].Chat != ann || took > helloAfter/4 {
-			t.Errorf("in private after %v: %+v", took, sent[0])
+		check(t, "chat of the first answer", sent[0].Chat, ann)
+		if took := sent[0].At.Sub(start); took > helloAfter/4 {
+			t.Errorf("answered in private after %v", took)
 		}
 	})
 }

@@ -2,6 +2,7 @@ package telegram
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -105,13 +106,27 @@ func newInlineAnswer(results []inlineResult, hint string) inlineAnswer {
 	return answer
 }
 
-// inlineHint returns a text that names the commands that answer inline queries. An empty query
-// means each of them.
+// inlineHint returns a text that names what answers inline queries: commands, all of which an empty query means, and
+// the address of a wallet.
 func (s *session) inlineHint() string {
 	var names []string
 	for _, req := range parseInline("", s.work.Handler.Commands()) {
 		names = append(names, req.Command)
 	}
-	hint := chat.SayWith("telegram.inline_hint", chat.Values{"commands": chat.Plain(strings.Join(names, ", "))})
+	key := "telegram.inline_hint.commands"
+	if takesWalletInline(s.work.Handler.Commands()) {
+		key = "telegram.inline_hint"
+	}
+	hint := chat.SayWith(key, chat.Values{"commands": chat.Plain(strings.Join(names, ", "))})
+	if names == nil {
+		hint = chat.Say("unknown.text")
+	}
 	return words.Say(s.work.Handler.Language(&chat.Request{}, chat.Public), hint)
+}
+
+// takesWalletInline reports whether a command answers inline queries with the address of a wallet.
+func takesWalletInline(all chat.Commands) bool {
+	isProof := func(p chat.Param) bool { return p.Proof }
+	takesWallet := func(f chat.Form) bool { return f.Inline && slices.ContainsFunc(f.Params, isProof) }
+	return slices.ContainsFunc(all, func(c chat.Command) bool { return slices.ContainsFunc(c.Forms, takesWallet) })
 }

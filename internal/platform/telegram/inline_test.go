@@ -17,7 +17,7 @@ import (
 	"herald/internal/words"
 )
 
-// inline has ann ask, and returns what she is answered.
+// inline sends an inline query of ann's, and returns its answer.
 func (r *adapterTest) inline(query string) faketelegram.InlineAnswer {
 	r.Helper()
 	answer, answered := r.api.WaitInline(r.api.Inline(ann, query, ""), atOnce)
@@ -27,83 +27,117 @@ func (r *adapterTest) inline(query string) faketelegram.InlineAnswer {
 	return answer
 }
 
-func TestInlineQueryFindsOnlyPublicCommands(t *testing.T) {
-	wallet := commandstest.Wallet
-	// Whatever commands there are besides.
-	known := []string{"price", "supply", "staked", "mylogins", "exists", "verify", "help", "status", "start"}
-	commands := slices.DeleteFunc(commandstest.Healthy().Router(t).Commands(), func(c chat.Command) bool {
-		return !slices.Contains(known, c.Name)
-	})
+// inlineCommands returns some of the product's commands. Price has the alias "chart".
+func inlineCommands(t *testing.T) chat.Commands {
+	t.Helper()
+	names := []string{"price", "supply", "staked", "mylogins", "exists", "verify", "help", "status", "start"}
+	isOther := func(c chat.Command) bool { return !slices.Contains(names, c.Name) }
+	commands := slices.DeleteFunc(commandstest.Healthy().Router(t).Commands(), isOther)
 	commands[0].Aliases = map[string][]string{"chart": {"24h"}}
-	want := map[string]string{
-		"": "price supply", "  ": "price supply", "price": "price", "/price": "price", "PR": "price", "s": "supply", "/Chart": "price",
-		wallet: "staked " + wallet, "staked " + wallet: "staked " + wallet, "Staked  " + wallet: "staked " + wallet,
-		"https://etherscan.io/address/" + wallet: "staked " + wallet, "staked (" + wallet + ") please": "staked " + wallet,
-		wallet[2:]: "staked " + wallet, "is " + wallet + " ok": "staked " + wallet,
-	}
-	for _, nothing := range []string{
-		wallet[:41], wallet + "0", "0x" + strings.Repeat("5", 64), "staked", "staked 0x", "price 7d", "pricey", "help", "status", "start", "mylogins",
-		"mylogins 2", "my", "exists", "exists 5", "exists Telegram 5", "verify " + wallet, "verify 5 " + wallet, "@everyone", "\u202etekcop",
+	return commands
+}
+
+func TestInlineQueryFindsCommandsByTheirNames(t *testing.T) {
+	commands := inlineCommands(t)
+	for query, want := range map[string]string{
+		"":       "price supply",
+		"  ":     "price supply",
+		"price":  "price",
+		"/price": "price",
+		"PR":     "price",
+		"s":      "supply",
+		"/Chart": "price",
 	} {
-		want[nothing] = ""
-	}
-	for query, want := range want {
 		var found []string
 		for _, req := range parseInline(query, commands) {
 			found = append(found, req.Command)
-			if req.Args.Len() > 0 {
-				found = append(found, wallet)
-			}
-			if req.Args.Len() > 0 && !strings.Contains(fmt.Sprint(req.Args), wallet[2:]) {
-				t.Errorf("%q has the arguments %v", query, req.Args)
-			}
+			check(t, query+": arguments", req.Args.Len(), 0)
 		}
-		if got := strings.Join(found, " "); got != want {
-			t.Errorf("%q means %q, want %q", query, got, want)
+		check(t, query, strings.Join(found, " "), want)
+	}
+}
+
+func TestInlineQueryFindsAWallet(t *testing.T) {
+	wallet := commandstest.Wallet
+	commands := inlineCommands(t)
+	for _, query := range []string{
+		wallet,
+		wallet[2:],
+		"staked " + wallet,
+		"Staked  " + wallet,
+		"staked (" + wallet + ") please",
+		"is " + wallet + " ok",
+		"https://etherscan.io/address/" + wallet,
+	} {
+		found := parseInline(query, commands)
+		if len(found) != 1 || found[0].Command != "staked" || !strings.Contains(fmt.Sprint(found[0].Args), wallet[2:]) {
+			t.Errorf("%q means %+v", query, found)
 		}
 	}
 }
 
-// A result has the text of the command's answer, and Telegram caches it while the answer
-// is fresh.
+func TestInlineQueryIgnoresPrivateAndUnfinishedRequests(t *testing.T) {
+	wallet := commandstest.Wallet
+	commands := inlineCommands(t)
+	for _, query := range []string{
+		wallet[:41], wallet + "0", "0x" + strings.Repeat("5", 64), // not as long as a wallet
+		"staked", "staked 0x", "price 7d", "pricey",
+		"help", "status", "start", "mylogins", "mylogins 2", "my",
+		"exists", "exists 5", "exists Telegram 5",
+		"verify " + wallet, "verify 5 " + wallet,
+		"@everyone", "\u202etekcop",
+	} {
+		if found := parseInline(query, commands); len(found) != 0 {
+			t.Errorf("%q means %+v", query, found)
+		}
+	}
+}
+
+// checkOneResult checks that a query has one result, which sends the same text as a command.
+func (r *adapterTest) checkOneResult(query string, answer *chat.Reply, cacheSeconds int) {
+	r.Helper()
+	got := r.inline(query)
+	if len(got.Results) != 1 || got.Personal || got.Button != "" {
+		r.Fatalf("%q is answered by %+v", query, got)
+	}
+	check(r, query+": seconds in the cache", got.CacheTime, cacheSeconds)
+	result := got.Results[0]
+	m, ok := r.api.Choose(got.QueryID, result.ID, faketelegram.Group(group))
+	check(r, query+": the result can be sent", ok, true)
+	check(r, query+": text", m.Text, shown(answer).Text)
+	if !strings.HasPrefix(m.Text, result.Title+"\n") || result.Description == "" {
+		r.Errorf("%q has the result %+v, which is sent as %q", query, result, m.Text)
+	}
+	check(r, query+": button to refresh", dataOf(m, "🔄 Refresh"), "")
+}
+
 func TestInlineResultIsCachedWhileFresh(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r, w, router := product(t)
+		r, answers, router := product(t)
 		r.serve(platformtest.Routed{Router: router})
 		time.Sleep(time.Second) // The first polls are half a second apart.
-		w.Price.FreshUntil = time.Now().Add(30*time.Second + time.Second/2)
-		w.Supply.FreshUntil = time.Now().Add(3 * time.Hour)
-		for query, want := range map[string]struct {
-			command, arg string
-			cache        int
-		}{
-			"price":             {"price", "", 30},
-			"supply":            {"supply", "", 30}, // It says what that is worth.
-			commandstest.Wallet: {"staked", commandstest.Wallet, 0},
-		} {
-			got := r.inline(query)
-			if len(got.Results) != 1 || got.CacheTime != want.cache || got.Personal || got.Button != "" {
-				t.Fatalf("%q is answered by %+v", query, got)
-			}
-			result := got.Results[0]
-			answer := router.Handle(t.Context(), &chat.Request{Command: want.command, Args: chat.Typed(strings.Fields(want.arg)...)})
-			m, ok := r.api.Choose(got.QueryID, result.ID, faketelegram.Group(group))
-			check(t, query+": there is the result", ok, true)
-			check(t, query+": text", m.Text, shown(answer).Text)
-			if !strings.HasPrefix(m.Text, result.Title+"\n") || result.Description == "" {
-				t.Errorf("%q has the result %+v, which is sent as %q", query, result, m.Text)
-			}
-			if dataOf(m, "🔄 Refresh") != "" {
-				t.Errorf("%q has the buttons %+v", query, m.Markup.Rows)
-			}
+		answers.Price.FreshUntil = time.Now().Add(30*time.Second + time.Second/2)
+		answers.Supply.FreshUntil = time.Now().Add(3 * time.Hour)
+		answer := func(command string, args ...string) *chat.Reply {
+			return router.Handle(t.Context(), &chat.Request{Command: command, Args: chat.Typed(args...)})
 		}
+		r.checkOneResult("price", answer("price"), 30)
+		r.checkOneResult("supply", answer("supply"), 30) // because it includes the price
+		r.checkOneResult(commandstest.Wallet, answer("staked", commandstest.Wallet), 0)
+	})
+}
+
+func TestEmptyInlineQueryHasSeveralResults(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, _, router := product(t)
+		r.serve(platformtest.Routed{Router: router})
 		if got := r.inline(""); len(got.Results) < 2 {
-			t.Errorf("nothing typed is answered by %+v", got)
+			t.Errorf("answered by %+v", got)
 		}
 	})
 }
 
-// panicsTwice panics while SomethingWentWrong is made, too.
+// panicsTwice also panics when it is asked for the language of an inline answer: of the one about the first panic.
 type panicsTwice struct{ *platformtest.Handler }
 
 func (h panicsTwice) Language(req *chat.Request, visibility chat.Visibility) chat.Language {
@@ -113,56 +147,79 @@ func (h panicsTwice) Language(req *chat.Request, visibility chat.Visibility) cha
 	return h.Handler.Language(req, visibility)
 }
 
-// A failure is no result, because nobody should send it. A button shows why, to the asker
-// alone. Everybody's queries are counted by themselves.
+// inlineFailure is a query without a result, and its answer.
+type inlineFailure struct {
+	query  string
+	reply  func(context.Context, *chat.Request) *chat.Reply // nil if no command may be asked
+	twice  bool                                             // whether the reply about the panic panics, too
+	button string                                           // above the empty results
+	cache  int                                              // in seconds
+}
+
+func (f inlineFailure) serve(r *adapterTest) {
+	r.handler.Reply = f.reply
+	if f.twice {
+		r.serve(panicsTwice{r.handler})
+	} else {
+		r.run()
+	}
+}
+
+func inlineFailures() map[string]inlineFailure {
+	panics := func(context.Context, *chat.Request) *chat.Reply { panic("inline") }
+	refuses := func(context.Context, *chat.Request) *chat.Reply { return privateReply("Too many") }
+	hint := chat.SayWith("telegram.inline_hint.commands", chat.Values{"commands": chat.Plain("price")})
+	return map[string]inlineFailure{
+		"a limit":    {query: "price", reply: refuses, button: "Too many", cache: 5},
+		"a panic":    {query: "price", reply: panics, button: "Something went wrong", cache: 5},
+		"two panics": {query: "price", reply: panics, twice: true, button: "Something went wrong", cache: 5},
+		"private":    {query: "mylogins", button: words.Say(chat.English, hint), cache: 3600},
+	}
+}
+
+// A failure is not a result: nobody should send it. A button tells the user why, and them alone.
 func TestInlineFailureSaysWhy(t *testing.T) {
-	limit := func() *chat.Reply {
-		return &chat.Reply{Title: chat.Say("Too many"), Tone: chat.Warning, Audience: chat.SenderAlone}
-	}
-	hint := words.Say(chat.English, chat.SayWith("telegram.inline_hint", chat.Values{"commands": chat.Plain("price")}))
-	type test struct {
-		query  string
-		reply  func() *chat.Reply
-		button string
-		cache  int
-		again  bool // whether SomethingWentWrong panics too
-	}
-	inBubble(t, map[string]test{
-		"a limit":    {"price", limit, "Too many", 5, false},
-		"a panic":    {"price", func() *chat.Reply { panic("inline") }, "Something went wrong", 5, false},
-		"two panics": {"price", func() *chat.Reply { panic("inline") }, "Something went wrong", 5, true},
-		"private":    {"mylogins", nil, hint, 3600, false},
-	}, func(t *testing.T, tt test) {
+	inBubble(t, inlineFailures(), func(t *testing.T, tt inlineFailure) {
 		r := setUp(t)
-		r.handler.Reply = func(context.Context, *chat.Request) *chat.Reply { return tt.reply() }
-		if tt.again {
-			r.serve(panicsTwice{r.handler})
-		} else {
-			r.run()
-		}
-		got, failed := r.inline(tt.query), tt.reply != nil
-		for _, req := range r.handler.Requests() {
-			check(t, "from", req.From, userOf(ann))
-			check(t, "chat", req.Chat, fmt.Sprint("inline ", ann))
-			check(t, "direct", req.Direct, false)
-			check(t, "can reply ephemerally", req.CanReplyEphemerally, false)
-			check(t, "role", req.Role, chat.Member)
-		}
+		tt.serve(r)
+		got := r.inline(tt.query)
+		wasAsked := tt.reply != nil
+		check(t, "asked", len(r.handler.Requests()) != 0, wasAsked)
 		check(t, "results", len(got.Results), 0)
 		check(t, "button", got.Button, tt.button)
 		check(t, "cache time", got.CacheTime, tt.cache)
-		check(t, "personal", got.Personal, failed)
-		check(t, "handled", len(r.handler.Requests()) != 0, failed)
-		// The button leads to the private chat, where /start is answered.
-		r.handler.Reply = nil
-		r.api.Push(inPrivate(ann, "/start "+got.Start))
-		if m := r.sent(1)[0]; m.Chat != ann || m.Text != "start" {
-			t.Errorf("the button is answered by %+v", m)
-		}
+		check(t, "personal", got.Personal, wasAsked)
 	})
 }
 
-// Telegram takes one answer to a query, so an answer that may have been taken is repeated once.
+func TestTheButtonOfAnInlineFailureLeadsToTheStart(t *testing.T) {
+	inBubble(t, inlineFailures(), func(t *testing.T, tt inlineFailure) {
+		r := setUp(t)
+		tt.serve(r)
+		got := r.inline(tt.query)
+		r.handler.Reply = nil
+		r.api.Push(inPrivate(ann, "/start "+got.Start))
+		m := r.sent(1)[0]
+		check(t, "chat", m.Chat, ann)
+		check(t, "text", m.Text, "start")
+	})
+}
+
+// Each user's queries count for a limit of their own.
+func TestInlineQueryIsAskedAsAMember(t *testing.T) {
+	simulated(t, func(t *testing.T, r *adapterTest) {
+		r.run()
+		r.inline("price")
+		req := r.handler.Requests()[0]
+		check(t, "from", req.From, userOf(ann))
+		check(t, "chat", req.Chat, fmt.Sprint("inline ", ann))
+		check(t, "direct", req.Direct, false)
+		check(t, "can reply ephemerally", req.CanReplyEphemerally, false)
+		check(t, "role", req.Role, chat.Member)
+	})
+}
+
+// Telegram takes one answer to a query.
 func TestAnInlineAnswerThatMayBeTakenIsRepeatedOnce(t *testing.T) {
 	type test struct {
 		fault             telegramtest.Fault
@@ -180,11 +237,8 @@ func TestAnInlineAnswerThatMayBeTakenIsRepeatedOnce(t *testing.T) {
 		r.run()
 		r.api.Inline(ann, "price", "")
 		time.Sleep(2 * time.Minute)
-		if calls := len(r.api.Calls("answerInlineQuery")); calls != tt.calls || r.events.Of("inline_unanswered") != tt.unanswered {
-			t.Errorf("%d calls, want %d; %d unanswered, want %d", calls, tt.calls, r.events.Of("inline_unanswered"), tt.unanswered)
-		}
-		if n := len(r.api.Pending()); n != 0 {
-			t.Errorf("%d updates are not acknowledged", n)
-		}
+		check(t, "calls", len(r.api.Calls("answerInlineQuery")), tt.calls)
+		check(t, "unanswered", r.events.Of("inline_unanswered"), tt.unanswered)
+		check(t, "updates that are not acknowledged", len(r.api.Pending()), 0)
 	})
 }

@@ -209,7 +209,7 @@ func (j *joining) callApprove(ctx context.Context) error {
 	err := j.s.a.api.AnswerChatJoinRequestQuery(ctx, j.request.QueryID, botapi.JoinApproved)
 	e := botapi.ErrorOf(err)
 	settled := err == nil || e.AlreadyMember() || e.NoJoinRequest()
-	if !settled && !e.Passing() && !e.Expired() {
+	if !settled && !e.Temporary() && !e.Expired() {
 		j.queue()
 	}
 	return err
@@ -217,7 +217,7 @@ func (j *joining) callApprove(ctx context.Context) error {
 
 // recordRefusal counts and remembers that the request was not approved. why says to moderators why the person is not
 // in.
-func (j *joining) recordRefusal(outcome chat.AdmissionOutcome, why chat.Text) {
+func (j *joining) recordRefusal(outcome chat.ApprovalResult, why chat.Text) {
 	j.recordOpen(undecided, why)
 	if outcome == chat.NotRequested { // It was processed meanwhile, so that moderators need not.
 		j.s.closeJoin(j.request.Chat.ID, j.request.From.ID)

@@ -14,78 +14,91 @@ import (
 	"herald/internal/demo/fake/telegramtest"
 )
 
-func TestJoinRequestsAreAnsweredOnce(t *testing.T) {
-	type test struct {
-		user    int64
-		guarded bool
-		state   faketelegram.JoinState
-		answers string
-		told    string
-		counted string
-	}
-	const (
-		in      = "✅ You're in: MAT Holders"
-		no      = "Not in yet: you're not registered yet"
-		unknown = "⚠️ Not in yet: I can't check that right now\nThat took too long."
-	)
-	tests := map[string]test{
-		"let in": {
-			user:    qualified,
-			state:   faketelegram.JoinApproved,
-			answers: "[approve]",
-			told:    in,
-			counted: "join_approved",
-		},
-		"no": {
-			user:    unqualified,
-			state:   faketelegram.JoinOpen,
-			answers: "[]",
-			told:    no,
-			counted: "join_left_open",
-		},
-		"unknown": {
-			user:    uncheckable,
-			state:   faketelegram.JoinOpen,
-			answers: "[]",
-			told:    unknown,
-			counted: "join_unknown",
-		},
-		"let in, a query": {
-			user:    qualified,
-			guarded: true,
-			state:   faketelegram.JoinApproved,
-			answers: "[approve]",
-			told:    in,
-			counted: "join_approved",
-		},
-		"no, a query": {
-			user:    unqualified,
-			guarded: true,
-			state:   faketelegram.JoinOpen,
-			answers: "[queue]",
-			told:    no,
-			counted: "join_left_open",
-		},
-		"unknown, a query": {
-			user:    uncheckable,
-			guarded: true,
-			state:   faketelegram.JoinOpen,
-			answers: "[queue]",
-			told:    unknown,
-			counted: "join_unknown",
-		},
-	}
+// joinOutcome is the end of a user's request.
+type joinOutcome struct {
+	user    int64
+	state   faketelegram.JoinState
+	answers string // as answersOf prints them
+	told    string // how the message to the user begins
+	counted string // the event
+}
+
+// checkJoinOutcomes makes each user ask to join, by polling and by webhook.
+func checkJoinOutcomes(t *testing.T, guarded bool, cases map[string]joinOutcome) {
+	t.Helper()
 	for _, way := range ways {
-		inBubble(t, tests, func(t *testing.T, tt test) {
+		inBubble(t, cases, func(t *testing.T, tt joinOutcome) {
 			r := joinTest(t, way)
 			r.runJoins()
-			r.asks(tt.user, tt.guarded)
+			r.asks(tt.user, guarded)
 			r.joined(tt.user)
 			r.checkRequest(tt.user, tt.state, tt.answers)
 			r.checkTold(tt.user, tt.told)
 			check(t, "counted "+r.events.String(), r.events.Of(tt.counted), 1)
 		})
 	}
+}
+
+// How the messages to users begin.
+const (
+	toldIn      = "✅ You're in: MAT Holders"
+	toldNo      = "Not in yet: you're not registered yet"
+	toldUnknown = "⚠️ Not in yet: I can't check that right now\nThat took too long."
+)
+
+func TestJoinRequestsAreAnsweredOnce(t *testing.T) {
+	const guarded = false
+	checkJoinOutcomes(t, guarded, map[string]joinOutcome{
+		"let in": {
+			user:    qualified,
+			state:   faketelegram.JoinApproved,
+			answers: "[approve]",
+			told:    toldIn,
+			counted: "join_approved",
+		},
+		"no": {
+			user:    unqualified,
+			state:   faketelegram.JoinOpen,
+			answers: "[]",
+			told:    toldNo,
+			counted: "join_left_open",
+		},
+		"unknown": {
+			user:    uncheckable,
+			state:   faketelegram.JoinOpen,
+			answers: "[]",
+			told:    toldUnknown,
+			counted: "join_unknown",
+		},
+	})
+}
+
+// Telegram waits for the answer to a query of a group that the bot guards.
+func TestJoinQueriesAreAnsweredOnce(t *testing.T) {
+	const guarded = true
+	checkJoinOutcomes(t, guarded, map[string]joinOutcome{
+		"let in": {
+			user:    qualified,
+			state:   faketelegram.JoinApproved,
+			answers: "[approve]",
+			told:    toldIn,
+			counted: "join_approved",
+		},
+		"no": {
+			user:    unqualified,
+			state:   faketelegram.JoinOpen,
+			answers: "[queue]",
+			told:    toldNo,
+			counted: "join_left_open",
+		},
+		"unknown": {
+			user:    uncheckable,
+			state:   faketelegram.JoinOpen,
+			answers: "[queue]",
+			told:    toldUnknown,
+			counted: "join_unknown",
+		},
+	})
 }
 
 func TestModeratorsSeeHowRequestsEnded(t *testing.T) {
@@ -282,7 +295,7 @@ func TestAPanicConcernsOneJoinRequest(t *testing.T) {
 		r.handler.Reply = func(ctx context.Context, req *chat.Request) *chat.Reply {
 			reply := joinReply(ctx, req)
 			if req.From.ID == "7" {
-				reply.Join.Admit.Say = func(chat.AdmissionOutcome) *chat.Reply { panic("a defect") }
+				reply.Join.Admit.Say = func(chat.ApprovalResult) *chat.Reply { panic("a defect") }
 			}
 			return reply
 		}

@@ -7,14 +7,14 @@ import (
 	faketelegram "herald/internal/demo/fake/telegram"
 )
 
-// stops calls stop, which is to return within the given time.
+// stops calls stop, and checks that it returns in time.
 func (r *adapterTest) stops(stop func() error, within time.Duration) {
 	r.Helper()
-	began := time.Now()
+	start := time.Now()
 	if err := stop(); err != nil {
 		r.Fatal(err)
 	}
-	if took := time.Since(began); took > within {
+	if took := time.Since(start); took > within {
 		r.Errorf("stopped after %v", took)
 	}
 }
@@ -50,7 +50,7 @@ func TestAStopLeavesWaitingJoinRequestsOpen(t *testing.T) {
 	}
 }
 
-// Nobody may be left with "Letting you in…" who is not let in.
+// "Letting you in…" must not be the last message to a user who is not let in.
 func TestAStopTellsThoseWhoseApprovalHangs(t *testing.T) {
 	inBubble(t, map[string]roundTripper{
 		"no answer": hangs,

@@ -22,7 +22,7 @@ func withJoins(c *Config) {
 	c.Joins = &platform.JoinLog{}
 }
 
-// joinTest returns an adapterTest whose adapter answers the join requests of holders by joinReply.
+// joinTest returns an adapterTest. Its handler answers join requests for holders by joinReply.
 func joinTest(t *testing.T, changes ...func(*Config)) *adapterTest {
 	r := setUp(t, append(changes, withJoins)...)
 	r.handler.Reply = joinReply
@@ -76,7 +76,7 @@ func joinReply(_ context.Context, req *chat.Request) *chat.Reply {
 // admitted returns a reply that lets the sender into the group of the request.
 func admitted(req *chat.Request) *chat.Reply {
 	group := chat.Values{"group": chat.NewUntrusted(req.GroupName, 64)}
-	say := func(outcome chat.AdmissionOutcome) *chat.Reply {
+	say := func(outcome chat.ApprovalResult) *chat.Reply {
 		switch outcome {
 		case chat.LetIn:
 			return &chat.Reply{Tone: chat.Positive, Title: chat.SayWith("join.in", group)}
@@ -111,7 +111,7 @@ func afterwards(takes time.Duration) func(context.Context, *chat.Request) *chat.
 	}
 }
 
-// lateJoinReply is joinReply at the Deadline.
+// lateJoinReply answers as joinReply does, but only at the Deadline.
 func lateJoinReply(ctx context.Context, req *chat.Request) *chat.Reply {
 	time.Sleep(time.Until(req.Deadline))
 	return joinReply(ctx, req)

@@ -52,5 +52,8 @@ func (a *Adapter) settingsOf(group int64) (names []string) {
 	if slices.Contains(a.ModeratorChats, id) {
 		names = append(names, "MODERATOR_CHATS")
 	}
+	if slices.Contains(a.LanguageChats, id) {
+		names = append(names, "CHAT_LANGUAGE")
+	}
 	return names
 }

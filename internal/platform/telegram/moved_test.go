@@ -11,84 +11,97 @@ import (
 	"herald/internal/platform"
 )
 
-// hall becomes hallNow.
+// hall is the ID of a group, which becomes the supergroup hallNow.
 const hall, hallNow = int64(-1002), int64(-1000000001003)
 
-// withHall has the hall in every setting that names groups.
+// withHall puts the hall into every setting that names groups.
 func withHall(c *Config) {
 	withJoins(c)
-	c.Moves, c.ModeratorChats = &platform.Moves{}, []string{fmt.Sprint(hall)}
+	c.Moves = &platform.Moves{}
+	c.ModeratorChats = []string{fmt.Sprint(hall)}
+	c.LanguageChats = []string{fmt.Sprint(hall)}
 	c.Settings.StakerTags = []chat.Badge{{Community: fmt.Sprint(hall), ID: "Staker"}}
 }
 
-// However Telegram says that a group has another ID, the log names the entries once, and moderators
-// see it.
+// movesSettings are the settings that name the hall.
+const movesSettings = "JOIN_CHATS, STAKER_TAGS, MODERATOR_CHATS, CHAT_LANGUAGE"
+
+// migrated sends a service message: member names the other ID of the chat.
+func migrated(c faketelegram.Chat, member string, other int64) func(*adapterTest) {
+	return func(r *adapterTest) {
+		r.send(faketelegram.Message{"date": 0, "chat": c, "from": faketelegram.Person(1), member: other})
+	}
+}
+
+// runMove runs the adapter until it has learned twice that the hall has another ID.
+func (r *adapterTest) runMove(learns func(*adapterTest)) {
+	r.run()
+	time.Sleep(time.Second)
+	r.api.Migrate(hall, hallNow)
+	learns(r)
+	learns(r)
+	time.Sleep(time.Minute)
+}
+
 func TestTheNewIDOfAGroupIsTold(t *testing.T) {
-	const all = "JOIN_CHATS, STAKER_TAGS, MODERATOR_CHATS"
 	before, after := faketelegram.Chat{ID: hall, Type: "group"}, faketelegram.Group(hallNow)
 	id := fmt.Sprint(hall)
-	service := func(c faketelegram.Chat, member string, other int64) func(*adapterTest) {
-		return func(r *adapterTest) {
-			r.send(faketelegram.Message{"date": 0, "chat": c, "from": faketelegram.Person(1), member: other})
-		}
-	}
-	type test struct {
-		configured bool
-		happens    func(*adapterTest)
-	}
 	for way, setting := range ways {
-		inBubble(t, map[string]test{
-			"the update in the group":      {true, service(before, "migrate_to_chat_id", hallNow)},
-			"the update in the supergroup": {true, service(after, "migrate_from_chat_id", hall)},
-			"an answer":                    {true, func(r *adapterTest) { r.send(writes(before, ann, "/price")) }},
-			"an approval":                  {true, func(r *adapterTest) { _ = r.adapter.approveJoin(r.Context(), hall, ann) }},
-			"a question about a role":      {true, func(r *adapterTest) { _, _ = r.adapter.Role(r.Context(), userOf(ann), id) }},
-			"a tag":                        {true, func(r *adapterTest) { _ = r.adapter.Give(r.Context(), id, "Staker", "7", "") }},
-			"another group":                {false, service(before, "migrate_to_chat_id", hallNow)},
-		}, func(t *testing.T, tt test) {
-			change := withHall
-			if !tt.configured {
-				change = func(c *Config) { c.Moves = &platform.Moves{} }
-			}
-			r := setUp(t, setting, change)
-			r.run()
-			time.Sleep(time.Second)
-			r.api.Migrate(hall, hallNow)
-			tt.happens(r)
-			tt.happens(r)
-			time.Sleep(time.Minute)
-			line := fmt.Sprintf("settings=%q from=telegram:%d to=telegram:%d", all, hall, hallNow)
-			want := map[bool]int{true: 1}[tt.configured]
-			check(t, way+": lines of the log", r.logs.Lines(line), want)
-			check(t, way+": all lines of the log", r.logs.Lines("become a supergroup with"), want)
+		inBubble(t, map[string]func(*adapterTest){
+			"an update in the group":      migrated(before, "migrate_to_chat_id", hallNow),
+			"an update in the supergroup": migrated(after, "migrate_from_chat_id", hall),
+			"an answer":                   func(r *adapterTest) { r.send(writes(before, ann, "/price")) },
+			"an approval":                 func(r *adapterTest) { _ = r.adapter.approveJoin(r.Context(), hall, ann) },
+			"a question about a role":     func(r *adapterTest) { _, _ = r.adapter.Role(r.Context(), userOf(ann), id) },
+			"a tag":                       func(r *adapterTest) { _ = r.adapter.Give(r.Context(), id, "Staker", "7", "") },
+		}, func(t *testing.T, learns func(*adapterTest)) {
+			r := setUp(t, setting, withHall)
+			r.runMove(learns)
+			line := fmt.Sprintf("settings=%q from=telegram:%d to=telegram:%d", movesSettings, hall, hallNow)
+			check(t, way+": lines of the log", r.logs.Lines(line), 1)
+			check(t, way+": all lines of the log", r.logs.Lines("become a supergroup with"), 1)
 			move, known := r.adapter.Moves.To(fmt.Sprint("telegram:", hallNow))
-			if known != tt.configured || known && move.Settings != all {
-				t.Errorf("%s: moderators see %+v, %t", way, move, known)
-			}
+			check(t, way+": moderators are told", known, true)
+			check(t, way+": settings that moderators see", move.Settings, movesSettings)
 		})
 	}
 }
 
-// A process that starts later learns of it by getChat. Bot check names each entry.
+func TestTheNewIDOfAGroupThatNoSettingNamesIsNotTold(t *testing.T) {
+	withoutHall := func(c *Config) { c.Moves = &platform.Moves{} }
+	inBubble(t, ways, func(t *testing.T, setting func(*Config)) {
+		r := setUp(t, setting, withoutHall)
+		r.runMove(migrated(faketelegram.Chat{ID: hall, Type: "group"}, "migrate_to_chat_id", hallNow))
+		check(t, "lines of the log", r.logs.Lines("become a supergroup with"), 0)
+		_, known := r.adapter.Moves.To(fmt.Sprint("telegram:", hallNow))
+		check(t, "moderators are told", known, false)
+	})
+}
+
+// A process that starts after the move learns of it by getChat.
 func TestBotCheckNamesTheEntryOfAGroupThatMoved(t *testing.T) {
 	simulated(t, func(t *testing.T, r *adapterTest) {
 		r.api.Migrate(hall, hallNow)
-		_, rights, err := r.adapter.Check(t.Context(), nil, fmt.Sprint(hall))
-		for i, setting := range []string{"JOIN_CHATS", "STAKER_TAGS", "MODERATOR_CHATS"} {
+		_, rights, err := r.adapter.Check(t.Context(), nil,
+			platform.Entry{Setting: "MODERATOR_CHATS", ID: fmt.Sprint(hall)},
+			platform.Entry{Setting: "CHAT_LANGUAGE", ID: fmt.Sprint(hall)},
+		)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, setting := range strings.Split(movesSettings, ", ") {
 			line := rights[i].Lines()[0]
-			names := strings.HasPrefix(line, setting+", group -1002: ")
-			if !names || !strings.Contains(line, "write -1000000001003 in the entry") || err != nil {
-				t.Errorf("%s, %v", line, err)
+			isNamed := strings.HasPrefix(line, setting+", group -1002: ")
+			if !isNamed || !strings.Contains(line, "write -1000000001003 in the entry") {
+				t.Errorf("%s: %s", setting, line)
 			}
 		}
-		if _, known := r.adapter.Moves.To(fmt.Sprint("telegram:", hallNow)); !known {
-			t.Error("moderators are not told")
-		}
+		_, known := r.adapter.Moves.To(fmt.Sprint("telegram:", hallNow))
+		check(t, "moderators are told", known, true)
 	}, withHall)
 }
 
-// Nobody is approved by the new ID, which the settings do not name: an open request stays open for the
-// moderators.
+// The settings do not name the new ID, so nobody is approved by it. The moderators decide about open requests.
 func TestAMovedGroupsRequestsStayOpen(t *testing.T) {
 	simulated(t, func(t *testing.T, r *adapterTest) {
 		r.handler.Reply = joinReply

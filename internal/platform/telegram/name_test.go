@@ -63,9 +63,9 @@ func TestTheNameIsAskedOnceAMinute(t *testing.T) {
 func TestADescriptionOfAnotherBotChangesNoName(t *testing.T) {
 	for _, wrong := range []string{`{}`, `{"id":1,"is_bot":true,"username":"other_bot","first_name":"Other"}`} {
 		simulated(t, func(t *testing.T, r *adapterTest) {
-			began := time.Now()
+			start := time.Now()
 			r.carry("getMe", time.Hour, func(req *http.Request) (*http.Response, error) {
-				if time.Since(began) < nameGap {
+				if time.Since(start) < nameGap {
 					return r.api.RoundTrip(req)
 				}
 				body := io.NopCloser(strings.NewReader(`{"ok":true,"result":` + wrong + `}`))
@@ -84,8 +84,7 @@ func TestADescriptionOfAnotherBotChangesNoName(t *testing.T) {
 	}
 }
 
-// Nobody has to use the new name for links to have it within an hour, even if Telegram does not
-// answer for a while.
+// Links have the new name although nobody has used it, and although Telegram does not answer for a while.
 func TestLinksHaveTheNewNameWithinTheHour(t *testing.T) {
 	renamed(t, ways["polling"], func(t *testing.T, r *adapterTest) {
 		r.handler.Reply = secretReply
@@ -120,7 +119,7 @@ func TestARenameBeforeAnAnswerLosesNothing(t *testing.T) {
 	}
 }
 
-// pressAnsweredBy waits for the answer to one press, which took so many calls.
+// pressAnsweredBy waits for the answer to one press, and checks how many calls it took.
 func (r *adapterTest) pressAnsweredBy(calls int) []faketelegram.Notice {
 	r.Helper()
 	r.waitFor("the answer to the press", func() bool { return len(r.api.Notices()) == 1 })

@@ -222,6 +222,16 @@ func parsePress(q *callbackQuery) *command {
 	}
 }
 
+// oldButton returns a command without a name, for a press of a button whose state is not of this version. Its request
+// has what decides in which language the press is answered.
+func oldButton(q *callbackQuery) *command {
+	c := &command{request: chat.Request{From: userOf(q.From.ID), Locale: q.From.LanguageCode}}
+	if q.Message != nil && isGroup(&q.Message.Chat) {
+		c.request.Community = strconv.FormatInt(q.Message.Chat.ID, 10)
+	}
+	return c
+}
+
 // parseInline returns requests for the Inline forms that a query means: of the commands
 // whose names begin like it, or of the one for which it is the argument. A query comes
 // with every letter typed, so an argument counts only once it is as long as its example.

@@ -3,406 +3,368 @@ package telegram
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/go-telegram/bot/models"
 
-	"herald/commands/commandstest"
 	"herald/internal/chat"
-	"herald/internal/core"
-	faketelegram "herald/internal/demo/fake/telegram"
 	"herald/internal/platform/platformtest"
 	"herald/internal/platform/telegram/outbox"
-	"herald/internal/router"
 )
 
 var testCommands = (&platformtest.Handler{}).Commands()
 
 var testMe = &models.User{ID: 99, Username: "OurBot", FirstName: "Our bot"}
 
-// asks returns what an update asks, and whether it asks this bot anything.
-func asks(u *update) (c command, ours bool) {
-	if parsed := parse(u, testMe, &platformtest.Handler{}); parsed != nil {
-		return *parsed, true
+// parsed returns the command that an update asks of testMe, and whether there is one.
+func parsed(u *update) (c command, ours bool) {
+	if p := parse(u, testMe, &platformtest.Handler{}); p != nil {
+		return *p, true
 	}
 	return command{}, false
 }
 
-// in makes a message of a group from JSON members, with a command of n units.
-func in(t *testing.T, kind string, n int, text string, members string) *models.Message {
-	t.Helper()
-	id := -100
-	if kind == "private" {
-		id = 5
+// parsedMessage returns the command that a new message asks of testMe, and whether there is one.
+func parsedMessage(m *models.Message) (c command, ours bool) {
+	return parsed(&update{Update: models.Update{Message: m}})
+}
+
+// messageOption changes a message that a test makes.
+type messageOption func(*models.Message)
+
+// messageIn returns message 7 from user 5 in a chat of a type: in their private chat, or else in chat -100.
+func messageIn(chatType models.ChatType, text string, options ...messageOption) *models.Message {
+	m := &models.Message{
+		ID:   7,
+		Date: 1750000000,
+		Text: text,
+		From: &models.User{ID: 5},
+		Chat: models.Chat{ID: -100, Type: chatType, Title: "The *talk*"},
 	}
-	raw, _ := json.Marshal(map[string]any{
-		"message_id": 7, "date": 1750000000, "text": text, "from": map[string]any{"id": 5},
-		"chat":     map[string]any{"id": id, "type": kind, "title": "The *talk*"},
-		"entities": []models.MessageEntity{{Type: "bot_command", Offset: 0, Length: n}},
-	})
-	m := &models.Message{}
-	if err := json.Unmarshal(raw, m); err != nil {
-		t.Fatal(err)
+	if chatType == models.ChatTypePrivate {
+		m.Chat.ID = 5
 	}
-	if members != "" {
-		if err := json.Unmarshal([]byte(members), m); err != nil {
-			t.Fatal(err)
-		}
+	for _, option := range options {
+		option(m)
 	}
 	return m
 }
 
-func TestParseFindsCommandsForThisBot(t *testing.T) {
-	for name, tt := range map[string]struct {
-		kind    string
-		n       int
-		text    string
-		members string
-		want    string // the command, "" is not ours
-	}{
-		"any case":                         {"supergroup", 6, "/Price", "", "price"},
-		"addressed to us in another case":  {"group", 13, "/PRICE@ourbot", "", "price"},
-		"addressed to another bot":         {"group", 15, "/price@OtherBot", "", ""},
-		"unknown in a group":               {"group", 4, "/foo", "", ""},
-		"unknown in private":               {"private", 4, "/foo", "", "foo"},
-		"in a channel":                     {"channel", 6, "/price", "", ""},
-		"after a mention of us":            {"group", 0, "@OurBot /price", mentioning(7, 8, 6), "price"},
-		"after one in another case":        {"group", 0, "@ourbot, /PRICE", mentioning(7, 9, 6), "price"},
-		"after a mention, addressed to us": {"group", 0, "@OurBot\n/price@OurBot", mentioning(7, 8, 13), "price"},
-		"after a mention, to another bot":  {"group", 0, "@OurBot /price@OtherBot", mentioning(7, 8, 15), ""},
-		"after a mention of another bot":   {"group", 0, "@OtherBot /price", mentioning(9, 10, 6), ""},
-		"after a mention, to us":           {"group", 0, "@OtherBot /price@OurBot", mentioning(9, 10, 13), "price"},
-		"after a name that is ours":        {"group", 0, "Our 🤖 /price", `{"entities":[{"type":"text_mention","offset":0,"length":6,"user":{"id":99}},{"type":"bot_command","offset":7,"length":6}]}`, "price"},
-		"after a mention and a word":       {"group", 0, "@OurBot hi /price", mentioning(7, 11, 6), ""},
-		"after a forged mention":           {"group", 0, "@OurBot /price", mentioning(700, 8, 6), ""},
-		"after a mention, in private":      {"private", 0, "@OurBot /price", mentioning(7, 8, 6), "price"},
-		"in a caption":                     {"group", 0, "", captioned("/price@OurBot", 0, 13), "price"},
-		"in a caption, in private":         {"private", 0, "", captioned("/price", 0, 6), "price"},
-		"later in a caption":               {"group", 0, "", captioned("🎉 /price", 3, 6), ""},
-		"in a caption, to another bot":     {"group", 0, "", captioned("/price@OtherBot", 0, 15), ""},
-		"in a caption of a forward":        {"group", 0, "", `{"forward_origin":{"type":"user"},` + captioned("/price", 0, 6)[1:], ""},
-		"in a caption, after a mention":    {"group", 0, "", `{"caption":"@OurBot /price","caption_entities":[{"type":"mention","offset":0,"length":7},{"type":"bot_command","offset":8,"length":6}]}`, "price"},
-		"by a bot":                         {"group", 6, "/price", `{"from":{"id":5,"is_bot":true}}`, ""},
-		"forwarded":                        {"group", 6, "/price", `{"forward_origin":{"type":"of a new kind"}}`, ""},
-		"via another bot":                  {"group", 6, "/price", `{"via_bot":{"id":1}}`, ""},
-		"a channel's post":                 {"group", 6, "/price", `{"is_automatic_forward":true,"sender_chat":{"id":-300}}`, ""},
-		"not at the beginning":             {"group", 6, "hi /price", `{"entities":[{"type":"bot_command","offset":3,"length":6}]}`, ""},
-		"a forged length":                  {"group", 600, "/price", "", ""},
-	} {
-		c, ours := asks(&update{Update: models.Update{Message: in(t, tt.kind, tt.n, tt.text, tt.members)}})
+func groupMessage(text string, options ...messageOption) *models.Message {
+	return messageIn(models.ChatTypeGroup, text, options...)
+}
+
+func privateMessage(text string, options ...messageOption) *models.Message {
+	return messageIn(models.ChatTypePrivate, text, options...)
+}
+
+// entity marks a span of the text, in UTF-16 units.
+func entity(kind models.MessageEntityType, offset, length int) messageOption {
+	return func(m *models.Message) {
+		m.Entities = append(m.Entities, models.MessageEntity{Type: kind, Offset: offset, Length: length})
+	}
+}
+
+// commandAt marks a span of the text as a command.
+func commandAt(offset, length int) messageOption {
+	return entity(models.MessageEntityTypeBotCommand, offset, length)
+}
+
+// mentionOf marks the first units of the text as a mention by username.
+func mentionOf(length int) messageOption {
+	return entity(models.MessageEntityTypeMention, 0, length)
+}
+
+// nameAt marks a span of the text as a mention of a user without a username.
+func nameAt(offset, length int, user models.User) messageOption {
+	return func(m *models.Message) {
+		m.Entities = append(m.Entities, models.MessageEntity{
+			Type:   models.MessageEntityTypeTextMention,
+			Offset: offset,
+			Length: length,
+			User:   &user,
+		})
+	}
+}
+
+// asCaption makes the text and what the options before have marked in it the caption of a picture.
+func asCaption(m *models.Message) {
+	m.Photo = []models.PhotoSize{{Width: 1}}
+	m.Caption, m.CaptionEntities = m.Text, m.Entities
+	m.Text, m.Entities = "", nil
+}
+
+// inReplyTo makes the message a reply to message 3, from user 8 unless the options say otherwise.
+func inReplyTo(options ...messageOption) messageOption {
+	return func(m *models.Message) {
+		answered := &models.Message{ID: 3, From: &models.User{ID: 8, FirstName: "Bob"}}
+		for _, option := range options {
+			option(answered)
+		}
+		m.ReplyToMessage = answered
+	}
+}
+
+func from(user models.User) messageOption {
+	return func(m *models.Message) { m.From = &user }
+}
+
+// asChat makes a chat the sender of the message.
+func asChat(id int64) messageOption {
+	return func(m *models.Message) { m.SenderChat = &models.Chat{ID: id} }
+}
+
+func inThread(id int) messageOption {
+	return func(m *models.Message) { m.MessageThreadID = id }
+}
+
+func inTopic(id int) messageOption {
+	return func(m *models.Message) { m.IsTopicMessage, m.MessageThreadID = true, id }
+}
+
+func forwarded(m *models.Message) {
+	m.ForwardOrigin = &models.MessageOrigin{Type: models.MessageOriginTypeUser}
+}
+
+func withID(id int) messageOption {
+	return func(m *models.Message) { m.ID = id }
+}
+
+func forwardedFromChannel(m *models.Message) {
+	m.IsAutomaticForward = true
+	m.SenderChat = &models.Chat{ID: -300}
+}
+
+// commandCase is a message and the command that it asks of testMe, "" if none.
+type commandCase struct {
+	message *models.Message
+	want    string
+}
+
+func checkCommands(t *testing.T, cases map[string]commandCase) {
+	t.Helper()
+	for name, tt := range cases {
+		c, ours := parsedMessage(tt.message)
 		if ours != (tt.want != "") || c.request.Command != tt.want {
 			t.Errorf("%s: got %q, %v; want %q", name, c.request.Command, ours, tt.want)
 		}
 	}
 }
 
-// mentioning returns the entities of a text that begins with a mention of n units, and has a command.
-func mentioning(n, offset, length int) string {
-	return fmt.Sprintf(`{"entities":[{"type":"mention","offset":0,"length":%d},{"type":"bot_command","offset":%d,"length":%d}]}`, n, offset, length)
+func TestParseFindsCommandsForThisBot(t *testing.T) {
+	checkCommands(t, map[string]commandCase{
+		"any case":                 {messageIn("supergroup", "/Price", commandAt(0, 6)), "price"},
+		"to us in another case":    {groupMessage("/PRICE@ourbot", commandAt(0, 13)), "price"},
+		"to another bot":           {groupMessage("/price@OtherBot", commandAt(0, 15)), ""},
+		"unknown in a group":       {groupMessage("/foo", commandAt(0, 4)), ""},
+		"unknown in private":       {privateMessage("/foo", commandAt(0, 4)), "foo"},
+		"in a channel":             {messageIn("channel", "/price", commandAt(0, 6)), ""},
+		"not at the beginning":     {groupMessage("hi /price", commandAt(3, 6)), ""},
+		"longer than its own text": {groupMessage("/price", commandAt(0, 600)), ""},
+	})
 }
 
-// captioned returns the members of a picture with a command in its caption.
-func captioned(caption string, offset, length int) string {
-	const members = `{"photo":[{"width":1}],"caption":%q,"caption_entities":[{"type":"bot_command","offset":%d,"length":%d}]}`
-	return fmt.Sprintf(members, caption, offset, length)
+func TestParseFindsACommandAfterAMentionOfThisBot(t *testing.T) {
+	ourName := nameAt(0, 6, models.User{ID: testMe.ID})
+	checkCommands(t, map[string]commandCase{
+		"of us":                 {groupMessage("@OurBot /price", mentionOf(7), commandAt(8, 6)), "price"},
+		"of us in another case": {groupMessage("@ourbot, /PRICE", mentionOf(7), commandAt(9, 6)), "price"},
+		"of us, to us":          {groupMessage("@OurBot\n/price@OurBot", mentionOf(7), commandAt(8, 13)), "price"},
+		"of us, to another bot": {groupMessage("@OurBot /price@OtherBot", mentionOf(7), commandAt(8, 15)), ""},
+		"of another bot":        {groupMessage("@OtherBot /price", mentionOf(9), commandAt(10, 6)), ""},
+		"of another bot, to us": {groupMessage("@OtherBot /price@OurBot", mentionOf(9), commandAt(10, 13)), "price"},
+		"by our name":           {groupMessage("Our 🤖 /price", ourName, commandAt(7, 6)), "price"},
+		"of us, and a word":     {groupMessage("@OurBot hi /price", mentionOf(7), commandAt(11, 6)), ""},
+		"longer than the text":  {groupMessage("@OurBot /price", mentionOf(700), commandAt(8, 6)), ""},
+		"of us, in private":     {privateMessage("@OurBot /price", mentionOf(7), commandAt(8, 6)), "price"},
+		"of us, in a caption":   {groupMessage("@OurBot /price", mentionOf(7), commandAt(8, 6), asCaption), "price"},
+	})
 }
 
-func TestParseFindsArgumentsAndPeople(t *testing.T) {
-	mentioned := func(offset, length int, user string) string {
-		const entities = `{"entities":[{"type":"bot_command","offset":0,"length":7},{"type":"text_mention","offset":%d,"length":%d,"user":%s}]}`
-		return fmt.Sprintf(entities, offset, length, user)
+func TestParseFindsACommandInACaption(t *testing.T) {
+	checkCommands(t, map[string]commandCase{
+		"to us":          {groupMessage("/price@OurBot", commandAt(0, 13), asCaption), "price"},
+		"in private":     {privateMessage("/price", commandAt(0, 6), asCaption), "price"},
+		"later":          {groupMessage("🎉 /price", commandAt(3, 6), asCaption), ""},
+		"to another bot": {groupMessage("/price@OtherBot", commandAt(0, 15), asCaption), ""},
+		"of a forward":   {groupMessage("/price", commandAt(0, 6), asCaption, forwarded), ""},
+	})
+}
+
+func TestParseIgnoresBotsAndForwards(t *testing.T) {
+	price := commandAt(0, 6)
+	viaBot := func(m *models.Message) { m.ViaBot = &models.User{ID: 1} }
+	ofANewKind := func(m *models.Message) {
+		if err := json.Unmarshal([]byte(`{"forward_origin":{"type":"of a new kind"}}`), m); err != nil {
+			t.Fatal(err)
+		}
 	}
-	replying := func(members string) string { return `{"reply_to_message":{"message_id":3,` + members + `}}` }
-	inTopic := func(id string) string {
-		return `{"is_topic_message":true,"message_thread_id":3,"reply_to_message":{"message_id":` + id + `,"from":{"id":8}}}`
+	checkCommands(t, map[string]commandCase{
+		"by a bot":                {groupMessage("/price", price, from(models.User{ID: 5, IsBot: true})), ""},
+		"a forward of a new kind": {groupMessage("/price", price, ofANewKind), ""},
+		"via another bot":         {groupMessage("/price", price, viaBot), ""},
+		"a channel's post":        {groupMessage("/price", price, forwardedFromChannel), ""},
+	})
+}
+
+func TestParseReadsArguments(t *testing.T) {
+	exists := commandAt(0, 7)
+	annAt := func(offset, length int) messageOption {
+		return nameAt(offset, length, models.User{ID: 8, FirstName: "Ann"})
 	}
 	for name, tt := range map[string]struct {
-		text, members string
-		words         []string
-		target        string // "none" is nobody, "" one without an ID
-		named         string
+		message *models.Message
+		want    []string
 	}{
-		"words":                                 {"/exists  a\n b", "", []string{"a", "b"}, "none", ""},
-		"a mention without username":            {"/exists 😀 Ann B x", mentioned(11, 5, `{"id":8,"first_name":"Ann"}`), []string{"😀", "x"}, "8", "Ann"},
-		"a reply":                               {"/exists", replying(`"from":{"id":8,"first_name":"Bob"}`), nil, "8", "Bob"},
-		"a reply to us":                         {"/exists", replying(`"from":{"id":99,"is_bot":true,"first_name":"Herald"}`), nil, "none", ""},
-		"a reply to an anonymous administrator": {"/exists", replying(`"from":{"id":1087968824},"sender_chat":{"id":-100}`), nil, "", ""},
-		"a topic's first message":               {"/exists", inTopic("3"), nil, "none", ""},
-		"a topic's service message":             {"/exists", replying(`"from":{"id":8},"forum_topic_created":{}`), nil, "none", ""},
-		"a reply within a topic":                {"/exists", inTopic("4"), nil, "8", ""},
-		"words of a caption":                    {"", `{"caption":"/exists a b","caption_entities":[{"type":"bot_command","length":7}]}`, []string{"a", "b"}, "none", ""},
-		"a person in a caption":                 {"", `{"caption":"/exists 😀 Ann","caption_entities":[{"type":"bot_command","length":7},{"type":"text_mention","offset":11,"length":3,"user":{"id":8,"first_name":"Ann"}}]}`, []string{"😀"}, "8", "Ann"},
-		"a person after a mention of us":        {"@OurBot /exists 😀 Ann", `{"entities":[{"type":"mention","length":7},{"type":"bot_command","offset":8,"length":7},{"type":"text_mention","offset":19,"length":3,"user":{"id":8,"first_name":"Ann"}}]}`, []string{"😀"}, "8", "Ann"},
-		"a comment on a channel's post":         {"/exists", replying(`"is_automatic_forward":true,"sender_chat":{"id":-300}`), nil, "none", ""},
+		"words":                  {groupMessage("/exists  a\n b", exists), []string{"a", "b"}},
+		"words of a caption":     {groupMessage("/exists a b", exists, asCaption), []string{"a", "b"}},
+		"words beside a person":  {groupMessage("/exists 😀 Ann B x", exists, annAt(11, 5)), []string{"😀", "x"}},
+		"a person, in a caption": {groupMessage("/exists 😀 Ann", exists, annAt(11, 3), asCaption), []string{"😀"}},
+		"a person, after a mention": {
+			groupMessage("@OurBot /exists 😀 Ann", mentionOf(7), commandAt(8, 7), annAt(19, 3)),
+			[]string{"😀"},
+		},
+		"a reply": {groupMessage("/exists", exists, inReplyTo()), nil},
 	} {
-		c, ours := asks(&update{Update: models.Update{Message: in(t, "group", 7, tt.text, tt.members)}})
-		target := "none"
+		c, ours := parsedMessage(tt.message)
+		if want := chat.Typed(tt.want...); !ours || fmt.Sprint(c.request.Args) != fmt.Sprint(want) {
+			t.Errorf("%s: got %v, %v; want %v", name, c.request.Args, ours, want)
+		}
+	}
+}
+
+func TestParseFindsThePersonNamedOrRepliedTo(t *testing.T) {
+	exists := commandAt(0, 7)
+	annAt := func(offset, length int) messageOption {
+		return nameAt(offset, length, models.User{ID: 8, FirstName: "Ann"})
+	}
+	nameless := from(models.User{ID: 1087968824})
+	ofTopicCreated := func(m *models.Message) { m.ForumTopicCreated = &models.ForumTopicCreated{} }
+	const nobody = "none"
+	for name, tt := range map[string]struct {
+		message *models.Message
+		want    string // ID and name
+	}{
+		"nobody":                        {groupMessage("/exists a b", exists), nobody},
+		"in a caption without a person": {groupMessage("/exists a b", exists, asCaption), nobody},
+		"a mention without a username":  {groupMessage("/exists 😀 Ann B x", exists, annAt(11, 5)), "8 Ann"},
+		"in a caption":                  {groupMessage("/exists 😀 Ann", exists, annAt(11, 3), asCaption), "8 Ann"},
+		"after a mention of us": {
+			groupMessage("@OurBot /exists 😀 Ann", mentionOf(7), commandAt(8, 7), annAt(19, 3)),
+			"8 Ann",
+		},
+		"a reply":                {groupMessage("/exists", exists, inReplyTo()), "8 Bob"},
+		"a reply to us":          {groupMessage("/exists", exists, inReplyTo(from(*testMe))), nobody},
+		"a reply to the unnamed": {groupMessage("/exists", exists, inReplyTo(nameless, asChat(-100))), " "},
+		"a topic's beginning":    {groupMessage("/exists", exists, inTopic(3), inReplyTo(withID(3))), nobody},
+		"a topic's creation":     {groupMessage("/exists", exists, inReplyTo(ofTopicCreated)), nobody},
+		"a reply in a topic":     {groupMessage("/exists", exists, inTopic(3), inReplyTo(withID(4))), "8 Bob"},
+		"a channel's post":       {groupMessage("/exists", exists, inReplyTo(forwardedFromChannel)), nobody},
+	} {
+		c, ours := parsedMessage(tt.message)
+		got := nobody
 		if c.request.Target != nil {
-			target = c.request.Target.ID
+			got = c.request.Target.ID + " " + c.request.TargetName
 		}
-		if !ours || fmt.Sprint(c.request.Args) != fmt.Sprint(chat.Typed(tt.words...)) || target != tt.target ||
-			c.request.TargetName != tt.named {
-			t.Errorf("%s: got %+v, %v", name, c.request, ours)
+		if !ours || got != tt.want {
+			t.Errorf("%s: got %q, %v; want %q", name, got, ours, tt.want)
 		}
 	}
 }
 
-// Somebody who speaks as a chat has no ID, and is a moderator if it is this very chat.
-func TestParseKnowsSenderAndDestination(t *testing.T) {
+// A sender who speaks as a chat has no ID. If it is the group itself, they are a moderator.
+func TestParseReadsTheSender(t *testing.T) {
+	ann := from(models.User{ID: 5, LanguageCode: "pt-br"})
 	for name, tt := range map[string]struct {
-		kind, members    string
-		from, senderChat string
-		sender           int64
-		role             chat.Role
-		thread           int
-		locale           string
+		message *models.Message
+		sender  int64
+		want    chat.Request
 	}{
-		"a member":                   {"supergroup", `{"from":{"id":5,"language_code":"pt-br"}}`, "5", "", 5, chat.UnknownRole, 0, "pt-br"},
-		"an anonymous administrator": {"supergroup", `{"from":{"id":5,"language_code":"pt-br"},"sender_chat":{"id":-100}}`, "", "", -100, chat.Moderator, 0, ""},
-		"somebody as their channel":  {"supergroup", `{"from":{"id":5},"sender_chat":{"id":-200}}`, "", "-200", -200, chat.Member, 0, ""},
-		"in a topic":                 {"supergroup", `{"is_topic_message":true,"message_thread_id":44}`, "5", "", 5, chat.UnknownRole, 44, ""},
-		"in a thread of replies":     {"supergroup", `{"message_thread_id":44}`, "5", "", 5, chat.UnknownRole, 0, ""},
-		"in private":                 {"private", "", "5", "", 5, chat.Member, 0, ""},
+		"a member": {
+			message: messageIn("supergroup", "/price", ann),
+			sender:  5,
+			want:    chat.Request{From: userOf(5), Community: "-100", Role: chat.UnknownRole, Locale: "pt-br"},
+		},
+		"an anonymous administrator": {
+			message: messageIn("supergroup", "/price", ann, asChat(-100)),
+			sender:  -100,
+			want:    chat.Request{From: userOf(0), Community: "-100", Role: chat.Moderator},
+		},
+		"a member in a topic": {
+			message: messageIn("supergroup", "/price", ann, inTopic(44)),
+			sender:  5,
+			want:    chat.Request{From: userOf(5), Community: "-100", Role: chat.UnknownRole, Locale: "pt-br"},
+		},
+		"a user in the name of their channel": {
+			message: messageIn("supergroup", "/price", asChat(-200)),
+			sender:  -200,
+			want:    chat.Request{From: userOf(0), Community: "-100", Role: chat.Member, LimitKey: "-200"},
+		},
+		"in private": {
+			message: privateMessage("/price"),
+			sender:  5,
+			want:    chat.Request{From: userOf(5), Direct: true, Role: chat.Member},
+		},
 	} {
-		m := in(t, tt.kind, 6, "/price", tt.members)
-		c, ours := asks(&update{Update: models.Update{Message: m}})
-		community := map[bool]string{true: "-100", false: ""}[tt.kind != "private"]
-		want := &chat.Request{
-			Command: "price", From: chat.User{Platform: Platform, ID: tt.from}, LimitKey: tt.senderChat, Chat: fmt.Sprint(m.Chat.ID), Community: community,
-			Direct: tt.kind == "private", Role: tt.role, Locale: tt.locale, Args: chat.Typed(),
-			Asked: time.Unix(1750000000, 0), BotName: "Our bot", BotHandle: "@OurBot",
-		}
-		if !ours || fmt.Sprintf("%+v", c.request) != fmt.Sprintf("%+v", *want) {
+		commandAt(0, 6)(tt.message)
+		want := tt.want
+		want.Command = "price"
+		want.Args = chat.Typed()
+		want.Chat = fmt.Sprint(tt.message.Chat.ID)
+		want.Asked = time.Unix(1750000000, 0)
+		want.BotName = "Our bot"
+		want.BotHandle = "@OurBot"
+		c, ours := parsedMessage(tt.message)
+		if !ours || fmt.Sprintf("%+v", c.request) != fmt.Sprintf("%+v", want) {
 			t.Errorf("%s: got %+v, want %+v", name, c.request, want)
-		}
-		where := outbox.Destination{Chat: m.Chat.ID, Thread: tt.thread, ReplyTo: 7, Silent: tt.kind != "private"}
-		if c.to != where {
-			t.Errorf("%s: destination %+v, want %+v", name, c.to, where)
 		}
 		check(t, name+": sender", c.sender, tt.sender)
 	}
 }
 
-// A private chat belongs to one person. An update of another user there is a server's fault.
+func TestParseSendsTheReplyToTheTopic(t *testing.T) {
+	for name, tt := range map[string]struct {
+		message *models.Message
+		want    outbox.Destination
+	}{
+		"a group": {
+			messageIn("supergroup", "/price"),
+			outbox.Destination{Chat: -100, ReplyTo: 7, Silent: true},
+		},
+		"a topic": {
+			messageIn("supergroup", "/price", inTopic(44)),
+			outbox.Destination{Chat: -100, Thread: 44, ReplyTo: 7, Silent: true},
+		},
+		"a thread of replies": {
+			messageIn("supergroup", "/price", inThread(44)),
+			outbox.Destination{Chat: -100, ReplyTo: 7, Silent: true},
+		},
+		"a private chat": {
+			privateMessage("/price"),
+			outbox.Destination{Chat: 5, ReplyTo: 7},
+		},
+	} {
+		commandAt(0, 6)(tt.message)
+		c, ours := parsedMessage(tt.message)
+		if !ours || c.to != tt.want {
+			t.Errorf("%s: got %+v, %v; want %+v", name, c.to, ours, tt.want)
+		}
+	}
+}
+
+// A private chat belongs to one person. If an update there is by somebody else, the server is at fault.
 func TestParseRefusesAnotherUserInAPrivateChat(t *testing.T) {
-	const chat = `"chat":{"id":5,"type":"private"}`
-	for _, form := range []string{
-		`{"callback_query":{"id":"1","from":{"id":%d},"data":"1 e 0 price","message":{` + chat + `}}}`,
-		`{"message":{"from":{"id":%d},"text":"/price","entities":[{"type":"bot_command","length":6}],` + chat + `}}`,
-	} {
+	const privateChat = `"chat":{"id":5,"type":"private"}`
+	const press = `{"callback_query":{"id":"1","from":{"id":%d},"data":"1 e 0 price","message":{` + privateChat + `}}}`
+	const message = `{"message":{"from":{"id":%d},` +
+		`"text":"/price","entities":[{"type":"bot_command","length":6}],` + privateChat + `}}`
+	for _, format := range []string{press, message} {
 		for user, want := range map[int64]bool{5: true, 6: false} {
-			u, answerable := setUp(t).adapter.read(fmt.Appendf(nil, form, user))
-			if _, ours := asks(u); !answerable || ours != want {
-				t.Errorf("%s by %d is ours: %v", form, user, ours)
+			u, answerable := setUp(t).adapter.read(fmt.Appendf(nil, format, user))
+			if _, ours := parsed(u); !answerable || ours != want {
+				t.Errorf("%s by %d: answerable %v, ours %v", format, user, answerable, ours)
 			}
 		}
-	}
-}
-
-// In a private chat nobody is met by silence, and in a group nobody is disturbed.
-func TestParseGuessesAtPrivateText(t *testing.T) {
-	const wallet = "0x52908400098527886E0F7030069857D2E4169EE7"
-	for name, tt := range map[string]struct {
-		text, members string
-		want          string // what is asked in private
-	}{
-		"a wallet":                      {" " + wallet + "\n", "", "staked " + wallet},
-		"a wrong one":                   {"0X12", "", "staked 0X12"},
-		"a wallet of another chain":     {"So11111111111111111111111111111111111111112", "", "staked So11111111111111111111111111111111111111112"},
-		"a wallet among words":          {"is " + wallet + " ok", "", "staked is " + wallet + " ok"},
-		"a link to a wallet":            {"https://etherscan.io/address/" + wallet, "", "staked https://etherscan.io/address/" + wallet},
-		"two wallets among words":       {wallet + " or 0x8617E340B3D01FA5F11F306F4090FD50E238070D", "", "staked " + wallet + " or 0x8617E340B3D01FA5F11F306F4090FD50E238070D"},
-		"words":                         {"hello there", "", "start"},
-		"an unknown command":            {"/prise 7d", `{"entities":[{"type":"bot_command","length":6}]}`, "prise 7d"},
-		"another bot's command":         {"/price@OtherBot", `{"entities":[{"type":"bot_command","length":15}]}`, ""},
-		"a wallet below a picture":      {"", `{"photo":[{"width":1}],"caption":"` + wallet + `"}`, "staked " + wallet},
-		"after another mention":         {"@OtherBot /price", mentioning(9, 10, 6), "start"},
-		"a picture":                     {"", `{"photo":[{"width":1}],"caption":"hi"}`, "start"},
-		"a voice message":               {"", `{"voice":{}}`, "start"},
-		"a round video":                 {"", `{"video_note":{}}`, "start"},
-		"a service message":             {"", `{"pinned_message":{}}`, ""},
-		"a forward":                     {"hello", `{"forward_origin":{"type":"user"}}`, ""},
-		"an answer to a question":       {"0x1 b", `{"reply_to_message":{"from":{"id":99},"entities":[{"type":"text_link","length":1,"url":"https://t.me/OurBot?start=ask-exists"}]}}`, "exists 0x1 b"},
-		"an answer to join a group":     {"0xabc", `{"reply_to_message":{"from":{"id":99},"entities":[{"type":"text_link","length":1,"url":"https://t.me/OurBot?start=ask-join_-5"}]}}`, "join -5 0xabc"},
-		"a reply to what asked nothing": {"thanks", `{"reply_to_message":{"from":{"id":99}}}`, "start"},
-	} {
-		for _, kind := range []string{"private", "group"} {
-			m := in(t, kind, 0, tt.text, tt.members)
-			want := tt.want
-			if kind == "group" && name != "an answer to a question" {
-				want = ""
-			}
-			c, ours := asks(&update{Update: models.Update{Message: m}})
-			words := len(strings.Fields(want))
-			if c.text != want || ours != (want != "") || ours && c.request.Args.Len() != words-1 {
-				t.Errorf("%s, %s: got %q, %+v", name, kind, c.text, c.request)
-			}
-		}
-	}
-}
-
-func TestParseFollowsDeepLinks(t *testing.T) {
-	for text, want := range map[string]string{
-		"private /start": "start", "private /start mylogins": "mylogins, private", "private /start exists": "exists, private",
-		"private /start staked": "start", "private /start ask-exists": "start", "private /start nonsense": "start", "group /start mylogins": "start",
-		"private /start join_-5": "join -5, private", "private /start join": "start", "private /start join_-5_x": "start", "private /start price_-5": "start",
-		"group /start join_-5": "start",
-	} {
-		kind, link, _ := strings.Cut(text, " ")
-		c, _ := asks(&update{Update: models.Update{Message: in(t, kind, 6, link, "")}})
-		got := strings.TrimSpace(c.request.Command + " " + c.request.Args.First())
-		if c.private {
-			got += ", private"
-		}
-		check(t, text, got, want)
-	}
-}
-
-// Anybody can hide a link behind harmless words, and /forget cannot be undone.
-func TestNoLinkRunsForget(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r, _, h := product(t)
-		r.serve(platformtest.Routed{Router: h})
-		for _, m := range []faketelegram.Message{inPrivate(ann, "/start"), inPrivate(ann, "/start forget"), inGroup(ann+1, "/forget")} {
-			r.give(m)
-		}
-		sent := r.sent(3)
-		check(t, "shown by the link", sent[1].Text, sent[0].Text)
-		check(t, "link for a stranger", sent[2].Markup.Rows[0][0].URL, deepLink(faketelegram.Username, "start"))
-	})
-}
-
-func FuzzParse(f *testing.F) {
-	f.Add([]byte(`{"update_id":1,"message":{"message_id":1,"chat":{"id":-1,"type":"group"},"from":{"id":2},"text":"/exists 😀 Ann","entities":[{"type":"bot_command","offset":0,"length":7},{"type":"text_mention","offset":11,"length":3,"user":{"id":3}}]}}`))
-	f.Add([]byte(`{"update_id":1,"message":{"text":"/a","chat":{"type":"private"},"from":{},"entities":[{"type":"bot_command","length":9}]}}`))
-	f.Add([]byte(`{"update_id":1,"message":{"message_id":1,"chat":{"id":-1,"type":"group"},"from":{"id":2},"caption":"@OurBot /price","caption_entities":[{"type":"mention","length":7},{"type":"bot_command","offset":8,"length":6}]}}`))
-	f.Add([]byte(`{"update_id":1,"message":{"message_id":1,"chat":{"id":-1,"type":"supergroup","is_direct_messages":true},"direct_messages_topic":{"topic_id":5},"from":{"id":2},"text":"/price","entities":[{"type":"bot_command","length":6}]}}`))
-	f.Add([]byte(`{"update_id":9223372036854775807,"message":[]}`))
-	f.Add([]byte(`{"update_id":1,"callback_query":{"id":"1","from":{"id":2},"data":"1 e 0 mylogins 2","message":{"message_id":1,"date":0,"chat":{"id":-1,"type":"group"}}}}`))
-	f.Add([]byte(`{"update_id":1,"callback_query":{"data":"1 n zz price"}}`))
-	f.Add([]byte(`{"update_id":1,"message":{"message_id":2,"chat":{"id":-1,"type":"group"},"from":{"id":2},"text":"0x1","reply_to_message":{"from":{"id":99},"entities":[{"type":"text_link","length":1,"url":"https://t.me/OurBot?start=ask-staked"}]}}}`))
-	f.Add([]byte(`{"update_id":1,"message":{"reply_to_message":{"reply_to_message":{}}}}`))
-	f.Add([]byte(`{"update_id":1,"message":{"message_id":0,"ephemeral_message_id":7,"chat":{"id":-1,"type":"group"},"from":{"id":2},"text":"/price","entities":[{"type":"bot_command","length":6}]}}`))
-	f.Add([]byte(`{"update_id":1,"callback_query":{"id":"1","from":{"id":2},"data":"1 e 0 mylogins 2","message":{"message_id":0,"ephemeral_message_id":8,"date":1,"chat":{"id":-1,"type":"group"}}}}`))
-	f.Add([]byte(`{"update_id":1,"my_chat_member":{"chat":{"id":-5,"type":"group"},"old_chat_member":{"status":"left"},"new_chat_member":{"status":"restricted","is_member":true,"can_send_messages":true}}}`))
-	f.Add([]byte(`{"update_id":1,"inline_query":{"id":"1","from":{"id":2},"query":"staked 0x52908400098527886E0F7030069857D2E4169EE7","offset":""}}`))
-	a := &Adapter{Config: Config{Count: func(string) {}}}
-	f.Fuzz(func(t *testing.T, raw []byte) {
-		u, answerable := a.read(raw)
-		if !answerable {
-			return
-		}
-		if u.InlineQuery != nil {
-			for _, req := range parseInline(u.InlineQuery.Query, testCommands) {
-				if asked, known := testCommands.Find(req.Command); !known || asked.Visibility != chat.Public {
-					t.Errorf("an inline query asks %+v", req)
-				}
-			}
-		}
-		c, ours := asks(u)
-		if !ours {
-			return
-		}
-		m := u.message()
-		asked, _ := testCommands.Find(c.request.Command)
-		ephemeral := c.ephemeral.Arrived()
-		if c.private != (asked.Visibility == chat.Private || ephemeral) || ephemeral && m.EphemeralMessageID <= 0 {
-			t.Errorf("not as private as its command: %+v", c)
-		}
-		if u.Press == nil && m.SenderChat != nil && c.request.From.ID != "" {
-			t.Errorf("an anonymous sender has an ID: %+v", c.request.From)
-		}
-		if c.request.From.ID != "" && c.request.Community != "" && c.request.Role != chat.UnknownRole {
-			t.Errorf("a sender has a role that nobody asked for: %+v", c.request)
-		}
-	})
-}
-
-// product runs the product's commands in a World, two minutes after its noon. It
-// is called in a bubble.
-func product(t *testing.T) (*adapterTest, *commandstest.Answers, *router.Router) {
-	t.Helper()
-	time.Sleep(time.Until(commandstest.Noon.Add(2 * time.Minute)))
-	w := commandstest.Healthy()
-	for i := range 30 {
-		w.Logins = append(w.Logins, core.Login{Dapp: fmt.Sprint("Dapp ", i), Platform: "EVM", At: commandstest.Noon})
-	}
-	return setUp(t), w, w.Router(t)
-}
-
-// Only a message of this bot with the hidden link is a question.
-func TestParseTrustsOnlyThisBotsQuestions(t *testing.T) {
-	const link = `"entities":[{"type":"text_link","offset":0,"length":1,"url":"https://t.me/OurBot?start=ask-staked"}]`
-	const us = `"from":{"id":99,"is_bot":true}`
-	for name, tt := range map[string]struct {
-		replyTo, members, text string
-		want                   string
-	}{
-		"a question":                     {us + `,` + link, "", "0x1 b", "staked 0x1 b"},
-		"politeness around it":           {us + `,` + link, "", "check 0x1 please", "staked check 0x1 please"},
-		"thanks":                         {us + `,` + link, "", "thanks", ""},
-		"a sentence":                     {us + `,` + link, "", "up 100x, thanks!", ""},
-		"a question under an old name":   {us + `,` + strings.Replace(link, "OurBot", "OldBot", 1), "", "0x1 b", "staked 0x1 b"},
-		"with a link out of Telegram":    {us + `,` + strings.Replace(link, "t.me", "example.org", 1), "", "0x1", ""},
-		"by somebody else":               {`"from":{"id":5},` + link, "", "0x1", ""},
-		"with a link that asks nothing":  {us + `,` + strings.Replace(link, "ask-staked", "staked", 1), "", "0x1", ""},
-		"for an unknown command":         {us + `,` + strings.Replace(link, "ask-staked", "ask-moon", 1), "", "0x1", ""},
-		"a forward in reply":             {us + `,` + link, `,"forward_origin":{"type":"user"}`, "0x1", ""},
-		"a command in reply":             {us + `,` + link, `,"entities":[{"type":"bot_command","offset":0,"length":6}]`, "/price", "price"},
-		"another bot's command in reply": {us + `,` + link, `,"entities":[{"type":"bot_command","offset":0,"length":15}]`, "/price@OtherBot", ""},
-	} {
-		m := in(t, "group", 6, tt.text, `{"entities":[],"reply_to_message":{"message_id":3,`+tt.replyTo+`}`+tt.members+`}`)
-		c, ours := asks(&update{Update: models.Update{Message: m}})
-		if ours != (tt.want != "") || c.text != tt.want {
-			t.Errorf("%s: got %q, %v; want %q", name, c.text, ours, tt.want)
-		}
-		if ours && (c.request.Target != nil || c.private) {
-			t.Errorf("%s: got %+v", name, c)
-		}
-	}
-}
-
-// In a group, a wrong wallet is not asked for again, and only what is like one is taken for
-// an answer to the question. In private, everything is answered.
-func TestWrongArgumentIsAskedAgainOnlyInPrivate(t *testing.T) {
-	const wrong, right = "0x12", commandstest.Wallet + " please"
-	inBubble(t, map[string]struct {
-		where faketelegram.Chat
-		want  []string // what each reply brings, "" is nothing; with "?" it asks again
-	}{
-		"in a group": {faketelegram.Group(group), []string{"", "Check the wallet address", "Staking"}},
-		"in private": {faketelegram.Private(ann), []string{"?Check the wallet address", "?Check the wallet address", "Staking"}},
-	}, func(t *testing.T, tt struct {
-		where faketelegram.Chat
-		want  []string
-	}) {
-		r, _, h := product(t)
-		r.serve(platformtest.Routed{Router: h})
-		r.give(writes(tt.where, ann, "/staked"))
-		question := r.sent(1)[0]
-		for i, text := range []string{"thanks", wrong, right} {
-			before := len(r.api.Sent())
-			r.give(writes(tt.where, ann, text).ReplyingTo(question))
-			after := r.api.Sent()[before:]
-			want, asks := strings.CutPrefix(tt.want[i], "?")
-			if len(after) != min(len(want), 1) || want != "" && (!strings.Contains(after[0].Text, want) || after[0].Markup.ForceReply != asks) {
-				t.Errorf("%q brings %+v, want %q", text, after, tt.want[i])
-			}
-		}
-		time.Sleep(questionLasts)
-		if gone := r.api.Sent()[0].Deleted; gone != (tt.where.ID < 0) {
-			t.Errorf("the question is gone after two minutes: %t", gone)
-		}
-	})
-}
-
-func TestPlaceholderIsShortened(t *testing.T) {
-	r := &chat.Reply{Title: chat.Say("x"), Ask: &chat.Ask{Command: "staked", Question: chat.Say(strings.Repeat("é", 100))}}
-	want := models.ForceReply{ForceReply: true, Selective: true, InputFieldPlaceholder: strings.Repeat("é", maxPlaceholder-1) + "…"}
-	if got := shown(r).Markup; *got.(*models.ForceReply) != want {
-		t.Errorf("got %+v, want %+v", got, want)
 	}
 }

@@ -2,8 +2,11 @@ package telegram
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/go-telegram/bot"
 	"github.com/go-telegram/bot/models"
@@ -13,9 +16,9 @@ import (
 	"herald/internal/words"
 )
 
-// syncProfile sets the bot's menus of commands and its descriptions, in every language. It asks
-// for each first, and sets only those that differ, because Telegram limits how often they may
-// be set. It blocks until all are set or refused, or ctx is done.
+// syncProfile sets the bot's menus of commands and its descriptions, in every language, and the menus
+// of LanguageChats. It asks for each first, and sets only those that differ, because Telegram limits
+// how often they may be set. It blocks until all are set or refused, or ctx is done.
 func (s *session) syncProfile(ctx context.Context) {
 	commands := s.work.Handler.Commands()
 	for _, code := range append([]chat.Language{""}, chat.Languages()...) {
@@ -36,10 +39,54 @@ func (s *session) syncProfile(ctx context.Context) {
 		}
 		s.sync(ctx, func() error { return s.a.syncMenu(ctx, everybodys) })
 		s.sync(ctx, func() error { return s.a.syncMenu(ctx, moderators) })
-		s.sync(ctx, func() error { return s.a.syncDescription(ctx, language, s.a.description(reader)) })
+		s.sync(ctx, func() error { return s.a.syncDescription(ctx, language, s.a.description(reader, commands)) })
 		s.sync(ctx, func() error {
-			return s.a.syncShortDescription(ctx, language, words.Say(reader, chat.Say("telegram.short_description")))
+			return s.a.syncShortDescription(ctx, language, words.Say(reader, about("telegram.short_description", commands)))
 		})
+	}
+	for _, group := range s.a.LanguageChats {
+		s.syncGroupMenus(ctx, group)
+	}
+}
+
+// syncGroupMenus sets the two menus of a group of LanguageChats, everybody's and moderators', in the
+// group's language. They have no language code, and replace the menus for all groups whatever the
+// language of a reader's app is: Telegram shows the menu of the narrowest scope.
+// https://core.telegram.org/bots/api#determining-list-of-commands
+//
+// If one is refused, such as in a group that the bot is not in, syncGroupMenus logs that once, and sets
+// no more of them. It blocks until then, or until ctx is done.
+func (s *session) syncGroupMenus(ctx context.Context, group string) {
+	commands := s.work.Handler.Commands()
+	language := s.work.Handler.Language(&chat.Request{From: userOf(0), Community: group}, chat.Public)
+	id := idOf(group)
+	everybodys := &bot.SetMyCommandsParams{
+		Commands: menuOf(commands, language, summary),
+		Scope:    &models.BotCommandScopeChat{ChatID: id},
+	}
+	moderators := &bot.SetMyCommandsParams{
+		Commands: menuOf(commands, language, moderatorSummary),
+		Scope:    &models.BotCommandScopeChatAdministrators{ChatID: id},
+	}
+	s.sync(ctx, func() error {
+		err := s.a.syncMenu(ctx, everybodys)
+		if err == nil {
+			err = s.a.syncMenu(ctx, moderators)
+		}
+		if err != nil {
+			s.a.seeMove(id, err)
+			return fmt.Errorf("the menus of group %s in CHAT_LANGUAGE: %w", group, err)
+		}
+		return nil
+	})
+}
+
+// syncMenusAfterAdding starts to set the menus of a group that the bot has just been added to, if the
+// group is one of LanguageChats: Telegram refused them before. It does not block.
+func (s *session) syncMenusAfterAdding(group int64) {
+	id := strconv.FormatInt(group, 10)
+	if slices.Contains(s.a.LanguageChats, id) {
+		s.work.Go(func(string) { s.syncGroupMenus(s.running, id) })
 	}
 }
 
@@ -49,7 +96,7 @@ func (s *session) sync(ctx context.Context, calls func() error) {
 	_ = s.repeat(ctx, func() error {
 		err := calls()
 		e := botapi.ErrorOf(err)
-		if err == nil || e.Passing() || e.Kind == botapi.Unauthorized {
+		if err == nil || e.Temporary() || e.Kind == botapi.Unauthorized {
 			return err
 		}
 		level := s.work.Rarely(slog.LevelWarn, "profile")
@@ -101,10 +148,25 @@ func (a *Adapter) syncShortDescription(ctx context.Context, language, text strin
 	return err
 }
 
+// about returns a message about the topics of all commands.
+func about(key string, all chat.Commands) chat.Text {
+	return chat.SayWith(key, chat.Values{"topics": chat.List(all.Topics())})
+}
+
 // description says what the bot does, how to get a tag, and how to join a group. It names only
 // the first tag, because Telegram limits a description to 512 characters.
-func (a *Adapter) description(l chat.Language) string {
-	text := words.Say(l, chat.Say("telegram.description"))
+func (a *Adapter) description(l chat.Language, all chat.Commands) string {
+	_, checksPeople := all.Find("exists")
+	_, checksStakes := all.Find("staked")
+	lines := []string{words.Say(l, about("telegram.about", all))}
+	switch {
+	case checksPeople && checksStakes:
+		lines = append(lines, words.Say(l, chat.Say("telegram.about.stakes")))
+	case checksPeople:
+		lines = append(lines, words.Say(l, chat.Say("telegram.about.private")))
+	}
+	lines = append(lines, words.Say(l, chat.Say("help.honest")), words.Say(l, chat.Say("help.wallet")))
+	text := strings.Join(lines, "\n")
 	if tags := a.Settings.StakerTags; len(tags) > 0 {
 		values := chat.Values{"command": chat.Plain("/verify"), "badge": chat.Plain(tags[0].ID)}
 		text += "\n\n" + words.Say(l, chat.SayWith("help.role", values))

@@ -72,7 +72,7 @@ func joinRouter(
 // raiders is the lowest ID of those who ask to join in a raid.
 const raiders = 1_000_000
 
-// slowPartner says after some time whether a user is registered. It counts the calls in flight about raiders.
+// slowPartner answers slowly whether a user is registered. It counts the calls in flight about raiders.
 type slowPartner struct {
 	takes      time.Duration
 	registered func(user int) bool
@@ -111,8 +111,8 @@ func (p *slowPartner) fetch(ctx context.Context, id core.Identity) (core.Account
 }
 
 // Call and Lookup implement query.Observer.
-func (*slowPartner) Call(*core.Service, query.Outcome, time.Duration) {}
-func (*slowPartner) Lookup(string, query.Result, time.Duration)       {}
+func (*slowPartner) Call(*core.Service, query.CallResult, time.Duration) {}
+func (*slowPartner) Lookup(string, query.LookupResult, time.Duration)    {}
 
 // accounts asks the partner as the bot does.
 func (p *slowPartner) accounts(t *testing.T) query.Source[core.Identity, core.Account] {
@@ -136,15 +136,15 @@ type raid struct {
 	people     int
 	every      time.Duration // between two requests
 	takes      time.Duration // a call of the partner
-	queries    int           // one request in so many has a query
-	registered int           // one person in so many is registered
+	queries    int           // every queries-th request has a query
+	registered int           // every registered-th person is registered
 	limited    string        // a method that answers 429 for 25 seconds, from the third second on
 }
 
-// in reports whether a raider can come in.
-func (d raid) in(user int) bool { return d.takes < checkTime && user%d.registered == 0 }
+// deserves reports whether a raider may be let in.
+func (d raid) deserves(user int) bool { return d.takes < checkTime && user%d.registered == 0 }
 
-// hasStarted reports whether a raider who can come in has started the bot.
+// hasStarted reports whether a raider who deserves it has started the bot.
 func (d raid) hasStarted(user int) bool { return user%(2*d.registered) == 0 }
 
 // raidTest is a raid while other users ask for the price.
@@ -169,7 +169,7 @@ func raided(t *testing.T, way func(*Config), d raid) *raidTest {
 			r.api.Start(int64(user))
 		}
 		r.asks(int64(user), (i+1)%d.queries == 0)
-		synctest.Wait() // Whatever need not wait ends.
+		synctest.Wait()
 		time.Sleep(d.every)
 	}
 	time.Sleep(welcomeTime) // for those who wait
@@ -206,12 +206,12 @@ func (r *raidTest) checkPrices(slowest time.Duration) {
 	}
 }
 
-// checkAnswers fails the test unless everybody who can come in is in within a minute, nobody else is, and each query
-// has its answer in time.
+// checkAnswers checks that everybody who deserves it is let in within a minute, nobody else is, and each query has its
+// answer in time.
 func (r *raidTest) checkAnswers() {
 	r.Helper()
 	for _, j := range r.api.JoinRequests() {
-		in := r.in(int(j.From.ID))
+		in := r.deserves(int(j.From.ID))
 		allowed := time.Minute
 		if j.QueryID != "" {
 			allowed = answerWithin
@@ -225,8 +225,7 @@ func (r *raidTest) checkAnswers() {
 	}
 }
 
-// checkMessages fails the test unless everybody who started the bot and is in is told so, and nobody reads what is
-// not true.
+// checkMessages checks that everybody who started the bot and is let in is told so, and that no message is false.
 func (r *raidTest) checkMessages() {
 	r.Helper()
 	told := map[int64]string{}
@@ -339,7 +338,7 @@ func TestTheFewInARaidAreTold(t *testing.T) {
 	})
 }
 
-// A 429 in the middle of a raid holds back messages, which say what is true when they are out.
+// A 429 in the middle of a raid delays messages. They must be true when they are delivered.
 func TestARaidIsToldAfterA429(t *testing.T) {
 	methods := map[string]string{
 		"new messages": "sendMessage",

@@ -1,6 +1,7 @@
 package telegram
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,22 +11,45 @@ import (
 	faketelegram "herald/internal/demo/fake/telegram"
 )
 
-// Each command in a topic whose number Telegram refuses is answered, also a private one of somebody
-// to whom the bot may not write yet, and one whose picture the chat forbids too.
+// topicCase is a command of ann's in a topic that Telegram refuses, and where the answer and a notice are.
+type topicCase struct {
+	command string
+	reply   *chat.Reply
+	started bool // whether ann has started the bot
+	chats   []int64
+	says    string // within the last message
+}
+
+// The answer goes to the group itself.
 func TestACommandInARefusedTopicIsAnswered(t *testing.T) {
-	type test struct {
-		command string
-		reply   *chat.Reply
-		started bool
-		chats   []int64
-		says    string
-	}
-	inBubble(t, map[string]test{
-		"public":                    {"/price", &chat.Reply{Title: chat.Say("$1")}, false, []int64{group}, "$1"},
-		"a forbidden picture":       {"/price", pictured(t, 200), false, []int64{group}, "Price"},
-		"private":                   {"/mylogins", &chat.Reply{Title: chat.Say("confidential")}, true, []int64{ann, group}, said(answeredPrivately)},
-		"private, to one not there": {"/mylogins", &chat.Reply{Title: chat.Say("confidential")}, false, []int64{group}, said(pressStart)},
-	}, func(t *testing.T, tt test) {
+	confidential := &chat.Reply{Title: chat.Say("confidential")}
+	inBubble(t, map[string]topicCase{
+		"public": {
+			command: "/price",
+			reply:   &chat.Reply{Title: chat.Say("$1")},
+			chats:   []int64{group},
+			says:    "$1",
+		},
+		"a forbidden picture": {
+			command: "/price",
+			reply:   pictured(t, 200),
+			chats:   []int64{group},
+			says:    "Price",
+		},
+		"private": {
+			command: "/mylogins",
+			reply:   confidential,
+			started: true,
+			chats:   []int64{ann, group},
+			says:    said(answeredPrivately),
+		},
+		"private, to a stranger": {
+			command: "/mylogins",
+			reply:   confidential,
+			chats:   []int64{group},
+			says:    said(pressStart),
+		},
+	}, func(t *testing.T, tt topicCase) {
 		r := setUp(t, paced)
 		r.api.LoseTopic(group, 7)
 		r.api.ForbidPhotos(group)
@@ -59,84 +83,113 @@ var links = map[string]bool{
 	"https://explorer":            false,
 }
 
-// A link that Telegram does not accept is left out before the first send, and bot check names its
-// setting.
 func TestALinkThatTelegramRefusesCostsNoSecondSend(t *testing.T) {
 	for link, accepted := range links {
 		simulated(t, func(t *testing.T, r *adapterTest) {
-			reply := &chat.Reply{Title: chat.Say("x"), Actions: []chat.Action{{Label: chat.Say("Register"), URL: link}}}
-			reply.Sections = []chat.Section{{Fields: []chat.Field{{Value: chat.Address{Hex: testWallet, URL: link}}}}}
-			r.answer(reply)
+			r.answer(&chat.Reply{
+				Title: chat.Say("x"),
+				Sections: []chat.Section{{
+					Fields: []chat.Field{{Value: chat.Address{Hex: testWallet, URL: link}}},
+				}},
+				Actions: []chat.Action{{Label: chat.Say("Register"), URL: link}},
+			})
 			r.run()
 			r.api.Push(inGroup(ann, "/price"))
 			m := r.one()
 			check(t, link+": calls", len(r.api.Calls("sendMessage")), 1)
-			check(t, link+": buttons", labelsOf(m), map[bool]string{true: " [Register]", false: ""}[accepted])
-			check(t, link+": the wallet is linked", slices.Contains(typesOf(m.Entities), "text_link"), accepted)
-			details, _, err := r.adapter.Check(t.Context(), nil)
-			named := strings.Contains(strings.Join(details, "\n"), "STAKE_URL: ")
-			if named == accepted || err != nil {
-				t.Errorf("%s: bot check says %q, %v", link, details, err)
-			}
-		}, func(c *Config) { c.Links = []Link{{"REGISTER_URL", ""}, {"STAKE_URL", link}} })
+			check(t, link+": is on a button", labelsOf(m) == " [Register]", accepted)
+			check(t, link+": buttons", labelsOf(m) != "", accepted)
+			check(t, link+": is on the wallet", slices.Contains(typesOf(m.Entities), "text_link"), accepted)
+		})
+	}
+}
+
+func TestBotCheckNamesTheSettingOfARefusedLink(t *testing.T) {
+	for link, accepted := range links {
+		r := setUp(t, func(c *Config) { c.Links = []Link{{"REGISTER_URL", ""}, {"STAKE_URL", link}} })
+		details, _, err := r.adapter.Check(t.Context(), nil)
+		if err != nil {
+			t.Error(err)
+		}
+		isNamed := strings.Contains(strings.Join(details, "\n"), "STAKE_URL: ")
+		check(t, link+": is named", isNamed, !accepted)
 	}
 }
 
 // channel is a chat of a channel's direct messages.
 const channel = -1009
 
-// Each user has a topic of their own in a channel's direct messages, and the channel's administrators
-// read all of them.
-func TestAChannelsDirectMessagesAreAnsweredInTheirTopic(t *testing.T) {
-	inDirect := func(user int64, text string) faketelegram.Message {
-		return writes(faketelegram.DirectMessages(channel), user, text)
+func inDirect(user int64, text string) faketelegram.Message {
+	return writes(faketelegram.DirectMessages(channel), user, text)
+}
+
+// directTest answers messages in a channel's direct messages, and returns the chat and topic of each message sent.
+func (r *adapterTest) directTest(
+	reply func(context.Context, *chat.Request) *chat.Reply, messages ...faketelegram.Message,
+) string {
+	r.Helper()
+	r.handler.Reply = reply
+	r.run()
+	r.give(messages...)
+	var sent []string
+	for _, m := range r.api.Sent() {
+		sent = append(sent, fmt.Sprint(m.Chat, " ", m.DirectTopic))
+		check(r, "deleted", m.Deleted, false)
 	}
-	withoutTopic := inDirect(ann, "/price")
-	delete(withoutTopic, "direct_messages_topic")
-	var crowd []faketelegram.Message // more than go out without a wait
-	var topics []string
-	for i := range int64(12) {
-		crowd = append(crowd, inDirect(ann+i, "/price"))
-		topics = append(topics, fmt.Sprint(channel, " ", ann+i))
+	check(r, "chat actions", len(r.api.Calls("sendChatAction")), 0)
+	for _, req := range r.handler.Requests() {
+		check(r, "is a moderator", req.Role == chat.Moderator, false)
+		check(r, "direct", req.Direct, false)
 	}
-	type test struct {
-		messages []faketelegram.Message
-		started  bool
-		want     string // chat and topic of each message
-		refused  int    // calls
-	}
-	inBubble(t, map[string]test{
-		"public":                         {[]faketelegram.Message{inDirect(ann, "/price")}, false, "-1009 501", 0},
-		"by many at once":                {crowd, false, strings.Join(topics, ", "), 0},
-		"private":                        {[]faketelegram.Message{inDirect(ann, "/mylogins")}, true, "-1009 501, 501 0", 0},
-		"private, to one who is not":     {[]faketelegram.Message{inDirect(ann, "/mylogins")}, false, "-1009 501", 1},
-		"without a topic":                {[]faketelegram.Message{withoutTopic}, false, "", 0},
-		"by an administrator of channel": {[]faketelegram.Message{as(channel-1, inDirect(ann, "/exists 5"))}, false, "-1009 501", 0},
-	}, func(t *testing.T, tt test) {
-		r := setUp(t, paced, func(c *Config) { c.Settings.CleanChat = true })
-		if tt.started {
-			r.api.Start(ann)
+	r.hidesFromOthers()
+	slices.Sort(sent)
+	return strings.Join(sent, ", ")
+}
+
+// priceReply answers every command with a price.
+func priceReply(context.Context, *chat.Request) *chat.Reply {
+	return &chat.Reply{Title: chat.Say("$1")}
+}
+
+// Each user has a topic in a channel's direct messages.
+func TestAChannelsDirectMessagesAreAnsweredInTheirTopics(t *testing.T) {
+	simulated(t, func(t *testing.T, r *adapterTest) {
+		const people = 12 // more than are answered without a wait
+		var messages []faketelegram.Message
+		var topics []string
+		for i := range int64(people) {
+			messages = append(messages, inDirect(ann+i, "/price"))
+			topics = append(topics, fmt.Sprint(channel, " ", ann+i))
 		}
-		r.handler.Reply = secretReply
-		if tt.want != "" && strings.Contains(fmt.Sprint(tt.messages[0]["text"]), "price") {
-			r.answer(&chat.Reply{Title: chat.Say("$1")})
-		}
-		r.run()
-		r.give(tt.messages...)
-		var got []string
-		for _, m := range r.api.Sent() {
-			got = append(got, fmt.Sprint(m.Chat, " ", m.DirectTopic))
-			check(t, "deleted", m.Deleted, false)
-		}
-		slices.Sort(got)
-		check(t, "sent", strings.Join(got, ", "), tt.want)
-		check(t, "calls that are refused", len(r.api.Calls("sendMessage"))-len(got), tt.refused)
-		check(t, "chat actions", len(r.api.Calls("sendChatAction")), 0)
-		for _, req := range r.handler.Requests() {
-			if req.Role == chat.Moderator || req.Direct {
-				t.Errorf("asked %+v", req)
-			}
-		}
-		r.hidesFromOthers()
-	})
+		check(t, "sent", r.directTest(priceReply, messages...), strings.Join(topics, ", "))
+		check(t, "calls", len(r.api.Calls("sendMessage")), people)
+	}, paced, withCleanChat)
+}
+
+// The channel's administrators read all direct messages, so a private answer goes to the private chat.
+func TestPrivateAnswersAreNotInDirectMessages(t *testing.T) {
+	simulated(t, func(t *testing.T, r *adapterTest) {
+		r.api.Start(ann)
+		sent := r.directTest(secretReply, inDirect(ann, "/mylogins"))
+		check(t, "sent to a user who started the bot", sent, "-1009 501, 501 0")
+		check(t, "calls", len(r.api.Calls("sendMessage")), 2)
+	}, paced, withCleanChat)
+	simulated(t, func(t *testing.T, r *adapterTest) {
+		check(t, "sent to a stranger", r.directTest(secretReply, inDirect(ann, "/mylogins")), "-1009 501")
+		check(t, "calls", len(r.api.Calls("sendMessage")), 2)
+	}, paced, withCleanChat)
+	simulated(t, func(t *testing.T, r *adapterTest) {
+		byAdministrator := sentAs(channel-1, inDirect(ann, "/exists 5"))
+		check(t, "sent to an administrator of the channel", r.directTest(secretReply, byAdministrator), "-1009 501")
+		check(t, "calls", len(r.api.Calls("sendMessage")), 1)
+	}, paced, withCleanChat)
+}
+
+func TestADirectMessageWithoutATopicIsIgnored(t *testing.T) {
+	simulated(t, func(t *testing.T, r *adapterTest) {
+		withoutTopic := inDirect(ann, "/price")
+		delete(withoutTopic, "direct_messages_topic")
+		check(t, "sent", r.directTest(secretReply, withoutTopic), "")
+		check(t, "calls", len(r.api.Calls("sendMessage")), 0)
+	}, paced, withCleanChat)
 }

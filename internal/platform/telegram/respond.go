@@ -38,11 +38,14 @@ func (s *session) respond(id string, u *update) (done bool) {
 		a.press = &press{s: s, id: u.Press.ID}
 		defer a.press.answer(bot.AnswerCallbackQueryParams{}) // if nothing else has
 	}
+	if u.MyChatMember != nil {
+		s.syncMenusAfterAdding(u.chat())
+	}
 	switch {
-	case s.needless(u, a.cmd):
+	case s.needsNoAnswer(u, a.cmd):
 		return true
 	case a.cmd == nil && u.Press != nil:
-		a.cmd = &command{request: chat.Request{Locale: u.Press.From.LanguageCode}}
+		a.cmd = oldButton(u.Press)
 		a.alert(chat.OldButton())
 		return true
 	case a.cmd == nil:

@@ -14,25 +14,25 @@ import (
 )
 
 // Rights returns whether the bot may do in the groups of JoinChats and StakerTags what these ask for, and whether it
-// is in those of moderated, which are IDs. It stores the groups' names. It blocks for two calls a group, and for one
-// more if Run does not run yet.
-func (a *Adapter) Rights(ctx context.Context, moderated ...string) []platform.Right {
-	if len(a.Settings.JoinChats)+len(a.Settings.StakerTags)+len(moderated) == 0 {
+// is in the groups of entries. It stores the groups' names. It blocks for two calls a group, and for one more if Run
+// does not run yet.
+func (a *Adapter) Rights(ctx context.Context, entries ...platform.Entry) []platform.Right {
+	if len(a.Settings.JoinChats)+len(a.Settings.StakerTags)+len(entries) == 0 {
 		return nil
 	}
 	s := a.current.Load()
 	if s != nil {
-		return a.rightsOf(ctx, s.me().ID, moderated)
+		return a.rightsOf(ctx, s.me().ID, entries)
 	}
 	me, err := a.api.GetMe(ctx)
 	if err != nil {
-		return []platform.Right{{Setting: TokenSetting, Problem: err.Error(), Passing: true}}
+		return []platform.Right{{Setting: TokenSetting, Problem: err.Error(), Temporary: true}}
 	}
-	return a.rightsOf(ctx, me.ID, moderated)
+	return a.rightsOf(ctx, me.ID, entries)
 }
 
 // rightsOf is Rights of the bot whose ID is self.
-func (a *Adapter) rightsOf(ctx context.Context, self int64, moderated []string) (all []platform.Right) {
+func (a *Adapter) rightsOf(ctx context.Context, self int64, entries []platform.Entry) (all []platform.Right) {
 	for _, group := range slices.Sorted(maps.Keys(a.Settings.JoinChats)) {
 		r := platform.Right{Setting: "JOIN_CHATS", Name: chat.NewUntrusted(fmt.Sprint(group), maxTitle)}
 		all = append(all, a.right(ctx, r, group, self, mayLetIn))
@@ -44,8 +44,9 @@ func (a *Adapter) rightsOf(ctx context.Context, self int64, moderated []string) 
 		r := platform.Right{Setting: "STAKER_TAGS", Name: a.BadgeName(tag.Community, tag.ID)}
 		all = append(all, a.right(ctx, r, idOf(tag.Community), self, maySetTags))
 	}
-	for _, group := range moderated {
-		all = append(all, a.right(ctx, platform.Right{Setting: "MODERATOR_CHATS"}, idOf(group), self, isThere))
+	for _, e := range entries {
+		r := platform.Right{Setting: e.Setting, Name: chat.NewUntrusted(e.ID, maxTitle)}
+		all = append(all, a.right(ctx, r, idOf(e.ID), self, isThere))
 	}
 	return all
 }
@@ -71,8 +72,8 @@ func (a *Adapter) right(
 	}
 	if err != nil {
 		e := botapi.ErrorOf(err)
-		r.Problem, r.Passing = err.Error(), e.Passing() || e.Kind == botapi.Unauthorized
-		if !r.Passing {
+		r.Problem, r.Temporary = err.Error(), e.Temporary() || e.Kind == botapi.Unauthorized
+		if !r.Temporary {
 			r.Problem += ": is the ID right, and the bot in the group?"
 		}
 		return r

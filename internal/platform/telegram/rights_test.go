@@ -2,7 +2,6 @@ package telegram
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -16,88 +15,214 @@ import (
 	"herald/internal/platform/telegram/botapi"
 )
 
-func TestARightIsJudgedByTheGroupAndTheBotsStanding(t *testing.T) {
-	const (
-		letIn, noInvite = "the bot may let people in", "the bot may not let people in: make it an administrator there, with the right to invite users"
-		switchOn        = "only those ask to join who come by an invite link with admin approval"
-		guarded         = "another bot is asked about join requests first"
-		tags, noTags    = "the bot may set tags", "the bot may not set tags: make it an administrator there, with the right to manage member tags"
-		editOwn, there  = "members may edit their own tags", "the bot is there"
-	)
-	inviting, byRequest := `{"status":"administrator","can_invite_users":true,"user":{"id":1}}`, `{"title":"Lounge","join_by_request":true`
-	for _, tt := range []struct {
-		judge        func(*platform.Right, botapi.ChatInfo, *models.ChatMember)
-		info, own    string // JSON
-		says, advice string
-	}{
-		{mayLetIn, byRequest + `}`, inviting, letIn, ""},
-		{mayLetIn, byRequest + `}`, `{"status":"administrator"}`, noInvite, ""},
-		{mayLetIn, byRequest + `}`, `{"status":"member","can_invite_users":true}`, noInvite, ""},
-		{mayLetIn, `{"title":"Lounge"}`, inviting, letIn, switchOn},
-		{mayLetIn, byRequest + `,"guard_bot":{"id":1}}`, inviting, letIn, ""},
-		{mayLetIn, byRequest + `,"guard_bot":{"id":2}}`, inviting, letIn, guarded},
-		{isThere, `{"title":"Lounge"}`, `{"status":"member"}`, there, ""},
-		{isThere, `{"title":"Lounge"}`, `{"status":"left"}`, "the bot is not in the group", ""}, // a public one
-		{maySetTags, `{"title":"Lounge"}`, `{"status":"administrator","can_manage_tags":true}`, tags, ""},
-		{maySetTags, `{"title":"Lounge"}`, `{"status":"administrator","can_pin_messages":true}`, noTags, ""}, // a server that knows no tags
-		{maySetTags, `{"title":"Lounge"}`, `{"status":"administrator","can_pin_messages":true,"can_manage_tags":false}`, noTags, ""},
-		{maySetTags, `{"title":"Lounge"}`, `{"status":"member","can_manage_tags":true}`, noTags, ""},
-		{maySetTags, `{"title":"Lounge","permissions":{"can_edit_tag":true}}`, `{"status":"administrator","can_manage_tags":true}`, editOwn, ""},
-		{maySetTags, `{"title":"Lounge","permissions":{"can_pin_messages":true}}`, `{"status":"administrator","can_manage_tags":true}`, editOwn, ""}, // the default
-		{maySetTags, `{"title":"Lounge","permissions":{"can_pin_messages":true,"can_edit_tag":false}}`, `{"status":"administrator","can_manage_tags":true}`, tags, ""},
-	} {
-		var r platform.Right
-		var info botapi.ChatInfo
-		var own models.ChatMember
-		if err := errors.Join(json.Unmarshal([]byte(tt.info), &info), json.Unmarshal([]byte(tt.own), &own)); err != nil {
+// rightCase is what a judge says about a group and the bot in it, each as JSON.
+type rightCase struct {
+	group  string
+	bot    string
+	may    string // how Right.May begins; "" if the bot may not
+	lacks  string // how Right.Problem begins; "" if the bot may
+	advice string // how Right.Advice begins; "" if there is none
+}
+
+type judge func(*platform.Right, botapi.ChatInfo, *models.ChatMember)
+
+func checkRights(t *testing.T, judge judge, cases map[string]rightCase) {
+	t.Helper()
+	for name, tt := range cases {
+		var group botapi.ChatInfo
+		var bot models.ChatMember
+		if err := json.Unmarshal([]byte(tt.group), &group); err != nil {
 			t.Fatal(err)
 		}
-		tt.judge(&r, info, &own)
-		advice := strings.Join(r.Advice, "|")
-		may := tt.says == letIn || tt.says == tags || tt.says == there
-		if !strings.HasPrefix(r.May+r.Problem, tt.says) || (r.May != "") != may || !strings.HasPrefix(advice, tt.advice) || (advice == "") != (tt.advice == "") {
-			t.Errorf("%s, %s: %+v", tt.info, tt.own, r)
+		if err := json.Unmarshal([]byte(tt.bot), &bot); err != nil {
+			t.Fatal(err)
 		}
+		var right platform.Right
+		judge(&right, group, &bot)
+		checkBeginning(t, name+": may", right.May, tt.may)
+		checkBeginning(t, name+": lacks", right.Problem, tt.lacks)
+		checkBeginning(t, name+": advice", strings.Join(right.Advice, "|"), tt.advice)
 	}
 }
 
-// Each group of JOIN_CHATS and each of STAKER_TAGS is asked about, once. What Telegram cannot
-// answer now is asked again.
+// checkBeginning checks that got begins with want, and is "" if want is.
+func checkBeginning(t *testing.T, what, got, want string) {
+	t.Helper()
+	if !strings.HasPrefix(got, want) || (got == "") != (want == "") {
+		t.Errorf("%s: got %q, want %q", what, got, want)
+	}
+}
+
+func TestTheRightToLetPeopleIn(t *testing.T) {
+	const (
+		byRequest = `{"title":"Lounge","join_by_request":true}`
+		inviting  = `{"status":"administrator","can_invite_users":true,"user":{"id":1}}`
+		letIn     = "the bot may let people in"
+		noInvite  = "the bot may not let people in: make it an administrator there, with the right to invite users"
+	)
+	checkRights(t, mayLetIn, map[string]rightCase{
+		"may": {
+			group: byRequest,
+			bot:   inviting,
+			may:   letIn,
+		},
+		"a member, despite a right": {
+			group: byRequest,
+			bot:   `{"status":"member","can_invite_users":true}`,
+			lacks: noInvite,
+		},
+		"no right": {
+			group: byRequest,
+			bot:   `{"status":"administrator"}`,
+			lacks: noInvite,
+		},
+		"open to everybody": {
+			group:  `{"title":"Lounge"}`,
+			bot:    inviting,
+			may:    letIn,
+			advice: "only those ask to join who come by an invite link with admin approval",
+		},
+		"guarded by this bot": {
+			group: `{"title":"Lounge","join_by_request":true,"guard_bot":{"id":1}}`,
+			bot:   inviting,
+			may:   letIn,
+		},
+		"guarded by another bot": {
+			group:  `{"title":"Lounge","join_by_request":true,"guard_bot":{"id":2}}`,
+			bot:    inviting,
+			may:    letIn,
+			advice: "another bot is asked about join requests first",
+		},
+	})
+}
+
+func TestPresenceInAGroup(t *testing.T) {
+	const group = `{"title":"Lounge"}`
+	checkRights(t, isThere, map[string]rightCase{
+		"a member":      {group: group, bot: `{"status":"member"}`, may: "the bot is there"},
+		"left a public": {group: group, bot: `{"status":"left"}`, lacks: "the bot is not in the group"},
+	})
+}
+
+func TestTheRightToSetTags(t *testing.T) {
+	const (
+		group  = `{"title":"Lounge"}`
+		maySet = "the bot may set tags"
+		noTags = "the bot may not set tags: make it an administrator there, with the right to manage member tags"
+	)
+	checkRights(t, maySetTags, map[string]rightCase{
+		"may": {
+			group: group,
+			bot:   `{"status":"administrator","can_manage_tags":true}`,
+			may:   maySet,
+		},
+		"a server that knows no tags": {
+			group: group,
+			bot:   `{"status":"administrator","can_pin_messages":true}`,
+			lacks: noTags,
+		},
+		"no right": {
+			group: group,
+			bot:   `{"status":"administrator","can_pin_messages":true,"can_manage_tags":false}`,
+			lacks: noTags,
+		},
+		"a member, despite a right": {
+			group: group,
+			bot:   `{"status":"member","can_manage_tags":true}`,
+			lacks: noTags,
+		},
+	})
+}
+
+func TestMembersWhoMayEditTheirOwnTags(t *testing.T) {
+	const (
+		tagging = `{"status":"administrator","can_manage_tags":true}`
+		maySet  = "the bot may set tags"
+		editOwn = "members may edit their own tags"
+	)
+	checkRights(t, maySetTags, map[string]rightCase{
+		"allowed": {
+			group: `{"title":"Lounge","permissions":{"can_edit_tag":true}}`,
+			bot:   tagging,
+			lacks: editOwn,
+		},
+		"allowed by default": {
+			group: `{"title":"Lounge","permissions":{"can_pin_messages":true}}`,
+			bot:   tagging,
+			lacks: editOwn,
+		},
+		"forbidden": {
+			group: `{"title":"Lounge","permissions":{"can_pin_messages":true,"can_edit_tag":false}}`,
+			bot:   tagging,
+			may:   maySet,
+		},
+	})
+}
+
+// rightsTest makes an adapter that may let people into holders and set tags in the lounge.
+func rightsTest(t *testing.T) *adapterTest {
+	t.Helper()
+	r := tagTest(t, withJoins)
+	r.api.GrantInvite(holders, true)
+	r.api.SetChat(faketelegram.ChatInfo{Chat: holdersChat, JoinByRequest: true})
+	return r
+}
+
+// checkedRights returns the rights that bot check shows, with the lounge in MODERATOR_CHATS and in CHAT_LANGUAGE.
+func (r *adapterTest) checkedRights() []platform.Right {
+	r.Helper()
+	moderated := platform.Entry{Setting: "MODERATOR_CHATS", ID: loungeID}
+	spoken := platform.Entry{Setting: "CHAT_LANGUAGE", ID: loungeID}
+	_, rights, err := r.adapter.Check(r.Context(), nil, moderated, spoken)
+	if len(rights) != 4 || err != nil {
+		r.Fatalf("%+v, %v", rights, err)
+	}
+	return rights
+}
+
 func TestRightsAreAskedForEachGroupOfTheSettings(t *testing.T) {
-	inBubble(t, map[string]struct {
+	r := rightsTest(t)
+	rights := r.checkedRights()
+	check(t, "group of JOIN_CHATS", rights[0].Name, "-1002")
+	check(t, "problem with it", rights[0].Problem, "")
+	check(t, "tag", rights[1].Name, "Staker")
+	check(t, "line about the tag", rights[1].Lines()[0], "STAKER_TAGS, group -1004 (Lounge): the bot may set tags")
+	check(t, "line about moderators", rights[2].Lines()[0], "MODERATOR_CHATS, group -1004 (Lounge): the bot is there")
+	check(t, "line about the language", rights[3].Lines()[0], "CHAT_LANGUAGE, group -1004 (Lounge): the bot is there")
+	check(t, "title of holders", string(r.adapter.CommunityName(fmt.Sprint(holders))), holdersChat.Title)
+}
+
+func TestARightThatIsLostIsNoticed(t *testing.T) {
+	r := rightsTest(t)
+	r.checkedRights()
+	r.api.GrantTags(lounge, false)
+	tags := r.adapter.Rights(t.Context())[1]
+	check(t, "tag", tags.Name, "Staker")
+	check(t, "there is a problem", tags.Problem != "", true)
+}
+
+// A failure to ask is temporary. An unknown group is not: the operator has to act.
+func TestARightThatCannotBeAskedForIsAProblem(t *testing.T) {
+	unknownGroup := telegramtest.Fault{Status: http.StatusBadRequest, Description: "Bad Request: chat not found"}
+	type test struct {
 		fault   telegramtest.Fault // of the first call
-		problem string
+		problem string             // within Right.Problem
 		passing bool
-	}{
-		"all is well":      {},
-		"an unknown group": {telegramtest.Fault{Status: http.StatusBadRequest, Description: "Bad Request: chat not found"}, "is the ID right, and the bot in the group?", false},
+	}
+	inBubble(t, map[string]test{
+		"an unknown group": {unknownGroup, "is the ID right, and the bot in the group?", false},
 		"a broken server":  {telegramtest.Page(http.StatusBadGateway), "getChat: ", true},
 		"another token":    {telegramtest.Status(http.StatusUnauthorized), "getChat: ", true},
-	}, func(t *testing.T, tt struct {
-		fault   telegramtest.Fault
-		problem string
-		passing bool
-	}) {
-		r := tagTest(t, withJoins)
-		r.api.GrantInvite(holders, true)
-		r.api.SetChat(faketelegram.ChatInfo{Chat: holdersChat, JoinByRequest: true})
+	}, func(t *testing.T, tt test) {
+		r := rightsTest(t)
 		r.api.Fail("getChat", tt.fault)
-		_, rights, err := r.adapter.Check(t.Context(), nil, loungeID)
-		if len(rights) != 3 || err != nil {
-			t.Fatalf("%+v, %v", rights, err)
+		joins := r.checkedRights()[0]
+		check(t, "passing", joins.Temporary, tt.passing)
+		if !strings.Contains(joins.Problem, tt.problem) {
+			t.Errorf("got %q, want %q", joins.Problem, tt.problem)
 		}
-		check(t, "names", fmt.Sprint(rights[0].Name, ", ", rights[1].Name), "-1002, Staker")
-		check(t, "lines", rights[1].Lines()[0], "STAKER_TAGS, group "+loungeID+" (Lounge): the bot may set tags")
-		check(t, "lines", rights[2].Lines()[0], "MODERATOR_CHATS, group "+loungeID+" (Lounge): the bot is there")
-		if r := rights[0]; r.Passing != tt.passing || (r.Problem == "") != (tt.problem == "") || !strings.Contains(r.Problem, tt.problem) || r.Passing && strings.Contains(r.Problem, "ID") {
-			t.Errorf("%+v", r)
-		}
-		if tt.problem == "" {
-			check(t, "name for people", string(r.adapter.CommunityName(fmt.Sprint(holders))), holdersChat.Title)
-		}
-		r.api.GrantTags(lounge, false)
-		if lacking := r.adapter.Rights(t.Context()); lacking[1].Problem == "" || lacking[1].Name != "Staker" {
-			t.Errorf("%+v", lacking)
+		if tt.passing && strings.Contains(joins.Problem, "ID") {
+			t.Errorf("a temporary problem asks about the ID: %q", joins.Problem)
 		}
 	})
 }

@@ -20,32 +20,25 @@ import (
 	"herald/internal/transport"
 )
 
-// unreachable is what a server that is down answers: no message is sent.
+// unreachable refuses the connection, so that nothing is sent.
 func unreachable(*http.Request) (*http.Response, error) {
 	return nil, &transport.Error{Host: "telegram", Err: &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}}
 }
 
-// A message that may be out is sent again twice at most, seconds apart; one that
-// certainly is not, for minutes; and one that Telegram refuses is not.
-func TestFailedMessageIsRepeated(t *testing.T) {
-	atOnce, later := telegramtest.TooMany(time.Second), telegramtest.TooMany(2*time.Minute)
-	unknown, page, hang := telegramtest.Status(500), telegramtest.Page(http.StatusOK), telegramtest.Hang()
-	type faults []telegramtest.Fault
-	type test struct {
-		faults  faults
-		sent    int
-		calls   int
-		unknown int
-		failed  int
-	}
-	inBubble(t, map[string]test{
-		"429 twice":                 {faults{later, later}, 1, 3, 0, 0},
-		"500, out":                  {faults{unknown.CarriedOut()}, 2, 2, 1, 0},
-		"500 to the end, out":       {faults{unknown.CarriedOut(), unknown.CarriedOut(), unknown.CarriedOut()}, 3, 3, 3, 1},
-		"a page and no answer":      {faults{page, hang}, 1, 3, 2, 0},
-		"500 to the end beside 429": {faults{unknown, atOnce, unknown, unknown}, 0, 4, 3, 1},
-		"refused":                   {faults{telegramtest.NoRights()}, 0, 1, 0, 1},
-	}, func(t *testing.T, tt test) {
+// failedSend is a series of faults of sendMessage, and what becomes of one answer.
+type failedSend struct {
+	faults  []telegramtest.Fault
+	sent    int // messages
+	calls   int
+	unknown int // calls that may have sent a message
+	failed  int // 1 if the answer was given up
+	refused int // 1 if Telegram refused it
+}
+
+// checkFailedSends asks for one answer in each of the cases.
+func checkFailedSends(t *testing.T, cases map[string]failedSend) {
+	t.Helper()
+	inBubble(t, cases, func(t *testing.T, tt failedSend) {
 		r := setUp(t)
 		r.api.Fail("sendMessage", tt.faults...)
 		r.run()
@@ -54,110 +47,180 @@ func TestFailedMessageIsRepeated(t *testing.T) {
 			t.Fatal("the update is not acknowledged")
 		}
 		calls := r.api.Calls("sendMessage")
-		if len(r.api.Sent()) != tt.sent || len(calls) != tt.calls {
-			t.Errorf("%d messages and %d calls, want %d and %d", len(r.api.Sent()), len(calls), tt.sent, tt.calls)
-		}
-		for i := range calls[1:] {
-			if gap := calls[i+1].At.Sub(calls[i].At); gap < time.Second || calls[i].Fault.Unclear() && gap < 2*time.Second {
+		check(t, "messages", len(r.api.Sent()), tt.sent)
+		check(t, "calls", len(calls), tt.calls)
+		for i, call := range calls[1:] {
+			least := time.Second
+			if calls[i].Fault.Unclear() {
+				least = 2 * time.Second
+			}
+			if gap := call.At.Sub(calls[i].At); gap < least {
 				t.Errorf("call %d came %v after the one before", i+2, gap)
 			}
 		}
 		for event, want := range map[string]int{
-			"send_repeated": tt.calls - 1, "send_outcome_unknown": tt.unknown, "answer_failed": tt.failed, "answered": 1 - tt.failed,
-			"rate_limited": len(tt.faults) - tt.unknown - r.events.Of("send_refused"), "send_abandoned": tt.failed - r.events.Of("send_refused"),
+			"answered":             1 - tt.failed,
+			"answer_failed":        tt.failed,
+			"send_repeated":        tt.calls - 1,
+			"send_outcome_unknown": tt.unknown,
+			"send_refused":         tt.refused,
+			"send_abandoned":       tt.failed - tt.refused,
+			"rate_limited":         len(tt.faults) - tt.unknown - tt.refused,
 		} {
-			if n := r.events.Of(event); n != want {
-				t.Errorf("%s is counted %d times, want %d", event, n, want)
-			}
+			check(t, event, r.events.Of(event), want)
 		}
-		if strings.Count(r.logs.String(), "was not delivered") != tt.failed {
-			t.Errorf("log:\n%s", r.logs)
-		}
+		check(t, "lines of the log", strings.Count(r.logs.String(), "was not delivered"), tt.failed)
 	})
 }
 
-// Answers that a 429 holds back for more than five minutes are lost. One message says so
-// once the chat may be written to.
+// A message that may be delivered is sent at most three times, at least two seconds apart.
+func TestFailedMessageIsRepeated(t *testing.T) {
+	unknown := telegramtest.Status(http.StatusInternalServerError)
+	delivered := unknown.CarriedOut()
+	page := telegramtest.Page(http.StatusOK)
+	tooMany := telegramtest.TooMany(time.Second)
+	checkFailedSends(t, map[string]failedSend{
+		"delivered": {
+			faults:  []telegramtest.Fault{delivered},
+			sent:    2,
+			calls:   2,
+			unknown: 1,
+		},
+		"delivered three times": {
+			faults:  []telegramtest.Fault{delivered, delivered, delivered},
+			sent:    3,
+			calls:   3,
+			unknown: 3,
+			failed:  1,
+		},
+		"a page, then no answer": {
+			faults:  []telegramtest.Fault{page, telegramtest.Hang()},
+			sent:    1,
+			calls:   3,
+			unknown: 2,
+		},
+		"a 429 does not count": {
+			faults:  []telegramtest.Fault{unknown, tooMany, unknown, unknown},
+			calls:   4,
+			unknown: 3,
+			failed:  1,
+		},
+	})
+}
+
+func TestAMessageIsSentAfterA429ButNotAfterARefusal(t *testing.T) {
+	tooMany := telegramtest.TooMany(2 * time.Minute)
+	checkFailedSends(t, map[string]failedSend{
+		"429 twice": {
+			faults: []telegramtest.Fault{tooMany, tooMany},
+			sent:   1,
+			calls:  3,
+		},
+		"refused": {
+			faults:  []telegramtest.Fault{telegramtest.NoRights()},
+			calls:   1,
+			failed:  1,
+			refused: 1,
+		},
+	})
+}
+
+// An answer that a 429 holds back for more than five minutes is lost. One message says so once the chat may be
+// written to.
 func TestChatLearnsOnceOfALong429(t *testing.T) {
-	long, later := telegramtest.TooMany(time.Hour), telegramtest.TooMany(2*time.Minute)
+	hour, minutes := telegramtest.TooMany(time.Hour), telegramtest.TooMany(2*time.Minute)
+	type test struct {
+		people int
+		faults []telegramtest.Fault
+	}
 	for way, change := range ways {
-		for people, faults := range map[int][]telegramtest.Fault{3: {long, long}, 1: {later, later, later}} {
-			t.Run(fmt.Sprint(way, " by ", people), func(t *testing.T) {
-				simulated(t, func(t *testing.T, r *adapterTest) {
-					r.api.Fail("sendMessage", faults...)
-					r.run()
-					for _, m := range flood(people) {
-						r.send(m)
-						time.Sleep(time.Second)
-					}
-					start := time.Now()
-					r.idle(3 * time.Hour)
-					if r.events.Of("send_abandoned") != people {
-						t.Errorf("%d are lost: %v", people, r.events)
-					}
-					want := said("telegram.lost")
-					if sent := r.sent(1); !strings.Contains(sent[0].Text, want) || sent[0].At.Sub(start) < 5*time.Minute {
-						t.Errorf("it is told %q after %v", sent[0].Text, sent[0].At.Sub(start))
-					}
-					r.send(inGroup(ann, "/price"))
-					r.sent(2)
-				}, change, paced)
-			})
-		}
+		inBubble(t, map[string]test{
+			"three people": {people: 3, faults: []telegramtest.Fault{hour, hour}},
+			"one person":   {people: 1, faults: []telegramtest.Fault{minutes, minutes, minutes}},
+		}, func(t *testing.T, tt test) {
+			r := setUp(t, change, paced)
+			r.api.Fail("sendMessage", tt.faults...)
+			r.run()
+			for _, m := range flood(tt.people) {
+				r.send(m)
+				time.Sleep(time.Second)
+			}
+			start := time.Now()
+			r.idle(3 * time.Hour)
+			check(t, way+": lost answers", r.events.Of("send_abandoned"), tt.people)
+			notice := r.sent(1)[0]
+			if took := notice.At.Sub(start); took < 5*time.Minute || !strings.Contains(notice.Text, said("telegram.lost")) {
+				t.Errorf("%s: told %q after %v", way, notice.Text, took)
+			}
+			r.send(inGroup(ann, "/price"))
+			r.sent(2)
+		})
 	}
 }
 
-// A stop takes no longer than a drain may, and loses no answer that is not out:
-// the next process gives it.
-func TestNextProcessSendsWhatAStopLeft(t *testing.T) {
-	type test struct {
-		method string
-		carry  roundTripper
+// stopDuring stops the adapter after a call of a method has begun. It checks that the stop is in time and loses no
+// answer.
+func (r *adapterTest) stopDuring(method string, stop func() error) {
+	r.Helper()
+	r.waitFor("the call", func() bool { return r.events.Of(method) > 0 })
+	start := time.Now()
+	err := stop()
+	if took := time.Since(start); err != nil || took > platform.DrainTime {
+		r.Errorf("stopped after %v: %v", took, err)
 	}
-	inBubble(t, map[string]test{
-		"a message certainly not out": {"sendMessage", unreachable},
-		"a message perhaps out":       {"sendMessage", hangs},
-		"a message behind a 429":      {"sendMessage", limited(30)},
-		"an edit":                     {"editMessageText", unreachable},
-	}, func(t *testing.T, tt test) {
+	if len(r.api.Pending()) != 1 || !strings.Contains(r.logs.String(), "was not delivered") {
+		r.Fatalf("%d updates are queued; log:\n%s", len(r.api.Pending()), r.logs)
+	}
+}
+
+func TestNextProcessSendsTheMessageThatAStopLeft(t *testing.T) {
+	inBubble(t, map[string]roundTripper{
+		"certainly not delivered": unreachable,
+		"perhaps delivered":       hangs,
+		"behind a 429":            limited(30),
+	}, func(t *testing.T, failing roundTripper) {
 		r := setUp(t)
-		r.carry(tt.method, time.Hour, tt.carry)
+		r.carry("sendMessage", time.Hour, failing)
+		stop := r.run()
+		r.ask(1)
+		r.stopDuring("sendMessage", stop)
+		r.again().run()
+		r.api.WaitAcknowledged(atOnce)
+		r.sent(1)
+		check(t, "queued updates", len(r.api.Pending()), 0)
+	})
+}
+
+func TestNextProcessMakesTheEditThatAStopLeft(t *testing.T) {
+	simulated(t, func(t *testing.T, r *adapterTest) {
+		r.carry("editMessageText", time.Hour, unreachable)
 		r.answer(refreshed("new", 2))
 		stop := r.run()
-		if tt.method == "editMessageText" {
-			r.give(inPrivate(ann, "/price"))
-			r.answer(refreshed("newer", 3))
-			r.press(ann, "Refresh")
-		} else {
-			r.ask(1)
-		}
-		r.waitFor("the call", func() bool { return r.events.Of(tt.method) > 0 })
-		start := time.Now()
-		if err := stop(); err != nil || time.Since(start) > platform.DrainTime {
-			t.Errorf("%v after %v", err, time.Since(start))
-		}
-		if len(r.api.Pending()) != 1 || !strings.Contains(r.logs.String(), "was not delivered") {
-			t.Fatalf("%d updates are queued; log:\n%s", len(r.api.Pending()), r.logs)
-		}
-		next := r.again()
-		next.run()
+		r.give(inPrivate(ann, "/price"))
+		r.answer(refreshed("newer", 3))
+		r.press(ann, "Refresh")
+		r.stopDuring("editMessageText", stop)
+		r.again().run()
 		r.api.WaitAcknowledged(atOnce)
-		if m := r.sent(1)[0]; len(r.api.Pending()) != 0 || tt.method == "editMessageText" && m.Text != "newer" {
-			t.Errorf("the message is %+v", m)
-		}
+		check(t, "text", r.one().Text, "newer")
+		check(t, "queued updates", len(r.api.Pending()), 0)
 	})
 }
 
-// pictured is a reply with a picture of this width.
+// pictured returns a reply with a picture of this width in pixels.
 func pictured(t testing.TB, width int) *chat.Reply {
 	t.Helper()
 	var b bytes.Buffer
 	if err := png.Encode(&b, image.NewGray(image.Rect(0, 0, width, 10))); err != nil {
 		t.Fatal(err)
 	}
-	return &chat.Reply{Title: chat.Say("Price"), Image: &chat.Image{Name: "price.png", PNG: b.Bytes(), Caption: chat.Say("It went up.")}}
+	return &chat.Reply{
+		Title: chat.Say("Price"),
+		Image: &chat.Image{Name: "price.png", PNG: b.Bytes(), Caption: chat.Say("It went up.")},
+	}
 }
 
+// typesOf returns the types of the entities, each once, in order.
 func typesOf(entities []faketelegram.Entity) (types []string) {
 	for _, e := range entities {
 		types = append(types, e.Type)
@@ -166,54 +229,77 @@ func typesOf(entities []faketelegram.Entity) (types []string) {
 	return slices.Compact(types)
 }
 
-// A message that is refused without a reason is sent once more without links, and then as plain text. Untrusted text
-// stays code, and a question keeps the link that names its command.
-func TestRefusedMessageIsSentAsPlainText(t *testing.T) {
-	for _, ask := range []*chat.Ask{nil, {Command: "staked", Question: chat.Say("Which?")}} {
-		simulated(t, func(t *testing.T, r *adapterTest) {
-			reply := refreshed("x", 60)
-			reply.Sections = []chat.Section{{Fields: []chat.Field{
-				{Name: chat.Untrusted("evil.example"), Value: chat.Address{Hex: testWallet, URL: "https://explorer.example"}}}}}
-			reply.Notes = []chat.Text{chat.SayWith("checked", chat.Values{"when": chat.Moment{Time: time.Unix(1750000000, 0)}})}
-			reply.Actions = append(reply.Actions, chat.Action{Label: chat.Say("Explorer"), URL: "https://explorer.example"},
-				chat.Action{Label: chat.Say("Copy"), Copy: "x"}, chat.Action{Label: chat.Say("Open"), URL: "https://t.me/bot"})
-			reply.Ask = ask
-			r.answer(reply)
-			refusal := telegramtest.Status(http.StatusBadRequest)
-			r.api.Fail("sendMessage", refusal, refusal)
-			r.run()
-			r.api.Push(inGroup(ann, "/price"))
-			m, types, buttons := r.one(), []string{"code"}, " [Refresh] [Open]"
-			if ask != nil {
-				types, buttons = []string{"code", "text_link"}, ""
-			}
-			check(t, "entities", fmt.Sprint(typesOf(m.Entities)), fmt.Sprint(types))
-			check(t, "buttons", labelsOf(m), buttons)
-			check(t, "force reply", m.Markup.ForceReply, ask != nil)
-			check(t, "send_refused", r.events.Of("send_refused"), 2)
-		})
-	}
+// linkedReply returns a refreshed reply with an untrusted name, a linked wallet, a moment and three more buttons.
+func linkedReply() *chat.Reply {
+	reply := refreshed("x", 60)
+	reply.Sections = []chat.Section{{
+		Fields: []chat.Field{{
+			Name:  chat.Untrusted("evil.example"),
+			Value: chat.Address{Hex: testWallet, URL: "https://explorer.example"},
+		}},
+	}}
+	when := chat.Moment{Time: time.Unix(1750000000, 0)}
+	reply.Notes = []chat.Text{chat.SayWith("checked", chat.Values{"when": when})}
+	reply.Actions = append(reply.Actions,
+		chat.Action{Label: chat.Say("Explorer"), URL: "https://explorer.example"},
+		chat.Action{Label: chat.Say("Copy"), Copy: "x"},
+		chat.Action{Label: chat.Say("Open"), URL: "https://t.me/bot"},
+	)
+	return reply
 }
 
-// A picture takes the place of a text or of a picture. A text cannot take the
-// place of a picture and stands below it, and so does the picture where the
-// server is too old for the edit.
-func TestEditTurnsTextIntoPicture(t *testing.T) {
+// sentAfterTwoRefusals makes Telegram refuse a reply twice without a reason, and returns the message that it takes.
+func (r *adapterTest) sentAfterTwoRefusals(reply *chat.Reply) faketelegram.Sent {
+	r.Helper()
+	r.answer(reply)
+	refusal := telegramtest.Status(http.StatusBadRequest)
+	r.api.Fail("sendMessage", refusal, refusal)
+	r.run()
+	r.api.Push(inGroup(ann, "/price"))
+	m := r.one()
+	check(r, "send_refused", r.events.Of("send_refused"), 2)
+	return m
+}
+
+// The first attempt after a refusal has no links, and the second is plain text. Untrusted text stays code.
+func TestRefusedMessageIsSentAsPlainText(t *testing.T) {
+	simulated(t, func(t *testing.T, r *adapterTest) {
+		m := r.sentAfterTwoRefusals(linkedReply())
+		check(t, "entities", fmt.Sprint(typesOf(m.Entities)), "[code]")
+		check(t, "buttons", labelsOf(m), " [Refresh] [Open]")
+		check(t, "asks for a reply", m.Markup.ForceReply, false)
+	})
+}
+
+func TestRefusedQuestionKeepsTheLinkThatNamesItsCommand(t *testing.T) {
+	simulated(t, func(t *testing.T, r *adapterTest) {
+		reply := linkedReply()
+		reply.Ask = &chat.Ask{Command: "staked", Question: chat.Say("Which?")}
+		m := r.sentAfterTwoRefusals(reply)
+		check(t, "entities", fmt.Sprint(typesOf(m.Entities)), "[code text_link]")
+		check(t, "buttons", labelsOf(m), "")
+		check(t, "asks for a reply", m.Markup.ForceReply, true)
+	})
+}
+
+// A text cannot replace a picture, and stands below it. So does a picture if the server is too old for the edit.
+func TestRefreshReplacesATextByAPicture(t *testing.T) {
 	text, picture := &chat.Reply{Title: chat.Say("text")}, pictured(t, 200)
 	type test struct {
 		from, to *chat.Reply
-		refused  bool
+		refused  bool // whether the server refuses the edit
+		edits    int
 		messages int
 	}
 	inBubble(t, map[string]test{
-		"text to picture":          {text, picture, false, 1},
-		"text to picture, refused": {text, picture, true, 2},
-		"picture to text":          {picture, text, false, 2},
+		"text to picture":          {from: text, to: picture, edits: 1, messages: 1},
+		"text to picture, refused": {from: text, to: picture, refused: true, messages: 2},
+		"picture to text":          {from: picture, to: text, messages: 2},
 	}, func(t *testing.T, tt test) {
 		r := setUp(t)
-		first := tt.from
+		first := *tt.from
 		first.Actions = refreshed("", 1).Actions
-		r.answer(first)
+		r.answer(&first)
 		if tt.refused {
 			r.api.Fail("editMessageMedia", telegramtest.NoRights())
 		}
@@ -222,14 +308,16 @@ func TestEditTurnsTextIntoPicture(t *testing.T) {
 		r.sent(1)
 		r.answer(tt.to)
 		r.press(ann, "Refresh")
-		if told := r.pressAnswers(1)[0]; told.Text != "" || !r.api.WaitAcknowledged(atOnce) {
-			t.Errorf("told %+v", told)
-		}
+		check(t, "toast", r.pressAnswers(1)[0].Text, "")
+		check(t, "acknowledged", r.api.WaitAcknowledged(atOnce), true)
+
 		sent := r.sent(tt.messages)
+		check(t, "edits", sent[0].Edits, tt.edits)
 		last := sent[len(sent)-1]
-		if sent[0].Edits != 2-tt.messages || (last.Photo != nil) != (tt.to.Image != nil) ||
-			last.Photo != nil && !bytes.Equal(last.Photo, tt.to.Image.PNG) {
-			t.Errorf("%d messages, edited %d times", len(sent), sent[0].Edits)
+		if tt.to.Image == nil {
+			check(t, "picture", last.Photo == nil, true)
+		} else if !bytes.Equal(last.Photo, tt.to.Image.PNG) {
+			t.Errorf("the picture has %d bytes, want %d", len(last.Photo), len(tt.to.Image.PNG))
 		}
 	})
 }

@@ -55,7 +55,7 @@ func (s *Settings) Table() []config.Setting {
 			Name:    TokenSetting,
 			Secret:  true,
 			Example: "123456789:AAEexample-of-a-token_from-BotFather",
-			Comment: "Turns Telegram on; @BotFather gives it.",
+			Comment: "Turns Telegram on. You get it from @BotFather.",
 			Set:     config.Field(&s.Token, config.Hidden(readToken)),
 		},
 		{
@@ -68,7 +68,7 @@ func (s *Settings) Table() []config.Setting {
 		{
 			Name:    "TELEGRAM_WEBHOOK_URL",
 			Example: "https://bot.example.org/telegram",
-			Comment: "Public HTTPS URL, whose path a TLS proxy passes on to HTTP_ADDR; needs TELEGRAM_WEBHOOK_SECRET. " +
+			Comment: "Public HTTPS URL. A TLS proxy passes its path on to HTTP_ADDR. Needs TELEGRAM_WEBHOOK_SECRET. " +
 				"Unset: long polling, which needs no public address.",
 			Needs: []string{TokenSetting, "TELEGRAM_WEBHOOK_SECRET", "HTTP_ADDR"},
 			Set:   s.setWebhook,
@@ -77,8 +77,8 @@ func (s *Settings) Table() []config.Setting {
 			Name:    "TELEGRAM_WEBHOOK_SECRET",
 			Secret:  true,
 			Example: "a-long-random_text",
-			Comment: "Proves that a delivery comes from Telegram: 1 to 256 of A-Z a-z 0-9 _ -, " +
-				"such as `openssl rand -hex 32` prints.",
+			Comment: "Proves that a delivery comes from Telegram: 1 to 256 characters of A-Z a-z 0-9 _ -, " +
+				"for example from `openssl rand -hex 32`.",
 			Set: config.Field(&s.WebhookSecret, config.Hidden(readWebhookSecret)),
 		},
 		{
@@ -100,8 +100,8 @@ func (s *Settings) Table() []config.Setting {
 			Example: "telegram:-1001234567890:registered,telegram:-1009876543210:staker:1000",
 			Needs:   []string{TokenSetting},
 			Set:     s.setJoinChats,
-			Comment: "Groups that the bot lets people into: telegram:<group ID>:registered, " +
-				":staker or :staker:<least stake in tokens>. See docs/members.md. Unset: none.",
+			Comment: "Groups whose join requests the bot approves: telegram:<group ID>:registered, " +
+				":staker or :staker:<minimum stake in tokens> (docs/members.md). Unset: none.",
 		},
 		{
 			Name:       "STAKER_TAGS",
@@ -109,8 +109,8 @@ func (s *Settings) Table() []config.Setting {
 			Needs:      []string{TokenSetting},
 			NeedsOneOf: []string{"DATA_DIR", "REDIS_URL"},
 			Set:        s.setStakerTags,
-			Comment: "Tags that come with a stake: telegram:<group ID>:<tag>, optionally :<least stake in tokens>; " +
-				"commas between them. See docs/members.md. Unset: none.",
+			Comment: "Tags for members who stake: telegram:<group ID>:<tag>, optionally :<minimum stake in tokens>; " +
+				"separated by commas. See docs/members.md. Unset: none.",
 		},
 	}
 }
@@ -134,7 +134,7 @@ func (s *Settings) setJoinChats(value string) error {
 			return fmt.Errorf("entry %d names the group of entry %d again; keep one of the two", i+1, first+1)
 		}
 		id, _ := strconv.ParseInt(e.Community, 10, 64) // It has 18 digits at most.
-		s.JoinChats[id] = chat.Requirement{Staker: e.What == "staker", Amount: e.Amount}
+		s.JoinChats[id] = chat.Requirement{Staker: e.Value == "staker", Amount: e.Amount}
 	}
 	return err
 }
@@ -148,17 +148,17 @@ func (s *Settings) setStakerTags(value string) error {
 	entries, err := readStakerTags(value)
 	s.StakerTags = nil
 	for i, e := range entries {
-		if e.What == "" || utf8.RuneCountInString(e.What) > maxTag || strings.ContainsFunc(e.What, notInTag) {
+		if e.Value == "" || utf8.RuneCountInString(e.Value) > maxTag || strings.ContainsFunc(e.Value, notInTag) {
 			return fmt.Errorf("entry %d must have a tag of 1 to %d letters, digits, spaces and signs, without colons and emoji",
 				i+1, maxTag)
 		}
 		for j, other := range entries[:i] {
-			if e.Community == other.Community && (e.What == other.What || e.Amount.Equal(other.Amount)) {
+			if e.Community == other.Community && (e.Value == other.Value || e.Amount.Equal(other.Amount)) {
 				return fmt.Errorf("must have each tag of a group once, and each with an amount of its own: see entries %d and %d",
 					j+1, i+1)
 			}
 		}
-		s.StakerTags = append(s.StakerTags, chat.Badge{Community: e.Community, ID: e.What, Amount: e.Amount})
+		s.StakerTags = append(s.StakerTags, chat.Badge{Community: e.Community, ID: e.Value, Amount: e.Amount})
 	}
 	slices.SortFunc(s.StakerTags, chat.Badge.Compare)
 	return err

@@ -15,26 +15,26 @@ import (
 // maxTitle bounds the shown name of a group, in characters.
 const maxTitle = 64
 
-// OneEach implements chat.Badges. A member of a group has one tag at a time.
+// OneEach implements chat.BadgeGiver. A member of a group has one tag at a time.
 func (a *Adapter) OneEach() bool { return true }
 
-// BadgeName implements chat.Badges. The tag is its own name.
+// BadgeName implements chat.BadgeGiver. The tag is its own name.
 func (a *Adapter) BadgeName(_, tag string) chat.Untrusted { return chat.NewUntrusted(tag, maxTag) }
 
-// CommunityName implements chat.Badges.
+// CommunityName implements chat.BadgeGiver.
 func (a *Adapter) CommunityName(group string) chat.Untrusted {
 	stored, _ := a.groups.Load(group)
 	known, _ := stored.(models.Chat)
 	return chat.NewUntrusted(known.Title, maxTitle)
 }
 
-// Give implements chat.Badges. It replaces another tag: the member asked for this one.
+// Give implements chat.BadgeGiver. It replaces another tag: the member asked for this one.
 // Telegram has no audit log for the reason.
 func (a *Adapter) Give(ctx context.Context, group, tag, user, _ string) error {
 	return a.setTag(ctx, group, user, tag)
 }
 
-// Remove implements chat.Badges. It leaves another tag as it is.
+// Remove implements chat.BadgeGiver. It leaves another tag as it is.
 func (a *Adapter) Remove(ctx context.Context, group, tag, user, _ string) error {
 	member, err := a.member(ctx, group, user)
 	if err != nil || tagOf(member) != tag {
@@ -43,9 +43,9 @@ func (a *Adapter) Remove(ctx context.Context, group, tag, user, _ string) error 
 	return a.setTag(ctx, group, user, "")
 }
 
-// Has implements chat.Badges. It fails with chat.CannotHave for an administrator, who has a
+// Worn implements chat.BadgeGiver. It fails with chat.CannotHave for an administrator, who has a
 // title instead of a tag.
-func (a *Adapter) Has(ctx context.Context, group, user string) ([]string, error) {
+func (a *Adapter) Worn(ctx context.Context, group, user string) ([]string, error) {
 	member, err := a.member(ctx, group, user)
 	switch {
 	case err != nil:
@@ -128,7 +128,7 @@ func (s *session) seeTag(m *models.Message, req *chat.Request) {
 	s.work.Handler.Seen(req.From, req.Community, worn)
 }
 
-// Notify implements chat.Badges. It sends nothing while Run does not run.
+// Notify implements chat.BadgeGiver. It sends nothing while Run does not run.
 func (a *Adapter) Notify(ctx context.Context, user string, reply *chat.Reply) {
 	if s := a.current.Load(); s != nil {
 		s.sendTo(ctx, idOf(user), messageTime, reply, 0)

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/shopspring/decimal"
@@ -17,127 +18,230 @@ import (
 
 const lounge, loungeID = int64(-1004), "-1004"
 
-// tagTest makes an adapter of a bot that may set tags in the lounge.
+// tagTest makes an adapter of a bot that may set two tags in the lounge.
 func tagTest(t *testing.T, changes ...func(*Config)) *adapterTest {
-	r := setUp(t, append(changes, func(c *Config) {
-		c.Settings.StakerTags = []chat.Badge{{Community: loungeID, ID: "Staker"}, {Community: loungeID, ID: "Big staker", Amount: decimal.NewFromInt(1000)}}
-	})...)
+	withTags := func(c *Config) {
+		c.Settings.StakerTags = []chat.Badge{
+			{Community: loungeID, ID: "Staker"},
+			{Community: loungeID, ID: "Big staker", Amount: decimal.NewFromInt(1000)},
+		}
+	}
+	r := setUp(t, append([]func(*Config){withTags}, changes...)...)
 	r.api.GrantTags(lounge, true)
-	r.api.SetChat(faketelegram.ChatInfo{Chat: faketelegram.Chat{ID: lounge, Type: "supergroup", Title: "Lounge"}, Permissions: &faketelegram.ChatPermissions{}})
+	r.api.SetChat(faketelegram.ChatInfo{
+		Chat:        faketelegram.Chat{ID: lounge, Type: "supergroup", Title: "Lounge"},
+		Permissions: &faketelegram.ChatPermissions{},
+	})
 	return r
 }
 
-func TestATagIsGivenAndRemoved(t *testing.T) {
+// giveTag makes the adapter give user 7 a tag of the lounge.
+func (r *adapterTest) giveTag(tag string) {
+	r.Helper()
+	if err := r.adapter.Give(r.Context(), loungeID, tag, "7", ""); err != nil {
+		r.Errorf("giving %q: %v", tag, err)
+	}
+}
+
+// removeTag makes the adapter remove a tag of the lounge from user 7.
+func (r *adapterTest) removeTag(tag string) {
+	r.Helper()
+	if err := r.adapter.Remove(r.Context(), loungeID, tag, "7", ""); err != nil {
+		r.Errorf("removing %q: %v", tag, err)
+	}
+}
+
+// hasTag checks which tag the adapter finds at user 7 in the lounge, "" if none.
+func (r *adapterTest) hasTag(want string) {
+	r.Helper()
+	tags, err := r.adapter.Worn(r.Context(), loungeID, "7")
+	if got := strings.Join(tags, ", "); got != want || err != nil {
+		r.Errorf("has %q, %v, want %q", got, err, want)
+	}
+}
+
+func TestGivingATagReplacesTheOldOne(t *testing.T) {
 	r := tagTest(t)
-	has := func(want string) {
-		t.Helper()
-		if tags, err := r.adapter.Has(t.Context(), loungeID, "7"); fmt.Sprint(tags) != want || err != nil {
-			t.Errorf("has %q, %v, want %s", tags, err, want)
-		}
-	}
-	has("[]")
-	r.api.SetTag(lounge, 7, "Newcomer") // The member asked for another one.
+	r.hasTag("")
+	r.api.SetTag(lounge, 7, "Newcomer")
 	for _, tag := range []string{"Staker", "Staker", "Big staker"} {
-		if err := r.adapter.Give(t.Context(), loungeID, tag, "7", ""); err != nil {
-			t.Error(err)
-		}
-		has("[" + tag + "]")
+		r.giveTag(tag)
+		r.hasTag(tag)
 	}
-	for _, tag := range []string{"Staker", "Big staker", "Big staker"} { // The first is not theirs any more.
-		has(map[bool]string{true: "[Big staker]", false: "[]"}[r.api.Tag(lounge, 7) != ""])
-		if err := r.adapter.Remove(t.Context(), loungeID, tag, "7", ""); err != nil {
-			t.Error(err)
-		}
+	check(t, "calls that set a tag", len(r.api.TagCalls()), 3)
+}
+
+func TestRemovingATagLeavesAnother(t *testing.T) {
+	for _, present := range []string{"Big staker", "Helper", ""} {
+		r := tagTest(t)
+		r.api.SetTag(lounge, 7, present)
+		r.removeTag("Staker")
+		check(t, "tag", r.api.Tag(lounge, 7), present)
+		check(t, "calls that set a tag", len(r.api.TagCalls()), 0)
 	}
-	has("[]")
-	r.api.SetTag(lounge, 7, "Helper")
-	if err := r.adapter.Remove(t.Context(), loungeID, "Staker", "7", ""); err != nil || r.api.Tag(lounge, 7) != "Helper" {
-		t.Errorf("a moderator's tag is %q, %v", r.api.Tag(lounge, 7), err)
-	}
-	if n := len(r.api.TagCalls()); n != 4 {
-		t.Errorf("%d calls set a tag, want 4", n)
-	}
+}
+
+func TestATagIsRemovedOnce(t *testing.T) {
+	r := tagTest(t)
+	r.api.SetTag(lounge, 7, "Big staker")
+	r.hasTag("Big staker")
+	r.removeTag("Big staker")
+	r.hasTag("")
+	r.removeTag("Big staker")
+	check(t, "tag", r.api.Tag(lounge, 7), "")
+	check(t, "calls that set a tag", len(r.api.TagCalls()), 1)
 }
 
 func TestTagsAndGroupsHaveTheirNames(t *testing.T) {
 	r := tagTest(t)
-	names := func() string {
-		a := r.adapter
-		return fmt.Sprintf("%t %d %s, %s, %s", a.OneEach(), len(a.Settings.StakerTags), a.BadgeName(loungeID, "Big staker"), a.CommunityName(loungeID), a.CommunityName("-5"))
-	}
-	if got := names(); got != "true 2 Big staker, , " {
-		t.Errorf("before the group is known: %q", got)
-	}
+	check(t, "one tag each", r.adapter.OneEach(), true)
+	check(t, "tags", len(r.adapter.Settings.StakerTags), 2)
+	check(t, "name of a tag", r.adapter.BadgeName(loungeID, "Big staker"), "Big staker")
+	check(t, "name of a group that was not read", r.adapter.CommunityName(loungeID), "")
 	if _, _, err := r.adapter.Check(t.Context(), nil); err != nil {
 		t.Error(err)
 	}
-	if got := names(); got != "true 2 Big staker, Lounge, " {
-		t.Errorf("after that: %q", got)
-	}
+	check(t, "name of a group that was read", r.adapter.CommunityName(loungeID), "Lounge")
+	check(t, "name of another group", r.adapter.CommunityName("-5"), "")
 }
 
-func TestEachRefusalOfATagHasItsProblem(t *testing.T) {
-	const set = "setChatMemberTag"
-	fail := func(f telegramtest.Fault) func(*adapterTest) { return func(r *adapterTest) { r.api.Fail(set, f) } }
-	for name, test := range map[string]struct {
-		change       func(r *adapterTest)
-		give, remove chat.BadgeProblem
-		has          chat.BadgeProblem
-	}{
-		"left":       {func(r *adapterTest) { r.api.Promote(lounge, 7, "left") }, chat.NotAMember, chat.NotAMember, chat.NotAMember},
-		"banned":     {func(r *adapterTest) { r.api.Promote(lounge, 7, "kicked") }, chat.NotAMember, chat.NotAMember, chat.NotAMember},
-		"restricted": {func(r *adapterTest) { r.api.Promote(lounge, 7, "restricted") }, "", "", ""},
-		"restricted, and outside": {func(r *adapterTest) {
-			r.carry("getChatMember", time.Hour, answersWith(http.StatusOK, `{"ok":true,"result":{"status":"restricted","user":{"id":7}}}`))
-		}, "", chat.NotAMember, chat.NotAMember},
-		"an administrator": {func(r *adapterTest) { r.api.Promote(lounge, 7, "administrator") }, chat.CannotHave, "", chat.CannotHave},
-		"the owner":        {func(r *adapterTest) { r.api.Promote(lounge, 7, "creator") }, chat.CannotHave, "", chat.CannotHave},
-		"no right":         {func(r *adapterTest) { r.api.GrantTags(lounge, false) }, chat.MissingRight, chat.MissingRight, ""},
-		"the bot removed":  {func(r *adapterTest) { r.api.Promote(lounge, faketelegram.BotID, "kicked") }, chat.MissingRight, chat.MissingRight, chat.MissingRight},
-		"no such group": {func(r *adapterTest) {
-			r.api.SetChat(faketelegram.ChatInfo{Chat: faketelegram.Chat{ID: lounge}, Unknown: true})
-		}, chat.CommunityGone, chat.CommunityGone, chat.CommunityGone},
-		"a supergroup now": {func(r *adapterTest) { r.api.Migrate(lounge, -1005) }, chat.CommunityGone, chat.CommunityGone, chat.CommunityGone},
-		"too many":         {fail(telegramtest.TooMany(9 * time.Second)), chat.BadgeFailed, "", ""},
-		"broken":           {fail(telegramtest.Page(http.StatusBadGateway)), chat.BadgeFailed, "", ""},
-		"a new error":      {fail(telegramtest.Fault{Status: http.StatusBadRequest, Description: "Bad Request: TAG_SOMETHING"}), chat.BadgeFailed, "", ""},
-		"deleted":          {fail(telegramtest.Fault{Status: http.StatusForbidden, Description: "Forbidden: the group chat was deleted"}), chat.CommunityGone, "", ""},
-		"members not shown": {func(r *adapterTest) {
-			r.api.Fail("getChatMember", telegramtest.Fault{Status: http.StatusBadRequest, Description: "Bad Request: member list is inaccessible"})
-		}, "", chat.MissingRight, ""},
-		"cannot be asked": {func(r *adapterTest) { r.api.Break("getChatMember", telegramtest.ResetBefore()) }, "", chat.BadgeFailed, chat.BadgeFailed},
-	} {
+// standing makes user 7 a member of the lounge with a status.
+func standing(status string) func(*adapterTest) {
+	return func(r *adapterTest) { r.api.Promote(lounge, 7, status) }
+}
+
+// failing makes the next call of a method fail.
+func failing(method string, fault telegramtest.Fault) func(*adapterTest) {
+	return func(r *adapterTest) { r.api.Fail(method, fault) }
+}
+
+// refusing makes Telegram refuse the next call of a method.
+func refusing(method string, status int, description string) func(*adapterTest) {
+	return failing(method, telegramtest.Fault{Status: status, Description: description})
+}
+
+// tagRefusal is the problem of each call about user 7 who has the tag; "" is success.
+type tagRefusal struct {
+	happens           func(r *adapterTest)
+	give, remove, has chat.BadgeProblem
+}
+
+// checkTagRefusals makes the three calls in each of the cases.
+func checkTagRefusals(t *testing.T, cases map[string]tagRefusal) {
+	t.Helper()
+	for name, tt := range cases {
 		r := tagTest(t)
 		r.api.SetTag(lounge, 7, "Staker")
-		test.change(r)
+		tt.happens(r)
 		giveErr := r.adapter.Give(t.Context(), loungeID, "Staker", "7", "")
 		removeErr := r.adapter.Remove(t.Context(), loungeID, "Staker", "7", "")
-		_, hasErr := r.adapter.Has(t.Context(), loungeID, "7")
-		for what, x := range map[string]struct {
-			err  error
-			want chat.BadgeProblem
-		}{"give": {giveErr, test.give}, "remove": {removeErr, test.remove}, "has": {hasErr, test.has}} {
-			failed, _ := errors.AsType[*chat.BadgeError](x.err)
-			if failed == nil {
-				failed = &chat.BadgeError{}
-			}
-			if failed.Problem != x.want || (x.err == nil) != (x.want == "") {
-				t.Errorf("%s: %s: %v, want %q", name, what, x.err, x.want)
-			}
-			if unknown := name == "broken" && what == "give"; failed.OutcomeUnknown != unknown {
-				t.Errorf("%s: %s: the outcome is unknown: %t", name, what, failed.OutcomeUnknown)
-			}
-			if limited := name == "too many" && what == "give"; (failed.RetryAfter == 9*time.Second) != limited {
-				t.Errorf("%s: %s: waits %v", name, what, failed.RetryAfter)
-			}
-		}
+		_, hasErr := r.adapter.Worn(t.Context(), loungeID, "7")
+		checkProblem(t, name+": give", giveErr, tt.give)
+		checkProblem(t, name+": remove", removeErr, tt.remove)
+		checkProblem(t, name+": has", hasErr, tt.has)
 	}
 }
 
-// A private chat exists with those who started the bot, and is not made.
+// checkProblem checks that err is a BadgeError with a problem and nothing else, or nil if the problem is "".
+func checkProblem(t *testing.T, what string, err error, want chat.BadgeProblem) {
+	t.Helper()
+	if want == "" {
+		check(t, what, err, nil)
+		return
+	}
+	failed, ok := errors.AsType[*chat.BadgeError](err)
+	if !ok || failed.Problem != want || failed.OutcomeUnknown || failed.RetryAfter != 0 {
+		t.Errorf("%s: got %+v of %v, want %q", what, failed, err, want)
+	}
+}
+
+func TestTagRefusedByTheMembersStatus(t *testing.T) {
+	const restrictedOutside = `{"ok":true,"result":{"status":"restricted","user":{"id":7}}}`
+	checkTagRefusals(t, map[string]tagRefusal{
+		"left":       {standing("left"), chat.NotAMember, chat.NotAMember, chat.NotAMember},
+		"banned":     {standing("kicked"), chat.NotAMember, chat.NotAMember, chat.NotAMember},
+		"restricted": {standing("restricted"), "", "", ""},
+		"restricted, and outside": {
+			happens: func(r *adapterTest) {
+				r.carry("getChatMember", time.Hour, answersWith(http.StatusOK, restrictedOutside))
+			},
+			remove: chat.NotAMember,
+			has:    chat.NotAMember,
+		},
+		"an administrator": {standing("administrator"), chat.CannotHave, "", chat.CannotHave},
+		"the owner":        {standing("creator"), chat.CannotHave, "", chat.CannotHave},
+	})
+}
+
+func TestTagRefusedByTheBotsStatus(t *testing.T) {
+	noRight := func(r *adapterTest) { r.api.GrantTags(lounge, false) }
+	removed := func(r *adapterTest) { r.api.Promote(lounge, faketelegram.BotID, "kicked") }
+	membersHidden := refusing("getChatMember", http.StatusBadRequest, "Bad Request: member list is inaccessible")
+	checkTagRefusals(t, map[string]tagRefusal{
+		"no right":          {noRight, chat.MissingRight, chat.MissingRight, ""},
+		"the bot removed":   {removed, chat.MissingRight, chat.MissingRight, chat.MissingRight},
+		"members not shown": {membersHidden, "", chat.MissingRight, ""},
+	})
+}
+
+func TestTagRefusedAfterTheGroupIsGone(t *testing.T) {
+	unknown := func(r *adapterTest) {
+		r.api.SetChat(faketelegram.ChatInfo{Chat: faketelegram.Chat{ID: lounge}, Unknown: true})
+	}
+	migrated := func(r *adapterTest) { r.api.Migrate(lounge, -1005) }
+	deleted := refusing("setChatMemberTag", http.StatusForbidden, "Forbidden: the group chat was deleted")
+	checkTagRefusals(t, map[string]tagRefusal{
+		"no such group":    {unknown, chat.CommunityGone, chat.CommunityGone, chat.CommunityGone},
+		"a supergroup now": {migrated, chat.CommunityGone, chat.CommunityGone, chat.CommunityGone},
+		"deleted":          {deleted, chat.CommunityGone, "", ""},
+	})
+}
+
+func TestTagCallsFail(t *testing.T) {
+	unreachable := func(r *adapterTest) { r.api.Break("getChatMember", telegramtest.ResetBefore()) }
+	newError := refusing("setChatMemberTag", http.StatusBadRequest, "Bad Request: TAG_SOMETHING")
+	checkTagRefusals(t, map[string]tagRefusal{
+		"a new error":     {newError, chat.BadgeFailed, "", ""},
+		"cannot be asked": {unreachable, "", chat.BadgeFailed, chat.BadgeFailed},
+	})
+}
+
+func TestAFailedTagCallTellsWhatFollows(t *testing.T) {
+	for name, tt := range map[string]struct {
+		fault telegramtest.Fault
+		want  chat.BadgeError
+	}{
+		"too many requests": {
+			telegramtest.TooMany(9 * time.Second),
+			chat.BadgeError{Problem: chat.BadgeFailed, RetryAfter: 9 * time.Second},
+		},
+		"a broken server": {
+			telegramtest.Page(http.StatusBadGateway),
+			chat.BadgeError{Problem: chat.BadgeFailed, OutcomeUnknown: true},
+		},
+		"a refusal": {
+			telegramtest.Fault{Status: http.StatusBadRequest, Description: "Bad Request: TAG_SOMETHING"},
+			chat.BadgeError{Problem: chat.BadgeFailed},
+		},
+	} {
+		r := tagTest(t)
+		r.api.Fail("setChatMemberTag", tt.fault)
+		err := r.adapter.Give(t.Context(), loungeID, "Staker", "7", "")
+		got, ok := errors.AsType[*chat.BadgeError](err)
+		if !ok {
+			t.Errorf("%s: got %v", name, err)
+			continue
+		}
+		check(t, name+": problem", got.Problem, tt.want.Problem)
+		check(t, name+": the outcome is unknown", got.OutcomeUnknown, tt.want.OutcomeUnknown)
+		check(t, name+": wait", got.RetryAfter, tt.want.RetryAfter)
+	}
+}
+
+// A bot can write to a user in private only after they have started it.
 func TestNoticesGoToPrivateChatsThatExist(t *testing.T) {
 	for way, change := range ways {
-		simulated(t, func(t *testing.T, _ *adapterTest) {
+		synctest.Test(t, func(t *testing.T) {
 			r := tagTest(t, change)
 			notice := &chat.Reply{Language: chat.English, Title: chat.Say("exists.no")}
 			r.adapter.Notify(t.Context(), "7", notice) // before Run
@@ -158,75 +262,109 @@ func TestNoticesGoToPrivateChatsThatExist(t *testing.T) {
 	}
 }
 
-// Nobody is reported who speaks as a chat, presses a button, or is where Telegram tells no tag. Members decides who
-// lacks a tag.
-func TestSenderInAGroupOfTheSettingsIsReportedWithTheirTag(t *testing.T) {
-	for name, test := range map[string]struct {
-		two  bool // the group has a second tag
-		tag  string
-		push func(r *adapterTest)
-		want string
-	}{
-		"without a tag":    {push: say(lounge), want: "[7 -1004 []]"},
-		"with another tag": {tag: "Helper", push: say(lounge), want: "[7 -1004 [Helper]]"},
-		"with the tag":     {tag: "Staker", push: say(lounge), want: "[7 -1004 [Staker]]"},
-		"by a press":       {tag: "Helper", push: func(r *adapterTest) { r.api.Press(7, faketelegram.Group(lounge), 1, "1 e 0 price") }},
-		"with one of two":  {two: true, tag: "Staker", push: say(lounge), want: "[7 -1004 [Staker]]"},
-		"in another group": {push: say(-1009)},
-		"in private":       {push: say(7)},
-		"seen by its user alone": {tag: "Helper", push: func(r *adapterTest) {
-			r.api.PushEphemeral(faketelegram.Text(faketelegram.Group(lounge), faketelegram.Person(7), "/price"))
-		}, want: "[7 -1004 [Helper]]"},
-		"no command": {push: func(r *adapterTest) {
-			r.api.Push(faketelegram.Text(faketelegram.Group(lounge), faketelegram.Person(7), "hello"))
-		}},
-		"in a basic group": {push: func(r *adapterTest) {
-			r.api.Push(faketelegram.Text(faketelegram.Chat{ID: lounge, Type: "group"}, faketelegram.Person(7), "/price"))
-		}},
-		"an unnamed moderator": {push: func(r *adapterTest) {
-			m := faketelegram.Text(faketelegram.Group(lounge), faketelegram.Person(7), "/price")
-			m["sender_chat"] = faketelegram.Group(lounge)
-			r.api.Push(m)
-		}},
-	} {
-		simulated(t, func(t *testing.T, _ *adapterTest) {
+// senderReport is an action of user 7, and the report about them: their ID, the group and their tags. The report is ""
+// if there is none.
+type senderReport struct {
+	tag  string // of user 7 in the lounge
+	does func(r *adapterTest)
+	want string
+}
+
+// checkSenderReports runs an adapter in each of the cases.
+func checkSenderReports(t *testing.T, cases map[string]senderReport, changes ...func(*Config)) {
+	t.Helper()
+	for name, tt := range cases {
+		synctest.Test(t, func(t *testing.T) {
 			var seen []string
-			r := tagTest(t)
+			r := tagTest(t, changes...)
 			r.handler.OnSeen = func(user chat.User, group string, has []string) {
 				seen = append(seen, fmt.Sprint(user.ID, " ", group, " ", has))
 			}
-			if !test.two {
-				r.adapter.Settings.StakerTags = r.adapter.Settings.StakerTags[:1]
-			}
-			r.api.SetTag(lounge, 7, test.tag)
+			r.api.SetTag(lounge, 7, tt.tag)
 			stop := r.run()
-			test.push(r)
+			tt.does(r)
 			time.Sleep(time.Minute)
 			_ = stop()
-			if got := strings.Trim(fmt.Sprint(seen), "[]"); got != strings.Trim(test.want, "[]") {
-				t.Errorf("%s: seen %s, want %s", name, seen, test.want)
-			}
+			check(t, name+": reported", strings.Join(seen, ", "), tt.want)
 		})
 	}
 }
 
-// say returns a function with which user 7 asks for the price in a chat.
-func say(id int64) func(*adapterTest) {
-	return func(r *adapterTest) {
-		r.api.Push(faketelegram.Text(faketelegram.ChatOf(id), faketelegram.Person(7), "/price"))
+// withOneTag removes the lounge's second tag from the settings.
+func withOneTag(c *Config) { c.Settings.StakerTags = c.Settings.StakerTags[:1] }
+
+// The adapter reports every tag: Members decides who lacks one.
+func TestSenderInAGroupWithTagsIsReportedWithTheirTag(t *testing.T) {
+	ephemerally := func(r *adapterTest) { r.api.PushEphemeral(writes(faketelegram.Group(lounge), 7, "/price")) }
+	cases := map[string]senderReport{
+		"without a tag":          {"", asksPriceIn(lounge), "7 -1004 []"},
+		"with another tag":       {"Helper", asksPriceIn(lounge), "7 -1004 [Helper]"},
+		"with the tag":           {"Staker", asksPriceIn(lounge), "7 -1004 [Staker]"},
+		"seen by its user alone": {"Helper", ephemerally, "7 -1004 [Helper]"},
 	}
+	checkSenderReports(t, cases, withOneTag)
+	checkSenderReports(t, map[string]senderReport{
+		"with one of two tags": {"Staker", asksPriceIn(lounge), "7 -1004 [Staker]"},
+	})
+}
+
+func TestSenderWithoutAKnownTagIsNotReported(t *testing.T) {
+	loungeGroup := faketelegram.Group(lounge)
+	cases := map[string]senderReport{
+		"in another group": {does: asksPriceIn(-1009)},
+		"in private":       {does: asksPriceIn(7)},
+		"by a press": {
+			tag:  "Helper",
+			does: func(r *adapterTest) { r.api.Press(7, loungeGroup, 1, "1 e 0 price") },
+		},
+		"no command": {
+			does: func(r *adapterTest) { r.api.Push(writes(loungeGroup, 7, "hello")) },
+		},
+		"in a basic group": {
+			does: func(r *adapterTest) { r.api.Push(writes(faketelegram.Chat{ID: lounge, Type: "group"}, 7, "/price")) },
+		},
+		"an unnamed moderator": {
+			does: func(r *adapterTest) {
+				m := writes(loungeGroup, 7, "/price")
+				m["sender_chat"] = loungeGroup
+				r.api.Push(m)
+			},
+		},
+	}
+	checkSenderReports(t, cases, withOneTag)
+}
+
+// asksPriceIn returns a function with which user 7 asks for the price in a chat.
+func asksPriceIn(id int64) func(*adapterTest) {
+	return func(r *adapterTest) { r.api.Push(writes(faketelegram.ChatOf(id), 7, "/price")) }
 }
 
 func TestStakerTagsAreSortedByGroupAndAmount(t *testing.T) {
-	for value, want := range map[string]string{
-		"telegram:-2: Big staker :1000, telegram:-1:b:5,telegram:-2:Staker": "[{-1 b 5} {-2 Staker 0} {-2 Big staker 1000}]",
-		"telegram:-1:a:5,telegram:-1:b:5.5,telegram:-2:a":                   "[{-1 a 5} {-1 b 5.5} {-2 a 0}]",
-		"telegram:-1:Стейкер,telegram:-2:质押者":                               "[{-1 Стейкер 0} {-2 质押者 0}]",
-		"telegram:-1:  0123456789abcdef  ,telegram:-2:a-b(c)":               "[{-1 0123456789abcdef 0} {-2 a-b(c) 0}]",
+	for _, tt := range []struct {
+		value string
+		want  string
+	}{
+		{
+			value: "telegram:-2: Big staker :1000, telegram:-1:b:5,telegram:-2:Staker",
+			want:  "[{-1 b 5} {-2 Staker 0} {-2 Big staker 1000}]",
+		},
+		{
+			value: "telegram:-1:a:5,telegram:-1:b:5.5,telegram:-2:a",
+			want:  "[{-1 a 5} {-1 b 5.5} {-2 a 0}]",
+		},
+		{
+			value: "telegram:-1:Стейкер,telegram:-2:质押者",
+			want:  "[{-1 Стейкер 0} {-2 质押者 0}]",
+		},
+		{
+			value: "telegram:-1:  0123456789abcdef  ,telegram:-2:a-b(c)",
+			want:  "[{-1 0123456789abcdef 0} {-2 a-b(c) 0}]",
+		},
 	} {
 		var s Settings
-		if err := s.setStakerTags(value); err != nil || fmt.Sprint(s.StakerTags) != want {
-			t.Errorf("%s is read as %v, %v", value, s.StakerTags, err)
+		if err := s.setStakerTags(tt.value); err != nil {
+			t.Error(err)
 		}
+		check(t, tt.value, fmt.Sprint(s.StakerTags), tt.want)
 	}
 }

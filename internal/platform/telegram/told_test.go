@@ -14,7 +14,7 @@ import (
 	"herald/internal/platform/platformtest"
 )
 
-// Telegram lets the bot write to nobody who is in, because none of them has started it.
+// None of the users has started the bot, so it may not write to them after their approval.
 func TestEightWithinASecondAreAllTold(t *testing.T) {
 	type test struct {
 		takes   time.Duration // a check
@@ -54,7 +54,7 @@ func TestEightWithinASecondAreAllTold(t *testing.T) {
 	})
 }
 
-func TestAsManyAsAreNoCrowdAreAllToldWithPacing(t *testing.T) {
+func TestUpToCrowdSizeEverybodyIsToldWithPacing(t *testing.T) {
 	simulated(t, func(t *testing.T, _ *adapterTest) {
 		r := joinTest(t, paced)
 		r.runJoins()
@@ -78,7 +78,7 @@ func TestACrowdIsLetInBeforeItIsTold(t *testing.T) {
 		r := joinTest(t)
 		r.handler.Reply = afterwards(time.Second)
 		r.runJoins()
-		began := time.Now()
+		start := time.Now()
 		for user := range int64(people) {
 			if user%2 == 0 {
 				r.api.Start(1 + user)
@@ -91,7 +91,7 @@ func TestACrowdIsLetInBeforeItIsTold(t *testing.T) {
 			if user%2 == 0 {
 				r.checkTold(1+user, "✅ You're in: MAT Holders")
 			}
-			if took := r.requestOf(1 + user).Answers[0].At.Sub(began); took > slowest {
+			if took := r.requestOf(1 + user).Answers[0].At.Sub(start); took > slowest {
 				t.Errorf("user %d is let in after %v", 1+user, took)
 			}
 		}
@@ -227,15 +227,15 @@ func TestMessagesToThoseLeftOutArePaced(t *testing.T) {
 		const raid = 3000
 		r := joinTest(t)
 		r.runJoins()
-		began := time.Now()
+		start := time.Now()
 		for i := range int64(raid) {
 			r.asks(100_000+i, false)
 		}
 		time.Sleep(6 * time.Minute)
 		sent := r.api.Sent()
 		for i, m := range sent {
-			if m.At.Sub(began) > 5*time.Minute {
-				t.Errorf("message %d goes out after %v", i, m.At.Sub(began))
+			if m.At.Sub(start) > 5*time.Minute {
+				t.Errorf("message %d goes out after %v", i, m.At.Sub(start))
 			}
 			if i >= joinMessages && m.At.Sub(sent[i-joinMessages].At) < time.Second {
 				t.Errorf("message %d is one of more than %d within a second", i, joinMessages)

@@ -24,7 +24,7 @@ var updates = map[string]string{
 		`"chat_instance":"-123","data":"1:price"}}`,
 }
 
-// callbackQuery is ours because of this.
+// This is why we have callbackQuery.
 func TestLibraryStillDecodesAPressTwice(t *testing.T) {
 	decoding := func(u any) float64 {
 		return testing.AllocsPerRun(10, func() {

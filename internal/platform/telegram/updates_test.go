@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// trackerWith returns a tracker of these updates, whose IDs are 1, 2, 3 and so on.
+// trackerWith returns a tracker of these updates. Their IDs are 1, 2, 3 and so on.
 func trackerWith(saturated bool, updates ...polledUpdate) *tracker {
 	t := newTracker(func() bool { return saturated })
 	for i, u := range updates {
@@ -22,91 +22,119 @@ func polledIn(state updateState, ago time.Duration) polledUpdate {
 	return polledUpdate{state: state, begun: time.Now().Add(-ago)}
 }
 
-func TestTheNextOffset(t *testing.T) {
+// offsetCase is what was polled, the next offset to poll from, and how many of the updates it returns again.
+type offsetCase struct {
+	updates []polledUpdate
+	offset  int64
+	again   int
+}
+
+// checkOffsets checks each of the cases, while the global rate delays answers if saturated is set.
+func checkOffsets(t *testing.T, saturated bool, cases map[string]offsetCase) {
+	t.Helper()
+	for name, tt := range cases {
+		offset, again := trackerWith(saturated, tt.updates...).next()
+		check(t, name+": offset", offset, tt.offset)
+		check(t, name+": returned again", again, tt.again)
+	}
+}
+
+// updatesInEachState must be called in simulated time, as must fullBatch.
+func updatesInEachState() (answered, running, hanging, waiting polledUpdate) {
+	answered = polledIn(stateDone, 0)
+	running = polledIn(stateRunning, hangsAfter)
+	hanging = polledIn(stateRunning, hangsAfter+1)
+	waiting = polledIn(stateWaiting, 0)
+	return answered, running, hanging, waiting
+}
+
+// fullBatch returns as many updates as one batch has: the given ones, and then running ones.
+func fullBatch(first ...polledUpdate) []polledUpdate {
+	_, running, _, _ := updatesInEachState()
+	return append(first, slices.Repeat([]polledUpdate{running}, batchSize-len(first))...)
+}
+
+func TestTheOffsetPassesAnsweredUpdatesOfAPartBatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var (
-			answered = polledIn(stateDone, 0)
-			running  = polledIn(stateRunning, hangsAfter)
-			hanging  = polledIn(stateRunning, hangsAfter+1)
-			waiting  = polledIn(stateWaiting, 0)
-		)
-		few := func(head ...polledUpdate) []polledUpdate { return head }
-		// hidden returns as many updates as one batch has.
-		hidden := func(head ...polledUpdate) []polledUpdate {
-			return append(head, slices.Repeat([]polledUpdate{running}, batchSize-len(head))...)
-		}
-		for name, tt := range map[string]struct {
-			updates   []polledUpdate
-			saturated bool
-			offset    int64
-			again     int
-		}{
+		answered, running, hanging, waiting := updatesInEachState()
+		const saturated = false
+		checkOffsets(t, saturated, map[string]offsetCase{
 			"nothing is polled": {
-				updates: few(),
-				offset:  fromEarliest,
-				again:   0,
+				offset: fromEarliest,
 			},
 			"all are answered": {
-				updates: few(answered, answered),
+				updates: []polledUpdate{answered, answered},
 				offset:  3,
-				again:   0,
 			},
 			"those before the first that runs are answered": {
-				updates: few(answered, answered, running, answered),
+				updates: []polledUpdate{answered, answered, running, answered},
 				offset:  3,
 				again:   2,
 			},
-			"few are polled, one hangs": {
-				updates: few(hanging, answered),
+			"one hangs": {
+				updates: []polledUpdate{hanging, answered},
 				offset:  1,
 				again:   2,
 			},
-			"few are polled, one waits": {
-				updates: few(waiting, answered),
+			"one waits": {
+				updates: []polledUpdate{waiting, answered},
 				offset:  1,
 				again:   2,
 			},
 			"one less than a batch, all wait": {
-				updates: slices.Repeat(few(waiting), batchSize-1),
+				updates: slices.Repeat([]polledUpdate{waiting}, batchSize-1),
 				offset:  1,
 				again:   batchSize - 1,
 			},
-			"a batch, the first runs": {
-				updates: hidden(running, waiting, hanging),
-				offset:  1,
-				again:   batchSize,
-			},
-			"a batch, the first wait, hang or are answered": {
-				updates: hidden(waiting, hanging, answered, waiting),
-				offset:  5,
-				again:   batchSize - 4,
-			},
-			"a batch, all hang": {
-				updates: slices.Repeat(few(hanging), batchSize),
-				offset:  batchSize + 1,
-				again:   0,
-			},
-			"a batch, but only the global rate delays answers": {
-				updates:   hidden(waiting, hanging),
-				saturated: true,
-				offset:    1,
-				again:     batchSize,
-			},
-			"a batch, and the global rate does not delay what is answered": {
-				updates:   hidden(answered, hanging),
-				saturated: true,
-				offset:    2,
-				again:     batchSize - 1,
-			},
-		} {
-			offset, again := trackerWith(tt.saturated, tt.updates...).next()
-			check(t, name+": offset", offset, tt.offset)
-			check(t, name+": returned again", again, tt.again)
-		}
+		})
 	})
 }
 
-// What is left when a session ends comes again, even if it hides others.
+// A full batch hides later updates, so the offset also passes updates that wait or hang.
+func TestTheOffsetPassesWaitingUpdatesOfAFullBatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		answered, running, hanging, waiting := updatesInEachState()
+		const saturated = false
+		checkOffsets(t, saturated, map[string]offsetCase{
+			"the first runs": {
+				updates: fullBatch(running, waiting, hanging),
+				offset:  1,
+				again:   batchSize,
+			},
+			"the first wait, hang or are answered": {
+				updates: fullBatch(waiting, hanging, answered, waiting),
+				offset:  5,
+				again:   batchSize - 4,
+			},
+			"all hang": {
+				updates: slices.Repeat([]polledUpdate{hanging}, batchSize),
+				offset:  batchSize + 1,
+			},
+		})
+	})
+}
+
+// While the global rate delays answers, later updates would only wait, too.
+func TestTheOffsetPassesOnlyAnsweredUpdatesWhileSaturated(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		answered, _, hanging, waiting := updatesInEachState()
+		const saturated = true
+		checkOffsets(t, saturated, map[string]offsetCase{
+			"the first waits": {
+				updates: fullBatch(waiting, hanging),
+				offset:  1,
+				again:   batchSize,
+			},
+			"the first is answered": {
+				updates: fullBatch(answered, hanging),
+				offset:  2,
+				again:   batchSize - 1,
+			},
+		})
+	})
+}
+
+// Updates that are left when a session ends come again, even if they hide others.
 func TestTheLastOffsetPassesOnlyWhatIsDone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		waiting := polledIn(stateWaiting, time.Hour)

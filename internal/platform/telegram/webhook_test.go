@@ -28,43 +28,63 @@ func (u unread) Read([]byte) (int, error) {
 	return 0, io.EOF
 }
 
-func TestWebhookStatuses(t *testing.T) {
+func TestTheWebhookIsSet(t *testing.T) {
 	simulated(t, func(t *testing.T, r *adapterTest) {
-		good := r.api.Update(inPrivate(ann, "/price"))
-		r.delivers(good, http.StatusServiceUnavailable)
-		stop := r.run()
+		r.run()
 		hook := r.api.Webhook()
 		check(t, "url", hook.URL, "https://bot.example/hook")
 		check(t, "secret", hook.Secret, hookSecret)
 		const kinds = "[message callback_query inline_query my_chat_member]"
 		check(t, "allowed updates", fmt.Sprint(hook.AllowedUpdates), kinds)
-		// White space before an update makes it as large as that.
-		spaced := func(size int) []byte { return append(bytes.Repeat([]byte(" "), size-len(good)), good...) }
-		for _, tt := range []struct {
-			name, key string
-			body      io.Reader
-			want      int
-		}{
-			{"no secret", "", unread{t}, 401},
-			{"a wrong secret", hookSecret + "x", unread{t}, 401},
-			{"the beginning of the secret", hookSecret[:5], unread{t}, 401},
-			{"no JSON", hookSecret, strings.NewReader("{"), 200},
-			{"a message of another form", hookSecret, strings.NewReader(`{"update_id":3,"message":[]}`), 200},
-			{"another kind of update", hookSecret, strings.NewReader(`{"update_id":4,"poll":{}}`), 200},
-			{"more than can be read", hookSecret, bytes.NewReader(spaced(maxUpdate + 1)), 200},
-			{"as much as can be read", hookSecret, bytes.NewReader(spaced(maxUpdate)), 200},
-		} {
-			if got := r.post(tt.key, tt.body); got != tt.want {
-				t.Errorf("%s: %d, want %d", tt.name, got, tt.want)
-			}
-		}
-		if r.events.Of("webhook_unauthorized") != 3 || r.events.Of("update_undecodable") != 3 {
-			t.Errorf("events %v", r.events)
-		}
+	}, byWebhook)
+}
+
+// Telegram delivers an update again after 503.
+func TestADeliveryIsTurnedAwayUnlessTheAdapterRuns(t *testing.T) {
+	simulated(t, func(t *testing.T, r *adapterTest) {
+		update := r.api.Update(inPrivate(ann, "/price"))
+		r.delivers(update, http.StatusServiceUnavailable)
+		stop := r.run()
 		if err := stop(); err != nil {
 			t.Error(err)
 		}
-		r.delivers(good, http.StatusServiceUnavailable)
+		r.delivers(update, http.StatusServiceUnavailable)
+		r.sent(0)
+	}, byWebhook)
+}
+
+func TestADeliveryWithoutTheSecretIsNotRead(t *testing.T) {
+	simulated(t, func(t *testing.T, r *adapterTest) {
+		r.run()
+		for _, key := range []string{"", hookSecret + "x", hookSecret[:5]} {
+			check(t, "status for "+key, r.post(key, unread{t}), http.StatusUnauthorized)
+		}
+		check(t, "webhook_unauthorized", r.events.Of("webhook_unauthorized"), 3)
+	}, byWebhook)
+}
+
+// Telegram would deliver it again and again.
+func TestADeliveryThatCannotBeReadIsAcknowledged(t *testing.T) {
+	simulated(t, func(t *testing.T, r *adapterTest) {
+		r.run()
+		update := r.api.Update(inPrivate(ann, "/price"))
+		tooLarge := append(bytes.Repeat([]byte(" "), maxUpdate+1-len(update)), update...)
+		r.delivers([]byte("{"), http.StatusOK)
+		r.delivers([]byte(`{"update_id":3,"message":[]}`), http.StatusOK)
+		r.delivers(tooLarge, http.StatusOK)
+		check(t, "update_undecodable", r.events.Of("update_undecodable"), 3)
+		r.delivers([]byte(`{"update_id":4,"poll":{}}`), http.StatusOK)
+		check(t, "update_undecodable, with an unknown kind", r.events.Of("update_undecodable"), 3)
+		r.sent(0)
+	}, byWebhook)
+}
+
+func TestTheLargestUpdateIsAnswered(t *testing.T) {
+	simulated(t, func(t *testing.T, r *adapterTest) {
+		r.run()
+		update := r.api.Update(inPrivate(ann, "/price"))
+		largest := append(bytes.Repeat([]byte(" "), maxUpdate-len(update)), update...)
+		r.delivers(largest, http.StatusOK)
 		r.sent(1)
 	}, byWebhook)
 }
@@ -180,24 +200,29 @@ func TestDeliveryIsAnsweredAfter503(t *testing.T) {
 	}, byWebhook)
 }
 
-// An update whose answer certainly is not out is to be delivered again, and one that
-// Telegram refuses is done.
+// A replica whose token is refused leaves the update to another one.
 func TestDeliveryIsRetriedUntilAnswered(t *testing.T) {
 	simulated(t, func(t *testing.T, r *adapterTest) {
 		r.run()
-		body := r.api.Update(inPrivate(ann, "/price"))
+		update := r.api.Update(inPrivate(ann, "/price"))
 		r.api.Fail("sendMessage", telegramtest.Status(http.StatusUnauthorized))
-		r.delivers(body, http.StatusServiceUnavailable)
-		r = r.again()
+		r.delivers(update, http.StatusServiceUnavailable)
+		other := r.again()
+		other.run()
+		other.delivers(update, http.StatusOK)
+		r.sent(1)
+	}, byWebhook)
+}
+
+func TestDeliveryWhoseAnswerIsRefusedIsDone(t *testing.T) {
+	simulated(t, func(t *testing.T, r *adapterTest) {
 		r.run()
 		r.api.Fail("sendMessage", telegramtest.NoRights())
-		refused := r.api.Update(inPrivate(ann+1, "/price"))
+		update := r.api.Update(inPrivate(ann, "/price"))
 		for range 2 {
-			r.delivers(refused, http.StatusOK)
+			r.delivers(update, http.StatusOK)
 			r.sent(0)
 		}
-		r.delivers(body, http.StatusOK)
-		r.sent(1)
 	}, byWebhook)
 }
 
@@ -224,17 +249,17 @@ func TestPanicAcknowledgesTheDelivery(t *testing.T) {
 	})
 }
 
-// Telegram makes 100 deliveries at a time, and one at a time for each chat. A crowd
-// in one group, or a service that hangs, must not hold back anybody else.
+// Telegram makes 100 deliveries at a time, and one at a time for each chat. Others must not wait for a crowd in one
+// group, or for a service that hangs.
 func TestSlowAnswersHoldBackNoDelivery(t *testing.T) {
 	type test struct {
-		hung   int // people in chats of their own whose commands hang
+		hung   int // users in private chats whose commands hang
 		crowd  []faketelegram.Message
-		answer time.Duration // of somebody who asks last
+		answer time.Duration // to the user who asks last
 	}
 	inBubble(t, map[string]test{
-		"a crowd in one group":    {hung: 0, crowd: flood(30), answer: time.Second},
-		"a service that hangs":    {hung: 300, crowd: nil, answer: 4 * ackAfter},
+		"a crowd in one group":    {crowd: flood(30), answer: time.Second},
+		"a service that hangs":    {hung: 300, answer: 4 * ackAfter},
 		"both, in other people's": {hung: 100, crowd: flood(15), answer: 3 * time.Second},
 	}, func(t *testing.T, tt test) {
 		r := setUp(t, byWebhook, paced)
@@ -247,7 +272,8 @@ func TestSlowAnswersHoldBackNoDelivery(t *testing.T) {
 		for _, m := range tt.crowd {
 			chats["group"] = append(chats["group"], r.api.Update(m))
 		}
-		free, all := make(chan struct{}, maxDeliveries), sync.WaitGroup{}
+		free := make(chan struct{}, maxDeliveries)
+		var all sync.WaitGroup
 		for _, queue := range chats {
 			all.Go(func() {
 				for _, body := range queue {
@@ -341,16 +367,22 @@ func TestAFailedDeliveryReplacesNoWebhook(t *testing.T) {
 	}, byWebhook)
 }
 
+// strangersPost posts without the secret, once a second for a time.
+func (r *adapterTest) strangersPost(length time.Duration) {
+	r.Helper()
+	for range int(length / time.Second) {
+		time.Sleep(time.Second)
+		r.post("", unread{r.T})
+	}
+}
+
 func TestStrangersNeitherStopTheBotNorHideALoss(t *testing.T) {
 	simulated(t, func(t *testing.T, r *adapterTest) {
 		r.run()
 		const minutes = 60
-		for range minutes * 60 {
-			time.Sleep(time.Second)
-			r.post("", unread{t})
-			if !r.adapter.Ready() {
-				t.Fatal("strangers make it not ready")
-			}
+		for range minutes {
+			r.strangersPost(time.Minute)
+			check(t, "ready", r.adapter.Ready(), true)
 		}
 		check(t, "setWebhook", r.events.Of("setWebhook"), 1)
 		check(t, "lines of the log", r.logs.Lines("set again"), 0)
@@ -358,12 +390,9 @@ func TestStrangersNeitherStopTheBotNorHideALoss(t *testing.T) {
 			t.Errorf("in %d minutes the webhook is asked about %d times", minutes, asked)
 		}
 		r.api.SetWebhook("")
-		for range 2*60 + 1 {
-			time.Sleep(time.Second)
-			r.post("", unread{t})
-		}
+		r.strangersPost(2*time.Minute + time.Second)
 		check(t, "secret", r.api.Webhook().Secret, hookSecret)
-		check(t, "ready", r.adapter.Ready(), true)
+		check(t, "ready in the end", r.adapter.Ready(), true)
 	}, byWebhook)
 }
 
@@ -394,28 +423,27 @@ func TestWebhookStaysReadyAt429(t *testing.T) {
 		ready   bool
 	}
 	inBubble(t, map[string]test{
-		"429":          {trouble: limited(30), ready: true},
-		"out of reach": {trouble: unreachable, ready: false},
+		"429":         {trouble: limited(30), ready: true},
+		"unreachable": {trouble: unreachable},
 	}, func(t *testing.T, tt test) {
 		r := setUp(t, byWebhook)
 		r.carry("getWebhookInfo", 5*time.Minute, tt.trouble)
 		r.run()
 		time.Sleep(watchEvery + time.Second)
-		during := r.adapter.Ready()
+		check(t, "ready after a minute", r.adapter.Ready(), tt.ready)
 		time.Sleep(6 * time.Minute)
-		if during != tt.ready || !r.adapter.Ready() {
-			t.Errorf("ready %t after a minute, and in the end %t", during, r.adapter.Ready())
-		}
+		check(t, "ready in the end", r.adapter.Ready(), true)
 	})
 }
 
 func TestAWebhookNeedsATokenAndASecret(t *testing.T) {
 	const webhook = "TELEGRAM_WEBHOOK_URL=https://bot.example.org/telegram"
 	table := new(Settings).Table()
-	configtest.OneMistake(t, table, configtest.Try(table, "TELEGRAM_BOT_TOKEN=1:a", webhook),
-		"TELEGRAM_WEBHOOK_SECRET", "is needed by TELEGRAM_WEBHOOK_URL but not set")
-	configtest.OneMistake(t, table, configtest.Try(table, "TELEGRAM_WEBHOOK_SECRET=a", webhook),
-		"TELEGRAM_BOT_TOKEN", "is needed by TELEGRAM_WEBHOOK_URL but not set")
+	const problem = "is needed by TELEGRAM_WEBHOOK_URL but not set"
+	withoutSecret := configtest.Try(table, "TELEGRAM_BOT_TOKEN=1:a", webhook)
+	configtest.OneMistake(t, table, withoutSecret, "TELEGRAM_WEBHOOK_SECRET", problem)
+	withoutToken := configtest.Try(table, "TELEGRAM_WEBHOOK_SECRET=a", webhook)
+	configtest.OneMistake(t, table, withoutToken, "TELEGRAM_BOT_TOKEN", problem)
 }
 
 func TestWebhookPathComesFromItsURL(t *testing.T) {

@@ -1,4 +1,4 @@
-// Package logtest keeps a log for a test to search.
+// Package logtest keeps a log that a test can search.
 package logtest
 
 import (

@@ -1,19 +1,19 @@
-// Package market asks a price provider that speaks CoinMarketCap's API for the
-// token's quote.
+// Package market asks a price provider that speaks CoinMarketCap's API for the token's quote.
 //
-// Many coins share a symbol, and a wrong price is worse than none. So an entry counts
-// only if it is surely the requested token, and its price and time are possible. Another
-// number is left out if it is impossible. Whether a price is plausible is not decided here.
-// Asked by symbol, the API answers with the coin that the provider ranks first, so an ID is
-// safer.
+// Many tokens share a symbol, and a wrong price is worse than none. So an entry counts only if it is certainly the
+// requested token, and its price and time are possible. Other impossible numbers are left out. Package belief decides
+// whether a price is plausible. If the API is asked by symbol, it answers with the token that the provider ranks first,
+// so an ID is safer.
+//
+// The files, in reading order: market.go (the client), versions.go (which version of the API is called), answer.go (one
+// call, and how the provider refuses it), quote.go (the token's quote in an answer), budget.go and plan.go (the credits
+// of the API key), settings.go.
 package market
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"net/url"
 	"sync/atomic"
 	"time"
@@ -33,7 +33,7 @@ var Service = &core.Service{
 		core.Limited:   "PRICE_TTL and the plan of PRICE_API_KEY",
 		core.UsedUp:    "PRICE_API_KEY, whose plan is used up, and PRICE_MONTHLY_CREDITS",
 		core.NoCredit:  "PRICE_MONTHLY_CREDITS",
-		core.Rejected:  "PRICE_TOKEN_ID, TOKEN_SYMBOL and PRICE_API_URL",
+		core.Rejected:  "PRICE_TOKEN_ID (the UCID on your token's page at CoinMarketCap), TOKEN_SYMBOL and PRICE_API_URL",
 		core.Malformed: "PRICE_TOKEN_ID, TOKEN_SYMBOL and PRICE_API_URL",
 		core.NoData:    "PRICE_TOKEN_ID and TOKEN_SYMBOL: the provider may no longer track that token",
 	},
@@ -42,162 +42,85 @@ var Service = &core.Service{
 // Client asks the provider.
 type Client struct {
 	*query.Upstream
-	// Price returns the current quote in USD. It fails as Malformed if the provider quotes
-	// another token, and as NoData if it has no price.
+	// Price returns the current quote in USD. It fails as Malformed if the provider quotes another token, and as NoData
+	// if the provider has no price.
 	Price *query.Query[struct{}, *core.Quote]
-	// Budget has the credits that the client may spend; nil: calls are not counted.
+	// Budget has the credits that the client may spend. It is nil if calls are not counted.
 	Budget *Budget
 
 	settings Settings
-	query    string // of every request for the quote
-	rest     *rest.Client
-	log      *slog.Logger
-	// v1Gone is when version 1 of the quotes was last gone and version 3 answered, in Unix
-	// nanoseconds; 0: never.
-	v1Gone atomic.Int64
-	// v1Told is set once the log says that version 1 is gone.
-	v1Told atomic.Bool
-	// said is the provider's sentence that was logged last.
-	said atomic.Value
+	// parameters are the URL's query parameters in each call for the quote.
+	parameters url.Values
+	rest       *rest.Client
+	log        *slog.Logger
+	// v1GoneAt is when version 1 was last gone while version 3 answered, in Unix nanoseconds; 0: never.
+	v1GoneAt atomic.Int64
+	// isV1GoneLogged is set once the log says that version 1 is gone.
+	isV1GoneLogged atomic.Bool
+	// loggedRefusal is the provider's sentence about a refusal that was logged last.
+	loggedRefusal atomic.Value
 }
 
-// New makes a client. It contacts nothing. log is told when version 1 of the quotes is gone.
-func New(s Settings, c *query.Cache, log *slog.Logger) *Client {
-	m := &Client{
-		settings: s,
-		query:    url.Values{s.By: {s.Token}, "convert": {"USD"}}.Encode(),
-		rest:     rest.New(Service, c.CallTimeout),
-		log:      log,
+// New returns a Client that caches quotes in cache. It contacts nothing.
+func New(s Settings, cache *query.Cache, log *slog.Logger) *Client {
+	c := &Client{
+		settings:   s,
+		parameters: url.Values{s.By: {s.Token}, "convert": {"USD"}},
+		rest:       rest.New(Service, cache.CallTimeout),
+		log:        log,
 	}
-	var budget query.Budget
+	var budget query.Budget // An interface with a nil *Budget would not be nil.
 	if !s.Uncounted {
-		failing := func() bool { return !m.Health().FailingSince.IsZero() }
-		m.Budget = newBudget(s.MonthlyCredits, m.Credits, failing)
-		budget = m.Budget
+		isFailing := func() bool { return !c.Health().FailingSince.IsZero() }
+		c.Budget = newBudget(s.MonthlyCredits, c.Credits, isFailing)
+		budget = c.Budget
 	}
-	m.Upstream = query.NewUpstream(c, Service, s.TTL, budget)
-	m.Price = query.New(m.Upstream, query.Config[struct{}, *core.Quote]{
-		Name: "price",
-		TTL:  s.TTL,
-		Fetch: func(ctx context.Context, _ struct{}) (*core.Quote, error) {
-			found, status, err := m.probe(ctx)
-			if m.Budget != nil {
-				m.Budget.settle(status, err)
-			}
-			return &found.Quote, err
-		},
-		SharedAs: fmt.Sprint(s.URL, " ", m.query, " ", s.Symbol, " ", s.MaxPriceAge),
-		Check:    checkSaved,
+	c.Upstream = query.NewUpstream(cache, Service, s.TTL, budget)
+	c.Price = query.New(c.Upstream, query.Config[struct{}, *core.Quote]{
+		Name:     "price",
+		TTL:      s.TTL,
+		Fetch:    c.fetchPrice,
+		SharedAs: fmt.Sprint(s.URL, " ", c.parameters.Encode(), " ", s.Symbol, " ", s.MaxPriceAge),
+		Check:    checkLoaded,
 	})
-	return m
+	return c
 }
 
-// Listing is a token as the provider lists it. Its texts are the provider's, not
-// sanitized; empty: not given.
+// fetchPrice asks for the quote. The Upstream has spent a credit for the call.
+func (c *Client) fetchPrice(ctx context.Context, _ struct{}) (*core.Quote, error) {
+	found, status, err := c.fetchListing(ctx)
+	if c.Budget != nil {
+		c.Budget.recordCall(status, err)
+	}
+	return &found.Quote, err
+}
+
+// Listing is a token as the provider lists it. Its texts are the provider's and not sanitized. A missing text is empty.
 type Listing struct {
-	ID, Name, Symbol string
-	Quote            core.Quote
+	ID     string
+	Name   string
+	Symbol string
+	Quote  core.Quote
 }
-
-const (
-	pathV1 = "/v1/cryptocurrency/quotes/latest"
-	pathV3 = "/v3/cryptocurrency/quotes/latest"
-	// retryV1 is how long version 3 of the quotes is asked after version 1 was gone.
-	retryV1 = time.Hour
-)
 
 // Probe asks for the quote, past the cache and the budget.
 func (c *Client) Probe(ctx context.Context) (Listing, error) {
-	found, _, err := c.probe(ctx)
+	found, _, err := c.fetchListing(ctx)
 	return found, err
 }
 
-// probe asks version 1 of the quotes and, if that is gone, version 3. It returns the status of
-// the last response; 0: there was none.
-func (c *Client) probe(ctx context.Context) (found Listing, status int, err error) {
-	path, gone := pathV1, c.v1Gone.Load()
-	if gone != 0 && time.Since(time.Unix(0, gone)) < retryV1 {
-		path = pathV3
-	}
-	resp, data, err := c.get(ctx, "quote", path+"?"+c.query)
-	if path == pathV1 && isGone(resp) {
-		path = pathV3
-		resp, data, err = c.get(ctx, "quote", path+"?"+c.query)
-		if !isGone(resp) && !c.v1Told.Swap(true) {
-			c.log.WarnContext(ctx, "the price provider has ended version 1 of its quotes; version 3 is asked", "path", pathV1)
-		}
-		if err == nil {
-			c.v1Gone.Store(time.Now().UnixNano())
-		}
-	}
+// fetchListing calls the API for the token's quote. It returns the HTTP status of the last response, or 0 if there was
+// none.
+func (c *Client) fetchListing(ctx context.Context) (found Listing, status int, err error) {
+	called := c.callQuotes(ctx)
+	err = called.err
 	if err == nil {
-		found, err = c.settings.listing(data, time.Now())
+		found, err = c.settings.listing(called.data, time.Now())
+		err = called.withRequest(err)
 	}
-	if path == pathV3 {
-		found.Quote.V1Gone = true
-		err = nameV1(err, resp)
+	found.Quote.Endpoint = called.path
+	if called.path == pathV3 {
+		err = withV1Gone(err, called.status)
 	}
-	return found, resp.Status, err
-}
-
-// nameV1 wraps an error of version 3 of the quotes, so that it also says that version 1 is gone. It
-// returns any other error as it is.
-func nameV1(err error, resp rest.Response) error {
-	failed, is := errors.AsType[*core.Error](err)
-	if !is {
-		return err
-	}
-	gone := core.V1GoneError{V1: pathV1, V3: pathV3, Err: failed.Err}
-	if resp.Status != http.StatusOK {
-		gone.Status = resp.Status
-	}
-	named := *failed
-	named.Err = &gone
-	return &named
-}
-
-func isGone(resp rest.Response) bool {
-	return resp.Status == http.StatusNotFound || resp.Status == http.StatusGone
-}
-
-// get makes one request and returns the response and its data. attempt names the request in
-// errors. Without a response resp is zero.
-func (c *Client) get(ctx context.Context, attempt, pathAndQuery string) (resp rest.Response, data any, err error) {
-	// On a connection that was used before, net/http repeats a request that got no answer. The
-	// provider may count both.
-	header := http.Header{"Connection": {"close"}}
-	if c.settings.APIKey.IsSet() {
-		header.Set("X-CMC_PRO_API_KEY", c.settings.APIKey.Reveal())
-	}
-	got, err := c.rest.Do(ctx, rest.Request{Attempt: attempt, URL: c.settings.URL + pathAndQuery, Header: header})
-	if got == nil {
-		return rest.Response{}, nil, err
-	}
-	resp = *got
-	data, refused := parseAnswer(resp.Body, time.Now().UTC())
-	if refused != nil && !isGone(resp) {
-		c.logSentence(ctx, resp)
-	}
-	if failed, is := errors.AsType[*core.Error](err); is {
-		if refused == nil || refused.Reason == core.Malformed || refused.Reason == core.Rejected && refused.RetryAfter == 0 {
-			return resp, nil, err // The body says no more than the status.
-		}
-		if refused.Reason != core.UsedUp { // An upgrade ends that before the month does.
-			refused.RetryAfter = max(refused.RetryAfter, failed.RetryAfter)
-		}
-	}
-	if refused != nil {
-		return resp, nil, refused.During(attempt)
-	}
-	return resp, data, nil
-}
-
-// logSentence logs what the provider says about a refusal, unless it has just said the same. No
-// error holds the sentence: an error has nothing of a service's text.
-func (c *Client) logSentence(ctx context.Context, resp rest.Response) {
-	said := sentence(resp.Body)
-	if said == "" || c.said.Swap(said) == said {
-		return
-	}
-	c.log.WarnContext(ctx, "the price provider refuses a request", "status", resp.Status, "says", said)
+	return found, called.status, err
 }

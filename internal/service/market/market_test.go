@@ -242,6 +242,7 @@ func TestQuoteIsExact(t *testing.T) {
 	got, err := quoteFrom(t, http.StatusOK, ok(`{"42":`+entry+`}`))
 	want := core.Quote{
 		Source:      "CoinMarketCap",
+		Endpoint:    "/v1/cryptocurrency/quotes/latest",
 		Price:       decimal.RequireFromString("0.00001234567890123456789"),
 		Change1h:    number("-1.5"),
 		Change24h:   number("2e1"),
@@ -274,6 +275,7 @@ func TestAQuoteMayHaveOnlyAPrice(t *testing.T) {
 		},
 	} {
 		want.Source = "CoinMarketCap"
+		want.Endpoint = "/v1/cryptocurrency/quotes/latest"
 		got, err := quoteFrom(t, http.StatusOK, ok(`{"42":{"id":42,"symbol":"HRD","quote":{"USD":{`+usd+`}}}}`))
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: %v\ngot  %+v\nwant %+v", usd, err, got, want)
@@ -313,8 +315,8 @@ func TestAQuoteIsOldAfterMaxPriceAge(t *testing.T) {
 		configtest.Fill(t, s.Table(), "TOKEN_SYMBOL=HRD", "MAX_PRICE_AGE="+setting)
 		s.URL = serve(t, 200, ok(`{"42":`+entry+`}`))
 		q, err := quote(t.Context(), s)
-		if err != nil || q.Old() != (want > 0) || want > 0 && q.OldFrom.Sub(q.LastUpdated) != want {
-			t.Errorf("%q: %v, old from %v, %v", setting, q.LastUpdated, q.OldFrom, err)
+		if err != nil || q.Old() != (want > 0) || want > 0 && q.CurrentUntil.Sub(q.LastUpdated) != want {
+			t.Errorf("%q: %v, old from %v, %v", setting, q.LastUpdated, q.CurrentUntil, err)
 		}
 	}
 }

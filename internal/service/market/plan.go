@@ -11,43 +11,48 @@ import (
 	"herald/internal/service/rest"
 )
 
-// readTime is how long Credits may take. A price may have to wait for that.
+// readTime is the time limit of Credits. The price may have to wait for it.
 const readTime = 2 * time.Second
 
-// Credits asks what is left of the plan, which costs no credit. It blocks for readTime at most.
-// It fails if the provider does not say, as for a plan without a bound.
+// Credits asks for a Reading, which costs no credit. It blocks for at most readTime. It fails if the provider does not
+// say how many credits are left, as for a plan without a limit.
 func (c *Client) Credits(ctx context.Context) (Reading, error) {
 	ctx, cancel := context.WithTimeout(ctx, readTime)
 	defer cancel()
-	resp, data, err := c.get(ctx, "credits", "/v1/key/info")
-	if err != nil {
-		return Reading{}, err
+	called := c.callKeyInfo(ctx)
+	if called.err != nil {
+		return Reading{}, called.err
 	}
-	left, err := parseCredits(data, resp.Date)
+	reading, err := parseCredits(called.data, called.date)
 	if err != nil {
 		return Reading{}, Service.Fail(core.Malformed, err).During("credits")
 	}
-	return left, nil
+	return reading, nil
 }
 
-// Reach asks the provider something that costs no credit. It fails if the provider does not answer or
-// refuses the key. It returns nil if the provider only does not know that question.
+// Reach makes a call that costs no credit. It fails if the provider does not answer or refuses the key. It returns nil
+// if the provider does not know the path, as other hosts with this API may not.
 func (c *Client) Reach(ctx context.Context) error {
-	_, _, err := c.get(ctx, "credits", "/v1/key/info")
-	failed, is := errors.AsType[*core.Error](err)
-	switch {
-	case !is:
-		return err
-	case failed.Reason == core.Rejected, failed.Reason == core.Malformed, failed.Reason == core.NoData,
-		failed.Reason == core.Denied && !c.settings.APIKey.IsSet():
-		return nil // Other hosts with this API may not know the path.
+	err := c.callKeyInfo(ctx).err
+	switch core.ReasonOf(err) {
+	case core.Rejected, core.Malformed, core.NoData:
+		return nil
+	case core.Denied:
+		if !c.settings.APIKey.IsSet() {
+			return nil // Quotes may need no key at such a host.
+		}
 	}
 	return err
 }
 
-// parseCredits reads the data of an answer about the plan. It fails for a plan without a bound,
-// which has null for the credits left. now is the provider's time: this machine's clock may be a
-// day off. A reset in the past, or more than two months ahead, is replaced by a whole month.
+// callKeyInfo asks for the plan of the API key, and for the credits used and left.
+func (c *Client) callKeyInfo(ctx context.Context) call {
+	return c.get(ctx, "credits", "/v1/key/info", nil)
+}
+
+// parseCredits reads the data of an answer about the plan. now is the provider's time, because this machine's clock
+// may be a day off. parseCredits fails if the plan has no limit: the credits left are then null. It assumes a month for
+// a time of the reset that is in the past or more than two months ahead.
 func parseCredits(data any, now time.Time) (Reading, error) {
 	left, err := count(valueAt(data, "usage", "current_month", "credits_left"))
 	if err != nil {
@@ -55,7 +60,8 @@ func parseCredits(data any, now time.Time) (Reading, error) {
 	}
 	plan := 0
 	if monthly := valueAt(data, "plan", "credit_limit_monthly"); monthly != nil {
-		if plan, err = count(monthly); err != nil {
+		plan, err = count(monthly)
+		if err != nil {
 			return Reading{}, err
 		}
 	}
@@ -73,7 +79,7 @@ func parseCredits(data any, now time.Time) (Reading, error) {
 	return Reading{Left: left, Plan: plan, Resets: resets}, nil
 }
 
-// valueAt returns the value at a path of names in nested objects, or nil.
+// valueAt returns the value at a path of names in nested objects, or nil if there is none.
 func valueAt(v any, path ...string) any {
 	for _, name := range path {
 		object, _ := v.(map[string]any)
@@ -82,8 +88,7 @@ func valueAt(v any, path ...string) any {
 	return v
 }
 
-// count reads a whole number of credits, from 0 to a billion. It fails for anything else, such
-// as null.
+// count reads a whole number of credits, from 0 to a billion. It fails for anything else, such as null.
 func count(v any) (int, error) {
 	n, ok := rest.Decimal(v)
 	if !ok || !n.IsInteger() || n.IsNegative() || n.GreaterThan(decimal.New(1, 9)) {

@@ -1,6 +1,7 @@
 package market
 
 import (
+	"cmp"
 	"time"
 
 	"herald/internal/config"
@@ -9,7 +10,7 @@ import (
 
 // Settings are what an operator chooses.
 type Settings struct {
-	// URL is the provider's origin, without a slash at its end.
+	// URL is the provider's origin, without a slash at its end; empty: there is no price provider.
 	URL    string
 	APIKey secret.Value // unset: none is sent
 	// By says what Token is: the provider's "id" or "symbol".
@@ -28,6 +29,12 @@ type Settings struct {
 	MaxPriceAge time.Duration
 }
 
+// IsOn reports whether there is a price provider to ask.
+func (s Settings) IsOn() bool { return s.URL != "" }
+
+// coinMarketCap is the URL if only a key is set.
+const coinMarketCap = "https://pro-api.coinmarketcap.com"
+
 // Table declares the settings that fill s. By and Token come from PRICE_TOKEN_ID or, without
 // it, from TOKEN_SYMBOL.
 func (s *Settings) Table() []config.Setting {
@@ -35,23 +42,23 @@ func (s *Settings) Table() []config.Setting {
 		{
 			Heading: "Token and its price",
 			Name:    "PRICE_API_URL",
-			Default: "https://pro-api.coinmarketcap.com",
-			Comment: "Where the price provider is; /v1/... and /v3/... are appended.",
-			Set:     config.Field(&s.URL, config.BaseURLWithout("/v1/cryptocurrency")),
+			Example: coinMarketCap,
+			Comment: "URL of the price provider; /v1/... and /v3/... are appended. " +
+				"Unset: CoinMarketCap if PRICE_API_KEY is set; otherwise there is no /price.",
+			Set: config.Field(&s.URL, config.BaseURLWithout("/v1/cryptocurrency")),
 		},
 		{
 			Name:    "PRICE_API_KEY",
 			Secret:  true,
 			Example: "01234567-89ab-cdef-0123-456789abcdef",
-			Comment: "Your key for CoinMarketCap. Unset: none is sent.",
-			Set:     config.Field(&s.APIKey, config.Hidden(config.Visible)),
+			Comment: "Your key for CoinMarketCap; it turns on /price. Unset: none is sent.",
+			Set:     s.setAPIKey,
 		},
 		{
 			Name:    "PRICE_TOKEN_ID",
 			Example: "1027",
-			Comment: "The token's number at the provider. Set it if you can: many coins share a symbol. " +
-				"Unset: TOKEN_SYMBOL is asked for.",
-			Set: s.setToken("id", config.Matching(`[1-9][0-9]{0,11}`, "the token's number at the provider")),
+			Comment: "The token's UCID at CoinMarketCap. Set it, because coins share symbols.",
+			Set:     s.setToken("id", config.Matching(`[1-9][0-9]{0,11}`, "the token's number at the provider")),
 		},
 		{
 			Name:     "TOKEN_SYMBOL",
@@ -76,7 +83,7 @@ func (s *Settings) Table() []config.Setting {
 		{
 			Name:    "PRICE_MONTHLY_CREDITS",
 			Example: "5000",
-			Comment: "How many of the plan's calls a month this bot may use; 0: no bound. " +
+			Comment: "Maximum number of the plan's calls per month that this bot uses; 0: no limit. " +
 				"Unset: as many as the provider says are left, or 10000 if it does not say.",
 			Set: s.setCredits,
 		},
@@ -98,6 +105,13 @@ func (s *Settings) setSymbol(value string) error {
 func (s *Settings) setCredits(value string) error {
 	err := config.Field(&s.MonthlyCredits, config.IntBetween(0, 100_000_000))(value)
 	s.Uncounted = s.MonthlyCredits == 0
+	return err
+}
+
+// setAPIKey sets APIKey. If PRICE_API_URL, whose row comes before, is not set, the key is one for CoinMarketCap.
+func (s *Settings) setAPIKey(value string) error {
+	err := config.Field(&s.APIKey, config.Hidden(config.Visible))(value)
+	s.URL = cmp.Or(s.URL, coinMarketCap)
 	return err
 }
 

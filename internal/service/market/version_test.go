@@ -66,7 +66,7 @@ func TestVersion3IsUsedIfVersion1IsGone(t *testing.T) {
 	for _, gone := range []int{http.StatusNotFound, http.StatusGone} {
 		v := &versions{v1: gone, v3: http.StatusOK, data: dataV3}
 		log := v.probe(t, func(found market.Listing, err error) {
-			if err != nil || found.Quote.Price.String() != "1.5" || !found.Quote.V1Gone {
+			if err != nil || found.Quote.Price.String() != "1.5" || !found.IsV1Gone() {
 				t.Errorf("version 1 answers %d: got %+v, %v", gone, found, err)
 			}
 		})
@@ -82,7 +82,7 @@ func TestVersion3IsUsedIfVersion1IsGone(t *testing.T) {
 func TestVersion1IsUsedWhileItAnswers(t *testing.T) {
 	v := &versions{v1: http.StatusOK, v3: http.StatusOK, data: dataV1}
 	log := v.probe(t, func(found market.Listing, err error) {
-		if err != nil || found.Quote.Price.String() != "1.5" || found.Quote.V1Gone {
+		if err != nil || found.Quote.Price.String() != "1.5" || found.IsV1Gone() {
 			t.Errorf("got %+v, %v", found, err)
 		}
 	})
@@ -140,35 +140,41 @@ func TestAnErrorOfVersion3NamesVersion1(t *testing.T) {
 	for name, test := range map[string]struct {
 		v3     http.HandlerFunc
 		want   core.Reason
+		state  query.ReplacementState
 		status int    // in the error
 		text   string // in the error
 	}{
 		"500": {
 			v3:     answering(500, ""),
 			want:   core.Unreachable,
+			state:  query.ReplacementRefuses,
 			status: 500,
 			text:   "answered with status 500",
 		},
 		"404": {
 			v3:     http.NotFound,
 			want:   core.Rejected,
+			state:  query.ReplacementRefuses,
 			status: 404,
 			text:   "answered with status 404",
 		},
 		"an error code": {
-			v3:   answering(200, `{"status":{"error_code":1002}}`),
-			want: core.Denied,
-			text: "error code 1002",
+			v3:    answering(200, `{"status":{"error_code":1002}}`),
+			want:  core.Denied,
+			state: query.ReplacementBroken,
+			text:  "error code 1002",
 		},
 		"HTML": {
-			v3:   answering(200, "<html>"),
-			want: core.Malformed,
-			text: "HTML",
+			v3:    answering(200, "<html>"),
+			want:  core.Malformed,
+			state: query.ReplacementBroken,
+			text:  "HTML",
 		},
 		"a break": {
-			v3:   resttest.Broken("", true),
-			want: core.Unreachable,
-			text: "connection",
+			v3:    resttest.Broken("", true),
+			want:  core.Unreachable,
+			state: query.ReplacementBroken,
+			text:  "connection",
 		},
 	} {
 		url := resttest.Serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -180,9 +186,9 @@ func TestAnErrorOfVersion3NamesVersion1(t *testing.T) {
 		})
 		_, err := newClient(market.Settings{URL: url, By: "id", Token: "42", Symbol: "hrd"}).Probe(t.Context())
 		resttest.WantReason(t, err, market.Service, test.want)
-		gone, is := errors.AsType[*core.V1GoneError](err)
-		if !is || gone.Status != test.status {
-			t.Errorf("%s: got %+v, want status %d", name, gone, test.status)
+		gone, is := errors.AsType[*market.V1GoneError](err)
+		if !is || gone.State != test.state || gone.Status != test.status {
+			t.Errorf("%s: got %+v, want state %v and status %d", name, gone, test.state, test.status)
 		}
 		if !strings.Contains(err.Error(), test.text) || !strings.Contains(err.Error(), both) {
 			t.Errorf("%s: got %v, want %s", name, err, test.text)
@@ -208,10 +214,10 @@ func TestBothVersionsGiveTheSameQuote(t *testing.T) {
 			io.WriteString(w, ok(data))
 		})
 		q, err := quote(t.Context(), market.Settings{URL: url, By: "id", Token: "42", Symbol: "hrd"})
-		if err != nil || q.V1Gone != (version == "/v3/") {
+		if err != nil || !strings.HasPrefix(q.Endpoint, version) {
 			t.Fatalf("%s: got %+v, %v", version, q, err)
 		}
-		q.V1Gone = false
+		q.Endpoint = ""
 		quotes[version] = q
 	}
 	if !reflect.DeepEqual(quotes["/v1/"], quotes["/v3/"]) {

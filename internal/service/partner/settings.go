@@ -11,8 +11,8 @@ import (
 
 // Settings are what an operator chooses.
 type Settings struct {
-	// URL is the API's origin and perhaps a path prefix, without a slash at its end. The
-	// signature covers the prefix, so a proxy must not cut it off.
+	// URL is the API's origin and perhaps a path prefix, without a slash at its end; empty: there is no partner API.
+	// The signature covers the prefix, so a proxy must not cut it off.
 	URL       string
 	AppID     string
 	SecretKey secret.Value
@@ -23,38 +23,41 @@ type Settings struct {
 	ExistsTTL, LoginsTTL time.Duration
 }
 
+// IsOn reports whether there is a partner API to ask.
+func (s Settings) IsOn() bool { return s.URL != "" }
+
 // Table declares the settings that fill s.
 func (s *Settings) Table() []config.Setting {
 	return []config.Setting{
 		{
-			Heading:  "Partner API",
-			Name:     "PARTNER_BASE_URL",
-			Required: true,
-			Example:  "https://partner.example.org",
-			Comment:  "Where the partner API is; /api/v1/partner/... is appended.",
-			Set:      config.Field(&s.URL, config.BaseURLWithout("/api/v1/partner")),
+			Heading: "Partner API",
+			Name:    "PARTNER_BASE_URL",
+			Example: "https://partner.example.org",
+			Needs:   []string{"PARTNER_APP_ID", "PARTNER_SECRET_KEY"},
+			Comment: "URL of the partner API; /api/v1/partner/... is appended.",
+			Set:     config.Field(&s.URL, config.BaseURLWithout("/api/v1/partner")),
 		},
 		{
-			Name:     "PARTNER_APP_ID",
-			Required: true,
-			Example:  "my-app-id",
-			Set:      config.Field(&s.AppID, config.Visible),
-			Comment:  "The application ID that the partner gave you.",
+			Name:    "PARTNER_APP_ID",
+			Example: "my-app-id",
+			Needs:   []string{"PARTNER_BASE_URL", "PARTNER_SECRET_KEY"},
+			Set:     config.Field(&s.AppID, config.Visible),
+			Comment: "The application ID that the partner gave you.",
 		},
 		{
-			Name:     "PARTNER_SECRET_KEY",
-			Required: true,
-			Secret:   true,
-			Example:  "the-key-that-came-with-the-app-id",
-			Comment:  "The key that signs requests. It came with the application ID.",
-			Set:      config.Field(&s.SecretKey, config.Hidden(config.Text)),
+			Name:    "PARTNER_SECRET_KEY",
+			Secret:  true,
+			Example: "the-key-that-came-with-the-app-id",
+			Needs:   []string{"PARTNER_BASE_URL", "PARTNER_APP_ID"},
+			Comment: "The key that signs requests. It came with the application ID.",
+			Set:     config.Field(&s.SecretKey, config.Hidden(config.Text)),
 		},
 		{
 			Name:    "PARTNER_NOT_FOUND_CODES",
 			Example: "10004,10005",
 			Set:     config.Field(&s.NotFoundCodes, config.ListOf(parseCode)),
 			Comment: "Codes of the existence check that mean \"no such user\". Any other code but 0 is an error: " +
-				"people read \"Registration unavailable\". Unset: none.",
+				"members read \"Registration unavailable\". Unset: none.",
 		},
 		{
 			Name:    "EXISTS_TTL",

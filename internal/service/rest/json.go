@@ -2,7 +2,6 @@ package rest
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"errors"
 	"regexp"
@@ -11,12 +10,12 @@ import (
 	"github.com/shopspring/decimal"
 )
 
-// errNotJSON is Parse's error for text of another form.
+// errNotJSON is returned by Parse for a text that is not JSON.
 var errNotJSON = errors.New("not JSON, or not one JSON value")
 
-// Parse reads one JSON value: nil, bool, string, json.Number, []any or map[string]any.
-// Members keep the case of their names. Text after the value is an error, and so are two
-// members with one name. Errors hold nothing of the text.
+// Parse reads one JSON value: nil, bool, string, json.Number, []any or map[string]any. Members keep the case of their
+// names. Parse fails if there is text after the value, and if an object has two members with the same name. Errors hold
+// nothing of the text.
 func Parse(body []byte) (v any, err error) {
 	if bytes.HasPrefix(bytes.TrimSpace(body), []byte("<")) {
 		return nil, errors.New("HTML or XML instead of JSON")
@@ -26,15 +25,15 @@ func Parse(body []byte) (v any, err error) {
 	if !json.Valid(body) || d.Decode(&v) != nil {
 		return nil, errNotJSON
 	}
-	if hasTwins(json.NewDecoder(bytes.NewReader(body))) {
+	if hasDuplicateNames(json.NewDecoder(bytes.NewReader(body))) {
 		return nil, errors.New("JSON with two members of one name")
 	}
 	return v, nil
 }
 
-// hasTwins reports whether an object in the next value of d, which is valid, has two
-// members with one name.
-func hasTwins(d *json.Decoder) bool {
+// hasDuplicateNames reads the next value of d, which must be valid, and reports whether an object in it has two members
+// with the same name. If it returns false, it has read the whole value.
+func hasDuplicateNames(d *json.Decoder) bool {
 	token, _ := d.Token()
 	if token != json.Delim('{') && token != json.Delim('[') {
 		return false
@@ -48,7 +47,7 @@ func hasTwins(d *json.Decoder) bool {
 			}
 			names[name] = true
 		}
-		if hasTwins(d) {
+		if hasDuplicateNames(d) {
 			return true
 		}
 	}
@@ -56,14 +55,13 @@ func hasTwins(d *json.Decoder) bool {
 	return false
 }
 
-// number is JSON's grammar with an exponent of at most two digits: a larger one would fill
-// the memory.
+// number matches a JSON number with an exponent of at most two digits. A larger exponent would fill the memory.
 var number = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]{1,2})?$`)
 
-// maxDigits bounds a number's text. 2^256 has 78 digits.
+// maxDigits is the maximum length of a number's text, in bytes. 2^256 has 78 digits.
 const maxDigits = 100
 
-// Text returns a string, or a number as it was written; "" if v is neither.
+// Text returns a string, or a number as it was written. It returns "" if v is neither.
 func Text(v any) string {
 	switch v := v.(type) {
 	case json.Number:
@@ -74,8 +72,8 @@ func Text(v any) string {
 	return ""
 }
 
-// Decimal returns the exact value of a number, or of a string with one. It refuses
-// thousands separators, since "1,234" may have a fraction.
+// Decimal returns the exact value of a number, or of a string with a number, and false for anything else. It does not
+// accept thousands separators, because "1,234" may be a fraction.
 func Decimal(v any) (decimal.Decimal, bool) {
 	text := strings.TrimSpace(Text(v))
 	if len(text) > maxDigits || !number.MatchString(text) {
@@ -85,14 +83,13 @@ func Decimal(v any) (decimal.Decimal, bool) {
 	return d, err == nil
 }
 
-// IsBounded reports whether d is short enough to be compared and printed: Decimal returns
-// nothing longer.
+// IsBounded reports whether d is short enough to be compared and printed. Decimal returns nothing longer.
 func IsBounded(d decimal.Decimal) bool {
-	const limit = 2 * maxDigits // 99 digits after the point, and E-99
+	const limit = 2 * maxDigits // A number may have 98 digits after its point, and E-99.
 	return d.NumDigits() <= limit && -limit <= d.Exponent() && d.Exponent() <= limit
 }
 
-// figure returns the number in a response, as Client.Figure describes.
+// figure returns the number in a response, as Client.Figure does.
 func (r *Response) figure(names []string) (decimal.Decimal, error) {
 	v, err := Parse(r.Body)
 	if errors.Is(err, errNotJSON) {
@@ -103,7 +100,9 @@ func (r *Response) figure(names []string) (decimal.Decimal, error) {
 	}
 	if object, is := v.(map[string]any); is && len(object) == 1 {
 		for _, name := range names {
-			v = cmp.Or(object[name], v)
+			if member, exists := object[name]; exists {
+				v = member
+			}
 		}
 	}
 	figure, ok := Decimal(v)
@@ -113,7 +112,7 @@ func (r *Response) figure(names []string) (decimal.Decimal, error) {
 	return figure, CheckFigure(figure)
 }
 
-// CheckFigure fails unless a figure is above zero and IsBounded.
+// CheckFigure returns an error unless the figure is above zero and IsBounded.
 func CheckFigure(figure decimal.Decimal) error {
 	if !IsBounded(figure) || !figure.IsPositive() {
 		return errors.New("not above zero")

@@ -1,8 +1,7 @@
-// Package rest makes one HTTP call to a service and turns every failure into a
-// *core.Error.
+// Package rest makes one HTTP call to a service, and turns every failure into a *core.Error.
 //
-// It neither retries nor remembers failures: query does both for every service. Bodies are
-// bounded and JSON is parsed strictly. An error holds nothing of a body or a URL.
+// It does not retry, and does not remember failures; package query does both. It limits the size of bodies, and parses
+// JSON strictly. The text of an error contains nothing of a body or a URL.
 package rest
 
 import (
@@ -23,7 +22,8 @@ import (
 	"herald/internal/transport"
 )
 
-// MaxBody bounds a response's body in bytes. None is compressed: transport does not ask for it.
+// MaxBody is the maximum size of a response's body in bytes. Bodies are not compressed, because transport does not ask
+// for that.
 const MaxBody = 1 << 20
 
 // Client calls one service. It is safe for concurrent use.
@@ -32,50 +32,61 @@ type Client struct {
 	http    *http.Client
 }
 
-// New makes a client whose every call takes at most timeout.
+// New returns a Client. Each of its calls takes at most timeout.
 func New(service *core.Service, timeout time.Duration) *Client {
 	options := transport.Options{Timeout: timeout, MaxBody: MaxBody, MaxConns: query.MaxCalls}
 	return &Client{service: service, http: transport.New(options)}
 }
 
-// Request is one call: a POST of Body if there is one, else a GET. Header may be
-// nil; it is not kept.
+// Request is one call: a POST if it has a Body, and else a GET. Header may be nil.
 type Request struct {
 	// Attempt names the call in errors.
 	Attempt string
-	URL     string
-	Header  http.Header
-	Body    []byte
+	// Base is the URL that an operator has set. Errors do not hold it, because it may hold a key.
+	Base string
+	// Path is appended to Base. It may have a query. Errors hold it in Asked, so it must not hold a secret.
+	Path   string
+	Header http.Header
+	Body   []byte
 }
 
-// Response is an answer, whatever its status.
+func (r Request) method() string {
+	if len(r.Body) > 0 {
+		return http.MethodPost
+	}
+	return http.MethodGet
+}
+
+// fail returns failure with the attempt and, if the request may have been sent, with the request.
+func (r Request) fail(failure *core.Error) *core.Error {
+	failed := failure.During(r.Attempt)
+	if !NeverSent(failed) {
+		failed.Asked = r.method() + " " + r.Path
+	}
+	return failed
+}
+
+// Response is an answer of any status.
 type Response struct {
 	Status int
-	// Date is the time of the answer by the service's clock, in whole seconds; zero if the
-	// header lacks it.
+	// Date is the time of the answer by the service's clock, in whole seconds. It is zero if the answer does not say.
 	Date time.Time
-	// Body lacks the ByteOrderMark.
+	// Body does not begin with a ByteOrderMark.
 	Body []byte
 }
 
 // ByteOrderMark is U+FEFF in UTF-8. Some hosts put it before an answer.
 var ByteOrderMark = []byte("\uFEFF")
 
-// Do sends r once and reads the whole answer. It blocks until then, until the client's
-// time limit or until ctx is done; the error then unwraps to ctx.Err().
+// Do sends r once and reads the whole answer. It blocks until then, or until the client's time limit or the end of ctx.
 //
-// If an answer has neither a Content-Length nor chunks, it ends when the service closes the
-// connection, as in HTTP/1.0. A connection that is reset, or that ends before the Content-Length
-// is reached, is an error.
+// If an answer has neither a Content-Length nor chunks, it ends when the service closes the connection, as in HTTP/1.0.
+// A connection that is reset, or closed before the Content-Length is reached, is an error.
 //
-// Errors are *core.Error. A status other than success, and a body that could not be read,
-// return an error and a Response; its Body is empty then.
+// Every error is a *core.Error. If ctx is done, it wraps ctx.Err(). If the status is not a success or the body could
+// not be read, Do returns an error and a Response. The Body is empty if it could not be read.
 func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
-	method := http.MethodGet
-	if len(r.Body) > 0 {
-		method = http.MethodPost
-	}
-	req, err := http.NewRequestWithContext(ctx, method, r.URL, bytes.NewReader(r.Body))
+	req, err := http.NewRequestWithContext(ctx, r.method(), r.Base+r.Path, bytes.NewReader(r.Body))
 	if err != nil {
 		return nil, CallError(c.service, err).During(r.Attempt)
 	}
@@ -84,7 +95,7 @@ func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
 	req.Header.Set("User-Agent", "herald")
 	resp, err := c.http.Do(req)
 	if err != nil {
-		return nil, CallError(c.service, err).During(r.Attempt)
+		return nil, r.fail(CallError(c.service, err))
 	}
 	defer resp.Body.Close()
 	answer := Response{Status: resp.StatusCode}
@@ -94,21 +105,20 @@ func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
 		answer.Body = bytes.TrimPrefix(body, ByteOrderMark)
 	}
 	if refusal := StatusError(c.service, resp); refusal != nil {
-		return &answer, refusal.During(r.Attempt)
+		return &answer, r.fail(refusal)
 	}
 	if err != nil {
-		return &answer, CallError(c.service, err).During(r.Attempt)
+		return &answer, r.fail(CallError(c.service, err))
 	}
 	return &answer, nil
 }
 
-// NeverSent reports whether err, which Do returned, proves that the request did not reach the
-// service.
+// NeverSent reports whether err, which Do returned, proves that the request did not reach the service.
 func NeverSent(err error) bool { return transport.NeverSent(err) }
 
-// Figure sends r as Do does, and returns the number above zero in the answer: a bare number, a
-// text with one, or either as the only member of an object, under one of these names. It
-// refuses an object with more members, which may report a failure.
+// Figure sends r as Do does, and returns the number in the answer, which must be above zero. The answer is a number,
+// a text with a number, or an object with either as its only member, under one of these names. An object with more
+// members is an error, because it may report a failure.
 func (c *Client) Figure(ctx context.Context, r Request, names ...string) (decimal.Decimal, error) {
 	resp, err := c.Do(ctx, r)
 	if err != nil {
@@ -116,16 +126,17 @@ func (c *Client) Figure(ctx context.Context, r Request, names ...string) (decima
 	}
 	figure, err := resp.figure(names)
 	if err != nil {
-		return figure, c.service.Fail(core.Malformed, err).During(r.Attempt)
+		return figure, r.fail(c.service.Fail(core.Malformed, err))
 	}
 	return figure, nil
 }
 
-// StatusError returns the error that a response's status and Retry-After stand for, or nil
-// for success. 206 is a failure: a part of a number is another number.
+// StatusError returns the error that a response's status and Retry-After stand for, or nil for a success. 206 is a
+// failure, because a part of a number is another number.
 func StatusError(service *core.Service, resp *http.Response) *core.Error {
-	failure := service.Fail(core.Malformed, fmt.Errorf("answered with status %d", resp.StatusCode))
-	switch status := resp.StatusCode; {
+	status := resp.StatusCode
+	failure := service.Fail(core.Malformed, fmt.Errorf("answered with status %d", status))
+	switch {
 	case status >= 200 && status < 300 && status != http.StatusPartialContent:
 		return nil
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
@@ -144,15 +155,14 @@ func StatusError(service *core.Service, resp *http.Response) *core.Error {
 	return failure
 }
 
-// CallError returns the error of a call without a whole response. err is the HTTP
-// client's.
+// CallError returns the error of a call that had no complete response. err is the HTTP client's error.
 func CallError(service *core.Service, err error) *core.Error {
 	err = transport.Clean(err)
 	failure := service.Fail(core.Unreachable, err)
 	var timeout net.Error
 	switch {
 	case transport.NeverSent(err):
-		// Unreachable even if that took long: nothing was asked.
+		// It is Unreachable even after a timeout, because nothing was asked.
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded),
 		errors.As(err, &timeout) && timeout.Timeout():
 		failure.Reason = core.SlowAnswer

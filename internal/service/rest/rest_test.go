@@ -27,7 +27,7 @@ func TestEveryFaultBecomesATypedErrorWithoutSecrets(t *testing.T) {
 		c := rest.New(service, timeout)
 		resp, err := c.Do(ctx, rest.Request{
 			Attempt: "quote",
-			URL:     baseURL + path + "?" + query,
+			Base:    baseURL + path + "?" + query,
 			Header:  http.Header{"X-Key": {secret}},
 			Body:    []byte(secret),
 		})
@@ -60,7 +60,7 @@ func TestARefusalKeepsItsBodyAndIsNotRepeated(t *testing.T) {
 			w.WriteHeader(status)
 			w.Write(c.body)
 		})
-		resp, err := rest.New(service, time.Minute).Do(t.Context(), rest.Request{URL: url})
+		resp, err := rest.New(service, time.Minute).Do(t.Context(), rest.Request{Base: url})
 		failure, ok := errors.AsType[*core.Error](err)
 		if !ok || failure.Service != service || failure.Reason != c.want || calls != 1 {
 			t.Errorf("%d: got %v after %d calls, want %s after 1", status, err, calls, c.want)
@@ -120,7 +120,7 @@ func TestAnswersEndInEveryWayOfHTTP(t *testing.T) {
 		},
 	} {
 		url := resttest.Serve(t, test.serve)
-		got, err := rest.New(service, time.Minute).Figure(t.Context(), rest.Request{URL: url})
+		got, err := rest.New(service, time.Minute).Figure(t.Context(), rest.Request{Base: url})
 		if core.ReasonOf(err) != test.want || err == nil && got.String() != number {
 			t.Errorf("%s: got %v, %v, want %q", name, got, err, test.want)
 		}

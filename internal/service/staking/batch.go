@@ -12,16 +12,16 @@ import (
 	"herald/internal/query"
 )
 
-// maxBatchCalls bounds the calls of pools in one eth_call of StakesOf: 52 wallets with 21
-// pools. Nodes bound the gas of an eth_call, and maxBody the result.
+// maxBatchCalls is the maximum number of calls of pools in one eth_call of StakesOf: 52 wallets in 21 pools. Nodes
+// limit the gas of an eth_call, and maxBody limits the answer.
 const maxBatchCalls = 1100
 
-// StakesOf returns what each wallet has staked, in order, without withdrawals. It reads many
-// wallets in one eth_call, one call after another, and is as strict as Stakes. It blocks until
-// all wallets are read or failed, or ctx is done. Nothing is cached.
+// StakesOf returns the stakes of wallets, in their order, without withdrawals. It reads many wallets in one eth_call,
+// and makes one eth_call after another. It verifies the answers as Stakes does, and caches nothing. It blocks until
+// every wallet has an answer, which may be an error.
 //
-// If the node cannot execute so large a call, or refuses it for its size, StakesOf halves the number
-// for the rest of the wallets. It reads a single wallet as Stakes does.
+// If the node cannot execute an eth_call of this size, or refuses it because of its size, StakesOf halves the number of
+// wallets per eth_call. It reads a single wallet as Stakes does.
 func (c *Client) StakesOf(ctx context.Context, wallets []common.Address) (answers []query.Answer[core.Stake]) {
 	size := max(1, maxBatchCalls/len(c.settings.Pools))
 	if !c.usesMulticall() {
@@ -35,24 +35,26 @@ func (c *Client) StakesOf(ctx context.Context, wallets []common.Address) (answer
 			stakes, err = c.readMany(ctx, chunk)
 			return err
 		})
-		if err == nil && stakes == nil {
+		if isTooMany := err == nil && stakes == nil; isTooMany {
 			size = len(chunk) / 2
 			continue
 		}
 		for i := range chunk {
-			answer := query.Answer[core.Stake]{Err: err}
-			if err == nil {
-				answer.Value = stakes[i]
-				answer.At = time.Now()
-				answer.Err = errIfUnread(stakes[i])
+			if err != nil {
+				answers = append(answers, query.Answer[core.Stake]{Err: err})
+				continue
 			}
+			answer := query.Answer[core.Stake]{Err: errIfUnread(stakes[i])}
+			answer.Value = stakes[i]
+			answer.At = time.Now()
 			answers = append(answers, answer)
 		}
 	}
 	return answers
 }
 
-// readMany returns a stake for each wallet, or nil if the node cannot read so many at once.
+// readMany returns a stake for each wallet. It returns nil and no error if the node cannot read this number of
+// wallets at once.
 func (c *Client) readMany(ctx context.Context, wallets []common.Address) ([]core.Stake, error) {
 	if len(wallets) == 1 {
 		stake, err := c.readPools(ctx, wallets[0], c.settings.Method, "")
@@ -67,14 +69,14 @@ func (c *Client) readMany(ctx context.Context, wallets []common.Address) ([]core
 		return nil, nil
 	}
 	if err != nil {
-		return nil, failure(err).During("read the pools")
+		return nil, failedTo("read the pools", err)
 	}
 	var stakes []core.Stake
-	for of := range slices.Chunk(calls, len(c.settings.Pools)) {
-		stake := c.stakeIn(of, at)
+	for callsOfWallet := range slices.Chunk(calls, len(c.settings.Pools)) {
+		stake := c.stakeIn(callsOfWallet, at)
 		stakes = append(stakes, stake)
 		for _, p := range stake.Failed {
-			c.unread(p.Pool)
+			c.countUnread(p.Pool)
 		}
 	}
 	return stakes, nil

@@ -56,7 +56,7 @@ func wantStakes(t *testing.T, answers []query.Answer[core.Stake]) {
 		case 13:
 			want = core.Undetermined
 		}
-		if a.Err != nil || a.Value.Outcome() != want || a.Value.BlockTime.IsZero() {
+		if a.Err != nil || a.Value.StakerStatus() != want || a.Value.BlockTime.IsZero() {
 			t.Errorf("wallet %d: %+v, want %v", n, a, want)
 		}
 		if want == core.Staker && a.Value.Total().IntPart() != int64(n) {
@@ -177,7 +177,7 @@ func TestAMissingResultDoesNotMeanNotStaking(t *testing.T) {
 	}
 	for i, a := range newClient(t, node, pools).StakesOf(t.Context(), walletsTo(60)) {
 		wallet := 59 - i
-		if wallet != 0 && wallet != 13 && a.Value.Outcome() == core.NotStaker {
+		if wallet != 0 && wallet != 13 && a.Value.StakerStatus() == core.NotStaker {
 			t.Errorf("wallet %d: %+v", wallet, a)
 			break
 		}

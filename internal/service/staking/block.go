@@ -19,11 +19,10 @@ var (
 	errNotTime  = malformed("the newest block has no possible time: the node's clock or this machine's is wrong")
 )
 
-// quantity is a number in an answer of the node. In contrast to hexutil.Big it accepts leading
-// zeros, which some nodes send.
+// quantity is a number in an answer of the node. Unlike hexutil.Big, it accepts leading zeros, which some nodes send.
 type quantity big.Int
 
-// toInt returns the number itself.
+// toInt returns q as a *big.Int that shares its memory.
 func (q *quantity) toInt() *big.Int { return (*big.Int)(q) }
 
 // UnmarshalText implements encoding.TextUnmarshaler.
@@ -43,16 +42,20 @@ func (q *quantity) UnmarshalText(text []byte) error {
 // MarshalText implements encoding.TextMarshaler.
 func (q *quantity) MarshalText() ([]byte, error) { return []byte(hexutil.EncodeBig(q.toInt())), nil }
 
+// withoutTransactions is the second parameter of eth_getBlockByNumber: the transactions' hashes are enough.
+const withoutTransactions = false
+
 // block is a block as the node or Multicall3 reports it.
 type block struct {
 	chainID *big.Int
-	// height is the block's number as contracts read it. On some rollups it counts the blocks of
-	// another chain:
+	// height is the block's number as contracts read it, or nil if the node does not report it. On some rollups,
+	// contracts count the blocks of another chain:
 	// https://docs.arbitrum.io/arbitrum-essentials/arbitrum-vs-ethereum/block-numbers-and-time
-	// It is nil if the node does not tell it.
-	height    *big.Int
-	Number    *quantity `json:"number"`    // as the node numbers it; nil if Multicall3 reports the block
-	Timestamp *quantity `json:"timestamp"` // Unix time in seconds, unchecked; nil if none is given
+	height *big.Int
+	// Number is the number in the block's header. It is nil if Multicall3 reports the block.
+	Number *quantity `json:"number"`
+	// Timestamp is the Unix time in seconds, which may be impossible. It is nil if none is reported.
+	Timestamp *quantity `json:"timestamp"`
 }
 
 // knownHeight returns the height, or 0 if it is unknown.
@@ -71,8 +74,8 @@ func (b block) String() string {
 	return b.height.String()
 }
 
-// maxAhead is how far in the future a block may be: proposers may be early, and this
-// machine's clock may be slow.
+// maxAhead is how far in the future a block's time may be. Proposers may be early, and this machine's clock may be
+// slow.
 const maxAhead = time.Minute
 
 // time returns the block's time, or zero if the timestamp is impossible.
@@ -80,18 +83,19 @@ func (b block) time() time.Time {
 	if b.Timestamp == nil {
 		return time.Time{}
 	}
-	at, latest := b.Timestamp.toInt(), big.NewInt(time.Now().Add(maxAhead).Unix())
+	at := b.Timestamp.toInt()
+	latest := big.NewInt(time.Now().Add(maxAhead).Unix())
 	if at.Sign() <= 0 || at.Cmp(latest) > 0 {
 		return time.Time{}
 	}
 	return time.Unix(at.Int64(), 0)
 }
 
-// verify fails if b is of another chain, or if its age is unknown or above MaxBlockAge. With a
-// MaxBlockAge of 0 it allows any age.
+// verify returns an error if b is a block of another chain, or if its age is unknown or above MaxBlockAge. If
+// MaxBlockAge is 0, any age is allowed, and an unknown one, too.
 func (c *Client) verify(b block) error {
 	if !b.chainID.IsUint64() || b.chainID.Uint64() != c.settings.ChainID {
-		// Only an admin can point the bot at another node.
+		// Only an operator can configure another node.
 		return Service.Fail(core.Denied, &config.WrongError{
 			Problem:  fmt.Sprintf("the node is of chain %d, but chain %d is configured", b.chainID, c.settings.ChainID),
 			Settings: "EVM_CHAIN_ID and EVM_RPC_URL",
@@ -108,7 +112,7 @@ func (c *Client) verify(b block) error {
 	return nil
 }
 
-// blockMethods are methods of Multicall3 itself; blockOf makes a block of their results.
+// blockMethods are methods of Multicall3 itself. blockOf returns the block in their results.
 var blockMethods = []string{"getChainId()", "getBlockNumber()", "getCurrentBlockTimestamp()"}
 
 // blockOf returns the block in the results of blockMethods, which come first.

@@ -143,9 +143,9 @@ func wantEVMStakes(t *testing.T, stake core.Stake, n *node, pools []core.Pool, a
 		t.Errorf("block %d, checked %d pools, want %d and 3", stake.Block, stake.Checked, n.Block())
 	}
 	wantAmounts(t, "staked", stake.Staked, "pool 1: 1175", "pool 4: 0.000000000000000001")
-	wantAmounts(t, "claimable", stake.Claimable, "pool 1: 300")
+	wantAmounts(t, "claimable", stake.Withdrawable, "pool 1: 300")
 	wantAmounts(t, "unbonding", stake.Unbonding, "pool 1: 25")
-	if next := stake.NextClaim; !next.Amount.Equal(whole(25)) || !next.At.Equal(at) {
+	if next := stake.NextWithdrawal; !next.Amount.Equal(whole(25)) || !next.At.Equal(at) {
 		t.Errorf("the next claim is %+v, want 25 at %v", next, at)
 	}
 	unread := pools[2:4]
@@ -216,7 +216,7 @@ func TestEVMManyWalletsAreReadAsOne(t *testing.T) {
 		if err != nil || many.Err != nil {
 			t.Errorf("wallet %d: %v among many, %v alone", i, many.Err, err)
 		}
-		if many.Value.Outcome() != one.Outcome() || !many.Value.Total().Equal(one.Total()) {
+		if many.Value.StakerStatus() != one.StakerStatus() || !many.Value.Total().Equal(one.Total()) {
 			t.Errorf("wallet %d: %+v among many, %+v alone", i, many, one)
 		}
 	}

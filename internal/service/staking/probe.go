@@ -13,30 +13,28 @@ import (
 	"herald/internal/core"
 )
 
-// Found is the result of Probe. Probe fills it in this order, up to its failure.
+// Found is the result of Probe. If Probe fails, the fields that it would have set later are zero.
 type Found struct {
-	ChainID *big.Int // the node's; nil if unknown
-	Block   uint64   // the number of the node's newest block, in its header
-	// Height is the number of that block as contracts read it; 0 if the node does not tell it.
+	ChainID *big.Int // the ID of the node's chain
+	Block   uint64   // the number in the header of the node's newest block
+	// Height is the number of that block as contracts read it. It is 0 if the node does not report it.
 	Height uint64
-	// BlockTime is the time of that block; zero if implausible.
+	// BlockTime is the time of that block. It is zero if the node reports an impossible time.
 	BlockTime time.Time
-	// Deployed counts the pools with code, and Missing the others; both are 0 if unknown.
-	Deployed, Missing int
-	// Way says for operators how the pools are read; empty if unknown.
+	// Missing counts the pools without code, and Deployed the others.
+	Missing, Deployed int
+	// Way is a sentence for operators about how the pools are read.
 	Way string
-	// Pending is the withdrawal with the latest block of the wallet that Probe is given. An Amount
-	// of zero means that nothing is pending. Pending is nil without a wallet, without a
-	// PendingMethod, and if unknown.
+	// Pending is the wallet's withdrawal with the latest block. Its Amount is zero if the wallet has no withdrawals.
+	// Pending is nil if Probe was given no wallet, and if PendingMethod is not set.
 	Pending *Withdrawal
-	// ReadAt is the Height of the block that has Pending.
+	// ReadAt is the Height of the block at which Pending was read.
 	ReadAt uint64
 }
 
-// Probe asks the node, past the cache, for its chain's ID and newest block, for the code
-// at every pool's address, and for a stake; then for the withdrawals of wallet, unless that is
-// empty. It fails if the chain is another, if the block is too old, or if a pool has no code
-// or does not answer the methods.
+// Probe asks the node, past the cache, for the ID and the newest block of its chain, for the code at every pool's
+// address, and for a stake. If wallet is not empty, it then asks for the wallet's withdrawals. It fails as verify does,
+// and if a pool has no code or does not answer the methods.
 func (c *Client) Probe(ctx context.Context, wallet string) (found Found, err error) {
 	newest, err := c.readPinned(ctx, nil)
 	if newest.Number != nil {
@@ -48,7 +46,7 @@ func (c *Client) Probe(ctx context.Context, wallet string) (found Found, err err
 		}
 	}
 	if err != nil {
-		return found, failure(err).During("check the chain")
+		return found, failedTo("check the chain", err)
 	}
 	missing, err := c.withoutCode(ctx)
 	if err != nil {
@@ -63,13 +61,14 @@ func (c *Client) Probe(ctx context.Context, wallet string) (found Found, err err
 	if err != nil || c.settings.PendingMethod == "" {
 		return found, err
 	}
-	if asked, invalid := core.ParseWallet(wallet); invalid == nil {
-		found.Pending, found.ReadAt, err = c.latestWithdrawal(ctx, asked)
+	if address, invalid := core.ParseWallet(wallet); invalid == nil {
+		found.Pending, found.ReadAt, err = c.latestWithdrawal(ctx, address)
 	}
 	return found, err
 }
 
-// probePools returns how the pools are read. It fails if a pool does not answer the methods.
+// probePools reads a stake, and returns a sentence about how the pools are read. It fails if a pool does not answer the
+// methods.
 func (c *Client) probePools(ctx context.Context) (way string, err error) {
 	stake, err := c.readStake(ctx, anyWallet)
 	if err != nil {
@@ -83,7 +82,7 @@ func (c *Client) probePools(ctx context.Context) (way string, err error) {
 	if !c.usesMulticall() {
 		way = "Multicall3 is off or does not work, so they are read by JSON-RPC batch"
 	}
-	for _, asked := range []struct {
+	for _, method := range []struct {
 		setting string
 		unread  []core.UnreadPool
 	}{
@@ -91,21 +90,21 @@ func (c *Client) probePools(ctx context.Context) (way string, err error) {
 		{"STAKING_PENDING_METHOD", stake.UnbondingFailed},
 		{"STAKING_TOTAL_METHOD", total.Failed},
 	} {
-		if len(asked.unread) == 0 {
+		if len(method.unread) == 0 {
 			continue
 		}
-		switch first := asked.unread[0].Err; first.Reason {
+		switch first := method.unread[0]; first.Err.Reason {
 		case core.Rejected, core.Malformed:
-			return way, fmt.Errorf("%s is not answered by %s", asked.setting, addresses(asked.unread))
-		default: // The pools did not say that.
-			return way, first.During("ask the pools for " + asked.setting)
+			return way, fmt.Errorf("%s is not answered by %s", method.setting, addresses(method.unread))
+		default: // The node failed, and perhaps the pools have the method.
+			return way, poolFailedTo("ask the pools for "+method.setting, first)
 		}
 	}
 	return way, nil
 }
 
-// withoutCode returns the pools without code. It sends no batch, because the code of all
-// pools may be larger than maxBody.
+// withoutCode returns the pools without code. It does not send a batch, because an answer with the code of all pools
+// may exceed maxBody.
 func (c *Client) withoutCode(ctx context.Context) (missing []core.UnreadPool, err error) {
 	pools := c.settings.Pools
 	code := make([]hexutil.Bytes, len(pools))
@@ -116,7 +115,7 @@ func (c *Client) withoutCode(ctx context.Context) (missing []core.UnreadPool, er
 	c.sendEach(ctx, calls)
 	for i, call := range calls {
 		if call.err != nil {
-			return nil, failure(call.err).During("look for the contracts")
+			return nil, failedTo("look for the contracts", call.err)
 		}
 		if len(code[i]) == 0 {
 			missing = append(missing, core.UnreadPool{Pool: pools[i], Err: errNoData})
@@ -125,6 +124,7 @@ func (c *Client) withoutCode(ctx context.Context) (missing []core.UnreadPool, er
 	return missing, nil
 }
 
+// addresses returns the addresses of pools as a text with commas.
 func addresses(pools []core.UnreadPool) string {
 	var list []string
 	for _, p := range pools {
@@ -133,19 +133,19 @@ func addresses(pools []core.UnreadPool) string {
 	return strings.Join(list, ", ")
 }
 
-// latestWithdrawal returns the wallet's withdrawal with the latest block, and the height at which
-// the pools were read, or 0 if it is unknown. The Amount is zero if the pools have none.
+// latestWithdrawal returns the wallet's withdrawal with the latest block. Its Amount is zero if the wallet has none. It
+// also returns the height at which the pools were read, or 0 if that is unknown.
 func (c *Client) latestWithdrawal(ctx context.Context, wallet common.Address) (*Withdrawal, uint64, error) {
 	calls := c.callsOf(c.settings.PendingMethod, wallet)
 	at, err := c.read(ctx, calls)
 	if err != nil {
-		return nil, 0, failure(err).During("read the withdrawals of the wallet")
+		return nil, 0, failedTo("read the withdrawals of the wallet", err)
 	}
 	latest := &Withdrawal{Block: new(big.Int)}
 	for _, call := range calls {
 		list, err := c.withdrawals(call, at)
 		if err != nil {
-			return nil, 0, failure(err).During("read the withdrawals of the wallet")
+			return nil, 0, failedTo("read the withdrawals of the wallet", err)
 		}
 		for _, w := range list {
 			if w.Block.Cmp(latest.Block) >= 0 {

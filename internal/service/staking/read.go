@@ -15,7 +15,7 @@ import (
 	"herald/internal/transport"
 )
 
-// ethCall is one eth_call and, once it is made, its result: data or an error.
+// ethCall is a call of a contract and, once it was made, its result: data or an error.
 type ethCall struct {
 	to    common.Address
 	input []byte
@@ -23,27 +23,26 @@ type ethCall struct {
 	err   error
 }
 
+// params returns the call as the first parameter of eth_call.
 func (c ethCall) params() map[string]any {
-	// "data" rather than the newer "input": every node knows it.
+	// "input" is newer than "data", but not every node knows it.
 	return map[string]any{"to": c.to, "data": hexutil.Bytes(c.input)}
 }
 
-// heightCall is the parameter of an eth_call that returns the block's number as contracts read
-// it. Without "to" the node runs the data as code: NUMBER, PUSH1 0, MSTORE, PUSH1 32, PUSH1 0,
-// RETURN.
+// heightCall is the first parameter of an eth_call that returns the block's number as contracts read it. Because it has
+// no "to", the node runs the data as code: NUMBER, PUSH1 0, MSTORE, PUSH1 32, PUSH1 0, RETURN.
 var heightCall = map[string]string{"data": "0x4360005260206000f3"}
 
 // cooldown is how long Multicall3 is not used after it failed.
 const cooldown = 5 * time.Minute
 
-// usesMulticall reports whether Multicall3 is on, and did not fail within cooldown.
+// usesMulticall reports whether Multicall3 is configured and has not failed within cooldown.
 func (c *Client) usesMulticall() bool {
 	return c.settings.Multicall != nil && time.Now().UnixNano() >= c.noMulticallUntil.Load()
 }
 
-// read makes all calls at one block, and returns that block: through Multicall3, or by
-// readPinned if Multicall3 is off or fails, or if request or result are too large. read
-// fails if the block is of another chain or too old.
+// read makes all calls at one block, sets their results, and returns the block. It uses Multicall3. If Multicall3 is
+// off or fails, or if the request or its answer would be too large, it uses readPinned. It fails as verify does.
 func (c *Client) read(ctx context.Context, calls []ethCall) (block, error) {
 	if !c.usesMulticall() {
 		return c.readPinned(ctx, calls)
@@ -59,29 +58,25 @@ func (c *Client) read(ctx context.Context, calls []ethCall) (block, error) {
 	return at, err
 }
 
-// isTooLarge reports whether the node, or maxBody, refused a request or its answer for its size.
+// isTooLarge reports whether the node refused a request or its answer because of its size, or the answer exceeds
+// maxBody.
 func isTooLarge(err error) bool {
 	return errors.Is(err, errTooLarge) || errors.Is(err, transport.ErrBodyTooLarge)
 }
 
 var aggregate3 = evmabi.Selector("aggregate3((address,bool,bytes)[])")
 
-// aggregate makes all calls in one eth_call to Multicall3, and sets their results. The
-// same eth_call asks for the chain and the block, because a load balancer may pass another
-// request to another node. aggregate fails with errUnsupported if the call is executed and fails,
-// or if its result is not Multicall3's. It also fails as verify does.
+// aggregate makes all calls in one eth_call to Multicall3, and sets their results. The same eth_call asks for the chain
+// and the block, because a load balancer may pass a second request on to another node. aggregate returns errUnsupported
+// if the call fails when it is executed, or if its result is not a result of Multicall3. It also fails as verify does.
 func (c *Client) aggregate(ctx context.Context, calls []ethCall) (block, error) {
 	self := *c.settings.Multicall
 	var packed []evmabi.Tuple
-	pack := func(to common.Address, input []byte) {
-		words := append(evmabi.Address(to), evmabi.Uint256(common.Big1)...) // allowFailure: true
-		packed = append(packed, evmabi.Tuple{Words: words, Content: input})
-	}
 	for _, method := range blockMethods {
-		pack(self, evmabi.Selector(method))
+		packed = append(packed, call3(self, evmabi.Selector(method)))
 	}
 	for _, call := range calls {
-		pack(call.to, call.input)
+		packed = append(packed, call3(call.to, call.input))
 	}
 	all := ethCall{to: self, input: slices.Concat(aggregate3, evmabi.EncodeList(packed))}
 	err := c.rpc.call(ctx, &all.data, "eth_call", all.params(), "latest")
@@ -108,13 +103,18 @@ func (c *Client) aggregate(ctx context.Context, calls []ethCall) (block, error) 
 	return at, c.verify(at)
 }
 
-// readPinned makes each call as an eth_call of its own, at the node's newest block, and
-// sets its result. It also asks for the chain's ID and for the block's height; the height of the
-// block that it returns is nil if the node refuses that call. It reads the block's header, because
-// eth_blockNumber does not return the block's time. It fails as verify does, and then still
-// returns the block.
+// call3 returns a call in the form of Multicall3's Call3.
+func call3(to common.Address, input []byte) evmabi.Tuple {
+	allowFailure := evmabi.Uint256(common.Big1)
+	return evmabi.Tuple{Words: append(evmabi.Address(to), allowFailure...), Content: input}
+}
+
+// readPinned makes each call as an eth_call of its own, at the node's newest block, and sets its result. It also asks
+// for the chain's ID and for the block's height. If the node refuses to report the height, the height of the returned
+// block is nil. readPinned fails as verify does, and then still returns the block.
 func (c *Client) readPinned(ctx context.Context, calls []ethCall) (at block, err error) {
-	if err := c.rpc.call(ctx, &at, "eth_getBlockByNumber", "latest", false); err != nil {
+	// eth_blockNumber would not return the block's time.
+	if err := c.rpc.call(ctx, &at, "eth_getBlockByNumber", "latest", withoutTransactions); err != nil {
 		return block{}, err
 	}
 	if at.Number == nil || !at.Number.toInt().IsUint64() {
@@ -126,7 +126,6 @@ func (c *Client) readPinned(ctx context.Context, calls []ethCall) (at block, err
 		{method: "eth_chainId", result: &id},
 		{method: "eth_call", args: []any{heightCall, at.Number}, result: &height},
 	}
-	first := len(sent)
 	for i, call := range calls {
 		args := []any{call.params(), at.Number}
 		sent = append(sent, rpcCall{method: "eth_call", args: args, result: &calls[i].data})
@@ -134,27 +133,26 @@ func (c *Client) readPinned(ctx context.Context, calls []ethCall) (at block, err
 	if err := c.sendAll(ctx, sent); err != nil {
 		return block{}, err
 	}
-	for _, call := range sent {
-		if call.err != nil && failure(call.err) == errUnknownBlock {
-			return block{}, call.err
-		}
+	if unknown := slices.IndexFunc(sent, rpcCall.isOfUnknownBlock); unknown >= 0 {
+		return block{}, sent[unknown].err
 	}
-	if sent[0].err != nil {
-		return block{}, sent[0].err
+	forID, forHeight, forCalls := sent[0], sent[1], sent[2:]
+	if forID.err != nil {
+		return block{}, forID.err
 	}
 	at.chainID = id.toInt()
-	if n, err := decodeUint256(height); err == nil && sent[1].err == nil && n.IsUint64() {
+	if n, err := decodeUint256(height); err == nil && forHeight.err == nil && n.IsUint64() {
 		at.height = n
 	}
 	for i := range calls {
-		calls[i].err = sent[first+i].err
+		calls[i].err = forCalls[i].err
 	}
 	return at, c.verify(at)
 }
 
-// sendAll makes the calls as one batch. If the node refuses the batch, answers only a part of it,
-// or answers more than maxBody, sendAll makes them one by one. It does not if the node limits
-// calls; calls without an answer are then Limited, too. A call holds its own error.
+// sendAll makes the calls as one batch, and sets their results or errors. If the node refuses the batch, answers only
+// a part of it, or its answer exceeds maxBody, sendAll makes the calls one by one, unless the node limits calls.
+// Calls that it did not answer then fail as Limited, too.
 func (c *Client) sendAll(ctx context.Context, calls []rpcCall) error {
 	err := c.rpc.callBatch(ctx, calls)
 	if err != nil {
@@ -180,13 +178,12 @@ func (c *Client) sendAll(ctx context.Context, calls []rpcCall) error {
 	return nil
 }
 
-// refusesBatch reports whether the calls of a batch that failed with err may be answered one by one.
+// refusesBatch reports whether the node may answer the calls of a batch one by one, although the batch failed with err.
 func refusesBatch(err error) bool {
 	return errors.Is(err, errMismatch) || isTooLarge(err) || failure(err).Reason == core.Rejected
 }
 
-// sendEach makes each call as a request of its own. It blocks until all are answered. A call
-// holds its own error.
+// sendEach makes each call as a request of its own, and sets its result or error. It blocks until all have ended.
 func (c *Client) sendEach(ctx context.Context, calls []rpcCall) {
 	var asking sync.WaitGroup
 	for i := range calls {

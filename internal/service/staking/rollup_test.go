@@ -46,9 +46,9 @@ func TestWithdrawalsOnARollupAreSplitByTheParentsBlock(t *testing.T) {
 		if err != nil || !stake.Complete() || stake.Block != parentBlock {
 			t.Fatalf("block %d, %v, unread %v", stake.Block, err, stake.Unread())
 		}
-		wantAmounts(t, "claimable", stake.Claimable, "pool 20: 7")
+		wantAmounts(t, "claimable", stake.Withdrawable, "pool 20: 7")
 		wantAmounts(t, "unbonding", stake.Unbonding, "pool 20: 500")
-		if next := stake.NextClaim; !next.Amount.Equal(whole(500)) || !next.At.IsZero() {
+		if next := stake.NextWithdrawal; !next.Amount.Equal(whole(500)) || !next.At.IsZero() {
 			t.Errorf("the next claim is %+v, but the rollup's headers do not show the parent chain's pace", next)
 		}
 	})
@@ -79,8 +79,8 @@ func TestTheNextClaimHasATimeIfContractsCountTheChainsBlocks(t *testing.T) {
 		n.Height = nil // as on chains that are not rollups
 		n.Contracts[poolAt(20).Address] = pool(tokensOf(3), entriesAt(n.Block(), entry{500, -50_399}))
 		stake, err := c.Stakes.Fetch(t.Context(), ann)
-		if want := stake.BlockTime.Add(2 * time.Second); err != nil || !stake.NextClaim.At.Equal(want) {
-			t.Errorf("the next claim is %+v, want at %v; %v", stake.NextClaim, want, err)
+		if want := stake.BlockTime.Add(2 * time.Second); err != nil || !stake.NextWithdrawal.At.Equal(want) {
+			t.Errorf("the next claim is %+v, want at %v; %v", stake.NextWithdrawal, want, err)
 		}
 	})
 }
@@ -115,10 +115,10 @@ func TestWithdrawalsStayUnbondingIfTheHeightIsUnknown(t *testing.T) {
 		if err != nil || !stake.Complete() || stake.Block != 0 {
 			t.Fatalf("%s: block %d, %v, unread %v", name, stake.Block, err, stake.Unread())
 		}
-		wantAmounts(t, name+": claimable", stake.Claimable)
+		wantAmounts(t, name+": claimable", stake.Withdrawable)
 		wantAmounts(t, name+": unbonding", stake.Unbonding, "pool 20: 500")
-		if !stake.NextClaim.Amount.IsZero() {
-			t.Errorf("%s: the next claim is %+v", name, stake.NextClaim)
+		if !stake.NextWithdrawal.Amount.IsZero() {
+			t.Errorf("%s: the next claim is %+v", name, stake.NextWithdrawal)
 		}
 		found, err := c.Probe(t.Context(), ann.Hex())
 		if err != nil || found.Height != 0 || found.ReadAt != 0 {

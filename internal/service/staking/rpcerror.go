@@ -11,8 +11,8 @@ import (
 	"herald/internal/core"
 )
 
-// rpcError is the error of a JSON-RPC answer (https://www.jsonrpc.org/specification#error_object).
-// Nodes and their providers choose most codes and texts themselves.
+// rpcError is the error in a JSON-RPC answer (https://www.jsonrpc.org/specification#error_object). Nodes and their
+// providers choose most codes and texts.
 type rpcError struct {
 	Code    errorCode `json:"code"`
 	Message string    `json:"message"`
@@ -27,7 +27,7 @@ func (e *rpcError) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, (*object)(e))
 }
 
-// errorCode is the code of an rpcError; 0 if there is none, or none that is a number.
+// errorCode is the code of an rpcError. It is 0 if the code is missing or not a number.
 type errorCode int
 
 // UnmarshalJSON also accepts a number in a text.
@@ -42,12 +42,12 @@ func (c *errorCode) UnmarshalJSON(data []byte) error {
 }
 
 var (
-	// errUnknownBlock is Unreachable so that core repeats the call: behind a load balancer, one node
-	// names a block that another does not have yet.
+	// errUnknownBlock is Unreachable so that query retries the call. Behind a load balancer, one node may report a block
+	// that another node does not have yet.
 	errUnknownBlock = Service.Fail(core.Unreachable, errors.New("the node does not have the block"))
 	// errExecution means that the node executed a call, and that the code failed.
 	errExecution = errors.New("the call failed when it was executed")
-	// errTooLarge means that the node refuses a request, or its answer, for its size.
+	// errTooLarge means that the node refuses a request, or its answer, because of its size.
 	errTooLarge = errors.New("the request or its answer is too large")
 )
 
@@ -55,8 +55,8 @@ var (
 // (https://github.com/ethereum/execution-apis/blob/main/src/eth/execute.yaml).
 const executionReverted = 3
 
-// limitCodes are codes for too many calls in a time. Apart from the first, each is of some
-// providers' own choice. Most come with status 200.
+// limitCodes are codes for too many calls in a time. Only the first is standard; providers chose the others. Most come
+// with HTTP status 200.
 var limitCodes = []errorCode{
 	-32005, // https://eips.ethereum.org/EIPS/eip-1474#error-codes
 	429,    // https://www.alchemy.com/docs/reference/throughput
@@ -68,7 +68,7 @@ var limitCodes = []errorCode{
 	-32097,
 }
 
-// These match the texts of errors, which come with codes of all kinds.
+// The texts of errors. Nodes send them with codes of all kinds.
 var (
 	executionText = regexp.MustCompile(`(?i)revert|out of gas|gas required|gas limit|opcode|` +
 		`vm execution|execution (timeout|aborted|failed|error)`)
@@ -77,29 +77,29 @@ var (
 		`cannot query unfinalized data|no state available|block is out of range`)
 	// limitText is about too many calls in a time.
 	limitText = regexp.MustCompile(`(?i)\b429\b|\brate|quota|per (second|minute|day)`)
-	// crowdText is about too many calls: in a batch if batchText matches, too, else in a time.
+	// crowdText is about too many calls: in one batch if batchText matches, too, or else in a time.
 	crowdText = regexp.MustCompile(`(?i)too many|capacity|throughput`)
 	batchText = regexp.MustCompile(`(?i)batch`)
 	sizeText  = regexp.MustCompile(`(?i)too (large|big|long)|oversized`)
 )
 
-// reason returns the error that e stands for, without the node's text. An error that is not known
-// is Rejected.
+// reason returns the error that e stands for, without the node's text. The reason of an unknown error is Rejected.
 func (e *rpcError) reason() *core.Error {
 	failed := Service.Fail(core.Rejected, fmt.Errorf("JSON-RPC error %d", e.Code))
-	says := func(text *regexp.Regexp) bool { return text.MatchString(e.Message) }
 	switch {
 	case slices.Contains(limitCodes, e.Code):
 		failed.Reason = core.Limited
-	case e.Code == executionReverted, says(executionText):
-		// Before the other texts, because a contract chooses the text of its revert.
+	case e.Code == executionReverted, e.says(executionText):
+		// This comes before the other texts, because a contract chooses the text of its revert.
 		failed.Err = fmt.Errorf("%w: %w", failed.Err, errExecution)
-	case says(missingText):
+	case e.says(missingText):
 		return errUnknownBlock
-	case says(limitText), says(crowdText) && !says(batchText):
+	case e.says(limitText), e.says(crowdText) && !e.says(batchText):
 		failed.Reason = core.Limited
-	case says(sizeText):
+	case e.says(sizeText):
 		failed.Err = fmt.Errorf("%w: %w", failed.Err, errTooLarge)
 	}
 	return failed
 }
+
+func (e *rpcError) says(text *regexp.Regexp) bool { return text.MatchString(e.Message) }

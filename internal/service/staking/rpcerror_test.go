@@ -133,7 +133,7 @@ func TestCallsThatABatchLimitsAreNotMadeOneByOne(t *testing.T) {
 			writeJSON(w, a[:answers])
 		})
 		stake, err := c.Stakes.Fetch(t.Context(), ann)
-		if err != nil || n.trips != 2 || stake.Checked != 8 || stake.Outcome() != core.Undetermined {
+		if err != nil || n.trips != 2 || stake.Checked != 8 || stake.StakerStatus() != core.Undetermined {
 			t.Errorf("%s: %d round trips, %d pools, %v", name, n.trips, stake.Checked, err)
 		}
 		for _, unread := range stake.Failed {

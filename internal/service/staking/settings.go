@@ -48,45 +48,48 @@ type Settings struct {
 	TTL time.Duration
 }
 
+// IsOn reports whether there are pools to read.
+func (s Settings) IsOn() bool { return s.RPCURL.IsSet() }
+
 // Table declares the settings that fill s.
 func (s *Settings) Table() []config.Setting {
 	const name = `[A-Za-z_$][A-Za-z0-9_$]{0,127}`
 	method := config.Matching(name+`\(address\)`, "of the form name(address)")
 	return []config.Setting{
 		{
-			Heading:  "Staking",
-			Name:     "EVM_RPC_URL",
-			Required: true,
-			Secret:   true,
-			Example:  "https://rpc.example.org/v1/my-key",
-			Comment:  "JSON-RPC endpoint of the chain with the pools, with a key if any.",
-			Set:      config.Field(&s.RPCURL, config.Hidden(parseRPCURL)),
+			Heading: "Staking",
+			Name:    "EVM_RPC_URL",
+			Secret:  true,
+			Example: "https://rpc.example.org/v1/my-key",
+			Needs:   []string{"EVM_CHAIN_ID", "STAKING_POOLS"},
+			Comment: "JSON-RPC endpoint of the chain with the pools, with a key if any.",
+			Set:     config.Field(&s.RPCURL, config.Hidden(parseRPCURL)),
 		},
 		{
-			Name:     "EVM_CHAIN_ID",
-			Required: true,
-			Example:  "1",
-			Set:      config.Field(&s.ChainID, parseChainID),
-			Comment:  "That chain's ID. An endpoint of another chain is refused.",
+			Name:    "EVM_CHAIN_ID",
+			Example: "1",
+			Needs:   []string{"EVM_RPC_URL", "STAKING_POOLS"},
+			Set:     config.Field(&s.ChainID, parseChainID),
+			Comment: "That chain's ID. An endpoint of another chain is refused.",
 		},
 		{
-			Name:     "STAKING_POOLS",
-			Required: true,
-			Example:  "0x52908400098527886E0F7030069857D2E4169EE7",
-			Set:      config.Field(&s.Pools, parsePools),
-			Comment:  "The pools' addresses; or @FILE: one a line and its name, which answers show.",
+			Name:    "STAKING_POOLS",
+			Example: "0x52908400098527886E0F7030069857D2E4169EE7",
+			Needs:   []string{"EVM_RPC_URL", "EVM_CHAIN_ID"},
+			Set:     config.Field(&s.Pools, parsePools),
+			Comment: "The pools' addresses, or @FILE with an address and a name in each line.",
 		},
 		{
 			Name:    "STAKING_METHOD",
 			Default: "currentStake(address)",
 			Set:     config.Field(&s.Method, method),
-			Comment: "The pools' view method that answers a wallet's stake as a uint256.",
+			Comment: "View method of a pool that returns a wallet's stake as a uint256.",
 		},
 		{
 			Name:    "STAKING_PENDING_METHOD",
 			Example: "pendingUnstakes(address)",
 			Set:     config.Field(&s.PendingMethod, method),
-			Comment: "View method of a pool that answers what a wallet is withdrawing, as (uint256 amount,uint256 block)[]. " +
+			Comment: "View method of a pool that returns what a wallet is withdrawing, as (uint256 amount,uint256 block)[]. " +
 				"Unset: withdrawals are not shown.",
 		},
 		{
@@ -94,14 +97,14 @@ func (s *Settings) Table() []config.Setting {
 			Example: "1209600",
 			Needs:   []string{"STAKING_PENDING_METHOD"},
 			Set:     config.Field(&s.ClaimBlocks, parseClaimBlocks),
-			Comment: "How many blocks after the block in that answer a withdrawal can be claimed; 0: from that block on. " +
-				"Unset: answers do not tell what can be claimed.",
+			Comment: "How many blocks after its block a withdrawal can be claimed; 0: from its block on. " +
+				"Unset: answers do not say what can be claimed.",
 		},
 		{
 			Name:    "STAKING_TOTAL_METHOD",
 			Example: "totalStake()",
 			Set:     config.Field(&s.TotalMethod, config.Matching(name+`\(\)`, "of the form name(), without arguments")),
-			Comment: "View method of a pool that answers all that is staked in it as a uint256. " +
+			Comment: "View method of a pool that returns the total staked in it as a uint256. " +
 				"Unset: /supply does not show what is staked.",
 		},
 		{
@@ -109,13 +112,13 @@ func (s *Settings) Table() []config.Setting {
 			Default: defaultMulticall,
 			Example: config.Off,
 			Set:     s.setMulticall,
-			Comment: "Multicall3 on that chain, which reads all pools in one call. off: a JSON-RPC batch instead.",
+			Comment: "Address of Multicall3 on that chain. It reads all pools in one call. off: a JSON-RPC batch does.",
 		},
 		{
 			Name:    "MAX_BLOCK_AGE",
 			Default: "10m",
 			Set:     config.Field(&s.MaxBlockAge, config.OrOff(config.Duration)),
-			Comment: "How old the block of a stake may be. With an older one the node counts as frozen, " +
+			Comment: "Maximum age of the block of a stake. If it is older, the node counts as frozen, " +
 				"and the stake as unknown. off: any age.",
 		},
 		// With more than 77, a uint256 could not hold one token.

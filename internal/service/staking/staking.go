@@ -1,12 +1,13 @@
-// Package staking reads what a wallet has in the staking pools, by JSON-RPC.
+// Package staking reads a wallet's stakes in the staking pools, by JSON-RPC over HTTP.
 //
-// All amounts of an answer are from one recent block of the configured chain. The pools
-// are read through Multicall3, else in one JSON-RPC batch, else one by one. A core.Stake
-// lists the unread pools; they never count as a stake of zero.
+// All amounts of an answer are from one recent block of the configured chain. The pools are read through Multicall3, or
+// else in one JSON-RPC batch, or else one by one. A core.Stake lists the pools that could not be read; they never count
+// as a stake of zero.
 //
-// Only http and https are allowed: go-ethereum's WebSockets have neither time limits nor bounds
-// on answers. Calls go through go-ethereum's client; strictTransport adds the checks that
-// this client lacks.
+// The files, in reading order: staking.go (the client, and a wallet's stake), read.go (calls of contracts at one
+// block), block.go (a block, and whether the node is the right one), withdrawals.go and interval.go (withdrawals,
+// and when they can be made), values.go (the results of contracts), batch.go (many wallets at once), jsonrpc.go and
+// rpcerror.go (the protocol), probe.go (`bot check`), settings.go.
 package staking
 
 import (
@@ -40,58 +41,62 @@ var Service = &core.Service{
 	},
 }
 
-// maxBody bounds an answer of the node, in bytes. One pool takes under 500 bytes of it
-// through Multicall3, in hexadecimal, and each withdrawal 128 more. One answer therefore holds
-// some 8,000 withdrawals; a pool with more for one wallet counts as unread.
+// maxBody is the maximum size of an answer of the node, in bytes. Through Multicall3, each pool takes less than 500
+// bytes in hexadecimal, and each withdrawal 128 bytes. So an answer holds about 8,000 withdrawals. A pool that has
+// more for one wallet counts as unread.
 const maxBody = 1 << 20
 
-// maxPingTTL is how long an answer to Ping is cached at most.
+// maxPingTTL is the maximum time for which an answer to Ping is cached.
 const maxPingTTL = 15 * time.Second
 
-// anyWallet is the wallet that Ping and Probe ask for. Some contracts refuse the zero
-// address.
+// anyWallet is the wallet that Ping and Probe ask for. Some contracts refuse the zero address.
 var anyWallet = common.Address{common.AddressLength - 1: 1}
 
 // Client reads the pools.
 type Client struct {
 	*query.Upstream
-	// Stakes returns a wallet's stake in all pools, at the node's newest block. It fails if the
-	// node is of another chain, if the block is older than MaxBlockAge, or if no pool could be
-	// read.
+	// Stakes returns a wallet's stake in all pools, at the node's newest block. It fails if the node is a node of another
+	// chain, if the block is older than MaxBlockAge, or if no pool could be read.
 	//
-	// A fetch takes one HTTP round trip through Multicall3, and two by batch. With ClaimBlocks
-	// the chain's pace takes two or three more: once an hour, and until the node tells it. A
-	// Multicall3 that failed is not used again for 5 minutes.
+	// A fetch takes one HTTP round trip through Multicall3, or two by batch. If ClaimBlocks is set, the block interval
+	// takes two or three more: once an hour, and each time until it is known. After Multicall3 failed, it is not used
+	// for 5 minutes.
 	Stakes *query.Query[common.Address, core.Stake]
 	// Ping returns the stake of anyWallet, which may be incomplete.
 	Ping *query.Query[struct{}, core.Stake]
 
 	settings Settings
 	rpc      *rpcClient
-	unread   func(core.Pool)
-	// pace is the time between two blocks as contracts count them; noPace, or 0 for unknown.
-	pace *query.Query[struct{}, time.Duration]
-	// noMulticallUntil is when Multicall3 is used again, in Unix nanoseconds.
+	// countUnread is called for each pool that could not be read completely.
+	countUnread func(core.Pool)
+	// blockInterval measures the time between two blocks.
+	blockInterval *query.Query[struct{}, interval]
+	// noMulticallUntil is when Multicall3 may be used again, in Unix nanoseconds.
 	noMulticallUntil atomic.Int64
 }
 
-// New returns a Client without contacting the node. Each reading of a stake calls unread once
-// for each pool that it could not read wholly; unread must not block.
-func New(s Settings, cache *query.Cache, unread func(core.Pool)) (*Client, error) {
+// New returns a Client. It does not contact the node. Each time that a stake is read, the Client calls countUnread once
+// for each pool that it could not read completely. countUnread must not block.
+func New(s Settings, cache *query.Cache, countUnread func(core.Pool)) (*Client, error) {
 	httpClient := transport.New(transport.Options{Timeout: cache.CallTimeout, MaxBody: maxBody, MaxConns: query.MaxCalls})
 	node, err := newRPCClient(s.RPCURL.Reveal(), httpClient)
 	if err != nil {
 		return nil, err
 	}
-	client := &Client{Upstream: query.NewUpstream(cache, Service, s.TTL, nil), settings: s, rpc: node, unread: unread}
-	// An Upstream of its own: whoever waits for the pace holds a permit of the other, so with one
-	// Upstream all of them could wait for ever. And a node that does not tell the pace still tells
-	// stakes.
-	client.pace = query.New(query.NewUpstream(cache, Service, s.TTL, nil), query.Config[struct{}, time.Duration]{
-		Name:      "pace",
-		TTL:       paceTTL,
-		Fetch:     client.measurePace,
-		Cacheable: func(pace time.Duration) bool { return pace != 0 },
+	client := &Client{
+		Upstream:    query.NewUpstream(cache, Service, s.TTL, nil),
+		settings:    s,
+		rpc:         node,
+		countUnread: countUnread,
+	}
+	// The interval has its own Upstream. A caller that waits for the interval already holds a permit of client.Upstream,
+	// so if the interval needed one, too, all callers could wait for ever. And a node that cannot report the interval can
+	// still report stakes.
+	client.blockInterval = query.New(query.NewUpstream(cache, Service, s.TTL, nil), query.Config[struct{}, interval]{
+		Name:      "pace", // as the metrics call it
+		TTL:       intervalTTL,
+		Fetch:     client.measureInterval,
+		Cacheable: interval.isCacheable,
 	})
 	client.Stakes = query.New(client.Upstream, query.Config[common.Address, core.Stake]{
 		Name:      "stake",
@@ -107,14 +112,14 @@ func New(s Settings, cache *query.Cache, unread func(core.Pool)) (*Client, error
 	return client, nil
 }
 
-// Total returns the source of what all wallets together have staked, fresh for ttl. It
-// returns nil without a TotalMethod. An answer may be incomplete, and even have no pool: that
-// is no failure of the service, because stakes can be read all the same.
+// Total returns a source of the stakes of all wallets together. Its answers are fresh for ttl. It returns nil if
+// TotalMethod is not set. An answer may be incomplete, or have no pool at all. That is not a failure of the service,
+// because wallets' stakes can still be read.
 func (c *Client) Total(ttl time.Duration) query.Source[struct{}, core.Stake] {
 	if c.settings.TotalMethod == "" {
 		return nil
 	}
-	// Cacheable is not set: a pool without the method would cause a call for each question.
+	// Incomplete answers are cached, too. Otherwise a pool without the method would cause a call for each question.
 	return query.New(c.Upstream, query.Config[struct{}, core.Stake]{
 		Name:  "total_stake",
 		TTL:   ttl,
@@ -122,8 +127,8 @@ func (c *Client) Total(ttl time.Duration) query.Source[struct{}, core.Stake] {
 	})
 }
 
-// callsOf returns a call of a method for each pool, with the wallet as its argument if it
-// has one. It returns nil for the method "".
+// callsOf returns a call of a method for each pool. The wallet is the argument if the method has one. callsOf returns
+// nil if method is empty.
 func (c *Client) callsOf(method string, wallet common.Address) (calls []ethCall) {
 	if method == "" {
 		return nil
@@ -138,27 +143,27 @@ func (c *Client) callsOf(method string, wallet common.Address) (calls []ethCall)
 	return calls
 }
 
-// readStake returns the wallet's stake in each pool and, with a PendingMethod, the
-// withdrawals from each. It fails if no pool could be read.
+// readStake returns the wallet's stake in each pool and, if PendingMethod is set, its withdrawals from each. It fails
+// if no pool could be read.
 func (c *Client) readStake(ctx context.Context, wallet common.Address) (core.Stake, error) {
 	return c.readPools(ctx, wallet, c.settings.Method, c.settings.PendingMethod)
 }
 
-// readTotal returns what all wallets have staked in each pool, which may be in none. It
-// returns the zero Stake without a TotalMethod.
+// readTotal returns the stakes of all wallets in each pool. It does not fail if no pool could be read. It returns the
+// zero Stake if TotalMethod is not set.
 func (c *Client) readTotal(ctx context.Context, _ struct{}) (core.Stake, error) {
 	if c.settings.TotalMethod == "" {
 		return core.Stake{}, nil
 	}
 	total, err := c.readPools(ctx, common.Address{}, c.settings.TotalMethod, "")
 	if len(total.Failed) > 0 {
-		err = nil // Stakes can be read all the same.
+		err = nil
 	}
 	return total, err
 }
 
-// readPools returns what method and, unless it is empty, pendingMethod return for the wallet
-// in each pool. If it fails because no pool could be read, the Stake has them as Failed.
+// readPools calls method and, unless it is empty, pendingMethod in each pool, and returns their results for the wallet.
+// If it fails because no pool could be read, it still returns a Stake with all pools in Failed.
 func (c *Client) readPools(
 	ctx context.Context, wallet common.Address, method, pendingMethod string,
 ) (core.Stake, error) {
@@ -166,19 +171,19 @@ func (c *Client) readPools(
 	calls := append(c.callsOf(method, wallet), c.callsOf(pendingMethod, wallet)...)
 	at, err := c.read(ctx, calls)
 	if err != nil {
-		return core.Stake{}, failure(err).During("read the pools")
+		return core.Stake{}, failedTo("read the pools", err)
 	}
 	stake := c.stakeIn(calls, at)
 	if pendingMethod != "" {
 		c.addWithdrawals(ctx, &stake, at, calls[len(pools):])
 	}
 	for _, p := range stake.Unread() {
-		c.unread(p.Pool)
+		c.countUnread(p.Pool)
 	}
 	return stake, errIfUnread(stake)
 }
 
-// stakeIn returns the stake in the results of calls, one for each pool, made at a block.
+// stakeIn returns the stake in the results of calls, one for each pool, that were made at a block.
 func (c *Client) stakeIn(calls []ethCall, at block) core.Stake {
 	stake := core.Stake{Block: at.knownHeight(), BlockTime: at.time()}
 	for i, pool := range c.settings.Pools {
@@ -195,9 +200,16 @@ func (c *Client) stakeIn(calls []ethCall, at block) core.Stake {
 // errIfUnread returns an error if none of the stake's pools could be read, and nil otherwise.
 func errIfUnread(stake core.Stake) error {
 	if stake.Checked == 0 {
-		return stake.Failed[0].Err.During("read any of the pools")
+		return poolFailedTo("read any of the pools", stake.Failed[0])
 	}
 	return nil
+}
+
+// poolFailedTo returns the error of an attempt that failed because a pool could not be read.
+func poolFailedTo(attempt string, pool core.UnreadPool) *core.Error {
+	failed := pool.Err.During(attempt)
+	failed.Asked = "eth_call"
+	return failed
 }
 
 // appendAmount appends an amount unless it is zero.

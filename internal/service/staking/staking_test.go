@@ -102,7 +102,7 @@ func wantAmounts(t *testing.T, what string, got []core.PoolAmount, want ...strin
 // countUnread counts how often the client reports each pool as unread, from now on.
 func countUnread(c *Client) map[core.Pool]int {
 	counts := map[core.Pool]int{}
-	c.unread = func(p core.Pool) { counts[p]++ }
+	c.countUnread = func(p core.Pool) { counts[p]++ }
 	return counts
 }
 

@@ -3,6 +3,7 @@ package staking
 import (
 	"errors"
 	"math/big"
+	"slices"
 
 	"github.com/shopspring/decimal"
 
@@ -10,8 +11,7 @@ import (
 	"herald/internal/service/staking/evmabi"
 )
 
-// maxTokens bounds an amount, in tokens. No token has so many, so a larger answer is not a
-// stake.
+// maxTokens is more tokens than any token has. An amount of at least maxTokens is not a stake.
 var maxTokens = decimal.New(1, 30)
 
 var (
@@ -19,11 +19,11 @@ var (
 	errShape      = malformed("the answer does not have the form of the method's result")
 	errImpossible = malformed("the amount is impossible")
 	errReverted   = Service.Fail(core.Rejected, errors.New("the pool reverted the call"))
-	// errImpossibleBlock is about a Withdrawal.
+	// errImpossibleBlock is about the Block of a Withdrawal.
 	errImpossibleBlock = malformed("the block of a withdrawal is impossible")
 )
 
-// result returns the data of a call. It fails if the call did, or if there is no data.
+// result returns the data of a call. It fails if the call failed or returned no data.
 func (c ethCall) result() ([]byte, error) {
 	if c.err == nil && len(c.data) == 0 {
 		return nil, errNoData
@@ -48,7 +48,7 @@ func (c ethCall) tokens(decimals int) (decimal.Decimal, error) {
 	return amount, nil
 }
 
-// decodeUint256 reads one uint256. It refuses anything before or after it.
+// decodeUint256 reads data as one uint256. It fails if data has another size.
 func decodeUint256(data []byte) (*big.Int, error) {
 	if len(data) != evmabi.Word {
 		return nil, errShape
@@ -56,27 +56,31 @@ func decodeUint256(data []byte) (*big.Int, error) {
 	return new(big.Int).SetBytes(data), nil
 }
 
-// decodeWithdrawals returns the elements of an encoded (uint256 amount,uint256 block)[]:
-// the list's offset, which is 32, its length, and its elements. It refuses anything before,
-// between or after them. maxBody bounds the list.
+// decodeWithdrawals decodes a (uint256 amount,uint256 block)[]. Its encoding is the list's offset, which is 32, its
+// length, and its elements. decodeWithdrawals fails if there is anything before, between or after them.
 func decodeWithdrawals(data []byte, decimals int) ([]Withdrawal, error) {
-	const size = 2 * evmabi.Word // of an element, and of offset and length together
-	count := len(data)/size - 1
-	if len(data)%size != 0 || count < 0 || !isWord(data[:evmabi.Word], evmabi.Word) ||
-		!isWord(data[evmabi.Word:size], count) {
+	const headSize = 2 * evmabi.Word // the offset and the length
+	const elementSize = 2 * evmabi.Word
+	if len(data) < headSize || (len(data)-headSize)%elementSize != 0 {
 		return nil, errShape
 	}
-	list := make([]Withdrawal, count)
-	for i := range list {
-		element := data[(i+1)*size:][:size]
-		base := new(big.Int).SetBytes(element[:evmabi.Word])
-		list[i] = Withdrawal{
-			Amount: decimal.NewFromBigInt(base, -int32(decimals)), Block: new(big.Int).SetBytes(element[evmabi.Word:]),
-		}
+	offset, length, elements := data[:evmabi.Word], data[evmabi.Word:headSize], data[headSize:]
+	count := len(elements) / elementSize
+	if !isWord(offset, evmabi.Word) || !isWord(length, count) {
+		return nil, errShape
+	}
+	list := make([]Withdrawal, 0, count)
+	for element := range slices.Chunk(elements, elementSize) {
+		amount := new(big.Int).SetBytes(element[:evmabi.Word])
+		list = append(list, Withdrawal{
+			Amount: decimal.NewFromBigInt(amount, -int32(decimals)),
+			Block:  new(big.Int).SetBytes(element[evmabi.Word:]),
+		})
 	}
 	return list, nil
 }
 
+// isWord reports whether data is a number as a word.
 func isWord(data []byte, want int) bool {
 	return new(big.Int).SetBytes(data).Cmp(big.NewInt(int64(want))) == 0
 }

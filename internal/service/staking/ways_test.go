@@ -120,7 +120,7 @@ func TestCachedFactsAreRefetchedAfterTheirTTL(t *testing.T) {
 			multicall: sandbox.Contracts[multicallAddr],
 			entries:   []entry{{500, 0}},
 			ask:       func(t *testing.T, c *Client) { next(t, c) },
-			ttl:       paceTTL,
+			ttl:       intervalTTL,
 			trips:     [3]int{3, 1, 3},
 		},
 		"Multicall3 that fails": {

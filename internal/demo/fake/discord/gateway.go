@@ -13,30 +13,52 @@ import (
 	"github.com/gorilla/websocket"
 )
 
-// Behaviour is how the gateway treats a connection. An empty list is other than nil: it
-// does nothing.
+// Behaviour is how the gateway treats a connection. If a list of InsteadOf is nil, the gateway behaves like
+// Discord; if it is empty but not nil, the gateway does nothing.
 type Behaviour struct {
-	Heartbeat        time.Duration // the interval; 0 keeps the one that was set before
+	Heartbeat        time.Duration // the interval; 0 means the previous Behaviour's
 	NoACK            bool          // heartbeats are not acknowledged
 	InsteadOfHello   []Action
 	InsteadOfReady   []Action // the answer to each IDENTIFY
 	InsteadOfResumed []Action // the answer to RESUME
 	AfterReady       []Action // follows READY and RESUMED
-	ResumeURL        string   // in READY; empty is the right one
+	ResumeURL        string   // the URL in READY for RESUME; "" means the fake's own
 }
 
-// Action is one thing that the gateway does. Exactly one of Op, Close, Stall and Drop is
-// set.
+// Action is one thing that the gateway does. Exactly one of Op, Close, Stall and Drop is set.
 type Action struct {
-	Op        int  // is sent
+	Op        int  // sends this opcode
 	Resumable bool // the data of op 9; if false, the session ends
-	Close     int  // is the code that closes the connection
-	Stall     bool // nothing is sent from now on
-	Drop      bool // the connection ends without a close code
+	Close     int  // closes the connection with this code
+	Stall     bool // from now on, sends nothing
+	Drop      bool // ends the connection without a close code
 }
 
-// intentsPrivileged are GUILD_MEMBERS, GUILD_PRESENCES and MESSAGE_CONTENT. This bot was
-// not granted any.
+// Opcodes of the gateway.
+// https://discord.com/developers/docs/topics/opcodes-and-status-codes#gateway-gateway-opcodes
+const (
+	opHeartbeat      = 1
+	opIdentify       = 2
+	opPresenceUpdate = 3
+	opResume         = 6
+	opInvalidSession = 9
+	opHello          = 10
+	opHeartbeatACK   = 11
+)
+
+// Codes with which the gateway closes a connection.
+// https://discord.com/developers/docs/topics/opcodes-and-status-codes#gateway-gateway-close-event-codes
+const (
+	closeUnknownOpcode        = 4001
+	closeDecodeError          = 4002
+	closeAuthenticationFailed = 4004
+	closeAlreadyAuthenticated = 4005
+	closeInvalidSequence      = 4007
+	closeSessionTimedOut      = 4009
+	closeDisallowedIntents    = 4014
+)
+
+// intentsPrivileged are GUILD_MEMBERS, GUILD_PRESENCES and MESSAGE_CONTENT. The bot was not granted any of them.
 // https://discord.com/developers/docs/events/gateway#privileged-intents
 const intentsPrivileged = 1<<1 | 1<<8 | 1<<15
 
@@ -44,14 +66,15 @@ const intentsPrivileged = 1<<1 | 1<<8 | 1<<15
 type conn struct {
 	ws        *websocket.Conn
 	behaviour Behaviour
-	writing   sync.Mutex
-	stalled   chan struct{}
+	writing   sync.Mutex    // serializes writes to ws
+	stalled   chan struct{} // closed by an Action with Stall
 	stalling  sync.Once
-	resumes   bool        // it came to resumePath
-	closed    atomic.Bool // by the server
-	session   *session    // set once READY or RESUMED was sent; guarded by the server's lock
+	toResume  bool        // the bot connected to resumePath
+	closed    atomic.Bool // the server has sent a close code
+	session   *session    // nil until READY or RESUMED was sent; guarded by the server's lock
 }
 
+// packet is a message of the gateway. Only dispatches have a Sequence and a Type.
 type packet struct {
 	Op       int    `json:"op"`
 	Data     any    `json:"d"`
@@ -59,7 +82,7 @@ type packet struct {
 	Type     string `json:"t,omitempty"`
 }
 
-// Behave sets how connections are treated that are made from now on.
+// Behave sets the Behaviour of connections that the bot opens from now on.
 func (s *Server) Behave(b Behaviour) {
 	s.Change(func() {
 		b.Heartbeat = cmp.Or(b.Heartbeat, s.behaviour.Heartbeat)
@@ -67,10 +90,10 @@ func (s *Server) Behave(b Behaviour) {
 	})
 }
 
-// Do acts on every connection.
+// Do takes an action on every open connection.
 func (s *Server) Do(action Action) { s.each(func(c *conn) { s.do(c, action) }) }
 
-// Limit sets how many sessions are left today, and when there are more.
+// Limit sets how many sessions the bot may still start, and after which time that number is reset.
 func (s *Server) Limit(remaining int, resetAfter time.Duration) {
 	s.Change(func() {
 		s.remaining = remaining
@@ -81,24 +104,25 @@ func (s *Server) Limit(remaining int, resetAfter time.Duration) {
 // Identifies returns the time of every IDENTIFY.
 func (s *Server) Identifies() []time.Time { return list(s, &s.identifies) }
 
-// Connects returns how many connections became READY or RESUMED.
+// Connects returns how many times a connection became READY or RESUMED.
 func (s *Server) Connects() int { return get(s, &s.connects) }
 
-// Heartbeats returns how many heartbeats came on all connections.
+// Heartbeats returns how many heartbeats the gateway received, on all connections.
 func (s *Server) Heartbeats() int { return get(s, &s.heartbeats) }
 
 // Connected returns how many connections are READY or RESUMED now.
 func (s *Server) Connected() int {
-	return locked(s, func() (n int) {
+	return locked(s, func() (connected int) {
 		for c := range s.conns {
 			if c.session != nil {
-				n++
+				connected++
 			}
 		}
-		return n
+		return connected
 	})
 }
 
+// each calls do for every open connection, without the lock.
 func (s *Server) each(do func(*conn)) {
 	for _, c := range locked(s, func() []*conn { return slices.Collect(maps.Keys(s.conns)) }) {
 		do(c)
@@ -107,12 +131,13 @@ func (s *Server) each(do func(*conn)) {
 
 var upgrader = websocket.Upgrader{}
 
+// serveGateway serves one connection. It blocks until the connection ends.
 func (s *Server) serveGateway(w http.ResponseWriter, r *http.Request) {
 	ws, err := upgrader.Upgrade(w, r, nil)
 	if err != nil {
 		return
 	}
-	c := &conn{ws: ws, stalled: make(chan struct{}), resumes: r.URL.Path == resumePath}
+	c := &conn{ws: ws, stalled: make(chan struct{}), toResume: r.URL.Path == resumePath}
 	s.Change(func() {
 		c.behaviour = s.behaviour
 		s.conns[c] = true
@@ -127,15 +152,15 @@ func (s *Server) serveGateway(w http.ResponseWriter, r *http.Request) {
 	if c.behaviour.InsteadOfHello != nil {
 		s.doAll(c, c.behaviour.InsteadOfHello)
 	} else {
-		c.send(packet{Op: 10, Data: map[string]any{"heartbeat_interval": c.behaviour.Heartbeat.Milliseconds()}})
+		c.send(packet{Op: opHello, Data: map[string]any{"heartbeat_interval": c.behaviour.Heartbeat.Milliseconds()}})
 	}
 	for s.read(c) == nil {
 	}
 }
 
-// read handles one packet. Its error ends the connection.
+// read blocks until it has handled one packet. After an error, the connection must be closed.
 func (s *Server) read(c *conn) error {
-	// Discord closes a connection without heartbeats.
+	// Like Discord, close a connection that sends no heartbeats.
 	c.ws.SetReadDeadline(time.Now().Add(2*c.behaviour.Heartbeat + time.Second))
 	var p struct {
 		Op   int             `json:"op"`
@@ -148,23 +173,24 @@ func (s *Server) read(c *conn) error {
 		return err
 	}
 	switch p.Op {
-	case 1:
+	case opHeartbeat:
 		s.Change(func() { s.heartbeats++ })
 		if !c.behaviour.NoACK {
-			c.send(packet{Op: 11})
+			c.send(packet{Op: opHeartbeatACK})
 		}
-	case 2:
+	case opIdentify:
 		s.identify(c, p.Data)
-	case 3:
+	case opPresenceUpdate:
 		s.updatePresence(c, p.Data)
-	case 6:
+	case opResume:
 		s.resume(c, p.Data)
 	default:
-		c.do(Action{Close: 4001})
+		c.do(Action{Close: closeUnknownOpcode})
 	}
 	return nil
 }
 
+// identify handles IDENTIFY.
 func (s *Server) identify(c *conn, data []byte) {
 	var d struct {
 		Token      string            `json:"token"`
@@ -178,13 +204,13 @@ func (s *Server) identify(c *conn, data []byte) {
 	})
 	switch {
 	case malformed:
-		c.do(Action{Close: 4002})
+		c.do(Action{Close: closeDecodeError})
 	case d.Token != s.Token:
-		c.do(Action{Close: 4004})
+		c.do(Action{Close: closeAuthenticationFailed})
 	case get(s, &c.session) != nil:
-		c.do(Action{Close: 4005})
+		c.do(Action{Close: closeAlreadyAuthenticated})
 	case *d.Intents&intentsPrivileged != 0:
-		c.do(Action{Close: 4014})
+		c.do(Action{Close: closeDisallowedIntents})
 	case c.behaviour.InsteadOfReady != nil:
 		s.doAll(c, c.behaviour.InsteadOfReady)
 	default:
@@ -199,32 +225,36 @@ func (s *Server) doAll(c *conn, actions []Action) {
 	}
 }
 
+// do takes an action on a connection. If the action ends the session, the session cannot be resumed.
 func (s *Server) do(c *conn, a Action) {
-	if a.Op == 9 && !a.Resumable || a.Close == 4007 || a.Close == 4009 {
+	endsSession := a.Op == opInvalidSession && !a.Resumable ||
+		a.Close == closeInvalidSequence || a.Close == closeSessionTimedOut
+	if endsSession {
 		s.endSession(c)
 	}
 	c.do(a)
 }
 
+// do takes an action without any effect on the session.
 func (c *conn) do(a Action) {
 	switch {
 	case a.Stall:
 		c.stalling.Do(func() { close(c.stalled) })
 	case a.Close != 0:
 		c.closed.Store(true)
-		goodbye := websocket.FormatCloseMessage(a.Close, "scripted")
-		c.ws.WriteControl(websocket.CloseMessage, goodbye, time.Now().Add(time.Second))
+		message := websocket.FormatCloseMessage(a.Close, "scripted")
+		c.ws.WriteControl(websocket.CloseMessage, message, time.Now().Add(time.Second))
 		c.ws.Close()
 	case a.Drop:
 		c.ws.NetConn().Close()
-	case a.Op == 9:
-		c.send(packet{Op: 9, Data: a.Resumable})
+	case a.Op == opInvalidSession:
+		c.send(packet{Op: opInvalidSession, Data: a.Resumable})
 	default:
 		c.send(packet{Op: a.Op})
 	}
 }
 
-// send writes p unless the connection is stalled.
+// send sends p, unless the connection is stalled.
 func (c *conn) send(p packet) {
 	select {
 	case <-c.stalled:

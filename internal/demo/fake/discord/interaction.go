@@ -13,91 +13,93 @@ import (
 	"github.com/bwmarrin/discordgo"
 )
 
-// Interaction is the use of a command or, if Button is set, a press. An empty ID gets a
-// value of its own; an empty GuildID is a private chat with the bot.
+// Interaction is the use of a command or, if Button is set, the press of a button. An empty UserID or ChannelID
+// gets a new value; an empty GuildID means a private chat with the bot.
 type Interaction struct {
 	Command string
 	Options map[string]string // string options by name
 	Users   map[string]string // user options by name: user IDs
-	// Target is the user whose context menu was used; Command is then the
-	// menu's label.
+	// Target is set if the command was chosen in the context menu of a user. It is the user's ID, and
+	// Command is the command's label in the menu.
 	Target string
-	// EntryPoint is true if Command is the Entry Point command, which opens an Activity.
+	// EntryPoint is set if Command is the Entry Point command, which opens an Activity.
 	EntryPoint bool
 	// Button is the custom ID of the button that was pressed under On.
 	Button string
-	// On is a message that was shown here. If it has no ID, it is one of a year ago.
+	// On is the message with the button. If it has no ID, the server adds it as a message from a year ago.
 	On *Message
 
 	UserID      string
 	GuildID     string
 	ChannelID   string
 	Permissions int64 // of the user in the guild
-	// Locale is the user's language, "en-US" where it is empty.
+	// Locale is the user's language; "" means "en-US".
 	Locale string
-	// UserInstalled is true if the user has installed the bot, and the guild has not.
+	// UserInstalled is set if the user has installed the bot, and the guild has not.
 	UserInstalled bool
-	// ID and Token repeat an earlier interaction.
+	// ID and Token are empty, unless an earlier interaction is delivered again.
 	ID, Token string
 }
 
-// Answer is what the bot has said to one interaction. Its Message is the one of the first
-// response, as it is now.
+// Answer is the bot's answer to one interaction so far. Message is the message of the first response, in its
+// current state.
 type Answer struct {
 	Message
 	// Type is Discord's number for the kind of the first response.
 	// https://discord.com/developers/docs/interactions/receiving-and-responding#interaction-response-object-interaction-callback-type
 	Type int
-	// Deferred is true if the first response only promised an answer.
+	// Deferred is set if the first response was deferred: it only announced an answer.
 	Deferred bool
-	// Followups are messages beside Message, as they are now.
+	// Followups are the other messages of the answer, in their current state.
 	Followups []Message
-	// First and Final are the times from the interaction to the first response and to the
-	// whole answer.
+	// First is the time from the interaction to the first response, and Final the time to the last call of
+	// the answer.
 	First, Final time.Duration
-	// Callbacks counts the first responses, refused second ones too; Edits
-	// counts the edits by this interaction's token.
-	Callbacks, Edits int
+	// Callbacks is the number of first responses, including those that were refused because there was one.
+	Callbacks int
+	// Edits is the number of edits of the first response's message with the interaction's token.
+	Edits int
 }
 
-// Pending is an interaction that was sent to the bot.
+// Pending is an interaction that was created, and its answer so far.
 type Pending struct {
 	ID, Token   string
 	server      *Server
 	interaction Interaction
 	sent        time.Time
-	// The following are guarded by the server's lock.
-	loading   bool   // a new message is promised
-	done      bool   // the whole answer is here
-	answer    Answer // so far, without its messages
+	// The server's lock guards the fields below.
+	loading   bool   // the first response deferred a new message, which is still empty
+	done      bool   // the answer is complete
+	answer    Answer // without its messages
 	original  string // ID of the message of the first response
 	followups []string
 	shown     []Message // every state of every message, in order
 }
 
-// How long Discord takes a first response, and the others.
+// How long Discord accepts a first response, and the other calls for an interaction.
 // https://discord.com/developers/docs/interactions/receiving-and-responding#followup-messages
 const (
-	firstResponse = 3 * time.Second // Server.FirstResponse by default
+	firstResponse = 3 * time.Second // the default of Server.FirstResponse
 	tokenLife     = 15 * time.Minute
 )
 
-// Push sends an interaction over the gateway. It fails if no bot is connected.
+// Push sends an interaction over the gateway. It returns an error if the bot has no session.
 func (s *Server) Push(i Interaction) (*Pending, error) {
 	p, payload := s.create(i)
 	return p, s.deliver(payload)
 }
 
-// Keep makes an interaction that deliver pushes later. Its age counts from now.
-func (s *Server) Keep(i Interaction) (p *Pending, deliver func() error) {
+// PushLater makes an interaction that was sent now, but that the bot receives only when deliver is called.
+func (s *Server) PushLater(i Interaction) (p *Pending, deliver func() error) {
 	p, payload := s.create(i)
 	return p, func() error { return s.deliver(payload) }
 }
 
-// Press returns the press of a button under the answer's message, as the message is now,
-// by a user. The custom ID may be forged.
+// Press returns the interaction of a user who presses a button under the answer's message, in its current state.
+// The message need not have a button with this custom ID, as in a forged press.
 func (p *Pending) Press(userID, customID string) Interaction {
-	i, message := p.interaction, p.Answer().Message
+	message := p.Answer().Message
+	i := p.interaction
 	i.ID = ""
 	i.Token = ""
 	i.Button = customID
@@ -110,7 +112,7 @@ func (p *Pending) Press(userID, customID string) Interaction {
 	return i
 }
 
-// Answer returns what the bot has said so far.
+// Answer returns the bot's answer so far.
 func (p *Pending) Answer() Answer {
 	p.server.Lock()
 	defer p.server.Unlock()
@@ -131,14 +133,14 @@ func (p *Pending) Shown() []Message {
 	return locked(p.server, func() []Message { return slices.Clone(p.shown) })
 }
 
-// Wait blocks until the whole answer is there, or ctx is done.
+// Wait blocks until the answer is complete or ctx is done. In either case, it returns the answer so far.
 func (p *Pending) Wait(ctx context.Context) (Answer, error) {
 	err := p.server.Wait(ctx, func() bool { return locked(p.server, func() bool { return p.done }) })
 	return p.Answer(), err
 }
 
-// Forget deletes the interaction and its messages, to bound the memory of a long run. The
-// token is unknown from then on.
+// Forget deletes the interaction and its messages, to limit the memory of a long run. The server refuses further
+// calls with the interaction's token.
 func (p *Pending) Forget() {
 	p.server.Change(func() {
 		delete(p.server.interactions, p.Token)
@@ -148,7 +150,7 @@ func (p *Pending) Forget() {
 	})
 }
 
-// create makes the interaction and the payload that Discord sends.
+// create makes an interaction, and the payload that Discord sends to the bot.
 func (s *Server) create(i Interaction) (*Pending, map[string]any) {
 	s.Lock()
 	defer s.Unlock()
@@ -162,7 +164,7 @@ func (s *Server) create(i Interaction) (*Pending, map[string]any) {
 	}
 	i.Locale = cmp.Or(i.Locale, "en-US")
 	if i.On != nil {
-		i.On = s.known(*i.On)
+		i.On = s.currentMessage(*i.On)
 	}
 	p := s.interactions[i.Token]
 	if p == nil {
@@ -172,19 +174,20 @@ func (s *Server) create(i Interaction) (*Pending, map[string]any) {
 	return p, s.payload(i)
 }
 
-// known returns a message as it is now. One without an ID is added as one of last year.
-// The caller holds the lock.
-func (s *Server) known(m Message) *Message {
+// currentMessage returns a message in its current state. It adds an unknown message; if that has no ID, as one
+// from a year ago. The caller must hold the lock.
+func (s *Server) currentMessage(m Message) *Message {
 	if m.ID == "" {
 		m.ID = s.idAt(time.Now().AddDate(-1, 0, 0))
 	}
 	if s.messages[m.ID] == nil {
 		s.messages[m.ID] = &m
 	}
-	now := *s.messages[m.ID]
-	return &now
+	current := *s.messages[m.ID]
+	return &current
 }
 
+// payload returns the interaction in the form in which Discord sends it. The caller must hold the lock.
 func (s *Server) payload(i Interaction) map[string]any {
 	user := map[string]any{"id": i.UserID, "username": "somebody", "discriminator": "0", "bot": false}
 	kind := discordgo.InteractionApplicationCommand
@@ -226,47 +229,50 @@ func (s *Server) payload(i Interaction) map[string]any {
 	return payload
 }
 
-// owners returns whom the bot is there for: the guild, 0 in a private chat with
-// the bot, or the user.
+// owners returns who has installed the bot: the guild, "0" in a private chat with the bot, or the user.
 // https://discord.com/developers/docs/interactions/receiving-and-responding#interaction-object-authorizing-integration-owners-object
 func (i Interaction) owners() map[string]any {
+	const guildInstall, userInstall = "0", "1"
 	switch {
 	case i.UserInstalled:
-		return map[string]any{"1": i.UserID}
+		return map[string]any{userInstall: i.UserID}
 	case i.GuildID == "":
-		return map[string]any{"0": "0"}
+		return map[string]any{guildInstall: "0"}
 	default:
-		return map[string]any{"0": i.GuildID}
+		return map[string]any{guildInstall: i.GuildID}
 	}
 }
 
+// data returns the part of the payload that depends on the kind of interaction.
 func (i Interaction) data() map[string]any {
 	if i.Button != "" {
 		return map[string]any{"custom_id": i.Button, "component_type": 2, "id": 2}
 	}
-	data := map[string]any{"id": "1300000000000000001", "name": i.Command, "type": 1}
+	data := map[string]any{"id": "1300000000000000001", "name": i.Command, "type": int(slashCommand)}
 	if i.EntryPoint {
 		data["type"] = int(entryPoint)
 		return data
 	}
 	if i.Target != "" {
-		data["type"] = 2
+		data["type"] = int(discordgo.UserApplicationCommand)
 		data["target_id"] = i.Target
 		data["resolved"] = map[string]any{"users": map[string]any{i.Target: map[string]any{"id": i.Target}}}
 		return data
 	}
 	options := []any{}
 	for name, value := range i.Options {
-		options = append(options, map[string]any{"name": name, "type": 3, "value": value})
+		kind := int(discordgo.ApplicationCommandOptionString)
+		options = append(options, map[string]any{"name": name, "type": kind, "value": value})
 	}
 	for name, value := range i.Users {
-		options = append(options, map[string]any{"name": name, "type": 6, "value": value})
+		kind := int(discordgo.ApplicationCommandOptionUser)
+		options = append(options, map[string]any{"name": name, "type": kind, "value": value})
 	}
 	data["options"] = options
 	return data
 }
 
-// Prepare makes an interaction, and the body to post to the bot.
+// Prepare makes an interaction and the body of the request that posts it to the bot. The caller posts it.
 func (s *Server) Prepare(i Interaction) (p *Pending, body []byte) {
 	p, payload := s.create(i)
 	body, err := json.Marshal(payload)
@@ -276,8 +282,8 @@ func (s *Server) Prepare(i Interaction) (p *Pending, body []byte) {
 	return p, body
 }
 
-// Responded takes the body with which the bot answered a post as its first
-// response. It is JSON: above 150 kB Discord does not take files there.
+// Responded handles the body of the bot's response to the posted interaction, which is its first response. It must
+// be JSON, because Discord does not accept files above 150 kB there.
 // https://github.com/discord/discord-api-docs/issues/5250
 func (p *Pending) Responded(body io.Reader) error {
 	var response any

@@ -12,35 +12,35 @@ import (
 	"github.com/bwmarrin/discordgo"
 )
 
-// Message is one that the bot shows.
+// Message is a message of the bot.
 type Message struct {
 	ID string
-	// Ephemeral is true if only the user SeenBy sees it.
+	// Ephemeral is set if only one user sees the message. SeenBy is that user's ID.
 	Ephemeral   bool
 	SeenBy      string
 	Content     string
 	Embeds      []*discordgo.MessageEmbed
 	Buttons     [][]Button // by row
 	Attachments []Attachment
-	// Edited is how often it was changed after it was first shown.
+	// Edited is the number of changes after the message was first shown.
 	Edited int
 }
 
 // Shown is a message that is new or has changed.
 type Shown struct {
-	// Interaction is the one that the message answers.
+	// Interaction is the interaction that the message answers.
 	Interaction Interaction
 	Message     *Message
-	// Loading is true for a deferred message, which is empty so far.
+	// Loading is set if the message was deferred and is still empty.
 	Loading bool
 }
 
-// Watch calls f with every message that is shown from then on, in order. f must not block,
-// call the server, or change the message.
+// Watch makes the server call f with every new state of a message from now on, in order. f must not block, call
+// the server, or change the message.
 func (s *Server) Watch(f func(Shown)) { s.Change(func() { s.watch = f }) }
 
-// Button is a button under a message. It has a URL to open, or a custom ID, which comes
-// back in a press.
+// Button is a button under a message. It has either a URL, which it opens, or a custom ID, which identifies the
+// button in the interaction of a press.
 type Button struct {
 	Label    string
 	CustomID string `json:"custom_id"`
@@ -52,7 +52,7 @@ type Button struct {
 type Attachment struct {
 	ID          string
 	Name        string
-	Description string // for those who cannot see it
+	Description string // the alternative text
 	ContentType string
 	Bytes       []byte
 }
@@ -63,9 +63,8 @@ func (a Attachment) isImage() bool {
 	return slices.Contains([]string{".png", ".jpg", ".jpeg", ".webp", ".gif"}, strings.ToLower(path.Ext(a.Name)))
 }
 
-// Text returns all text of the message but its buttons', without the backslashes of
-// escapes and the marks of small print. An embed's time has the form that times have in
-// texts.
+// Text returns the text of the message, without its buttons. It removes the backslashes of escapes and the marks of
+// small print, and prints the timestamp of an embed like a time in a text, "<t:1790000000:R>".
 func (m Message) Text() string {
 	parts := []string{m.Content}
 	for _, e := range m.Embeds {
@@ -88,8 +87,8 @@ func (m Message) Text() string {
 	return strings.ReplaceAll(text, `\`, "")
 }
 
-// Everything returns all that is in the message as JSON: text with markup, embeds, buttons
-// with their states, and the names and descriptions of files.
+// Everything returns the content of the message as JSON: text with markup, embeds, buttons with their custom IDs,
+// and the names and descriptions of files.
 func (m Message) Everything() string {
 	files := slices.Clone(m.Attachments)
 	for i := range files {
@@ -104,7 +103,7 @@ func (m Message) Everything() string {
 	return all.String()
 }
 
-// Button returns the button with a label.
+// Button returns the button with this label, and whether there is one.
 func (m Message) Button(label string) (b Button, ok bool) {
 	for _, row := range m.Buttons {
 		for _, b := range row {
@@ -116,8 +115,9 @@ func (m Message) Button(label string) (b Button, ok bool) {
 	return Button{}, false
 }
 
-// changed returns m with the members that are sent. newID makes the IDs of new attachments.
-func (m Message) changed(sent map[string]any, files map[string]Attachment, newID func() string) (*Message, error) {
+// with returns m, changed by the members of a payload. files are the uploads of the call by their number in the
+// payload. newID makes the IDs of new attachments. with returns an error if Discord would refuse the message.
+func (m Message) with(sent map[string]any, files map[string]Attachment, newID func() string) (*Message, error) {
 	if content, ok := sent["content"]; ok {
 		m.Content, _ = content.(string)
 	}
@@ -128,60 +128,62 @@ func (m Message) changed(sent map[string]any, files map[string]Attachment, newID
 		}
 	}
 	if components, ok := sent["components"]; ok {
-		m.Buttons = buttons(components)
+		m.Buttons = readButtons(components)
 	}
 	if list, listed := sent["attachments"].([]any); listed || len(files) > 0 {
-		attachments, err := m.attachments(list, files, newID)
+		attachments, err := m.readAttachments(list, files, newID)
 		if err != nil {
 			return nil, err
 		}
 		m.Attachments = attachments
 	}
-	return &m, checkShown(&m)
+	return &m, checkResult(&m)
 }
 
-// attachments returns those in list: attachments of m and uploads. All others of m are
-// removed.
+// readAttachments returns the attachments in list. Each is either an attachment of m or an upload, which
+// readAttachments removes from files. The message loses its other attachments.
 // https://discord.com/developers/docs/resources/message#edit-message
-func (m Message) attachments(
+func (m Message) readAttachments(
 	list []any, files map[string]Attachment, newID func() string,
-) (all []Attachment, err error) {
-	for n, item := range list {
+) (attachments []Attachment, err error) {
+	for i, item := range list {
 		var given struct{ ID, Filename, Description string }
 		if err := convert(item, &given); err != nil {
-			return nil, fmt.Errorf("attachments[%d]: %w", n, err)
+			return nil, fmt.Errorf("attachments[%d]: %w", i, err)
 		}
-		was := slices.IndexFunc(m.Attachments, func(a Attachment) bool { return a.ID == given.ID })
-		if file, isNew := files[given.ID]; isNew {
+		old := slices.IndexFunc(m.Attachments, func(a Attachment) bool { return a.ID == given.ID })
+		file, isUpload := files[given.ID]
+		switch {
+		case isUpload:
 			file.ID = newID()
 			file.Name = given.Filename
 			file.Description = given.Description
-			all = append(all, file)
+			attachments = append(attachments, file)
 			delete(files, given.ID)
-		} else if was >= 0 {
-			all = append(all, m.Attachments[was])
-		} else {
+		case old >= 0:
+			attachments = append(attachments, m.Attachments[old])
+		default:
 			return nil, fmt.Errorf("attachments[%d].id: names neither an upload nor an attachment of the message, or one twice",
-				n)
+				i)
 		}
 	}
 	if len(files) > 0 {
 		return nil, errors.New("attachments: an upload is not listed, which is not known here")
 	}
-	return all, nil
+	return attachments, nil
 }
 
-// buttons returns the rows of buttons in components, whose form was checked.
-func buttons(components any) (all [][]Button) {
+// readButtons returns the rows of buttons in components, which checkButtons has accepted.
+func readButtons(components any) (buttons [][]Button) {
 	var rows []struct{ Components []Button }
 	_ = convert(components, &rows)
 	for _, row := range rows {
-		all = append(all, row.Components)
+		buttons = append(buttons, row.Components)
 	}
-	return all
+	return buttons
 }
 
-// Payload returns the message as Discord sends it, to be encoded as JSON.
+// Payload returns the message in the form in which Discord sends it, for json.Marshal.
 func (m Message) Payload(applicationID, channelID string) map[string]any {
 	rows := []any{}
 	for _, row := range m.Buttons {
@@ -218,11 +220,11 @@ func (m Message) Payload(applicationID, channelID string) map[string]any {
 	for _, e := range m.Embeds {
 		shown := *e
 		if at, err := time.Parse(time.RFC3339, e.Timestamp); err == nil {
-			shown.Timestamp = at.UTC().Format("2006-01-02T15:04:05.000000+00:00") // as Discord writes it
+			shown.Timestamp = at.UTC().Format("2006-01-02T15:04:05.000000+00:00") // Discord's format
 		}
 		embeds = append(embeds, shown)
 	}
-	shown, _ := discordgo.SnowflakeTimestamp(m.ID)
+	created, _ := discordgo.SnowflakeTimestamp(m.ID)
 	return map[string]any{
 		"id":               m.ID,
 		"channel_id":       channelID,
@@ -234,7 +236,7 @@ func (m Message) Payload(applicationID, channelID string) map[string]any {
 		"embeds":           embeds,
 		"components":       rows,
 		"attachments":      files,
-		"timestamp":        shown.Format(time.RFC3339),
+		"timestamp":        created.Format(time.RFC3339),
 		"tts":              false,
 		"pinned":           false,
 		"mention_everyone": false,
@@ -242,7 +244,7 @@ func (m Message) Payload(applicationID, channelID string) map[string]any {
 	}
 }
 
-// convert decodes JSON, given as decoded before, into a type.
+// convert copies from, a value that JSON was decoded to, into the value that to points to.
 func convert(from, to any) error {
 	raw, err := json.Marshal(from)
 	if err != nil {

@@ -22,60 +22,61 @@ var (
 	}
 )
 
-// The kinds of first responses, by Discord's numbers.
+// Discord's numbers of the kinds of first responses.
 // https://discord.com/developers/docs/interactions/receiving-and-responding#interaction-response-object-interaction-callback-type
 const (
 	showMessage   = 4
-	promise       = 5
-	promiseUpdate = 6
-	updateMessage = 7
+	deferMessage  = 5  // announces a new message
+	deferUpdate   = 6  // announces an update of the message with the button
+	updateMessage = 7  // updates the message with the button
 	launch        = 12 // opens the application's Activity
 )
 
-// responses are the schemas of the first responses.
-var responses = map[int]string{
+// responseSchemas names the schema of each kind of first response.
+var responseSchemas = map[int]string{
 	showMessage:   "CreateMessageInteractionCallbackRequest",
-	promise:       "CreateMessageInteractionCallbackRequest",
-	promiseUpdate: "UpdateMessageInteractionCallbackRequest",
+	deferMessage:  "CreateMessageInteractionCallbackRequest",
+	deferUpdate:   "UpdateMessageInteractionCallbackRequest",
 	updateMessage: "UpdateMessageInteractionCallbackRequest",
 	launch:        "LaunchActivityInteractionCallbackRequest",
 }
 
+// callback handles the call of a first response.
 func (s *Server) callback(r *http.Request) (int, any, *Failure) {
 	s.Lock()
 	p := s.interactions[r.PathValue("token")]
-	late := p == nil || p.ID != r.PathValue("id") || time.Since(p.sent) > s.FirstResponse
+	unknown := p == nil || p.ID != r.PathValue("id") || time.Since(p.sent) > s.FirstResponse
 	s.Unlock()
-	if late {
+	if unknown {
 		return 0, nil, errUnknownInteraction
 	}
 	body, files, err := readBody(r)
 	if err != nil {
-		return 0, nil, s.problem(fmt.Errorf("callback: %w", err))
+		return 0, nil, s.refuse(fmt.Errorf("callback: %w", err))
 	}
 	return http.StatusNoContent, nil, s.respond(p, body, files)
 }
 
-// respond takes the first response to p.
+// respond handles the first response to p. It returns nil if the response took effect.
 func (s *Server) respond(p *Pending, body any, files map[string]Attachment) *Failure {
 	object, _ := body.(map[string]any)
 	number, _ := object["type"].(float64)
 	kind := int(number)
-	schema, known := responses[kind]
+	schema, known := responseSchemas[kind]
 	if !known {
-		return s.problem(fmt.Errorf("callback.type: is not known here"))
+		return s.refuse(fmt.Errorf("callback.type: is not known here"))
 	}
 	if err := spec().Check("callback", schema, body); err != nil {
-		return s.problem(err)
+		return s.refuse(err)
 	}
-	updates := kind == promiseUpdate || kind == updateMessage
+	updates := kind == deferUpdate || kind == updateMessage
 	if updates && p.interaction.On == nil || (kind == launch) != p.interaction.EntryPoint {
-		return s.problem(fmt.Errorf("callback.type: does not fit this interaction"))
+		return s.refuse(fmt.Errorf("callback.type: does not fit this interaction"))
 	}
 	data, _ := object["data"].(map[string]any)
 	if kind == showMessage || kind == updateMessage {
-		if err := checkSent(data); err != nil {
-			return s.problem(fmt.Errorf("callback: %w", err))
+		if err := checkPayload(data); err != nil {
+			return s.refuse(fmt.Errorf("callback: %w", err))
 		}
 	}
 	s.Lock()
@@ -85,91 +86,95 @@ func (s *Server) respond(p *Pending, body any, files map[string]Attachment) *Fai
 	if p.answer.Callbacks > 1 {
 		return errAcknowledged
 	}
-	if refused := p.carryOut(kind, data, files); refused != nil {
+	if refusal := p.carryOut(kind, data, files); refusal != nil {
 		p.answer.Callbacks--
-		return refused
+		return refusal
 	}
-	p.answer.Type, p.answer.First = kind, time.Since(p.sent)
-	p.answer.Deferred = kind == promise || kind == promiseUpdate
+	p.answer.Type = kind
+	p.answer.First = time.Since(p.sent)
+	p.answer.Deferred = kind == deferMessage || kind == deferUpdate
 	if !p.answer.Deferred {
 		p.finish()
 	}
 	return nil
 }
 
-// carryOut shows or promises what a first response says. The caller holds the server's
-// lock.
+// carryOut does what a first response of this kind demands. The caller must hold the server's lock.
 func (p *Pending) carryOut(kind int, data map[string]any, files map[string]Attachment) *Failure {
 	switch kind {
-	case promise:
+	case deferMessage:
 		p.original = p.server.nextID()
 		p.loading = true
-		p.keep(p.seenByFlags(Message{ID: p.original}, data))
-	case promiseUpdate:
+		p.store(p.newMessage(p.original, data))
+	case deferUpdate:
 		p.original = p.interaction.On.ID
 	case showMessage:
-		m := p.seenByFlags(Message{ID: p.server.nextID()}, data)
-		return p.show(m, data, files, &p.original)
+		m := p.newMessage(p.server.nextID(), data)
+		if refusal := p.show(m, data, files); refusal != nil {
+			return refusal
+		}
+		p.original = m.ID
 	case updateMessage:
-		return p.change(p.interaction.On.ID, data, files, &p.original)
+		if refusal := p.change(p.interaction.On.ID, data, files); refusal != nil {
+			return refusal
+		}
+		p.original = p.interaction.On.ID
 	}
 	return nil
 }
 
-// seenByFlags returns m with who sees it, by the flags that are sent.
-func (p *Pending) seenByFlags(m Message, sent map[string]any) Message {
+// newMessage returns an empty message. The flags of the payload decide who sees it.
+func (p *Pending) newMessage(id string, sent map[string]any) Message {
 	flags, _ := sent["flags"].(float64)
-	if m.Ephemeral = int(flags)&int(discordgo.MessageFlagsEphemeral) != 0; m.Ephemeral {
-		m.SeenBy = p.interaction.UserID
+	if int(flags)&int(discordgo.MessageFlagsEphemeral) == 0 {
+		return Message{ID: id}
 	}
-	return m
+	return Message{ID: id, Ephemeral: true, SeenBy: p.interaction.UserID}
 }
 
-// change changes the message of an ID and stores the ID in id, unless what is sent is
-// refused. The caller holds the server's lock.
-func (p *Pending) change(message string, sent map[string]any, files map[string]Attachment, id *string) *Failure {
-	was := p.server.messages[message]
-	if was == nil {
+// change changes the message with this ID by the members of a payload. The caller must hold the server's lock.
+func (p *Pending) change(id string, sent map[string]any, files map[string]Attachment) *Failure {
+	current := p.server.messages[id]
+	if current == nil {
 		return errUnknownMessage
 	}
-	m := *was
-	if p.loading && message == p.original {
+	m := *current
+	if p.loading && id == p.original {
 		p.loading = false
 	} else {
 		m.Edited++
 	}
-	return p.show(m, sent, files, id)
+	return p.show(m, sent, files)
 }
 
-// show changes m by what is sent and stores its ID in id, unless that is refused. The
-// caller holds the server's lock.
-func (p *Pending) show(m Message, sent map[string]any, files map[string]Attachment, id *string) *Failure {
-	changed, err := m.changed(sent, files, p.server.nextID)
+// show shows m with the members of a payload. If it returns a Failure, it has not changed anything. The caller
+// must hold the server's lock.
+func (p *Pending) show(m Message, sent map[string]any, files map[string]Attachment) *Failure {
+	changed, err := m.with(sent, files, p.server.nextID)
 	if err != nil {
-		return p.server.note(fmt.Errorf("message: %w", err))
+		return p.server.refuseLocked(fmt.Errorf("message: %w", err))
 	}
-	*id = m.ID
-	p.keep(*changed)
+	p.store(*changed)
 	return nil
 }
 
-// keep stores m and reports it to the watcher. The caller holds the server's lock.
-func (p *Pending) keep(m Message) {
+// store stores the new state of a message, and reports it to the watcher. The caller must hold the server's lock.
+func (p *Pending) store(m Message) {
 	p.server.messages[m.ID] = &m
 	p.shown = append(p.shown, m)
 	p.server.watch(Shown{Interaction: p.interaction, Message: &m, Loading: p.loading && m.ID == p.original})
 }
 
-// finish marks the whole answer as given. The caller holds the server's lock.
+// finish marks the answer as complete. Later calls may still change it. The caller must hold the server's lock.
 func (p *Pending) finish() {
 	p.answer.Final = time.Since(p.sent)
 	p.done = true
 }
 
-// webhook handles a call after the first response. change applies what is sent, and
-// returns the ID of the message; it is called with the lock held.
+// webhook handles a call after the first response. It checks the call against the schema; name begins the error.
+// Then it calls apply with the lock held. apply applies the payload, and returns the ID of the message.
 func (s *Server) webhook(r *http.Request, name, schema string,
-	change func(p *Pending, sent map[string]any, files map[string]Attachment) (id string, refused *Failure),
+	apply func(p *Pending, sent map[string]any, files map[string]Attachment) (id string, refusal *Failure),
 ) (int, any, *Failure) {
 	body, files, err := readBody(r)
 	if err == nil {
@@ -177,10 +182,10 @@ func (s *Server) webhook(r *http.Request, name, schema string,
 	}
 	sent, _ := body.(map[string]any)
 	if err == nil {
-		err = checkSent(sent)
+		err = checkPayload(sent)
 	}
 	if err != nil {
-		return 0, nil, s.problem(fmt.Errorf("%s: %w", name, err))
+		return 0, nil, s.refuse(fmt.Errorf("%s: %w", name, err))
 	}
 	s.Lock()
 	defer s.Unlock()
@@ -191,44 +196,46 @@ func (s *Server) webhook(r *http.Request, name, schema string,
 	case time.Since(p.sent) > tokenLife:
 		return 0, nil, errExpiredToken
 	}
-	id, refused := change(p, sent, files)
-	if refused != nil {
-		return 0, nil, refused
+	id, refusal := apply(p, sent, files)
+	if refusal != nil {
+		return 0, nil, refusal
 	}
 	p.finish()
 	s.Notify()
 	return http.StatusOK, map[string]any{"id": id}, nil
 }
 
+// edit changes the message of the first response.
 func (s *Server) edit(r *http.Request) (int, any, *Failure) {
 	return s.webhook(r, "edit", "IncomingWebhookUpdateRequestPartial",
 		func(p *Pending, sent map[string]any, files map[string]Attachment) (string, *Failure) {
-			refused := p.change(p.original, sent, files, &p.original)
-			if refused == nil {
+			refusal := p.change(p.original, sent, files)
+			if refusal == nil {
 				p.answer.Edits++
 			}
-			return p.original, refused
+			return p.original, refusal
 		})
 }
 
-// followUp shows another message. Straight after a deferral it becomes the deferred
-// message, and the deferral's flags decide who sees it.
+// followUp shows another message. If the first response deferred a message that is still empty, it fills that
+// message instead; who sees it was decided by the flags of the first response.
 // https://discord.com/developers/docs/interactions/receiving-and-responding#create-followup-message
 func (s *Server) followUp(r *http.Request) (int, any, *Failure) {
 	return s.webhook(r, "followup", "IncomingWebhookRequestPartial",
-		func(p *Pending, sent map[string]any, files map[string]Attachment) (id string, refused *Failure) {
+		func(p *Pending, sent map[string]any, files map[string]Attachment) (string, *Failure) {
 			if p.loading {
-				return p.original, p.change(p.original, sent, files, &p.original)
+				return p.original, p.change(p.original, sent, files)
 			}
-			refused = p.show(p.seenByFlags(Message{ID: s.nextID()}, sent), sent, files, &id)
-			if refused == nil {
-				p.followups = append(p.followups, id)
+			m := p.newMessage(s.nextID(), sent)
+			refusal := p.show(m, sent, files)
+			if refusal == nil {
+				p.followups = append(p.followups, m.ID)
 			}
-			return id, refused
+			return m.ID, refusal
 		})
 }
 
-// Messages returns those that are shown now, the oldest first.
+// Messages returns all messages in their current state, the oldest first.
 func (s *Server) Messages() []Message {
 	s.Lock()
 	defer s.Unlock()

@@ -14,20 +14,21 @@ import (
 	"time"
 )
 
-// resumePath is where a session is resumed. It begins at another path.
+// resumePath is the path of gateway connections that resume a session. Sessions begin at another path.
 const resumePath = "/resume"
 
-// Failure is a refusal in Discord's form, or a proxy's page if it has neither a Code nor
-// status 401.
+// Failure is a response to a call that has no effect. It has Discord's JSON form or, if its Code is 0 and its
+// Status is not 401, the form of a proxy's page.
 type Failure struct {
 	Status, Code int
 	Message      string
-	Global       bool // it is about all calls
+	Global       bool // the rate limit applies to all calls
 	RetryAfter   time.Duration
 }
 
-// handler answers one call with a status and a body, which becomes JSON.
-type handler func(r *http.Request) (status int, body any, err *Failure)
+// handler handles a call. It returns the status and the body of the response, to be encoded as JSON, or a
+// Failure.
+type handler func(r *http.Request) (status int, body any, failure *Failure)
 
 var errUnauthorized = &Failure{Status: http.StatusUnauthorized, Message: "401: Unauthorized"}
 
@@ -37,11 +38,11 @@ func (s *Server) routes() http.Handler {
 		method, path, _ := strings.Cut(pattern, " ")
 		mux.HandleFunc(method+" /api/v9"+path, s.serve(route, h))
 	}
-	handle("GET /applications/@me", Application, s.bot(s.application))
-	handle("GET /gateway/bot", GatewayBot, s.bot(s.gatewayBot))
-	handle("GET /applications/{app}/commands", GetCommands, s.bot(s.getCommands))
-	handle("PUT /applications/{app}/commands", PutCommands, s.bot(s.putCommands))
-	handle("PUT /applications/{app}/guilds/{guild}/commands", PutCommands, s.bot(s.putCommands))
+	handle("GET /applications/@me", Application, s.authenticated(s.application))
+	handle("GET /gateway/bot", GatewayBot, s.authenticated(s.gatewayBot))
+	handle("GET /applications/{app}/commands", GetCommands, s.authenticated(s.getCommands))
+	handle("PUT /applications/{app}/commands", PutCommands, s.authenticated(s.putCommands))
+	handle("PUT /applications/{app}/guilds/{guild}/commands", PutCommands, s.authenticated(s.putCommands))
 	handle("POST /interactions/{id}/{token}/callback", Callback, s.callback)
 	handle("PATCH /webhooks/{app}/{token}/messages/@original", Edit, s.edit)
 	handle("POST /webhooks/{app}/{token}", FollowUp, s.followUp)
@@ -50,34 +51,34 @@ func (s *Server) routes() http.Handler {
 	handle("GET /guilds/{guild}", Guild, s.inGuild(errUnknownGuild, s.guild))
 	handle("GET /guilds/{guild}/members/{user}", GuildMember, s.inGuild(errMissingAccess, s.guildMember))
 	mux.HandleFunc("/gateway", s.serveGateway)
-	mux.HandleFunc("/gateway/", s.serveGateway) // as discordgo has it
+	mux.HandleFunc("/gateway/", s.serveGateway) // discordgo appends a slash.
 	mux.HandleFunc(resumePath, s.serveGateway)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		s.problem(fmt.Errorf("no such route: %s", r.Method))
+		s.refuse(fmt.Errorf("no such route: %s", r.Method))
 		Failure{Status: http.StatusNotFound}.Write(w)
 	})
 	return mux
 }
 
-// serve answers the calls of a route by h, through the interceptor.
+// serve passes the calls of a route to the interceptor, which may let h handle them.
 func (s *Server) serve(route Route, h handler) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
-		if err != nil { // It broke off, and so never came.
+		if err != nil { // The connection ended, so the call is ignored.
 			panic(http.ErrAbortHandler)
 		}
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		s.intercept(route, w, r, func() (respond func()) {
-			status, body, refused := h(r)
-			if refused != nil {
-				return func() { refused.Write(w) }
+			status, body, failure := h(r)
+			if failure != nil {
+				return func() { failure.Write(w) }
 			}
 			return func() { writeSuccess(w, status, body) }
 		})
 	}
 }
 
-// writeSuccess responds as Discord does when the limit of the route is used up.
+// writeSuccess writes a response. Its headers report that the rate limit of the route is used up.
 func writeSuccess(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("X-RateLimit-Limit", "5")
@@ -89,7 +90,7 @@ func writeSuccess(w http.ResponseWriter, status int, body any) {
 	}
 }
 
-// Write responds with the refusal.
+// Write writes the response.
 func (f Failure) Write(w http.ResponseWriter) {
 	if f.RetryAfter > 0 {
 		w.Header().Set("Retry-After", strconv.FormatFloat(f.RetryAfter.Seconds(), 'f', -1, 64))
@@ -106,17 +107,22 @@ func (f Failure) Write(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(f.Status)
 	json.NewEncoder(w).Encode(map[string]any{
-		"code": f.Code, "message": f.Message, "retry_after": f.RetryAfter.Seconds(), "global": f.Global,
+		"code":        f.Code,
+		"message":     f.Message,
+		"retry_after": f.RetryAfter.Seconds(),
+		"global":      f.Global,
 	})
 }
 
-// bot returns h for calls of the bot, and for its own application alone.
-func (s *Server) bot(h handler) handler {
+// authenticated returns a handler that calls h if the call has the bot's token, and is not about another
+// application.
+func (s *Server) authenticated(h handler) handler {
 	return func(r *http.Request) (int, any, *Failure) {
 		if r.Header.Get("Authorization") != "Bot "+s.Token {
 			return 0, nil, errUnauthorized
 		}
-		if app := r.PathValue("app"); app != "" && app != s.ApplicationID {
+		app := r.PathValue("app")
+		if app != "" && app != s.ApplicationID {
 			return 0, nil, &Failure{Status: http.StatusForbidden, Code: 20012, Message: "not authorized on this application"}
 		}
 		return h(r)
@@ -134,9 +140,9 @@ func (s *Server) application(*http.Request) (int, any, *Failure) {
 	}, nil
 }
 
-// EnterEndpoint enters an interactions endpoint URL, as in the Developer Portal. Only what
-// the application says of itself changes.
-func (s *Server) EnterEndpoint(url string) { s.Change(func() { s.endpoint = &url }) }
+// SetEndpoint sets the interactions endpoint URL of the application, as in the Developer Portal. The fake reports
+// it, but does not send interactions there.
+func (s *Server) SetEndpoint(url string) { s.Change(func() { s.endpoint = &url }) }
 
 func (s *Server) gatewayBot(*http.Request) (int, any, *Failure) {
 	s.Lock()
@@ -145,31 +151,37 @@ func (s *Server) gatewayBot(*http.Request) (int, any, *Failure) {
 		"url":    "ws" + strings.TrimPrefix(s.url, "http") + "/gateway",
 		"shards": 1,
 		"session_start_limit": map[string]any{
-			"total": 1000, "remaining": s.remaining, "reset_after": s.resetAfter.Milliseconds(), "max_concurrency": 1,
+			"total":           1000,
+			"remaining":       s.remaining,
+			"reset_after":     s.resetAfter.Milliseconds(),
+			"max_concurrency": 1,
 		},
 	}, nil
 }
 
-// errEntryPoint is the refusal of commands without the application's Entry Point command.
+// errEntryPoint refuses a list of commands that lacks the application's Entry Point command.
 var errEntryPoint = &Failure{
-	Status: http.StatusBadRequest, Code: 50240, Message: "the entry point command would be removed",
+	Status:  http.StatusBadRequest,
+	Code:    50240,
+	Message: "the entry point command would be removed",
 }
 
-// putCommands replaces all commands. A command of the same type and name keeps its ID.
+// putCommands replaces all commands, globally or in a guild. A command with the type and name of an old one keeps
+// the old one's ID.
 func (s *Server) putCommands(r *http.Request) (int, any, *Failure) {
 	var sent []any
 	if json.NewDecoder(r.Body).Decode(&sent) != nil {
-		return 0, nil, s.problem(errors.New("commands: no list"))
+		return 0, nil, s.refuse(errors.New("commands: no list"))
 	}
 	if err := checkCommands(sent); err != nil {
-		return 0, nil, s.problem(err)
+		return 0, nil, s.refuse(err)
 	}
 	guild := r.PathValue("guild")
 	s.Lock()
 	defer s.Unlock()
 	stored := []map[string]any{}
 	for _, item := range sent {
-		stored = append(stored, s.stored(guild, item.(map[string]any)))
+		stored = append(stored, s.storedCommand(guild, item.(map[string]any)))
 	}
 	isEntryPoint := func(command map[string]any) bool { return command["type"] == entryPoint }
 	if slices.ContainsFunc(s.commands[guild], isEntryPoint) && !slices.ContainsFunc(stored, isEntryPoint) {
@@ -181,8 +193,9 @@ func (s *Server) putCommands(r *http.Request) (int, any, *Failure) {
 	return http.StatusOK, stored, nil
 }
 
-// stored returns a sent command as Discord returns it. The caller holds the lock.
-func (s *Server) stored(guild string, sent map[string]any) map[string]any {
+// storedCommand returns a command that the bot sends in the form in which Discord returns it. The caller must hold
+// the lock.
+func (s *Server) storedCommand(guild string, sent map[string]any) map[string]any {
 	command := map[string]any{
 		"type":                       1.0,
 		"description":                "",
@@ -209,21 +222,21 @@ func (s *Server) stored(guild string, sent map[string]any) map[string]any {
 	return command
 }
 
-// getCommands returns the global commands. Discord leaves the localizations out unless they are
-// asked for.
+// getCommands returns the global commands. It refuses a call without with_localizations, because Discord would
+// then omit the localizations.
 func (s *Server) getCommands(r *http.Request) (int, any, *Failure) {
 	if r.URL.Query().Get("with_localizations") != "true" {
-		return 0, nil, s.problem(errors.New("commands: the localizations are not asked for"))
+		return 0, nil, s.refuse(errors.New("commands: the localizations are not asked for"))
 	}
 	return http.StatusOK, append([]map[string]any{}, s.Commands("")...), nil
 }
 
-// AddCommand adds a global command, in the form that Discord returns.
+// AddCommand adds a global command, which must be in the form in which Discord returns it.
 func (s *Server) AddCommand(command map[string]any) {
 	s.Change(func() { s.commands[""] = append(s.commands[""], command) })
 }
 
-// EntryPoint returns the Entry Point command of an application with an Activity.
+// EntryPoint returns the Entry Point command of an application with an Activity, for AddCommand.
 // https://discord.com/developers/docs/interactions/application-commands#entry-point-commands
 func (s *Server) EntryPoint(name string) map[string]any {
 	return map[string]any{
@@ -242,16 +255,15 @@ func (s *Server) EntryPoint(name string) map[string]any {
 	}
 }
 
-// maxUpload bounds one file, in bytes.
+// maxUpload is the maximum size of a file in bytes.
 // https://discord.com/developers/docs/reference#uploading-files
 const maxUpload = 10 << 20
 
-// readBody returns the JSON that a call sends, and its files by their number. With files
-// the body is multipart: the JSON is the part payload_json, and each file is a part
-// files[n].
+// readBody returns the JSON of a call and its files by their number. If there are files, the body is multipart:
+// the JSON is the part payload_json, and each file is a part files[n].
 func readBody(r *http.Request) (body any, files map[string]Attachment, err error) {
-	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	switch kind {
+	mediaType, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	switch mediaType {
 	case "application/json":
 		if json.NewDecoder(r.Body).Decode(&body) != nil {
 			return nil, nil, errors.New("is not JSON")
@@ -285,8 +297,11 @@ func readParts(r *http.Request) (body any, files map[string]Attachment, err erro
 		if err != nil || len(content) == 0 || len(content) > maxUpload {
 			return nil, nil, errors.New("multipart: a file is empty or too large")
 		}
-		kind := headers[0].Header.Get("Content-Type")
-		files[fmt.Sprint(number)] = Attachment{Name: headers[0].Filename, ContentType: kind, Bytes: content}
+		files[fmt.Sprint(number)] = Attachment{
+			Name:        headers[0].Filename,
+			ContentType: headers[0].Header.Get("Content-Type"),
+			Bytes:       content,
+		}
 	}
 	return body, files, nil
 }

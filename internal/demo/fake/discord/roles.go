@@ -11,34 +11,33 @@ import (
 	"github.com/bwmarrin/discordgo"
 )
 
-// Role is a role of a guild. The one with the guild's ID is @everyone.
+// Role is a role of a guild. The role with the guild's ID is @everyone.
 type Role struct {
 	ID, Name    string
 	Position    int
 	Permissions int64
-	// Managed is true for a role that an integration gives, and nobody else.
+	// Managed is set if only an integration can give the role.
 	Managed bool
 }
 
-// RoleCall is a call that gave or removed a role.
+// RoleCall is a call that gave or, if Remove is set, removed a role.
 type RoleCall struct {
-	Guild, User, Role string
+	Guild, User, Role string // IDs
 	Remove            bool
-	// Reason is what the audit log shows.
-	Reason string
+	Reason            string // the reason in the audit log
 }
 
-// guild is a server. The bot is in it if it is among the members.
+// guild is a Discord server.
 type guild struct {
 	name    string
 	roles   []Role
-	members map[string][]string // role IDs by user
-	pending map[string]bool     // the users who have not accepted the rules
+	members map[string][]string // role IDs by user ID; the bot's user ID is its ApplicationID
+	pending map[string]bool     // the users that have not accepted the rules
 	mfa     bool                // moderators need two-factor authentication
 }
 
-// AddGuild adds a guild with roles, of which the bot has some. @everyone is added, without
-// permissions, if it is missing. The guild is called "Guild" and its ID.
+// AddGuild adds a guild with these roles. The bot is a member and has botRoles. If @everyone is missing, AddGuild
+// adds it without permissions. The guild's name is "Guild ", followed by its ID.
 func (s *Server) AddGuild(id string, roles []Role, botRoles ...string) {
 	s.Change(func() {
 		if !slices.ContainsFunc(roles, func(r Role) bool { return r.ID == id }) {
@@ -56,102 +55,107 @@ func (s *Server) AddGuild(id string, roles []Role, botRoles ...string) {
 // NameGuild changes the name of a guild.
 func (s *Server) NameGuild(id, name string) { s.Change(func() { s.guilds[id].name = name }) }
 
-// RequireTwoFactor has a guild require two-factor authentication of moderators. The owner of the bot's account does not
-// have it.
+// RequireTwoFactor makes a guild require two-factor authentication from moderators. The owner of the bot has not
+// enabled it.
 func (s *Server) RequireTwoFactor(id string) { s.Change(func() { s.guilds[id].mfa = true }) }
 
 // DeleteGuild deletes a guild.
 func (s *Server) DeleteGuild(id string) { s.Change(func() { delete(s.guilds, id) }) }
 
-// ChangeRoles lets edit change the roles of a guild. Nobody has a role that is deleted.
+// ChangeRoles replaces the roles of a guild by those that edit returns. Members lose the roles that it deletes.
 func (s *Server) ChangeRoles(guildID string, edit func([]Role) []Role) {
 	s.Change(func() {
 		g := s.guilds[guildID]
 		g.roles = edit(g.roles)
-		for user, worn := range g.members {
-			g.members[user] = slices.DeleteFunc(worn, func(id string) bool { return g.role(id) == nil })
+		for user, roles := range g.members {
+			g.members[user] = slices.DeleteFunc(roles, func(id string) bool { return g.role(id) == nil })
 		}
 	})
 }
 
-// Enter makes a user a member of a guild, or the bot by its ApplicationID, with roles. Leave
-// undoes it.
+// Enter makes a user, or the bot by its ApplicationID, a member of a guild with exactly these roles.
 func (s *Server) Enter(guildID, user string, roles ...string) {
 	s.Change(func() { s.guilds[guildID].members[user] = append([]string{}, roles...) })
 }
 
-// Leave has a user, or the bot, leave a guild and so lose their roles there.
+// Leave removes a user, or the bot by its ApplicationID, and their roles from a guild.
 func (s *Server) Leave(guildID, user string) {
 	s.Change(func() { delete(s.guilds[guildID].members, user) })
 }
 
-// SetPending changes whether a member has yet to accept the rules of a guild.
+// SetPending sets whether a member must still accept the rules of a guild.
 func (s *Server) SetPending(guildID, user string, pending bool) {
 	s.Change(func() { s.guilds[guildID].pending[user] = pending })
 }
 
-// Wears reports whether a member has a role.
-func (s *Server) Wears(guildID, user, role string) bool {
+// HasRole reports whether a user is a member of a guild with this role.
+func (s *Server) HasRole(guildID, user, role string) bool {
 	return locked(s, func() bool { return slices.Contains(s.rolesOf(guildID, user), role) })
 }
 
-// RoleCalls returns the calls that were carried out, in order.
+// RoleCalls returns the successful calls that gave or removed a role, in order.
 func (s *Server) RoleCalls() []RoleCall { return list(s, &s.roleCalls) }
 
+// role returns the role with this ID, or nil.
 func (g *guild) role(id string) *Role {
-	if i := slices.IndexFunc(g.roles, func(r Role) bool { return r.ID == id }); i >= 0 {
-		return &g.roles[i]
+	i := slices.IndexFunc(g.roles, func(r Role) bool { return r.ID == id })
+	if i < 0 {
+		return nil
 	}
-	return nil
+	return &g.roles[i]
 }
 
-// above reports whether role a stands above b. Of two in one position, the older one does.
+// isAbove reports whether role a ranks above role b. If their positions are the same, the older role does, which
+// has the lower ID.
 // https://discord.com/developers/docs/topics/permissions#role-object
-func above(a, b Role) bool {
+func isAbove(a, b Role) bool {
 	if a.Position != b.Position {
 		return a.Position > b.Position
 	}
 	return cmp.Or(cmp.Compare(len(a.ID), len(b.ID)), cmp.Compare(a.ID, b.ID)) < 0
 }
 
-// mayGive reports whether a member may give and take a role.
+// mayGive reports whether a member may give and remove a role.
 func (g *guild) mayGive(user, guildID string, role Role) bool {
-	permissions, outranks := int64(0), false
+	const needed = discordgo.PermissionManageRoles | discordgo.PermissionAdministrator // either is enough
+	permissions := int64(0)
+	outranks := false
 	for _, id := range append([]string{guildID}, g.members[user]...) {
 		if own := g.role(id); own != nil {
 			permissions |= own.Permissions
-			outranks = outranks || above(*own, role)
+			outranks = outranks || isAbove(*own, role)
 		}
 	}
-	right := permissions&(discordgo.PermissionManageRoles|discordgo.PermissionAdministrator) != 0
-	return right && outranks && !role.Managed && role.ID != guildID
+	return permissions&needed != 0 && outranks && !role.Managed && role.ID != guildID
 }
 
-// Discord's refusals.
+// Errors of calls about guilds, roles and members.
 // https://discord.com/developers/docs/topics/opcodes-and-status-codes#json
 var (
 	errMissingAccess      = &Failure{Status: http.StatusForbidden, Code: 50001, Message: "Missing Access"}
 	errMissingPermissions = &Failure{Status: http.StatusForbidden, Code: 50013, Message: "Missing Permissions"}
 	errTwoFactor          = &Failure{
-		Status: http.StatusForbidden, Code: 60003, Message: "Two factor is required for this operation",
+		Status:  http.StatusForbidden,
+		Code:    60003,
+		Message: "Two factor is required for this operation",
 	}
 	errUnknownGuild  = &Failure{Status: http.StatusNotFound, Code: 10004, Message: "Unknown Guild"}
 	errUnknownMember = &Failure{Status: http.StatusNotFound, Code: 10007, Message: "Unknown Member"}
 	errUnknownRole   = &Failure{Status: http.StatusNotFound, Code: 10011, Message: "Unknown Role"}
 )
 
-// inGuild returns a handler of calls about a guild, which the bot must be in: otherwise it
-// answers absent, which differs between routes. h is called under the lock.
+// inGuild returns a handler that calls h under the lock with the guild of the call. If the bot is not a member of the
+// guild, the handler returns absent, which differs between routes.
 // https://github.com/discord/discord-api-docs/issues/5840
 func (s *Server) inGuild(absent *Failure, h func(g *guild, r *http.Request) (int, any, *Failure)) handler {
-	return s.bot(func(r *http.Request) (int, any, *Failure) {
+	return s.authenticated(func(r *http.Request) (int, any, *Failure) {
 		s.Lock()
 		defer s.Unlock()
 		g := s.guilds[r.PathValue("guild")]
 		if g == nil {
 			return 0, nil, errUnknownGuild
 		}
-		if _, in := g.members[s.ApplicationID]; !in {
+		if _, isMember := g.members[s.ApplicationID]; !isMember {
 			return 0, nil, absent
 		}
 		return h(g, r)
@@ -170,10 +174,10 @@ func (s *Server) setRole(g *guild, r *http.Request) (int, any, *Failure) {
 	raw := r.Header.Get("X-Audit-Log-Reason")
 	call.Reason, err = url.PathUnescape(raw)
 	if err != nil || raw == "" || len(raw) > 512 || url.PathEscape(call.Reason) != raw {
-		return 0, nil, s.note(errors.New("X-Audit-Log-Reason: must be 1 to 512 characters, URL-encoded"))
+		return 0, nil, s.refuseLocked(errors.New("X-Audit-Log-Reason: must be 1 to 512 characters, URL-encoded"))
 	}
 	role := g.role(call.Role)
-	worn, member := g.members[call.User]
+	roles, isMember := g.members[call.User]
 	switch {
 	case role == nil:
 		return 0, nil, errUnknownRole
@@ -181,20 +185,21 @@ func (s *Server) setRole(g *guild, r *http.Request) (int, any, *Failure) {
 		return 0, nil, errTwoFactor
 	case !g.mayGive(s.ApplicationID, call.Guild, *role):
 		return 0, nil, errMissingPermissions
-	case !member:
+	case !isMember:
 		return 0, nil, errUnknownMember
 	}
-	worn = slices.DeleteFunc(slices.Clone(worn), func(id string) bool { return id == call.Role })
+	roles = slices.DeleteFunc(slices.Clone(roles), func(id string) bool { return id == call.Role })
 	if !call.Remove {
-		worn = append(worn, call.Role)
-		g.pending[call.User] = false // A role ends membership screening.
+		roles = append(roles, call.Role)
+		g.pending[call.User] = false // A member with a role need not accept the rules any more.
 	}
-	g.members[call.User] = worn
+	g.members[call.User] = roles
 	s.roleCalls = append(s.roleCalls, call)
 	s.Notify()
 	return http.StatusNoContent, nil, nil
 }
 
+// guild returns the guild with its roles.
 func (s *Server) guild(g *guild, r *http.Request) (int, any, *Failure) {
 	shown := []any{}
 	for _, role := range g.roles {
@@ -215,14 +220,18 @@ func (s *Server) guild(g *guild, r *http.Request) (int, any, *Failure) {
 		mfaLevel = 1
 	}
 	return http.StatusOK, map[string]any{
-		"id": r.PathValue("guild"), "name": g.name, "roles": shown, "mfa_level": mfaLevel,
+		"id":        r.PathValue("guild"),
+		"name":      g.name,
+		"roles":     shown,
+		"mfa_level": mfaLevel,
 	}, nil
 }
 
+// guildMember returns a member of the guild.
 func (s *Server) guildMember(g *guild, r *http.Request) (int, any, *Failure) {
 	user := r.PathValue("user")
-	roles, member := g.members[user]
-	if !member {
+	roles, isMember := g.members[user]
+	if !isMember {
 		return 0, nil, errUnknownMember
 	}
 	return http.StatusOK, map[string]any{
@@ -234,13 +243,14 @@ func (s *Server) guildMember(g *guild, r *http.Request) (int, any, *Failure) {
 	}, nil
 }
 
-// isPending returns what an interaction says of a member. The caller holds the lock.
+// isPending reports whether a member must still accept the rules of a guild. It returns false for an unknown guild.
+// The caller must hold the lock.
 func (s *Server) isPending(guildID, user string) bool {
 	g := s.guilds[guildID]
 	return g != nil && g.pending[user]
 }
 
-// rolesOf returns what an interaction says of a member's roles. The caller holds the lock.
+// rolesOf returns the IDs of a member's roles, and none for an unknown guild. The caller must hold the lock.
 func (s *Server) rolesOf(guildID, user string) []string {
 	if g := s.guilds[guildID]; g != nil {
 		return append([]string{}, g.members[user]...)

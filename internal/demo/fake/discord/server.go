@@ -1,11 +1,9 @@
-// Package discord is a stand-in of Discord on loopback, for tests and for the demo in the
-// browser: the REST routes and the gateway that a bot of commands and buttons uses. It
-// refuses calls by Discord's own description of its API (spec.json) and documentation
-// (check.go), and knows who sees which answer.
+// Package discord is a fake of Discord on loopback, for tests and for the demo in the browser. It has the REST routes
+// and the gateway that a bot with commands and buttons uses. It refuses calls that violate Discord's own description
+// of its API (spec.json) or its documentation (check.go), and records who can see each message.
 //
-// The demo watches what it shows (Watch). Tests use it as a discordtest.Server, which adds
-// faults. It imports neither package testing nor any package of Herald outside
-// internal/demo/fake.
+// The demo shows its messages (Watch). Tests use it as a discordtest.Server, which adds faults. It imports neither
+// package testing nor any package of Herald outside internal/demo/fake.
 package discord
 
 import (
@@ -38,39 +36,38 @@ const (
 	GuildMember Route = "guild_member" // GET /guilds/…/members/…
 )
 
-// Interceptor handles a call. carryOut carries the call out and returns the function that
-// writes the response.
-type Interceptor func(route Route, w http.ResponseWriter, r *http.Request, carryOut func() (respond func()))
+// Interceptor decides how a call is answered. handle handles the call, and returns the function that writes the
+// response to w. An Interceptor may call neither, only handle, or both.
+type Interceptor func(route Route, w http.ResponseWriter, r *http.Request, handle func() (respond func()))
 
-// Server is the stand-in. Its methods may be called from many goroutines.
+// Server is the fake. Its methods are safe for concurrent use.
 type Server struct {
 	Token         string
 	ApplicationID string
-	// VerifyKey is the application's public key in hex; empty: it has none. Change guards it.
+	// VerifyKey is the application's public key in hex, or "" if it has none. Set it in a call of Change.
 	VerifyKey string
-	// FirstResponse is how long an interaction waits for its first response. It is set
-	// before the first interaction.
+	// FirstResponse is the maximum time between an interaction and its first response. Set it before the first
+	// interaction.
 	FirstResponse time.Duration
 	url           string
 	http          *http.Server
-	served        chan struct{} // closed at its end
+	served        chan struct{} // closed when the server has stopped
 	intercept     Interceptor
 
-	// dispatching keeps dispatches in the order of their sequence. It is locked before
-	// State.
+	// dispatching keeps dispatches in the order of their sequence numbers. Lock it before State.
 	dispatching sync.Mutex
 
-	fake.State           // guards what follows
-	ids          uint64  // made so far
-	endpoint     *string // set by EnterEndpoint
+	fake.State           // guards the fields below
+	ids          uint64  // number of IDs made so far
+	endpoint     *string // the interactions endpoint URL, or nil
 	problems     []string
-	commands     map[string][]map[string]any // by guild, "" is global
+	commands     map[string][]map[string]any // by guild; "" is global
 	overwrites   int
 	interactions map[string]*Pending // by token
 	messages     map[string]*Message // by ID
 	conns        map[*conn]bool
 	behaviour    Behaviour
-	session      *session // that can be resumed
+	session      *session // the session that can be resumed, or nil
 	resumes      int
 	connects     int
 	identifies   []time.Time
@@ -83,20 +80,23 @@ type Server struct {
 	roleCalls    []RoleCall
 }
 
-// BotName is what the bot is called.
+// BotName is the bot's username.
 const BotName = "Herald"
 
-// Start starts a Discord with one bot on a free port of 127.0.0.1.
+// Start starts a Server for one bot on a free port of 127.0.0.1.
 func Start() (*Server, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		return nil, fmt.Errorf("start Discord's stand-in: %w", err)
+		return nil, fmt.Errorf("start the fake of Discord: %w", err)
 	}
-	carryOut := func(_ Route, _ http.ResponseWriter, _ *http.Request, carryOut func() (respond func())) { carryOut()() }
-	return NewOn(listener, carryOut), nil
+	handleAndRespond := func(_ Route, _ http.ResponseWriter, _ *http.Request, handle func() (respond func())) {
+		respond := handle()
+		respond()
+	}
+	return NewOn(listener, handleAndRespond), nil
 }
 
-// NewOn starts a Discord on a listener, which Close closes. intercept handles every call.
+// NewOn starts a Server for one bot on a listener, which Close closes. It passes every REST call to intercept.
 func NewOn(listener net.Listener, intercept Interceptor) *Server {
 	s := &Server{
 		Token:         "fake." + rand.Text(),
@@ -122,60 +122,63 @@ func NewOn(listener net.Listener, intercept Interceptor) *Server {
 	return s
 }
 
-// URL is the REST origin, for DISCORD_API_URL.
+// URL returns the origin of the REST routes, for DISCORD_API_URL.
 func (s *Server) URL() string { return s.url }
 
 // ServeHTTP answers one REST call without a network.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.http.Handler.ServeHTTP(w, r) }
 
-// Close ends every connection and the server.
+// Close closes all connections and stops the server. It blocks until the server has stopped.
 func (s *Server) Close() {
 	s.each(func(c *conn) { c.ws.NetConn().Close() })
 	_ = s.http.Close()
 	<-s.served
 }
 
-// get returns a value, and list a copy of a list, under the lock.
-func get[T any](s *Server, value *T) T { return locked(s, func() T { return *value }) }
+// get returns a field under the lock.
+func get[T any](s *Server, field *T) T { return locked(s, func() T { return *field }) }
 
-func list[T any](s *Server, values *[]T) []T {
-	return locked(s, func() []T { return slices.Clone(*values) })
+// list returns a copy of a field under the lock.
+func list[T any](s *Server, field *[]T) []T {
+	return locked(s, func() []T { return slices.Clone(*field) })
 }
 
+// locked calls f under the lock.
 func locked[T any](s *Server, f func() T) T { return fake.Locked(&s.State, f) }
 
-// Problems returns why payloads were refused. A right adapter gets none.
+// Problems returns the errors of all payloads that violated Discord's rules. A correct adapter causes none.
 func (s *Server) Problems() []string { return list(s, &s.problems) }
 
-// Commands returns those registered in a guild, or globally with "", as Discord returns them.
+// Commands returns the commands of a guild, or the global commands if guildID is "", in the form in which Discord
+// returns them.
 func (s *Server) Commands(guildID string) []map[string]any {
 	return locked(s, func() []map[string]any { return slices.Clone(s.commands[guildID]) })
 }
 
-// Overwrites returns how many bulk overwrites of commands took effect.
+// Overwrites returns how many times all commands of a guild, or all global commands, were replaced.
 func (s *Server) Overwrites() int { return get(s, &s.overwrites) }
 
-// epoch is when snowflakes begin, in Unix time.
+// epoch is the time from which snowflakes count, in Unix time.
 // https://discord.com/developers/docs/reference#snowflakes
 const epoch = 1420070400000 * time.Millisecond
 
-// nextID makes a snowflake. The caller holds the lock.
+// nextID returns a new snowflake. The caller must hold the lock.
 func (s *Server) nextID() string { return s.idAt(time.Now()) }
 
-// idAt makes a snowflake of another time. The caller holds the lock.
+// idAt returns a new snowflake with this time. The caller must hold the lock.
 func (s *Server) idAt(created time.Time) string {
 	s.ids++
 	age := max(0, created.UnixMilli()-epoch.Milliseconds())
 	return fmt.Sprint(uint64(age)<<22 | s.ids&(1<<22-1))
 }
 
-// problem notes a payload that is refused, and returns the refusal.
-func (s *Server) problem(err error) *Failure {
-	return locked(s, func() *Failure { return s.note(err) })
+// refuse records a problem with a payload, and returns the Failure with which Discord refuses it.
+func (s *Server) refuse(err error) *Failure {
+	return locked(s, func() *Failure { return s.refuseLocked(err) })
 }
 
-// note is problem for a caller that holds the lock.
-func (s *Server) note(err error) *Failure {
+// refuseLocked is like refuse. The caller must hold the lock.
+func (s *Server) refuseLocked(err error) *Failure {
 	s.problems = append(s.problems, err.Error())
 	return &Failure{Status: http.StatusBadRequest, Code: 50035, Message: err.Error()}
 }

@@ -10,22 +10,23 @@ import (
 	"unicode/utf16"
 )
 
-// session is what RESUME resumes.
+// session is a session of the bot, which may have several connections, one after the other. The server's lock
+// guards it.
 type session struct {
 	id         string
-	sequence   int
-	dispatches []packet // the newest, at most maxReplay
+	sequence   int      // of the latest dispatch
+	dispatches []packet // the latest, at most maxReplay
 	conn       *conn    // nil between two connections
-	status     string   // of the bot
+	status     string   // the bot's custom status
 }
 
-// maxReplay bounds the dispatches that can be replayed.
+// maxReplay is the maximum number of dispatches that RESUME replays.
 const maxReplay = 1000
 
 // Resumes returns how many RESUMEs succeeded.
 func (s *Server) Resumes() int { return get(s, &s.resumes) }
 
-// ForgetSession ends the session, as Discord does if the bot is away for too long.
+// ForgetSession ends the session, as Discord does if the bot stays disconnected for too long.
 func (s *Server) ForgetSession() { s.Change(func() { s.session = nil }) }
 
 // resume handles RESUME.
@@ -39,22 +40,22 @@ func (s *Server) resume(c *conn, data []byte) {
 	ended := locked(s, func() bool { return s.session == nil || s.session.id != d.Session })
 	switch {
 	case malformed:
-		c.do(Action{Close: 4002})
+		c.do(Action{Close: closeDecodeError})
 	case d.Token != s.Token:
-		c.do(Action{Close: 4004})
+		c.do(Action{Close: closeAuthenticationFailed})
 	case get(s, &c.session) != nil:
-		c.do(Action{Close: 4005})
+		c.do(Action{Close: closeAlreadyAuthenticated})
 	case c.behaviour.InsteadOfResumed != nil:
 		s.doAll(c, c.behaviour.InsteadOfResumed)
-	case ended || !c.resumes:
-		s.do(c, Action{Op: 9})
+	case ended || !c.toResume:
+		s.do(c, Action{Op: opInvalidSession})
 	default:
 		s.replay(c, *d.Seq)
 		s.doAll(c, c.behaviour.AfterReady)
 	}
 }
 
-// replay sends the dispatches after a sequence, and RESUMED.
+// replay continues the session on c: it sends the dispatches after a sequence number, and RESUMED.
 func (s *Server) replay(c *conn, after int) {
 	s.dispatching.Lock()
 	defer s.dispatching.Unlock()
@@ -64,7 +65,7 @@ func (s *Server) replay(c *conn, after int) {
 		c.session = s.session
 		s.resumes++
 		s.connects++
-		s.session.add("RESUMED", map[string]any{})
+		s.session.addDispatch("RESUMED", map[string]any{})
 		missed = slices.Clone(s.session.dispatches)
 	})
 	missed = slices.DeleteFunc(missed, func(p packet) bool { return *p.Sequence <= after })
@@ -73,7 +74,7 @@ func (s *Server) replay(c *conn, after int) {
 	}
 }
 
-// ready begins a session and sends READY, before any other dispatch of the session.
+// ready begins a session on c, and sends READY before any other dispatch of the session.
 func (s *Server) ready(c *conn) {
 	s.dispatching.Lock()
 	defer s.dispatching.Unlock()
@@ -82,7 +83,7 @@ func (s *Server) ready(c *conn) {
 	c.session = s.session
 	s.connects++
 	address := cmp.Or(c.behaviour.ResumeURL, "ws"+strings.TrimPrefix(s.url, "http")+resumePath)
-	p := s.session.add("READY", map[string]any{
+	p := s.session.addDispatch("READY", map[string]any{
 		"v":                  9,
 		"session_id":         s.session.id,
 		"resume_gateway_url": address,
@@ -95,9 +96,9 @@ func (s *Server) ready(c *conn) {
 	c.send(p)
 }
 
-// add returns the session's next dispatch, and keeps it for replay. The caller holds the
-// server's lock.
-func (s *session) add(event string, data any) packet {
+// addDispatch makes the session's next dispatch, and keeps it for replay. The caller must hold the server's
+// lock, and send the dispatch.
+func (s *session) addDispatch(event string, data any) packet {
 	s.sequence++
 	sequence := s.sequence
 	p := packet{Data: data, Sequence: &sequence, Type: event}
@@ -106,7 +107,7 @@ func (s *session) add(event string, data any) packet {
 	return p
 }
 
-// endSession deletes the session of c.
+// endSession ends the session of c, if it is the current one.
 func (s *Server) endSession(c *conn) {
 	s.Change(func() {
 		if c.session != nil && c.session == s.session {
@@ -115,8 +116,8 @@ func (s *Server) endSession(c *conn) {
 	})
 }
 
-// deliver dispatches an interaction. Between two connections, the interaction is replayed
-// once the bot resumes.
+// deliver dispatches an interaction. If the bot is disconnected, it receives the interaction when it resumes the
+// session. deliver returns an error if there is no session.
 func (s *Server) deliver(interaction any) error {
 	s.dispatching.Lock()
 	defer s.dispatching.Unlock()
@@ -126,7 +127,8 @@ func (s *Server) deliver(interaction any) error {
 		s.Unlock()
 		return errors.New("no bot is connected to the gateway")
 	}
-	p, c := current.add("INTERACTION_CREATE", interaction), current.conn
+	p := current.addDispatch("INTERACTION_CREATE", interaction)
+	c := current.conn
 	s.Unlock()
 	if c != nil {
 		c.send(p)
@@ -134,16 +136,19 @@ func (s *Server) deliver(interaction any) error {
 	return nil
 }
 
-// Limits of updates of the presence.
-// https://discord.com/developers/docs/events/gateway-events#activity-object
+// Limits on updates of the presence.
 const (
-	maxStatus      = 128 // characters
-	maxPresences   = 5   // in presenceWindow, as Discord's own client libraries have it
+	maxStatus = 128 // UTF-16 code units
+	// maxPresences is the maximum number of updates in presenceWindow. Discord's client libraries have it.
+	maxPresences   = 5
 	presenceWindow = 20 * time.Second
-	customActivity = 4
 )
 
-// Status returns the bot's custom status in the current session, or "".
+// customActivity is the type of an activity that shows a custom status.
+// https://discord.com/developers/docs/events/gateway-events#activity-object
+const customActivity = 4
+
+// Status returns the bot's custom status in the current session. It returns "" if there is none.
 func (s *Server) Status() string {
 	return locked(s, func() string {
 		if s.session == nil {
@@ -156,12 +161,13 @@ func (s *Server) Status() string {
 // Presences returns the times at which the presence was set.
 func (s *Server) Presences() []time.Time { return list(s, &s.presences) }
 
-// updatePresence handles op 3.
+// updatePresence handles an update of the bot's presence.
 func (s *Server) updatePresence(c *conn, data []byte) {
 	status, err := readStatus(data)
 	s.Lock()
 	s.presences = append(s.presences, time.Now())
-	if n := len(s.presences) - maxPresences - 1; n >= 0 && time.Since(s.presences[n]) < presenceWindow {
+	overLimit := len(s.presences) - maxPresences - 1 // index of the update that is maxPresences before this one
+	if overLimit >= 0 && time.Since(s.presences[overLimit]) < presenceWindow {
 		err = errors.New("presence: set too often")
 	}
 	if c.session == nil {
@@ -170,17 +176,18 @@ func (s *Server) updatePresence(c *conn, data []byte) {
 	if err == nil {
 		c.session.status = status
 	} else {
-		s.note(err)
+		s.refuseLocked(err)
 	}
 	s.Notify()
 	s.Unlock()
 	if err != nil {
-		c.do(Action{Close: 4002})
+		c.do(Action{Close: closeDecodeError})
 	}
 }
 
-// readStatus returns the custom status in a presence, or "". It knows no other activity.
-func readStatus(data []byte) (status string, err error) {
+// readStatus returns the custom status in a presence, or "" if there is no activity. It returns an error if there
+// is any other activity.
+func readStatus(data []byte) (string, error) {
 	var p struct {
 		Activities []struct {
 			Name, State string
@@ -193,11 +200,13 @@ func readStatus(data []byte) (status string, err error) {
 		p.Status != "online" {
 		return "", errors.New("presence: needs activities, afk and a status")
 	}
-	for _, a := range p.Activities {
-		status = a.State
-		if a.Type != customActivity || a.Name == "" || status == "" || len(utf16.Encode([]rune(status))) > maxStatus {
-			return "", errors.New("presence: needs a custom status with a name and a state that is not too long")
-		}
+	if len(p.Activities) == 0 {
+		return "", nil
 	}
-	return status, nil
+	a := p.Activities[0]
+	length := len(utf16.Encode([]rune(a.State)))
+	if a.Type != customActivity || a.Name == "" || length == 0 || length > maxStatus {
+		return "", errors.New("presence: needs a custom status with a name and a state that is not too long")
+	}
+	return a.State, nil
 }

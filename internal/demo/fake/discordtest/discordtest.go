@@ -1,5 +1,5 @@
-// Package discordtest is the stand-in of Discord for tests: it adds faults of REST calls,
-// interactions by HTTP, and a network in memory. Nothing of it is linked into the program.
+// Package discordtest is a fake of Discord for tests. It adds faults of REST calls, interactions by HTTP, and a
+// network in memory. Nothing of it is linked into the program.
 package discordtest
 
 import (
@@ -22,8 +22,7 @@ import (
 // without a Code is a proxy's HTML page.
 type Fault = faketest.Fault
 
-// Server is a stand-in whose calls can go wrong. Its methods may be called from many
-// goroutines.
+// Server is a fake of Discord with faults. Its methods may be called from many goroutines.
 type Server struct {
 	*fakediscord.Server
 	// PublicKey verifies what Post sends.

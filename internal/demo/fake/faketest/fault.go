@@ -1,5 +1,5 @@
-// Package faketest holds what tests do to the stand-ins of the chat platforms: faults of a
-// call, and a network in memory. Only tests may import it.
+// Package faketest has what the fakes of the chat platforms share in tests: faults of a call, and a network in memory.
+// Only tests may import it.
 package faketest
 
 import (

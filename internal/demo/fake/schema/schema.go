@@ -1,5 +1,5 @@
-// Package schema checks what a program sends to a chat platform by the platform's own
-// description of its API. It is shared by the stand-ins of the platforms.
+// Package schema checks the data that a program sends to a chat platform against the platform's own
+// description of its API. The fakes of the platforms share it.
 package schema
 
 import (
@@ -11,23 +11,23 @@ import (
 	"unicode/utf16"
 )
 
-// Schemas are the schemas of one platform by their names.
+// Schemas maps names to the schemas of one platform.
 type Schemas map[string]*Schema
 
-// Schema has the keywords of JSON Schema that the descriptions use. Null passes for
-// everything.
+// Schema has the keywords of JSON Schema that the descriptions use. Null satisfies every schema.
 type Schema struct {
-	Ref                  string // the name of another one, which holds instead
+	Ref                  string // if set, the name of the schema to use instead of this one
 	AnyOf                []*Schema
 	Type                 string
 	Enum                 []any
-	MinLength, MaxLength *float64 // in UTF-16 units
+	MinLength, MaxLength *float64 // in UTF-16 code units
 	MinItems, MaxItems   *float64
 	Minimum, Maximum     *float64
 	Required             []string
 	Properties           map[string]*Schema
 	AdditionalProperties *Schema
-	// Closed refuses members that are not among Properties, and null for a required one.
+	// Closed refuses members that are not in Properties, and null as the value of a Required member. It
+	// is not a keyword of JSON Schema.
 	Closed bool
 	Items  *Schema
 }
@@ -40,14 +40,14 @@ func Parse(text []byte) (all Schemas) {
 	return all
 }
 
-// Check returns an error with the path of the first value in v, decoded from JSON, that does
-// not fit the schema of a name.
+// Check checks v, which was decoded from JSON, against the schema with this name. Its error begins with the
+// path of the first value that violates the schema. path is the path of v.
 func (all Schemas) Check(path, name string, v any) error {
-	return all.Fits(path, all[name], v)
+	return all.CheckSchema(path, all[name], v)
 }
 
-// Fits is Check of a schema that need not be one of all.
-func (all Schemas) Fits(path string, s *Schema, v any) error {
+// CheckSchema is like Check, for a schema that may be without a name.
+func (all Schemas) CheckSchema(path string, s *Schema, v any) error {
 	if s.Ref != "" {
 		s = all[s.Ref]
 	}
@@ -55,49 +55,51 @@ func (all Schemas) Fits(path string, s *Schema, v any) error {
 		return nil
 	}
 	if len(s.AnyOf) > 0 {
-		return all.fitsOneOf(path, s.AnyOf, v)
+		return all.checkAnyOf(path, s.AnyOf, v)
 	}
-	if kind := kindOf(v); s.Type != "" && s.Type != kind && (s.Type != "integer" || !isInteger(v)) {
-		return fmt.Errorf("%s: is a %s, not a %s", path, kind, s.Type)
+	if !hasType(v, s.Type) {
+		return fmt.Errorf("%s: is a %s, not a %s", path, typeOf(v), s.Type)
 	}
 	if len(s.Enum) > 0 && !slices.Contains(s.Enum, v) {
 		return fmt.Errorf("%s: is not one of %v", path, s.Enum)
 	}
 	switch v := v.(type) {
 	case string:
-		return within(path+": length", float64(len(utf16.Encode([]rune(v)))), s.MinLength, s.MaxLength)
+		return checkRange(path+": length", float64(len(utf16.Encode([]rune(v)))), s.MinLength, s.MaxLength)
 	case float64:
-		return within(path, v, s.Minimum, s.Maximum)
+		return checkRange(path, v, s.Minimum, s.Maximum)
 	case []any:
-		return all.list(path, s, v)
+		return all.checkList(path, s, v)
 	case map[string]any:
-		return all.object(path, s, v)
+		return all.checkObject(path, s, v)
 	}
 	return nil
 }
 
-// fitsOneOf returns nil if v fits one of several schemas, or else the error of the last.
-func (all Schemas) fitsOneOf(path string, several []*Schema, v any) (err error) {
-	for _, one := range several {
-		if err = all.Fits(path, one, v); err == nil {
+// checkAnyOf returns nil if v satisfies any of the schemas. Otherwise it returns the error of the last one.
+func (all Schemas) checkAnyOf(path string, schemas []*Schema, v any) (err error) {
+	for _, s := range schemas {
+		err = all.CheckSchema(path, s, v)
+		if err == nil {
 			return nil
 		}
 	}
 	return err
 }
 
-func (all Schemas) list(path string, s *Schema, list []any) error {
+func (all Schemas) checkList(path string, s *Schema, list []any) error {
 	for i, item := range list {
-		if err := all.Fits(fmt.Sprintf("%s[%d]", path, i), s.Items, item); err != nil {
+		if err := all.CheckSchema(fmt.Sprintf("%s[%d]", path, i), s.Items, item); err != nil {
 			return err
 		}
 	}
-	return within(path+": items", float64(len(list)), s.MinItems, s.MaxItems)
+	return checkRange(path+": items", float64(len(list)), s.MinItems, s.MaxItems)
 }
 
-func (all Schemas) object(path string, s *Schema, object map[string]any) error {
+func (all Schemas) checkObject(path string, s *Schema, object map[string]any) error {
 	for _, name := range s.Required {
-		if v, ok := object[name]; !ok || s.Closed && v == nil {
+		v, present := object[name]
+		if !present || s.Closed && v == nil {
 			return fmt.Errorf("%s.%s: is required", path, name)
 		}
 	}
@@ -112,14 +114,26 @@ func (all Schemas) object(path string, s *Schema, object map[string]any) error {
 		case property == nil:
 			continue
 		}
-		if err := all.Fits(path+"."+name, property, v); err != nil {
+		if err := all.CheckSchema(path+"."+name, property, v); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func kindOf(v any) string {
+// hasType reports whether v has a type of JSON Schema. Every value has the type "".
+func hasType(v any, wanted string) bool {
+	switch wanted {
+	case "", typeOf(v):
+		return true
+	case "integer":
+		return isInteger(v)
+	}
+	return false
+}
+
+// typeOf returns the JSON type of v.
+func typeOf(v any) string {
 	switch v.(type) {
 	case bool:
 		return "boolean"
@@ -134,19 +148,21 @@ func kindOf(v any) string {
 	}
 }
 
-// isInteger reports whether v is an integer. Platforms also take integers as strings.
+// isInteger reports whether v is an integer, or a string with one. Platforms accept both.
 func isInteger(v any) bool {
-	if n, is := v.(float64); is {
-		return n == math.Trunc(n)
+	if number, isNumber := v.(float64); isNumber {
+		return number == math.Trunc(number)
 	}
 	text, _ := v.(string)
 	_, err := strconv.ParseInt(text, 10, 64)
 	return err == nil
 }
 
-func within(what string, n float64, low, high *float64) error {
+// checkRange returns an error that begins with name unless n is between low and high. Either may be nil, for
+// no limit.
+func checkRange(name string, n float64, low, high *float64) error {
 	if low != nil && n < *low || high != nil && n > *high {
-		return fmt.Errorf("%s: %v is out of bounds", what, n)
+		return fmt.Errorf("%s: %v is out of bounds", name, n)
 	}
 	return nil
 }

@@ -2,22 +2,57 @@ package schema
 
 import (
 	"encoding/json"
-	"strings"
 	"testing"
 )
 
+// described is a description of two types. Objects of the first may have other members.
 const described = `{
-	"open": {"type":"object","required":["a"],"properties":{
-		"a":{"type":"string","minLength":1,"maxLength":2},"n":{"type":"integer","minimum":0,"maximum":9},
-		"all":{"type":"array","maxItems":1,"items":{"ref":"closed"}},"one":{"anyOf":[{"type":"boolean"},{"enum":["x"]}]}},
-		"additionalProperties":{"type":"string"}},
-	"closed": {"type":"object","closed":true,"required":["a"],"properties":{"a":{"type":"string"}}}}`
+	"open": {
+		"type": "object",
+		"required": ["a"],
+		"properties": {
+			"a": {"type": "string", "minLength": 1, "maxLength": 2},
+			"n": {"type": "integer", "minimum": 0, "maximum": 9},
+			"all": {"type": "array", "maxItems": 1, "items": {"ref": "closed"}},
+			"one": {"anyOf": [{"type": "boolean"}, {"enum": ["x"]}]}
+		},
+		"additionalProperties": {"type": "string"}
+	},
+	"closed": {
+		"type": "object",
+		"closed": true,
+		"required": ["a"],
+		"properties": {"a": {"type": "string"}}
+	}
+}`
+
+// check returns what Check says about a value of the type "open", "" if it fits.
+func check(t *testing.T, value string) string {
+	t.Helper()
+	var v any
+	if err := json.Unmarshal([]byte(value), &v); err != nil {
+		t.Fatal(err)
+	}
+	if err := Parse([]byte(described)).Check("open", "open", v); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+func TestCheckTakesWhatFits(t *testing.T) {
+	for _, value := range []string{
+		`{"a":"x","n":9,"all":[{"a":"y"}],"one":"x","b":"z"}`,
+		`{"a":"😀","n":"7","one":true,"all":null}`,
+		`{"a":null}`,
+	} {
+		if got := check(t, value); got != "" {
+			t.Errorf("%s: %s", value, got)
+		}
+	}
+}
 
 func TestCheckNamesWhatDoesNotFit(t *testing.T) {
-	for sent, want := range map[string]string{
-		`{"a":"x","n":9,"all":[{"a":"y"}],"one":"x","b":"z"}`: "",
-		`{"a":"😀","n":"7","one":true,"all":null}`:             "",
-		`{"a":null}`:                            "",
+	for value, want := range map[string]string{
 		`{}`:                                    "open.a: is required",
 		`{"a":""}`:                              "open.a: length: 0 is out of bounds",
 		`{"a":"😀x"}`:                            "open.a: length: 3 is out of bounds",
@@ -32,16 +67,8 @@ func TestCheckNamesWhatDoesNotFit(t *testing.T) {
 		`{"a":"x","all":[{"a":null}]}`:          "open.all[0].a: is required",
 		`{"a":"x","all":[{"a":"","b":1}]}`:      "open.all[0].b: is not known",
 	} {
-		var v any
-		if err := json.Unmarshal([]byte(sent), &v); err != nil {
-			t.Fatal(err)
-		}
-		got := ""
-		if err := Parse([]byte(described)).Check("open", "open", v); err != nil {
-			got = err.Error()
-		}
-		if got != want {
-			t.Errorf("%s: %q, want %q", strings.TrimSpace(sent), got, want)
+		if got := check(t, value); got != want {
+			t.Errorf("%s: got %q, want %q", value, got, want)
 		}
 	}
 }

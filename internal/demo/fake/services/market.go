@@ -1,6 +1,7 @@
 package services
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -13,56 +14,65 @@ import (
 	"herald/internal/core"
 )
 
-// market is the price provider, which knows one token.
+// market is the price provider. It has quotes of one token.
 type market struct {
-	// at returns the quote at a time, and its changes in per cent by the provider's names
-	// of the periods.
-	at  func(time.Time) (core.Quote, map[string]decimal.Decimal)
-	key string
-	// old makes it return quotes of three hours ago, and limited refuse every call.
-	old, limited *Fault
-	// used counts the credits spent: one for each quote with status 200.
-	used *atomic.Int64
+	prices prices
+	key    string
+	// oldQuote makes it return quotes from three hours ago.
+	oldQuote *Fault
+	// rateLimit makes it refuse every call.
+	rateLimit *Fault
+	// usedCredits is the number of credits spent: one for each successful call for a quote.
+	usedCredits *atomic.Int64
 }
 
-// plan is the number of credits in a month.
-const plan = 15_000
+// prices returns the quote at a time, and its changes in per cent by the provider's names of the periods.
+type prices func(at time.Time) (quote core.Quote, percent map[string]decimal.Decimal)
 
-// keyInfo returns the data about the plan.
+// planCredits is the number of credits per month in the plan.
+const planCredits = 15_000
+
+// keyInfo returns the data of an answer about the plan.
 func (m market) keyInfo() string {
-	now, used := time.Now().UTC(), m.used.Load()
-	month := time.Date(now.Year(), now.Month()+1, 1, 0, 0, 0, 0, time.UTC)
+	now := time.Now().UTC()
+	used := m.usedCredits.Load()
+	nextMonth := time.Date(now.Year(), now.Month()+1, 1, 0, 0, 0, 0, time.UTC)
 	const format = `{"plan":{"credit_limit_monthly":%d,` +
 		`"credit_limit_monthly_reset_timestamp":%q,"rate_limit_minute":50},` +
 		`"usage":{"current_minute":{"requests_made":1,"requests_left":49},` +
 		`"current_day":{"credits_used":%d,"credits_left":null},` +
 		`"current_month":{"credits_used":%d,"credits_left":%d}}}`
-	return fmt.Sprintf(format, plan, month.Format("2006-01-02T15:04:05.000Z"), used, used, plan-used)
+	return fmt.Sprintf(format, planCredits, nextMonth.Format(marketTime), used, used, planCredits-used)
 }
 
-// standing returns q and its changes for any time: the price does not move.
-func standing(q core.Quote) func(time.Time) (core.Quote, map[string]decimal.Decimal) {
+// marketTime is the format of the provider's times.
+const marketTime = "2006-01-02T15:04:05.000Z"
+
+// constantPrices returns prices with the same price and changes at all times.
+func constantPrices(quote core.Quote) prices {
 	percent := map[string]decimal.Decimal{}
 	for _, c := range changes {
 		percent[c.name] = decimal.RequireFromString(c.percent)
 	}
-	return func(now time.Time) (core.Quote, map[string]decimal.Decimal) {
-		q := q
-		if newest := now.Add(-QuoteAge); newest.Before(q.LastUpdated) {
-			q.LastUpdated = newest
+	return func(at time.Time) (core.Quote, map[string]decimal.Decimal) {
+		q := quote
+		latest := at.Add(-QuoteAge)
+		if latest.Before(q.LastUpdated) {
+			q.LastUpdated = latest
 		}
 		return q, percent
 	}
 }
 
-// data returns the data of an answer, in the form of the API's first version.
-func (m market) data() string {
-	q, percent := m.at(m.old.since(time.Now(), 3*time.Hour))
+// quotes returns the data of an answer with the quote, in the form of the API's version 1. key is the ID or the symbol
+// that the call asks for.
+func (m market) quotes(key string) string {
+	q, percent := m.prices(m.oldQuote.timeBefore(time.Now(), 3*time.Hour))
 	usd := map[string]any{
 		"price":        number(q.Price),
 		"volume_24h":   number(q.Volume24h.Decimal),
 		"market_cap":   number(q.MarketCap.Decimal),
-		"last_updated": q.LastUpdated.Format("2006-01-02T15:04:05.000Z"),
+		"last_updated": q.LastUpdated.Format(marketTime),
 	}
 	for name, change := range percent {
 		usd["percent_change_"+name] = number(change)
@@ -74,7 +84,7 @@ func (m market) data() string {
 		"slug":   "herald-demo",
 		"quote":  map[string]any{"USD": usd},
 	}
-	data, _ := json.Marshal(map[string]any{TokenID: entry}) // has numbers and texts alone
+	data, _ := json.Marshal(map[string]any{key: entry}) // cannot fail
 	return string(data)
 }
 
@@ -82,7 +92,8 @@ func number(d decimal.Decimal) json.Number { return json.Number(d.String()) }
 
 func (m market) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
-	switch key := r.Header.Get("X-CMC_PRO_API_KEY"); {
+	key := r.Header.Get("X-CMC_PRO_API_KEY")
+	switch {
 	case key != "" && key != m.key:
 		m.refuse(w, http.StatusUnauthorized, 1001, "This API Key is invalid.")
 	case r.URL.Path == "/v1/key/info" && r.Method == http.MethodGet:
@@ -91,14 +102,17 @@ func (m market) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		m.refuse(w, http.StatusNotFound, 404, "Not Found")
 	case query.Has("convert") && query.Get("convert") != "USD":
 		m.refuse(w, http.StatusBadRequest, 400, `Invalid value for \"convert\"`)
-	case query.Get("id") != TokenID:
+	case query.Has("id") && query.Get("id") != TokenID:
 		m.refuse(w, http.StatusBadRequest, 400, `Invalid value for \"id\"`)
-	case m.limited.On.Load():
+	case !query.Has("id") && query.Get("symbol") != Symbol:
+		m.refuse(w, http.StatusBadRequest, 400, `Invalid value for \"symbol\"`)
+	case m.rateLimit.On.Load():
 		m.refuse(w, http.StatusTooManyRequests, 1008,
 			"You've exceeded your API Key's HTTP request rate limit. Rate limits reset every minute.")
 	default:
-		m.used.Add(1)
-		writeJSON(w, http.StatusOK, marketAnswer(0, "null", m.data()))
+		m.usedCredits.Add(1)
+		asked := cmp.Or(query.Get("id"), query.Get("symbol"))
+		writeJSON(w, http.StatusOK, marketAnswer(0, "null", m.quotes(asked)))
 	}
 }
 
@@ -106,12 +120,13 @@ func (market) refuse(w http.ResponseWriter, status, code int, message string) {
 	writeJSON(w, status, marketAnswer(code, `"`+message+`"`, "{}"))
 }
 
+// marketAnswer returns the body of an answer. message and data are JSON.
 func marketAnswer(code int, message, data string) string {
 	return fmt.Sprintf(`{"status":{"error_code":%d,"error_message":%s,"elapsed":1,"credit_count":1},"data":%s}`,
 		code, message, data)
 }
 
-// supplyHost answers one question as text and the other as JSON, as such hosts do.
+// supplyHost answers with the total supply as text, and with the circulating supply as JSON. Real hosts use both forms.
 type supplyHost struct{ core.Supply }
 
 func (s supplyHost) ServeHTTP(w http.ResponseWriter, r *http.Request) {

@@ -16,11 +16,11 @@ import (
 	"herald/internal/core"
 )
 
-// signatureAge is how far a request's timestamp may be from the service's clock.
-const signatureAge = 60 * time.Second
+// maxSignatureAge is how far a request's timestamp may be from the service's clock, in either direction.
+const maxSignatureAge = 60 * time.Second
 
-// Partner is the partner API. It checks signatures: it writes the signed text anew from
-// the request, and does not use the caller's spelling of it.
+// Partner is the partner API. It checks signatures. It composes the signed text itself from the members of the request,
+// and so does not depend on how the caller encoded them.
 type Partner struct {
 	AppID     string
 	SecretKey string
@@ -28,7 +28,7 @@ type Partner struct {
 	Now func() time.Time
 
 	dids   map[core.Identity]string
-	logins map[string][]core.Login // by DID, also for those without any
+	logins map[string][]core.Login // by DID; every registered person has an entry
 }
 
 func newPartner(w World, appID, secretKey string) Partner {
@@ -75,7 +75,7 @@ func (p Partner) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// readInner decodes the JSON within the string within the body's JSON.
+// readInner returns the inner JSON object of a request: the body is a JSON object with a string that contains it.
 func readInner(r *http.Request) (inner map[string]any, err error) {
 	var outer struct {
 		RequestBody *string `json:"requestBody"`
@@ -91,17 +91,19 @@ func readInner(r *http.Request) (inner map[string]any, err error) {
 	return inner, nil
 }
 
-// authenticate checks who calls, when, and that they know the secret.
+// authenticate returns an error unless the request has the app's ID, a current timestamp, and a signature with the
+// app's secret key.
 func (p Partner) authenticate(r *http.Request, inner map[string]any) error {
 	if r.Header.Get("appid") != p.AppID {
 		return errors.New("unknown appid")
 	}
 	timestamp := r.Header.Get("timestamp")
 	millis, err := strconv.ParseInt(timestamp, 10, 64)
-	if age := p.Now().Sub(time.UnixMilli(millis)).Abs(); err != nil || age > signatureAge {
+	age := p.Now().Sub(time.UnixMilli(millis)).Abs()
+	if err != nil || age > maxSignatureAge {
 		return errors.New("the timestamp must be Unix time in milliseconds, close to the time here")
 	}
-	signed, err := canonical(inner)
+	signed, err := canonicalJSON(inner)
 	if err != nil {
 		return err
 	}
@@ -114,24 +116,25 @@ func (p Partner) authenticate(r *http.Request, inner map[string]any) error {
 	return nil
 }
 
-// canonical returns the JSON of inner that must have been signed: in alphabetical order,
-// without empty members and white space, and with only JSON's own escapes.
-func canonical(inner map[string]any) (string, error) {
-	kept := map[string]any{}
+// canonicalJSON returns the JSON of inner that the caller must have signed. Its members are in alphabetical order.
+// It has no empty members, no white space, and no escapes except those that JSON requires.
+func canonicalJSON(inner map[string]any) (string, error) {
+	nonEmpty := map[string]any{}
 	for name, value := range inner {
 		if value != nil && value != "" {
-			kept[name] = value
+			nonEmpty[name] = value
 		}
 	}
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(kept); err != nil {
+	if err := encoder.Encode(nonEmpty); err != nil {
 		return "", fmt.Errorf("spell the signed text: %w", err)
 	}
 	return strings.TrimSuffix(b.String(), "\n"), nil
 }
 
+// exists answers whether an account belongs to a registered person.
 func (p Partner) exists(inner map[string]any) string {
 	platform, _ := inner["platform"].(string)
 	uid, _ := inner["platform_uid"].(string)
@@ -142,7 +145,7 @@ func (p Partner) exists(inner map[string]any) string {
 	return partnerAnswer(0, fmt.Sprintf(`{"did":%q,"mid":%q}`, did, address("mid "+did).Hex()), "success")
 }
 
-// loginHistory lists the oldest login first, since the API promises no order.
+// loginHistory answers with a person's logins. It lists the oldest first, because the API does not guarantee an order.
 func (p Partner) loginHistory(inner map[string]any) string {
 	did, _ := inner["did"].(string)
 	logins, known := p.logins[did]
@@ -157,6 +160,7 @@ func (p Partner) loginHistory(inner map[string]any) string {
 	return partnerAnswer(0, "["+strings.Join(records, ",")+"]", "success")
 }
 
+// partnerAnswer returns the body of an answer. data is JSON.
 func partnerAnswer(code int, data, message string) string {
 	return fmt.Sprintf(`{"code":%d,"data":%s,"message":%q}`, code, data, message)
 }

@@ -5,48 +5,109 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/shopspring/decimal"
+
+	"herald/internal/core"
 )
 
-func TestThePriceWalksAndItsChangesAreTrue(t *testing.T) {
+// quotes returns the quote at a time and its changes in per cent, by period.
+type quotes func(time.Time) (core.Quote, map[string]decimal.Decimal)
+
+// walking makes the price walk. It returns the services, the quotes before the walk, and the ones that follow.
+func walking() (s *Fakes, past []core.Quote, at quotes) {
+	s = New()
+	past = s.Walk()
+	return s, past, quotes(s.Price.Handler.(market).prices)
+}
+
+// eachMinute calls check with the quote of each of 180 minutes.
+func eachMinute(at quotes, check func(core.Quote, map[string]decimal.Decimal)) {
+	for range 3 * 60 {
+		check(at(time.Now()))
+		time.Sleep(time.Minute)
+	}
+}
+
+func TestTheWalkBeginsWithTheWorldsQuote(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, again := New(), New()
-		start, startChanges := standing(s.World.Quote)(time.Now())
-		past := s.Walk()
-		again.Walk()
-		at, otherAt := s.Price.Handler.(market).at, again.Price.Handler.(market).at
-		first, firstChanges := at(time.Now())
-		if !first.Price.Equal(start.Price) || !first.LastUpdated.Equal(start.LastUpdated) {
-			t.Errorf("the walk begins with %v, want %v", first, start)
+		s, _, at := walking()
+		want, wantChanges := constantPrices(s.World.Quote)(time.Now())
+		got, gotChanges := at(time.Now())
+		if !got.Price.Equal(want.Price) || !got.LastUpdated.Equal(want.LastUpdated) {
+			t.Errorf("got %v, want %v", got, want)
 		}
-		for name, want := range startChanges {
-			if !firstChanges[name].Equal(want) {
-				t.Errorf("the walk begins with a change of %v in %s, want %v", firstChanges[name], name, want)
+		for period, change := range wantChanges {
+			if !gotChanges[period].Equal(change) {
+				t.Errorf("got a change of %v in %s, want %v", gotChanges[period], period, change)
 			}
 		}
-		prices := map[int64]float64{} // by minute
-		for _, q := range past {
-			prices[q.LastUpdated.Unix()/60] = q.Price.InexactFloat64()
-		}
-		for range 3 * 60 {
-			q, changes := at(time.Now())
-			if other, _ := otherAt(time.Now()); !q.Price.Equal(other.Price) {
-				t.Fatalf("two walks differ: %v, %v", q.Price, other.Price)
+	})
+}
+
+func TestEveryWalkIsTheSame(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, _, at := walking()
+		_, _, other := walking()
+		eachMinute(at, func(q core.Quote, _ map[string]decimal.Decimal) {
+			if same, _ := other(time.Now()); !q.Price.Equal(same.Price) {
+				t.Fatalf("two walks differ: %v, %v", q.Price, same.Price)
 			}
+		})
+	})
+}
+
+func TestAQuoteHasTheAgeOfAProvidersQuote(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, _, at := walking()
+		eachMinute(at, func(q core.Quote, _ map[string]decimal.Decimal) {
 			if age := time.Since(q.LastUpdated); age < QuoteAge || age >= QuoteAge+time.Minute {
 				t.Fatalf("a quote is %v old", age)
 			}
-			price, minute := q.Price.InexactFloat64(), q.LastUpdated.Unix()/60
-			for name, minutes := range map[string]int64{"1h": 60, "24h": 1440, "7d": 7 * 1440} {
-				before, known := prices[minute-minutes]
-				if got, want := changes[name].InexactFloat64(), 100*(price/before-1); known && math.Abs(got-want) > 1e-4 {
-					t.Fatalf("the change of %s is %v, want %v", name, got, want)
+		})
+	})
+}
+
+func TestThePriceMovesEachMinute(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, _, at := walking()
+		var before decimal.Decimal
+		eachMinute(at, func(q core.Quote, _ map[string]decimal.Decimal) {
+			if q.Price.Equal(before) {
+				t.Fatalf("the price stands still at %v", q.Price)
+			}
+			before = q.Price
+		})
+	})
+}
+
+func TestTheChangesOfThePriceAreTrue(t *testing.T) {
+	minutesOf := map[string]int64{"1h": 60, "24h": 24 * 60, "7d": 7 * 24 * 60}
+	synctest.Test(t, func(t *testing.T) {
+		_, past, at := walking()
+		prices := map[int64]float64{} // by minute
+		minuteOf := func(q core.Quote) int64 { return q.LastUpdated.Unix() / 60 }
+		for _, q := range past {
+			prices[minuteOf(q)] = q.Price.InexactFloat64()
+		}
+		compared := 0
+		eachMinute(at, func(q core.Quote, changes map[string]decimal.Decimal) {
+			price := q.Price.InexactFloat64()
+			prices[minuteOf(q)] = price
+			for period, minutes := range minutesOf {
+				before, known := prices[minuteOf(q)-minutes]
+				if !known {
+					continue
+				}
+				compared++
+				got, want := changes[period].InexactFloat64(), 100*(price/before-1)
+				if math.Abs(got-want) > 1e-4 {
+					t.Fatalf("the change in %s is %v, want %v", period, got, want)
 				}
 			}
-			if before, known := prices[minute-1]; known && before == price {
-				t.Fatalf("the price stands still at %v", price)
-			}
-			prices[minute] = price
-			time.Sleep(time.Minute)
+		})
+		if compared < 120 {
+			t.Errorf("only %d changes could be compared", compared)
 		}
 	})
 }

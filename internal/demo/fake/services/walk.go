@@ -11,104 +11,123 @@ import (
 	"herald/internal/core"
 )
 
-// changes holds the changes of the price until the World's Quote, in per cent, by the
-// provider's names of the periods. The longest is the last.
+const minutesPerDay = 24 * 60
+
+// changes lists the changes of the World's Quote, in per cent, over periods of different lengths. name is the
+// provider's name of the period. The longest period is last.
 var changes = []struct {
 	name    string
 	minutes int
 	percent string
 }{
-	{"1h", 60, "-0.31415926"}, {"24h", 1440, "2.71828182"}, {"7d", 7 * 1440, "-12.5"},
-	{"30d", 30 * 1440, "-6.18033989"}, {"60d", 60 * 1440, "19.4"}, {"90d", 90 * 1440, "38.19660113"},
+	{"1h", 60, "-0.31415926"},
+	{"24h", minutesPerDay, "2.71828182"},
+	{"7d", 7 * minutesPerDay, "-12.5"},
+	{"30d", 30 * minutesPerDay, "-6.18033989"},
+	{"60d", 60 * minutesPerDay, "19.4"},
+	{"90d", longestPeriod, "38.19660113"},
 }
 
-// QuoteAge is the age of a quote when the provider first returns it. A test may change it before
-// New.
+// longestPeriod is the longest period of changes, in minutes.
+const longestPeriod = 90 * minutesPerDay
+
+// QuoteAge is the age of a quote when the provider first returns it. A test may change it before New.
 var QuoteAge = 40 * time.Second
 
-// walk is a random walk of the price, by the minute. It is the same at every start,
-// goes through the World's Quote and its changes, and goes on from there with the
-// clock. Safe for concurrent use.
+// walk is a random walk of the price in steps of a minute. It is the same at every start. It begins longestPeriod
+// before the World's Quote, passes through that and through the prices that its changes imply, and continues with
+// the clock. It is safe for concurrent use.
 type walk struct {
-	quote core.Quote // of the start
+	quote core.Quote // the World's
 
-	mu     sync.Mutex
-	random *rand.Rand
-	unrest float64   // the logarithm of how fast the price moves
-	logs   []float64 // natural logarithms of the price in USD; the first is of 90 days before the start
+	mu         sync.Mutex
+	random     *rand.Rand
+	volatility float64 // the natural logarithm of a factor by which the price moves faster
+	// logs are natural logarithms of the price in USD, one per minute. The World's Quote is at longestPeriod.
+	logs []float64
 }
 
-func newWalk(start core.Quote) *walk {
-	w := &walk{quote: start, random: rand.New(rand.NewPCG(31415, 2))}
-	for i := len(changes) - 1; i >= 0; i-- {
-		from, to, steps := w.before(i), math.Log(start.Price.InexactFloat64()), changes[i].minutes
-		if i > 0 {
-			to, steps = w.before(i-1), steps-changes[i-1].minutes
-		}
-		if w.logs == nil {
-			w.logs = []float64{from}
-		}
-		first := len(w.logs) - 1
-		for range steps {
-			w.step()
-		}
-		// A walk that misses the known price is tilted until it does not.
-		part := w.logs[first:]
-		miss := to - part[steps]
-		for n := range part {
-			part[n] += miss * float64(n) / float64(steps)
-		}
+func newWalk(quote core.Quote) *walk {
+	w := &walk{quote: quote, random: rand.New(rand.NewPCG(31415, 2))}
+	w.logs = []float64{w.logBefore(len(changes) - 1)}
+	for i := len(changes) - 1; i > 0; i-- {
+		w.walkTo(w.logBefore(i-1), changes[i].minutes-changes[i-1].minutes)
 	}
+	w.walkTo(math.Log(quote.Price.InexactFloat64()), changes[0].minutes)
 	return w
 }
 
-// before returns the logarithm of the price before a change.
-func (w *walk) before(change int) float64 {
-	percent := decimal.RequireFromString(changes[change].percent).InexactFloat64()
+// logBefore returns the logarithm of the price before changes[i].
+func (w *walk) logBefore(i int) float64 {
+	percent := decimal.RequireFromString(changes[i].percent).InexactFloat64()
 	return math.Log(w.quote.Price.InexactFloat64() / (1 + percent/100))
 }
 
-// step goes on by a minute: about 4 % a day, in calm and in restless hours.
-func (w *walk) step() {
-	w.unrest = 0.998*w.unrest + 0.02*w.random.NormFloat64()
-	w.logs = append(w.logs, w.logs[len(w.logs)-1]+0.0012*math.Exp(w.unrest)*w.random.NormFloat64())
+// walkTo adds steps that end at the logarithm to. It makes random steps, and then corrects each by its part of the
+// error.
+func (w *walk) walkTo(to float64, steps int) {
+	start := len(w.logs) - 1
+	for range steps {
+		w.step()
+	}
+	added := w.logs[start:]
+	miss := to - added[steps]
+	for n := range added {
+		added[n] += miss * float64(n) / float64(steps)
+	}
 }
 
-// at returns the provider's quote at a time, and its changes in per cent by their names.
-// The time may be hours before the start, and not days.
+// step adds the price of the next minute. The price moves by about 4 % a day, and faster in some hours than in others.
+func (w *walk) step() {
+	w.volatility = 0.998*w.volatility + 0.02*w.random.NormFloat64()
+	latest := w.logs[len(w.logs)-1]
+	w.logs = append(w.logs, latest+0.0012*math.Exp(w.volatility)*w.random.NormFloat64())
+}
+
+// at implements prices. The time may be some hours before the start, but not days.
 func (w *walk) at(now time.Time) (core.Quote, map[string]decimal.Decimal) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	minutes := int(math.Floor(now.Sub(w.quote.LastUpdated.Add(QuoteAge)).Minutes()))
-	last := changes[len(changes)-1].minutes + minutes
-	for len(w.logs) <= last {
+	start := w.quote.LastUpdated.Add(QuoteAge)
+	minutes := int(math.Floor(now.Sub(start).Minutes()))
+	latest := longestPeriod + minutes
+	for len(w.logs) <= latest {
 		w.step()
 	}
-	q, percent := w.quote, map[string]decimal.Decimal{}
-	since := math.Exp(w.logs[last]) / w.quote.Price.InexactFloat64()
-	q.Price = decimal.NewFromFloat(math.Exp(w.logs[last])).Round(11)
-	q.MarketCap.Decimal = q.MarketCap.Decimal.Mul(decimal.NewFromFloat(since)).Round(2)
-	q.Volume24h.Decimal = q.Volume24h.Decimal.Mul(decimal.NewFromFloat(since)).Round(2)
+	growth := decimal.NewFromFloat(math.Exp(w.logs[latest]) / w.quote.Price.InexactFloat64())
+	q := w.quote
+	q.Price = w.price(latest)
+	q.MarketCap.Decimal = q.MarketCap.Decimal.Mul(growth).Round(2)
+	q.Volume24h.Decimal = q.Volume24h.Decimal.Mul(growth).Round(2)
 	q.LastUpdated = q.LastUpdated.Add(time.Duration(minutes) * time.Minute)
+	percent := map[string]decimal.Decimal{}
 	for _, c := range changes {
-		percent[c.name] = decimal.NewFromFloat(100 * math.Expm1(w.logs[last]-w.logs[max(0, last-c.minutes)])).Round(8)
+		earlier := max(0, latest-c.minutes)
+		percent[c.name] = decimal.NewFromFloat(100 * math.Expm1(w.logs[latest]-w.logs[earlier])).Round(8)
 	}
 	return q, percent
 }
 
-// past returns quotes of the 30 days before the start, oldest first: one an hour, and
-// one in 15 minutes of the last 8 days.
+// price returns the price at an index of logs.
+func (w *walk) price(index int) decimal.Decimal {
+	return decimal.NewFromFloat(math.Exp(w.logs[index])).Round(11)
+}
+
+// past returns quotes of the 30 days before the start, the oldest first: one per hour, and in the last 8 days one
+// per 15 minutes.
 func (w *walk) past() []core.Quote {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	now := changes[len(changes)-1].minutes
 	var past []core.Quote
-	for ago, step := 30*1440, 60; ago > 0; ago -= step {
-		if ago <= 8*1440 {
-			step = 15
+	interval := 60
+	for ago := 30 * minutesPerDay; ago > 0; ago -= interval {
+		if ago <= 8*minutesPerDay {
+			interval = 15
 		}
-		past = append(past, core.Quote{Price: decimal.NewFromFloat(math.Exp(w.logs[now-ago])).Round(11),
-			LastUpdated: w.quote.LastUpdated.Add(-time.Duration(ago) * time.Minute)})
+		past = append(past, core.Quote{
+			Price:       w.price(longestPeriod - ago),
+			LastUpdated: w.quote.LastUpdated.Add(-time.Duration(ago) * time.Minute),
+		})
 	}
 	return past
 }

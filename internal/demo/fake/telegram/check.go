@@ -12,29 +12,31 @@ import (
 )
 
 //go:embed botapi.json
-var description []byte
+var botAPIJSON []byte
 
-// botAPI returns the schemas of methods and types. They are decoded when they are first used.
-var botAPI = sync.OnceValue(func() schema.Schemas { return schema.Parse(description) })
+// botAPI returns the schemas of the Bot API's methods and types. It decodes them when it is first called.
+var botAPI = sync.OnceValue(func() schema.Schemas { return schema.Parse(botAPIJSON) })
 
-// maxForm bounds a form in memory, in bytes; Telegram takes pictures of 10 MB.
+// maxForm is the maximum size of a form in memory, in bytes. Telegram accepts pictures of 10 MB.
 const maxForm = 16 << 20
 
-// attached begins the value of a parameter that names an uploaded file.
+// attached begins the value of a parameter that refers to an uploaded file. The file's name follows.
 const attached = "attach://"
 
-// read takes the parameters of a call, from JSON or a form, each as JSON, and checks
-// them against the Bot API's description. An uploaded file is the value
-// "attach://" and its name.
-func read(r *http.Request, method string) (p params, files map[string][]byte, err error) {
+// readCall returns the parameters of a call and its uploaded files by name. It returns an error if they violate the
+// Bot API's description.
+func readCall(r *http.Request, method string) (p params, files map[string][]byte, err error) {
 	known := botAPI()[method]
 	if known == nil {
 		return nil, nil, fmt.Errorf("no method %q", method)
 	}
-	p, files = params{}, map[string][]byte{}
-	if r.Header.Get("Content-Type") == "application/json" {
+	p = params{}
+	files = map[string][]byte{}
+	isForm := r.ContentLength != 0 && len(known.Properties) > 0 // ContentLength is -1 if the form is streamed.
+	switch {
+	case r.Header.Get("Content-Type") == "application/json":
 		err = json.NewDecoder(r.Body).Decode(&p)
-	} else if r.ContentLength != 0 && len(known.Properties) > 0 { // -1 of a form that is streamed
+	case isForm:
 		err = readForm(r, known.Properties, p, files)
 	}
 	if err != nil {
@@ -43,18 +45,19 @@ func read(r *http.Request, method string) (p params, files map[string][]byte, er
 	given := map[string]any{}
 	for name, raw := range p {
 		var v any
-		_ = json.Unmarshal(raw, &v) // it was JSON before
+		_ = json.Unmarshal(raw, &v) // cannot fail
 		given[name] = v
 	}
 	if err := botAPI().Check(method, method, given); err != nil {
 		return nil, nil, err
 	}
-	if tag := arg[string](p, "tag"); method == "setChatMemberTag" && !isTag(tag) {
+	if method == "setChatMemberTag" && !isTag(arg[string](p, "tag")) {
 		return nil, nil, fmt.Errorf("%s: a tag has no emoji", method)
 	}
 	return p, files, nil
 }
 
+// readForm adds the fields of a form to p and its files to files. known has the schemas of the method's parameters.
 func readForm(r *http.Request, known map[string]*schema.Schema, p params, files map[string][]byte) error {
 	if err := r.ParseMultipartForm(maxForm); err != nil {
 		return err
@@ -68,22 +71,24 @@ func readForm(r *http.Request, known map[string]*schema.Schema, p params, files 
 			return err
 		}
 		defer f.Close()
-		if files[name], err = io.ReadAll(f); err != nil {
+		files[name], err = io.ReadAll(f)
+		if err != nil {
 			return err
 		}
-		if _, parameter := known[name]; parameter && p[name] == nil {
+		_, isParameter := known[name]
+		if isParameter && p[name] == nil {
 			p[name], _ = json.Marshal(attached + name)
 		}
 	}
 	return nil
 }
 
-// formValue returns a form's text as JSON that fits the parameter, if it is JSON that does,
-// and as a string otherwise.
+// formValue returns the JSON value of a field of a form. If the text is JSON that satisfies the parameter's schema, it
+// is that value, and otherwise the text as a string.
 func formValue(known *schema.Schema, text string) json.RawMessage {
 	var v any
 	isText := known == nil || known.Type == "string"
-	if !isText && json.Unmarshal([]byte(text), &v) == nil && botAPI().Fits("", known, v) == nil {
+	if !isText && json.Unmarshal([]byte(text), &v) == nil && botAPI().CheckSchema("", known, v) == nil {
 		return json.RawMessage(text)
 	}
 	quoted, _ := json.Marshal(text)

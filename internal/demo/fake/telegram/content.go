@@ -12,7 +12,7 @@ import (
 	"unicode/utf16"
 )
 
-// Entity is a span of a sent text, in UTF-16 units.
+// Entity is a part of a text with a meaning or a style. Offset and Length are in UTF-16 code units.
 type Entity struct {
 	Type       string `json:"type"`
 	Offset     int    `json:"offset"`
@@ -22,7 +22,7 @@ type Entity struct {
 	TimeFormat string `json:"date_time_format,omitempty"`
 }
 
-// Markup is shown below a message: rows of buttons, or a prompt for a reply.
+// Markup is what a message has below its content: rows of buttons, or a prompt for a reply.
 type Markup struct {
 	Rows        [][]Button `json:"inline_keyboard,omitempty"`
 	ForceReply  bool       `json:"force_reply,omitempty"`
@@ -44,22 +44,28 @@ type CopyText struct {
 	Text string `json:"text"`
 }
 
-// Bounds on messages that the description does not have,
-// https://core.telegram.org/bots/api#sendphoto and #inlinekeyboardbutton.
+// Limits that the description does not have, from https://core.telegram.org/bots/api#sendphoto and
+// https://core.telegram.org/bots/api#inlinekeyboardbutton.
 const (
-	maxData  = 64 // bytes
-	maxPhoto = 10 << 20
-	maxSides = 10_000 // width and height of a picture together
-	maxRatio = 20
+	maxData  = 64       // bytes
+	maxPhoto = 10 << 20 // bytes
+	maxSides = 10_000   // the sum of a picture's width and height, in pixels
+	maxRatio = 20       // of a picture's longer side to its shorter one
 )
 
+// timeFormat matches the date_time_format of an Entity.
 var timeFormat = regexp.MustCompile(`^(r|w?[dD]?[tT]?)$`)
 
-// checkText returns why Telegram refuses a text or a caption, which alone may be empty.
-func checkText(text string, entities []Entity, caption bool) *refusal {
-	if strings.TrimSpace(text) == "" && !caption {
+// checkText checks the text of a message.
+func checkText(text string, entities []Entity) *refusal {
+	if strings.TrimSpace(text) == "" {
 		return bad("message text is empty")
 	}
+	return checkCaption(text, entities)
+}
+
+// checkCaption checks the caption of a picture, which may be empty.
+func checkCaption(text string, entities []Entity) *refusal {
 	if !spansFit(utf16.Encode([]rune(text)), entities) {
 		return bad("entity bounds are wrong")
 	}
@@ -74,21 +80,24 @@ func checkText(text string, entities []Entity, caption bool) *refusal {
 	return nil
 }
 
-// spansFit reports whether every entity marks whole characters of the text.
+// spansFit reports whether every entity is within the text, and begins and ends between two characters. units is the
+// text in UTF-16.
 func spansFit(units []uint16, entities []Entity) bool {
-	inside := func(i int) bool {
-		return i > 0 && i < len(units) && utf16.IsSurrogate(rune(units[i])) && units[i] >= 0xDC00
+	const firstLowSurrogate = 0xDC00
+	insideCharacter := func(i int) bool {
+		return i > 0 && i < len(units) && utf16.IsSurrogate(rune(units[i])) && units[i] >= firstLowSurrogate
 	}
 	for _, e := range entities {
-		if e.Offset+e.Length > len(units) || inside(e.Offset) || inside(e.Offset+e.Length) {
+		end := e.Offset + e.Length
+		if end > len(units) || insideCharacter(e.Offset) || insideCharacter(end) {
 			return false
 		}
 	}
 	return true
 }
 
-// isURL reports whether Telegram takes an address. It refuses a host of one word, such as
-// localhost (check_link in tdlib's LinkManager.cpp).
+// isURL reports whether Telegram accepts an address in a link. It refuses a host of one word, such as localhost
+// (check_link in tdlib's LinkManager.cpp).
 func isURL(s string) bool {
 	u, err := url.Parse(s)
 	if err != nil {
@@ -99,8 +108,8 @@ func isURL(s string) bool {
 	return u.Scheme == "tg" || isWeb && (isIPv6 || strings.Contains(u.Host, "."))
 }
 
-// readMarkup reads a markup, and returns why Telegram refuses it.
-func readMarkup(raw json.RawMessage) (m Markup, no *refusal) {
+// readMarkup reads the parameter reply_markup, which may be missing, and checks it.
+func readMarkup(raw json.RawMessage) (m Markup, refused *refusal) {
 	if raw == nil {
 		return m, nil
 	}
@@ -108,8 +117,8 @@ func readMarkup(raw json.RawMessage) (m Markup, no *refusal) {
 		return m, bad("can't parse reply markup")
 	}
 	for _, b := range slices.Concat(m.Rows...) {
-		if no := b.check(); no != nil {
-			return m, no
+		if refused := b.check(); refused != nil {
+			return m, refused
 		}
 	}
 	return m, nil
@@ -117,8 +126,8 @@ func readMarkup(raw json.RawMessage) (m Markup, no *refusal) {
 
 func (b Button) check() *refusal {
 	actions := 0
-	for _, has := range []bool{b.Data != "", b.URL != "", b.Copy != nil} {
-		if has {
+	for _, isSet := range []bool{b.Data != "", b.URL != "", b.Copy != nil} {
+		if isSet {
 			actions++
 		}
 	}
@@ -134,18 +143,18 @@ func (b Button) check() *refusal {
 }
 
 func checkPhoto(photo []byte) *refusal {
-	c, _, err := image.DecodeConfig(bytes.NewReader(photo))
+	size, _, err := image.DecodeConfig(bytes.NewReader(photo))
 	if err != nil || len(photo) > maxPhoto {
 		return bad("IMAGE_PROCESS_FAILED")
 	}
-	if c.Width+c.Height > maxSides || c.Width > maxRatio*c.Height || c.Height > maxRatio*c.Width {
+	if size.Width+size.Height > maxSides || size.Width > maxRatio*size.Height || size.Height > maxRatio*size.Width {
 		return bad("PHOTO_INVALID_DIMENSIONS")
 	}
 	return nil
 }
 
-// Shown returns all that a text, its links and the markup below it show: the text, and the
-// rest as JSON.
+// Shown returns everything that a message shows, except its picture: the text, followed by the entities and the
+// markup as JSON.
 func Shown(text string, entities []Entity, m Markup) string {
 	all := bytes.NewBufferString(text + "\n")
 	encoder := json.NewEncoder(all)

@@ -1,33 +1,32 @@
 package telegram
 
-// show reports a message to the watcher, under the lock.
+// show reports a new state of a message to the watcher. The caller must hold the lock.
 func (s *Server) show(m *Sent) {
-	now := *m
-	s.watch(Event{Message: &now})
+	state := *m
+	s.watch(Event{Message: &state})
 }
 
-// Event is something that people see happen. One of its members beside Chat is
-// set.
+// Event is a change that people can see. Exactly one field is set besides Chat.
 type Event struct {
-	// Said is a person's message, on its way to the bot.
+	// Said is a message of a person.
 	Said Message
-	// Message is the bot's, or sent by inline mode: new, changed or, where Deleted
-	// is true, gone.
+	// Message is a message of the bot, or one that a person sent by inline mode. It is new, changed or, if Deleted
+	// is set, deleted.
 	Message *Sent
-	// Notice is shown to the person who pressed a button.
+	// Notice is shown to the user who pressed a button.
 	Notice *Notice
 	// Inline answers an inline query.
 	Inline *InlineAnswer
-	// Join is a request to join Chat: new, answered or closed.
+	// Join is a request to join Chat. It is new, answered or closed.
 	Join *JoinRequest
-	// Typing is true while the bot is typing, for some 5 seconds.
+	// Typing is set if the bot starts typing. Telegram shows that for about 5 seconds.
 	Typing bool
-	// Menus is true when a menu was set.
+	// Menus is set if a menu was set.
 	Menus bool
-	// Chat is where a notice is shown, the bot is typing, or somebody wants to join.
+	// Chat is the chat of a Notice, of Typing or of Join.
 	Chat int64
 }
 
-// Watch has f called with every event from then on, in their order. It must not
-// block, nor call the server, nor change what it is given.
+// Watch makes the server call f with every event from now on, in order. f must not block, call the server, or change
+// the event.
 func (s *Server) Watch(f func(Event)) { s.Change(func() { s.watch = f }) }

@@ -7,9 +7,10 @@ import (
 	"time"
 )
 
-// inlineLimit is how long a query waits for its answer. Telegram publishes no number.
+// inlineLimit is how long an inline query can be answered. Telegram does not publish the time.
 const inlineLimit = 15 * time.Second
 
+// startParameter matches the parameter of a link that starts the bot.
 var startParameter = regexp.MustCompile(`^[A-Za-z0-9_-]*$`)
 
 // InlineResult is one result of an inline query.
@@ -24,44 +25,47 @@ type InlineResult struct {
 	} `json:"input_message_content"`
 }
 
-// InlineAnswer holds the parameters of an answerInlineQuery.
+// InlineAnswer has the parameters of a call of answerInlineQuery, and the user that made the query.
 type InlineAnswer struct {
 	QueryID   string
 	User      int64
 	Results   []InlineResult
 	CacheTime int // seconds
 	Personal  bool
-	// Button and Start are the button above the results, if there is one.
+	// Button is the label of the button above the results, or "" if there is none. Start is its start parameter.
 	Button, Start string
 }
 
+// inlineQuery is a query that the bot may answer.
 type inlineQuery struct {
 	user     int64
 	at       time.Time
 	answered bool
 }
 
-// InlineAnswers are the answers to inline queries so far, in order.
+// InlineAnswers returns the answers to inline queries so far, in order.
 func (s *Server) InlineAnswers() []InlineAnswer { return list(s, &s.inlineAnswers) }
 
-// Inline queues an inline query and returns its ID.
-// The offset is "" or one of the bot's.
+// Inline queues an inline query, and returns its ID. The offset is "", or an offset from an earlier answer.
 func (s *Server) Inline(user int64, query, offset string) (queryID string) {
 	s.Change(func() {
 		s.nextQuery++
 		queryID = fmt.Sprint(s.nextQuery)
 		s.queries[queryID] = &inlineQuery{user: user, at: time.Now()}
 		s.push("inline_query", map[string]any{
-			"id": queryID, "from": s.person(user), "query": query, "offset": offset, "chat_type": "supergroup",
+			"id":        queryID,
+			"from":      s.person(user),
+			"query":     query,
+			"offset":    offset,
+			"chat_type": "supergroup",
 		})
 	})
 	return queryID
 }
 
-// Choose has the asker of an inline query send one of its results to a chat,
-// where everybody can read it, and returns the message. It is false if the
-// query has no such result.
-func (s *Server) Choose(queryID, resultID string, chat Chat) (Sent, bool) {
+// Choose sends a result of an inline query to a chat in the name of the user that made the query, and returns the
+// message. It returns false if there is no such result.
+func (s *Server) Choose(queryID, resultID string, chat Chat) (m Sent, found bool) {
 	s.Lock()
 	defer s.Unlock()
 	for _, a := range s.inlineAnswers {
@@ -70,7 +74,7 @@ func (s *Server) Choose(queryID, resultID string, chat Chat) (Sent, bool) {
 				continue
 			}
 			m := &Sent{Chat: chat.ID, At: time.Now(), Text: r.Content.Text, Entities: r.Content.Entities}
-			m.Markup, _ = readMarkup(r.Markup) // the answer was checked
+			m.Markup, _ = readMarkup(r.Markup) // checked by answerInlineQuery
 			s.show(m)
 			return *m, true
 		}
@@ -78,7 +82,7 @@ func (s *Server) Choose(queryID, resultID string, chat Chat) (Sent, bool) {
 	return Sent{}, false
 }
 
-func (s *Server) answerInlineQuery(p params) (result any, no *refusal) {
+func (s *Server) answerInlineQuery(p params) (result any, refused *refusal) {
 	button := arg[struct {
 		Text  string `json:"text"`
 		Start string `json:"start_parameter"`
@@ -98,11 +102,11 @@ func (s *Server) answerInlineQuery(p params) (result any, no *refusal) {
 	switch {
 	case q == nil || q.answered || time.Since(q.at) > inlineLimit:
 		return nil, bad("query is too old and response timeout expired or query ID is invalid")
-	case p["button"] != nil && a.Start == "", !startParameter.MatchString(a.Start):
+	case p["button"] != nil && a.Start == "" || !startParameter.MatchString(a.Start):
 		return nil, bad("START_PARAM_INVALID")
 	}
-	if no := checkResults(a.Results); no != nil {
-		return nil, no
+	if refused := checkResults(a.Results); refused != nil {
+		return nil, refused
 	}
 	q.answered = true
 	a.User = q.user
@@ -118,11 +122,11 @@ func checkResults(results []InlineResult) *refusal {
 			return bad("RESULT_ID_DUPLICATE")
 		}
 		ids[r.ID] = true
-		if _, no := readMarkup(r.Markup); no != nil {
-			return no
+		if _, refused := readMarkup(r.Markup); refused != nil {
+			return refused
 		}
-		if no := checkText(r.Content.Text, r.Content.Entities, false); no != nil {
-			return no
+		if refused := checkText(r.Content.Text, r.Content.Entities); refused != nil {
+			return refused
 		}
 	}
 	return nil

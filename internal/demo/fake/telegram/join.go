@@ -7,19 +7,19 @@ import (
 	"time"
 )
 
-// Bounds on join requests, https://core.telegram.org/bots/api#chatjoinrequest.
+// Limits on join requests, from https://core.telegram.org/bots/api#chatjoinrequest.
 const (
-	joinQueryLimit   = 10 * time.Second // in which a guardian bot may answer
-	joinContactLimit = 5 * time.Minute  // in which the bot may write to the person
+	joinQueryLimit   = 10 * time.Second // how long a guardian bot may answer a request
+	joinContactLimit = 5 * time.Minute  // how long the bot may write to the user
 )
 
-// kindJoin is the kind of update that tells of a join request.
+// kindJoin is the kind of an update with a join request.
 const kindJoin = "chat_join_request"
 
-// JoinState is what became of a join request.
+// JoinState is the state of a join request.
 type JoinState string
 
-// A request is open until one of the others happens to it. Only moderators decline.
+// The states. A request is open until it changes to one of the other states, which are final. Only moderators decline.
 const (
 	JoinOpen      JoinState = "open"
 	JoinApproved  JoinState = "approved"
@@ -27,18 +27,18 @@ const (
 	JoinWithdrawn JoinState = "withdrawn"
 )
 
-// JoinRequest is somebody's request to join a chat.
+// JoinRequest is a user's request to join a chat.
 type JoinRequest struct {
 	Chat Chat
 	From User
 	At   time.Time
-	// UpdateID is 0 if the bot was not told.
+	// UpdateID is the ID of the update with the request, or 0 if there was no update.
 	UpdateID int64
-	// QueryID is "" unless the bot was asked as the chat's guardian.
+	// QueryID is the query that the bot answers as the chat's guardian, or "" if it is not the guardian.
 	QueryID string
 	State   JoinState
-	// Answers are the bot's calls that had an effect, in order. An approved request
-	// without an "approve" among them was approved by a moderator.
+	// Answers are the bot's successful calls, in order. If the request was approved and none of them is
+	// "approve", a moderator approved it.
 	Answers []JoinAnswer
 }
 
@@ -48,7 +48,7 @@ type JoinAnswer struct {
 	At     time.Time
 }
 
-// joinRequests holds the requests of all chats. The zero value is empty.
+// joinRequests has the requests of all chats. The zero value is empty.
 type joinRequests struct {
 	all     []*JoinRequest
 	byUser  map[int64][]*JoinRequest
@@ -67,8 +67,8 @@ func (j *joinRequests) add(r *JoinRequest) {
 	}
 }
 
-// last returns the newest request of a user to join a chat, or nil.
-func (j *joinRequests) last(chat, user int64) *JoinRequest {
+// latest returns a user's latest request to join a chat, or nil.
+func (j *joinRequests) latest(chat, user int64) *JoinRequest {
 	for _, r := range slices.Backward(j.byUser[user]) {
 		if r.Chat.ID == chat {
 			return r
@@ -77,25 +77,26 @@ func (j *joinRequests) last(chat, user int64) *JoinRequest {
 	return nil
 }
 
-// contactable reports whether a request lets the bot write to a user who has not started it.
+// contactable reports whether the bot may write to a user because of an open request, without having been started by
+// the user.
 func (j *joinRequests) contactable(user int64) bool {
 	return slices.ContainsFunc(j.byUser[user], func(r *JoinRequest) bool {
 		return r.State == JoinOpen && r.UpdateID != 0 && time.Since(r.At) <= joinContactLimit
 	})
 }
 
-// forget deletes the requests that are old.
-func (j *joinRequests) forget(old func(time.Time) bool) {
+// forget deletes the old requests. isOld reports whether a request from this time is old.
+func (j *joinRequests) forget(isOld func(time.Time) bool) {
 	all := j.all
 	*j = joinRequests{}
 	for _, r := range all {
-		if !old(r.At) {
+		if !isOld(r.At) {
 			j.add(r)
 		}
 	}
 }
 
-// JoinRequests returns the requests to join so far, in order.
+// JoinRequests returns the join requests so far, in order.
 func (s *Server) JoinRequests() []JoinRequest {
 	return locked(s, func() (all []JoinRequest) {
 		for _, r := range s.joins.all {
@@ -105,17 +106,20 @@ func (s *Server) JoinRequests() []JoinRequest {
 	})
 }
 
-// RequestJoin has a user ask to join a chat, and returns the ID of the queued update. If
-// guarded, the bot is asked as the chat's guardian. It returns 0, and the request is open
-// nevertheless, if the bot lacks the right to invite there, or its last getUpdates or
-// setWebhook with a list of kinds did not name this kind. It returns 0 and makes no
-// request if the user has one that is open, or is known to be a member.
+// RequestJoin makes a user's request to join a chat, and returns the ID of the queued update. If guarded is set, the
+// bot is the chat's guardian, and the update has a query.
 //
-// Telegram's reference has this kind among those that come without a list. The stand-in
-// wants it named, so that the bot works either way.
+// RequestJoin returns 0 if it queues no update. It then still makes a request, if the reason is that the bot may not
+// invite users there, or that its latest list of kinds of updates, in getUpdates or setWebhook, lacked this kind. It
+// makes no request if the user has an open one or is a member.
+//
+// According to Telegram's reference, this kind is sent even without a list. The fake requires the list, so that the
+// bot works in either case.
 func (s *Server) RequestJoin(chat Chat, user User, guarded bool) (updateID int64) {
 	s.Change(func() {
-		if last := s.joins.last(chat.ID, user.ID); last != nil && last.State == JoinOpen || s.isMember(chat.ID, user.ID) {
+		latest := s.joins.latest(chat.ID, user.ID)
+		isOpen := latest != nil && latest.State == JoinOpen
+		if isOpen || s.isMember(chat.ID, user.ID) {
 			return
 		}
 		r := &JoinRequest{Chat: chat, From: user, At: time.Now(), State: JoinOpen}
@@ -129,19 +133,23 @@ func (s *Server) RequestJoin(chat Chat, user User, guarded bool) (updateID int64
 	return updateID
 }
 
-// pushJoin queues the update of a join request, under the lock.
+// pushJoin queues the update of a join request. The caller must hold the lock.
 func (s *Server) pushJoin(r *JoinRequest, guarded bool) {
-	member := map[string]any{"chat": r.Chat, "from": r.From, "user_chat_id": r.From.ID, "date": r.At.Add(s.ahead).Unix()}
+	content := map[string]any{
+		"chat":         r.Chat,
+		"from":         r.From,
+		"user_chat_id": r.From.ID,
+		"date":         r.At.Add(s.ahead).Unix(),
+	}
 	if guarded {
 		s.nextQuery++
 		r.QueryID = fmt.Sprint(s.nextQuery)
-		member["query_id"] = r.QueryID
+		content["query_id"] = r.QueryID
 	}
-	r.UpdateID = s.push(kindJoin, member)
+	r.UpdateID = s.push(kindJoin, content)
 }
 
-// joinsAllowed reports whether the bot named join requests among the kinds of update that
-// it wants, under the lock.
+// joinsAllowed reports whether the bot's list of kinds of updates has join requests. The caller must hold the lock.
 func (s *Server) joinsAllowed() bool {
 	if s.webhook.URL != "" {
 		return slices.Contains(s.webhook.AllowedUpdates, kindJoin)
@@ -149,43 +157,45 @@ func (s *Server) joinsAllowed() bool {
 	return slices.Contains(s.allowed, kindJoin)
 }
 
-// CloseJoin approves or declines an open join request as a moderator, or withdraws it as
-// the user who made it. It returns false if there is none.
+// CloseJoin changes the state of a user's open join request: it approves or declines the request as a moderator, or
+// withdraws it as the user. It returns false if there is no open request.
 func (s *Server) CloseJoin(chat, user int64, state JoinState) (closed bool) {
 	s.Change(func() {
-		if r := s.joins.last(chat, user); r != nil && r.State == JoinOpen {
-			closed = true
-			s.closeJoin(r, state)
-			s.showJoin(r)
+		r := s.joins.latest(chat, user)
+		if r == nil || r.State != JoinOpen {
+			return
 		}
+		closed = true
+		s.closeJoin(r, state)
+		s.showJoin(r)
 	})
 	return closed
 }
 
-// closeJoin sets what became of an open request, under the lock.
+// closeJoin sets the final state of an open request. The caller must hold the lock.
 func (s *Server) closeJoin(r *JoinRequest, state JoinState) {
 	r.State = state
 	if state == JoinApproved {
-		delete(s.status, [2]int64{r.Chat.ID, r.From.ID}) // of somebody who had left
+		delete(s.status, inChat{r.Chat.ID, r.From.ID}) // It may be "left".
 	}
 }
 
-// showJoin reports a join request to the watcher, under the lock.
+// showJoin reports a join request to the watcher. The caller must hold the lock.
 func (s *Server) showJoin(r *JoinRequest) {
-	now := *r
-	s.watch(Event{Join: &now, Chat: r.Chat.ID})
+	state := *r
+	s.watch(Event{Join: &state, Chat: r.Chat.ID})
 }
 
-func (s *Server) approveChatJoinRequest(p params) (result any, no *refusal) {
+func (s *Server) approveChatJoinRequest(p params) (result any, refused *refusal) {
 	return s.approveJoin(arg[int64](p, "chat_id"), arg[int64](p, "user_id"))
 }
 
-// approveJoin carries out the bot's approval, under the lock.
-func (s *Server) approveJoin(chat, user int64) (result any, no *refusal) {
-	if no := s.hasMoved(chat); no != nil {
-		return nil, no
+// approveJoin approves a user's open join request for the bot. The caller must hold the lock.
+func (s *Server) approveJoin(chat, user int64) (result any, refused *refusal) {
+	if refused := s.hasMoved(chat); refused != nil {
+		return nil, refused
 	}
-	r := s.joins.last(chat, user)
+	r := s.joins.latest(chat, user)
 	switch {
 	case !s.mayInvite(chat):
 		return nil, bad("not enough rights to manage chat invite link")
@@ -201,13 +211,13 @@ func (s *Server) approveJoin(chat, user int64) (result any, no *refusal) {
 	return true, nil
 }
 
-// Bar has each approval of a user's request refused with a reason, such as USER_CHANNELS_TOO_MUCH;
-// "" allows approvals again.
+// Bar makes the server refuse to approve requests of a user. The reason is an error of Telegram, such as
+// "USER_CHANNELS_TOO_MUCH"; "" allows approvals again.
 func (s *Server) Bar(user int64, reason string) {
 	s.Change(func() { s.barred[user] = reason })
 }
 
-func (s *Server) answerChatJoinRequestQuery(p params) (result any, no *refusal) {
+func (s *Server) answerChatJoinRequestQuery(p params) (result any, refused *refusal) {
 	r := s.joins.byQuery[arg[string](p, "chat_join_request_query_id")]
 	if r == nil || r.State != JoinOpen || len(r.Answers) > 0 || time.Since(r.At) > joinQueryLimit {
 		return nil, bad("query is too old and response timeout expired or query ID is invalid")
@@ -219,30 +229,40 @@ func (s *Server) answerChatJoinRequestQuery(p params) (result any, no *refusal) 
 	return true, nil
 }
 
-// answerJoin records an answer of the bot's, under the lock.
+// answerJoin records an answer of the bot. The caller must hold the lock.
 func (s *Server) answerJoin(r *JoinRequest, result string) {
 	r.Answers = append(r.Answers, JoinAnswer{Result: result, At: time.Now()})
 	s.showJoin(r)
 }
 
-// GrantInvite makes the bot an administrator of a chat who may, or may not, add members.
-// Promote sets its status there otherwise.
-func (s *Server) GrantInvite(chat int64, may bool) {
+// Right is whether the bot has a right of an administrator.
+type Right bool
+
+// The values of a Right.
+const (
+	Granted Right = true
+	Denied  Right = false
+)
+
+// GrantInvite makes the bot an administrator of a chat, and grants or denies it the right to add members. Promote gives
+// the bot another status.
+func (s *Server) GrantInvite(chat int64, right Right) {
 	s.Change(func() {
-		s.status[[2]int64{chat, BotID}] = "administrator"
-		s.inviting[chat] = may
+		s.status[inChat{chat, BotID}] = "administrator"
+		s.inviting[chat] = right
 	})
 }
 
-// mayInvite reports whether the bot has the right can_invite_users, under the lock.
+// mayInvite reports whether the bot has the right can_invite_users. The caller must hold the lock.
 func (s *Server) mayInvite(chat int64) bool {
-	return s.status[[2]int64{chat, BotID}] == "administrator" && s.inviting[chat]
+	return s.status[inChat{chat, BotID}] == "administrator" && s.inviting[chat] == Granted
 }
 
-// standing returns a user's status in a chat, under the lock. It is "" if neither Promote
-// nor a join request has set one.
-func (s *Server) standing(chat, user int64) string {
-	status, r := s.status[[2]int64{chat, user}], s.joins.last(chat, user)
+// statusOf returns a user's status in a chat, or "" if neither Promote nor a join request has set it. The caller must
+// hold the lock.
+func (s *Server) statusOf(chat, user int64) string {
+	status := s.status[inChat{chat, user}]
+	r := s.joins.latest(chat, user)
 	switch {
 	case status != "" || r == nil:
 		return status
@@ -252,61 +272,61 @@ func (s *Server) standing(chat, user int64) string {
 	return "left"
 }
 
-// isMember reports whether a user is known to be in a chat, under the lock.
+// isMember reports whether a user is in a chat. It returns false if statusOf returns "". The caller must hold the lock.
 func (s *Server) isMember(chat, user int64) bool {
-	return !slices.Contains([]string{"", "left", "kicked"}, s.standing(chat, user))
+	return !slices.Contains([]string{"", "left", "kicked"}, s.statusOf(chat, user))
 }
 
-func (s *Server) getChatMember(p params) (result any, no *refusal) {
+func (s *Server) getChatMember(p params) (result any, refused *refusal) {
 	chat, user := arg[int64](p, "chat_id"), arg[int64](p, "user_id")
-	if no := s.reachable(chat); no != nil {
-		return nil, no
+	if refused := s.reachable(chat); refused != nil {
+		return nil, refused
 	}
-	member := map[string]any{"status": cmp.Or(s.standing(chat, user), "member"), "user": s.person(user)}
+	member := map[string]any{"status": cmp.Or(s.statusOf(chat, user), "member"), "user": s.person(user)}
 	if user == BotID && member["status"] == "administrator" {
 		member["can_invite_users"] = s.inviting[chat]
-		if may, told := s.tagging[chat]; told {
-			member["can_manage_tags"] = may
+		if right, isSet := s.tagging[chat]; isSet {
+			member["can_manage_tags"] = right
 		}
 	}
 	if member["status"] == "restricted" {
 		member["is_member"] = true
 	}
-	name := "tag"
+	tagField := "tag"
 	if member["status"] == "administrator" || member["status"] == "creator" {
-		name = "custom_title"
+		tagField = "custom_title"
 	}
-	if tag := s.tags[[2]int64{chat, user}]; tag != "" {
-		member[name] = tag
+	if tag := s.tags[inChat{chat, user}]; tag != "" {
+		member[tagField] = tag
 	}
 	return member, nil
 }
 
-// ChatInfo is what getChat returns of a chat.
+// ChatInfo is the result of getChat.
 type ChatInfo struct {
 	Chat
 	JoinByRequest bool `json:"join_by_request,omitempty"`
-	// GuardBot answers the chat's join requests. Only administrators are told.
+	// GuardBot is the bot that answers the chat's join requests. getChat returns it only to administrators.
 	GuardBot *User `json:"guard_bot,omitempty"`
-	// Permissions are those of members; nil: nothing is said of them.
+	// Permissions are the permissions of members. If it is nil, getChat does not return them.
 	Permissions *ChatPermissions `json:"permissions,omitempty"`
-	// Unknown makes every call about the chat fail: there is no such chat.
+	// Unknown makes every call about the chat fail as if the chat did not exist.
 	Unknown bool `json:"-"`
 }
 
-// SetChat sets what getChat returns of c.ID. Until then that is ChatOf.
+// SetChat sets the result of getChat for c.ID. The default is ChatOf.
 func (s *Server) SetChat(c ChatInfo) { s.Change(func() { s.chats[c.ID] = c }) }
 
-func (s *Server) getChat(p params) (result any, no *refusal) {
+func (s *Server) getChat(p params) (result any, refused *refusal) {
 	id := arg[int64](p, "chat_id")
-	if no := s.reachable(id); no != nil {
-		return nil, no
+	if refused := s.reachable(id); refused != nil {
+		return nil, refused
 	}
-	c, set := s.chats[id]
-	if !set {
+	c, isSet := s.chats[id]
+	if !isSet {
 		c.Chat = ChatOf(id)
 	}
-	if s.status[[2]int64{id, BotID}] != "administrator" {
+	if s.status[inChat{id, BotID}] != "administrator" {
 		c.GuardBot = nil
 	}
 	return c, nil

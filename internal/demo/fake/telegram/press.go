@@ -6,18 +6,18 @@ import (
 	"time"
 )
 
-// pressLimit is how long a press waits for its answer. Telegram publishes no number; a
-// client stops waiting after about as long.
+// pressLimit is how long a press can be answered. Telegram does not publish the time; apps stop waiting after about as
+// long.
 const pressLimit = 15 * time.Second
 
-// press is a button pressed that the bot may answer.
+// press is the press of a button, which the bot may answer.
 type press struct {
 	user, chat int64
 	at         time.Time
 	answered   bool
 }
 
-// Notice is an answer to the press of a button (answerCallbackQuery).
+// Notice is the bot's answer to a press (answerCallbackQuery).
 type Notice struct {
 	ID    string // of the press
 	User  int64
@@ -26,15 +26,14 @@ type Notice struct {
 	URL   string
 }
 
-// Notices are the answers to presses so far, in order, silent ones too.
+// Notices returns the answers to presses so far, in order, including those without a text.
 func (s *Server) Notices() []Notice { return list(s, &s.notices) }
 
-// Press queues the press of a button below a message, by anybody, and returns
-// the callback's ID. The message need not have a button with this data. If the
-// bot did not send it or it is gone, the update has it as inaccessible.
+// Press queues the press of a button below a message, and returns the callback's ID. The message need not have a button
+// with this data. If the message is not the bot's or was deleted, it is inaccessible in the update.
 func (s *Server) Press(user int64, chat Chat, messageID int64, data string) (callbackID string) {
-	m := locked(s, func() *Sent { return s.own[[2]int64{chat.ID, messageID}] })
-	pressed := Message{"chat": chat, "message_id": messageID, "date": 0}
+	m := locked(s, func() *Sent { return s.own[inChat{chat.ID, messageID}] })
+	pressed := Message{"chat": chat, "message_id": messageID, "date": 0} // inaccessible
 	if m != nil {
 		pressed = m.Message()
 	}
@@ -42,32 +41,41 @@ func (s *Server) Press(user int64, chat Chat, messageID int64, data string) (cal
 	return callbackID
 }
 
-// PressEphemeral is Press on an ephemeral message of the bot's, which its reader
-// alone can do. It returns "" if there is no such message.
+// PressEphemeral queues the press of a button below an ephemeral message by the one user that sees it. It returns ""
+// if there is no such message.
 func (s *Server) PressEphemeral(chat Chat, ephemeralID int64, data string) (callbackID string) {
 	s.Change(func() {
-		if m := s.ephemerals[[2]int64{chat.ID, ephemeralID}].sent; m != nil {
+		if m := s.ephemerals[inChat{chat.ID, ephemeralID}].sent; m != nil {
 			callbackID = s.press(press{user: m.Reader, chat: chat.ID}, data, m.Message())
 		}
 	})
 	return callbackID
 }
 
-// press queues a press of a button below a message, under the lock.
+// press queues the press of a button. The caller must hold the lock.
 func (s *Server) press(p press, data string, pressed Message) (callbackID string) {
 	p.at = time.Now()
 	s.nextQuery++
 	callbackID = fmt.Sprint(s.nextQuery)
 	s.presses[callbackID] = &p
 	s.push("callback_query", map[string]any{
-		"id": callbackID, "from": s.person(p.user), "chat_instance": fmt.Sprint(p.chat), "data": data, "message": pressed,
+		"id":            callbackID,
+		"from":          s.person(p.user),
+		"chat_instance": fmt.Sprint(p.chat),
+		"data":          data,
+		"message":       pressed,
 	})
 	return callbackID
 }
 
-func (s *Server) answerCallbackQuery(params params) (result any, no *refusal) {
-	n := Notice{Text: arg[string](params, "text"), Alert: arg[bool](params, "show_alert"), URL: arg[string](params, "url")}
-	p := s.presses[arg[string](params, "callback_query_id")]
+func (s *Server) answerCallbackQuery(params params) (result any, refused *refusal) {
+	n := Notice{
+		ID:    arg[string](params, "callback_query_id"),
+		Text:  arg[string](params, "text"),
+		Alert: arg[bool](params, "show_alert"),
+		URL:   arg[string](params, "url"),
+	}
+	p := s.presses[n.ID]
 	switch {
 	case p == nil || p.answered || time.Since(p.at) > pressLimit:
 		return nil, bad("query is too old and response timeout expired or query ID is invalid")
@@ -75,7 +83,6 @@ func (s *Server) answerCallbackQuery(params params) (result any, no *refusal) {
 		return nil, bad("URL_INVALID")
 	}
 	p.answered = true
-	n.ID = arg[string](params, "callback_query_id")
 	n.User = p.user
 	s.notices = append(s.notices, n)
 	s.watch(Event{Notice: &n, Chat: p.chat})

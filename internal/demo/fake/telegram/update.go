@@ -8,35 +8,35 @@ import (
 	"unicode/utf16"
 )
 
-// User is a person in an update.
+// User is a user or a bot in an update.
 type User struct {
 	ID        int64  `json:"id"`
 	IsBot     bool   `json:"is_bot"`
 	FirstName string `json:"first_name"`
-	// Language is what the person's app is set to; it may be empty.
+	// Language is the language of the user's app, or "".
 	Language string `json:"language_code,omitempty"`
 }
 
-// Chat is where a message stands: "private", "group", "supergroup", "channel".
+// Chat is a chat. Its Type is "private", "group", "supergroup" or "channel".
 type Chat struct {
 	ID   int64  `json:"id"`
 	Type string `json:"type"`
-	// Title is what a group calls itself; it may be empty.
+	// Title is the name of a group, or "".
 	Title string `json:"title,omitempty"`
 	// IsDirectMessages marks the direct messages of a channel.
 	IsDirectMessages bool `json:"is_direct_messages,omitempty"`
 }
 
-// Private is the private chat of a user with the bot.
+// Private returns the private chat of a user with the bot.
 func Private(user int64) Chat { return Chat{ID: user, Type: "private"} }
 
-// Group is a supergroup.
+// Group returns a supergroup. Its ID must be negative.
 func Group(id int64) Chat { return Chat{ID: id, Type: "supergroup"} }
 
-// DirectMessages is the chat of a channel's direct messages. Each user has a topic there.
+// DirectMessages returns the chat of a channel's direct messages. Each user has a topic there.
 func DirectMessages(id int64) Chat { return Chat{ID: id, Type: "supergroup", IsDirectMessages: true} }
 
-// ChatOf is the chat with this ID, of either kind.
+// ChatOf returns the chat with this ID: a private chat if the ID is positive, otherwise a supergroup.
 func ChatOf(id int64) Chat {
 	if id > 0 {
 		return Private(id)
@@ -44,15 +44,15 @@ func ChatOf(id int64) Chat {
 	return Group(id)
 }
 
-// Person is a user who is not a bot.
+// Person returns a user that is not a bot.
 func Person(id int64) User { return User{ID: id, FirstName: "Somebody"} }
 
-// Message is a message as it stands in an update; further fields, like
-// "reply_to_message", are added to it.
+// Message is a message in the form in which it appears in an update. Callers may add fields, such as
+// "reply_to_message".
 type Message map[string]any
 
-// Text is a message with an entity for each bot command and each mention in it, as Telegram
-// marks them. Somebody who writes to a channel's direct messages writes in their own topic.
+// Text returns a text message of a user. Like Telegram, it marks bot commands and mentions with entities. In the direct
+// messages of a channel, the message is in the user's topic.
 func Text(chat Chat, from User, text string) Message {
 	m := Message{"date": time.Now().Unix(), "chat": chat, "from": from, "text": text}
 	if chat.IsDirectMessages {
@@ -69,8 +69,7 @@ func entitiesOf(text string) (entities []Entity) {
 	offset := 0
 	for _, word := range strings.SplitAfter(text, " ") {
 		bare := strings.TrimRight(strings.TrimSpace(word), ",:")
-		kind := map[string]string{"/": "bot_command", "@": "mention"}[bare[:min(len(bare), 1)]]
-		if len(bare) > 1 && kind != "" {
+		if kind := entityType(bare); kind != "" {
 			entities = append(entities, Entity{Type: kind, Offset: offset, Length: len(utf16.Encode([]rune(bare)))})
 		}
 		offset += len(utf16.Encode([]rune(word)))
@@ -78,7 +77,20 @@ func entitiesOf(text string) (entities []Entity) {
 	return entities
 }
 
-// AsCaption turns the text of the message into the caption of a picture.
+// entityType returns the type of the entity that a word is, or "" if it is none.
+func entityType(word string) string {
+	switch {
+	case len(word) < 2:
+		return ""
+	case word[0] == '/':
+		return "bot_command"
+	case word[0] == '@':
+		return "mention"
+	}
+	return ""
+}
+
+// AsCaption changes the message to a picture with the text as its caption, and returns it.
 func (m Message) AsCaption() Message {
 	m["caption"] = m["text"]
 	m["caption_entities"] = m["entities"]
@@ -94,70 +106,71 @@ func (m Message) AsCaption() Message {
 	return m
 }
 
-// In puts the message into a topic.
+// In moves the message to a topic of its chat, and returns it.
 func (m Message) In(thread int64) Message {
 	m["is_topic_message"] = true
 	m["message_thread_id"] = thread
 	return m
 }
 
-// ReplyingTo makes the message a reply to one of the bot's, as an app does that
-// was forced to.
+// ReplyingTo makes the message a reply to a message of the bot, and returns it.
 func (m Message) ReplyingTo(sent Sent) Message {
 	m["reply_to_message"] = sent.Message()
 	return m
 }
 
-// Push queues a message for polling and returns the IDs of its update and its
-// message. Somebody who writes privately has started the bot.
+// Push queues the update of a message, and returns the IDs of the update and of the message. The sender of a
+// message in a private chat has thereby started the bot.
 func (s *Server) Push(m Message) (updateID, messageID int64) {
 	s.Change(func() { updateID = s.pushMessage(m) })
 	return updateID, m["message_id"].(int64)
 }
 
-// pushMessage is Push under the lock.
+// pushMessage is like Push. The caller must hold the lock.
 func (s *Server) pushMessage(m Message) (updateID int64) {
-	s.number(m)
+	s.addMessage(m)
 	s.watch(Event{Said: m})
 	return s.push("message", m)
 }
 
-// number gives m the next ID, under the lock, unless it has its own.
-func (s *Server) number(m Message) {
+// addMessage adds a message of a user to its chat. If it has no ID, it gets the next one. The caller must hold the
+// lock.
+func (s *Server) addMessage(m Message) {
 	chat, _ := m["chat"].(Chat)
-	messageID, given := m["message_id"].(int64)
-	if !given {
+	messageID, hasID := m["message_id"].(int64)
+	if !hasID {
 		messageID = s.nextID
 		s.nextID++
 		m["message_id"] = messageID
 	}
-	s.tell(m)
-	s.others[[2]int64{chat.ID, messageID}] = true
+	s.setSenderTag(m)
+	s.others[inChat{chat.ID, messageID}] = true
 	s.directMessages[chat.ID] = chat.IsDirectMessages
 	if chat.Type == "private" {
 		s.started[chat.ID] = true
 	}
 }
 
-// push queues an update of a kind, under the lock.
-func (s *Server) push(kind string, member any) (updateID int64) {
-	q := s.update(kind, member)
+// push queues an update of a kind. The caller must hold the lock.
+func (s *Server) push(kind string, content any) (updateID int64) {
+	q := s.newUpdate(kind, content)
 	s.queue = append(s.queue, q)
 	return q.id
 }
 
-func (s *Server) update(kind string, member any) queued {
+// newUpdate returns an update with the next ID. The caller must hold the lock.
+func (s *Server) newUpdate(kind string, content any) queued {
 	id := s.nextUpdate
 	s.nextUpdate++
-	raw, err := json.Marshal(map[string]any{"update_id": id, kind: member})
+	raw, err := json.Marshal(map[string]any{"update_id": id, kind: content})
 	if err != nil {
 		panic("telegram: an update that is not JSON: " + err.Error())
 	}
 	return queued{id: id, kind: kind, raw: raw}
 }
 
-// PushRaw queues the members of an update other than its ID, as they are:
-// `"poll":{"id":5}`. They may be wrong.
+// PushRaw queues an update. members are the members of its JSON object except the ID, such as `"poll":{"id":5}`. They
+// may be invalid.
 func (s *Server) PushRaw(members string) (updateID int64) {
 	s.Change(func() {
 		updateID = s.nextUpdate
@@ -170,18 +183,18 @@ func (s *Server) PushRaw(members string) (updateID int64) {
 	return updateID
 }
 
-// Update is a message as a webhook's body, which can be delivered repeatedly.
+// Update returns the body with which a webhook delivers a message. The message is not queued, so the caller
+// delivers it, once or several times.
 func (s *Server) Update(m Message) (body []byte) {
 	s.Change(func() {
-		s.number(m)
-		body = s.update("message", m).raw
+		s.addMessage(m)
+		body = s.newUpdate("message", m).raw
 	})
 	return body
 }
 
-// Dequeue takes the updates that are queued out of the queue, as bodies for a
-// webhook: a press is queued, taken out and delivered. Kinds that setWebhook did
-// not ask for are lost.
+// Dequeue removes all updates from the queue, and returns the bodies with which a webhook delivers them. It discards
+// updates of kinds that setWebhook did not ask for.
 func (s *Server) Dequeue() (bodies [][]byte) {
 	s.Change(func() {
 		for _, q := range s.queue {

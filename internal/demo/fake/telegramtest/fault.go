@@ -15,7 +15,7 @@ type Fault = faketest.Fault
 // Status responds with the Bot API's own form of an error and has no effect.
 func Status(code int) Fault { return Fault{Status: code, Description: http.StatusText(code)} }
 
-// NoRights is a refusal that says nothing against what was to be sent.
+// NoRights refuses a message for the chat, and not for its content.
 func NoRights() Fault {
 	return Fault{
 		Status:      http.StatusBadRequest,

@@ -1,7 +1,6 @@
 package telegramtest
 
 import (
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -9,13 +8,13 @@ import (
 	faketelegram "herald/internal/demo/fake/telegram"
 )
 
-// joinCalls are what a bot may do about ann's request to join the group.
+// joinCalls are the calls that a bot may make about ann's request to join the group.
 var joinCalls = map[string]struct{ method, params string }{
 	"approve":       {"approveChatJoinRequest", `{"chat_id":-1001,"user_id":501}`},
 	"query approve": {"answerChatJoinRequestQuery", `{"chat_join_request_query_id":"1","result":"approve"}`},
 	"query queue":   {"answerChatJoinRequestQuery", `{"chat_join_request_query_id":"1","result":"queue"}`},
 	"write":         {"sendMessage", `{"chat_id":501,"text":"Hello"}`},
-	"edit":          {"editMessageText", `{"chat_id":501,"message_id":1,"text":"Welcome"}`}, // what "write" wrote
+	"edit":          {"editMessageText", `{"chat_id":501,"message_id":1,"text":"Welcome"}`}, // the message of "write"
 	"type":          {"sendChatAction", `{"chat_id":501,"action":"typing"}`},
 }
 
@@ -29,8 +28,7 @@ const (
 	noContact   = "Forbidden: bot can't initiate conversation with a user"
 )
 
-// newDoor returns a server whose bot polls for join requests and may answer those of the
-// group.
+// newDoor returns a server with a bot that polls for join requests, and has the right to answer the group's.
 func newDoor(t *testing.T) *Server {
 	s := NewInMemory(t)
 	s.request(t, "getUpdates", `{"allowed_updates":["message","chat_join_request"]}`)
@@ -38,96 +36,138 @@ func newDoor(t *testing.T) *Server {
 	return s
 }
 
-// knock has ann ask to join the group.
+// knock makes ann ask to join the group.
 func (s *Server) knock(guarded bool) {
 	s.RequestJoin(faketelegram.Group(group), faketelegram.Person(ann), guarded)
 }
 
 // joinStep is one thing that happens to ann's request.
-type joinStep struct {
-	call    string                 // one of joinCalls
-	refusal string                 // of the call
-	after   time.Duration          // passes
-	closed  faketelegram.JoinState // in the app
-	do      func(*Server)
-}
+type joinStep func(*testing.T, *Server)
 
-func (step joinStep) take(t *testing.T, s *Server) {
-	t.Helper()
-	time.Sleep(step.after)
-	if step.closed != "" && !s.CloseJoin(group, ann, step.closed) {
-		t.Errorf("no open request to be %s", step.closed)
-	}
-	if step.do != nil {
-		step.do(s)
-	}
-	c := joinCalls[step.call]
-	if step.call != "" {
-		if got := s.request(t, c.method, c.params); got != step.refusal {
-			t.Errorf("%s: refused with %q, want %q", step.call, got, step.refusal)
+// makes makes a call, which succeeds.
+func makes(call string) joinStep { return refused(call, "") }
+
+// refused makes a call, which Telegram refuses.
+func refused(call, refusal string) joinStep {
+	return func(t *testing.T, s *Server) {
+		t.Helper()
+		c := joinCalls[call]
+		if got := s.request(t, c.method, c.params); got != refusal {
+			t.Errorf("%s: refused with %q, want %q", call, got, refusal)
 		}
 	}
 }
 
-// Steps that call nothing.
-var (
-	loseRight = joinStep{do: func(s *Server) { s.GrantInvite(group, false) }}
-	demote    = joinStep{do: func(s *Server) { s.Promote(group, faketelegram.BotID, "member") }}
-	leave     = joinStep{do: func(s *Server) { s.Promote(group, ann, "left") }}
-	askAgain  = joinStep{do: func(s *Server) { s.knock(false) }}
-	start     = joinStep{do: func(s *Server) { s.Start(ann) }}
-	bar       = joinStep{do: func(s *Server) { s.Bar(ann, "USER_CHANNELS_TOO_MUCH") }}
-	allow     = joinStep{do: func(s *Server) { s.Bar(ann, "") }}
-	approve   = joinStep{closed: faketelegram.JoinApproved}
-	decline   = joinStep{closed: faketelegram.JoinDeclined}
-	withdraw  = joinStep{closed: faketelegram.JoinWithdrawn}
-)
+func passes(d time.Duration) joinStep { return func(*testing.T, *Server) { time.Sleep(d) } }
 
-// joinCases are what happens once ann has asked; the bot is the guardian where the name
-// says so.
-var joinCases = map[string][]joinStep{
-	"approved twice":             {{call: "approve"}, {call: "approve", refusal: isIn}},
-	"approved late":              {{after: time.Hour, call: "approve"}},
-	"without the right":          {loseRight, {call: "approve", refusal: noRight}},
-	"not an administrator":       {demote, {call: "approve", refusal: noRight}},
-	"approved by a moderator":    {approve, {call: "approve", refusal: isIn}},
-	"declined by a moderator":    {decline, {call: "approve", refusal: noRequest}},
-	"withdrawn":                  {withdraw, {call: "approve", refusal: noRequest}},
-	"left after approval":        {{call: "approve"}, leave, {call: "approve", refusal: noRequest}, askAgain, {call: "approve"}, {call: "approve", refusal: isIn}},
-	"asked again after a no":     {decline, askAgain, {call: "approve"}},
-	"query unknown":              {{call: "query approve", refusal: queryIsOver}},
-	"written to at once":         {{call: "write"}, {call: "type"}},
-	"written to in 5 minutes":    {{after: 5 * time.Minute, call: "write"}},
-	"written to after 5 minutes": {{after: 5*time.Minute + 1, call: "write", refusal: noContact}, {call: "type", refusal: noContact}},
-	"written to after approval":  {{call: "write"}, {call: "approve"}, {call: "write", refusal: noContact}, {call: "edit"}},
-	"written to after a no":      {decline, {call: "write", refusal: noContact}},
-	"written to when withdrawn":  {withdraw, {call: "write", refusal: noContact}},
-	"started the bot":            {start, {call: "approve"}, {after: time.Hour, call: "write"}},
-	"guarded: in 10 s":           {{after: 10 * time.Second, call: "query approve"}, {call: "approve", refusal: isIn}},
-	"guarded: after 10 s":        {{after: 10*time.Second + 1, call: "query queue", refusal: queryIsOver}, {call: "approve"}},
-	"guarded: answered twice":    {{call: "query queue"}, {call: "query approve", refusal: queryIsOver}},
-	"guarded: queued":            {{call: "query queue"}, {call: "write"}, {call: "approve"}},
-	"guarded: withdrawn":         {withdraw, {call: "query approve", refusal: queryIsOver}},
-	"guarded: without the right": {loseRight, {call: "query approve", refusal: noRight}, {call: "query queue"}},
-	"barred":                     {bar, {call: "approve", refusal: barred}, {call: "write"}, allow, {call: "approve"}},
-	"guarded: barred":            {bar, {call: "query approve", refusal: barred}, {call: "query queue"}, {call: "write"}},
+// closes is a moderator who settles the request in the app, or ann who withdraws it.
+func closes(state faketelegram.JoinState) joinStep {
+	return func(t *testing.T, s *Server) {
+		t.Helper()
+		if !s.CloseJoin(group, ann, state) {
+			t.Errorf("no open request to be %s", state)
+		}
+	}
 }
 
-func TestJoinRequestsAreAnsweredInTimeAndByRight(t *testing.T) {
-	for name, steps := range joinCases {
+// Steps without a call.
+var (
+	approve  = closes(faketelegram.JoinApproved)
+	decline  = closes(faketelegram.JoinDeclined)
+	withdraw = closes(faketelegram.JoinWithdrawn)
+)
+
+func loseRight(_ *testing.T, s *Server) { s.GrantInvite(group, false) }
+func demote(_ *testing.T, s *Server)    { s.Promote(group, faketelegram.BotID, "member") }
+func leave(_ *testing.T, s *Server)     { s.Promote(group, ann, "left") }
+func askAgain(_ *testing.T, s *Server)  { s.knock(false) }
+func start(_ *testing.T, s *Server)     { s.Start(ann) }
+func bar(_ *testing.T, s *Server)       { s.Bar(ann, "USER_CHANNELS_TOO_MUCH") }
+func allow(_ *testing.T, s *Server)     { s.Bar(ann, "") }
+
+// checkJoins takes the steps of each case after ann has asked to join. If guarded is set, Telegram queries the bot
+// about the request.
+func checkJoins(t *testing.T, guarded bool, cases map[string][]joinStep) {
+	t.Helper()
+	for name, steps := range cases {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newDoor(t)
-				s.knock(strings.HasPrefix(name, "guarded"))
+				s.knock(guarded)
 				for _, step := range steps {
-					step.take(t, s)
+					step(t, s)
 				}
 			})
 		})
 	}
-	s := newDoor(t) // where nobody has asked
-	joinStep{call: "approve", refusal: noRequest}.take(t, s)
-	joinStep{call: "write", refusal: noContact}.take(t, s)
+}
+
+func TestAJoinRequestIsApprovedOnce(t *testing.T) {
+	const guarded = false
+	checkJoins(t, guarded, map[string][]joinStep{
+		"twice":                  {makes("approve"), refused("approve", isIn)},
+		"late":                   {passes(time.Hour), makes("approve")},
+		"by a moderator":         {approve, refused("approve", isIn)},
+		"declined":               {decline, refused("approve", noRequest)},
+		"withdrawn":              {withdraw, refused("approve", noRequest)},
+		"asked again after a no": {decline, askAgain, makes("approve")},
+		"asked again after leaving": {
+			makes("approve"),
+			leave,
+			refused("approve", noRequest),
+			askAgain,
+			makes("approve"),
+			refused("approve", isIn),
+		},
+	})
+}
+
+func TestAJoinRequestIsApprovedByRight(t *testing.T) {
+	const guarded = false
+	checkJoins(t, guarded, map[string][]joinStep{
+		"without the right":    {loseRight, refused("approve", noRight)},
+		"not an administrator": {demote, refused("approve", noRight)},
+		"query unknown":        {refused("query approve", queryIsOver)},
+		"barred":               {bar, refused("approve", barred), makes("write"), allow, makes("approve")},
+	})
+}
+
+// Telegram lets a bot write for 5 minutes to somebody whose request is open.
+func TestABotMayWriteToWhoAsksToJoin(t *testing.T) {
+	const guarded = false
+	checkJoins(t, guarded, map[string][]joinStep{
+		"at once":      {makes("write"), makes("type")},
+		"in 5 minutes": {passes(5 * time.Minute), makes("write")},
+		"after 5 minutes": {
+			passes(5*time.Minute + 1),
+			refused("write", noContact),
+			refused("type", noContact),
+		},
+		"after approval": {makes("write"), makes("approve"), refused("write", noContact), makes("edit")},
+		"after a no":     {decline, refused("write", noContact)},
+		"when withdrawn": {withdraw, refused("write", noContact)},
+		"with a chat":    {start, makes("approve"), passes(time.Hour), makes("write")},
+	})
+}
+
+// A query has to be answered within 10 seconds.
+func TestAJoinQueryIsAnsweredInTimeAndOnce(t *testing.T) {
+	const guarded = true
+	checkJoins(t, guarded, map[string][]joinStep{
+		"in 10 s":    {passes(10 * time.Second), makes("query approve"), refused("approve", isIn)},
+		"after 10 s": {passes(10*time.Second + 1), refused("query queue", queryIsOver), makes("approve")},
+		"twice":      {makes("query queue"), refused("query approve", queryIsOver)},
+		"queued":     {makes("query queue"), makes("write"), makes("approve")},
+		"withdrawn":  {withdraw, refused("query approve", queryIsOver)},
+		"no right":   {loseRight, refused("query approve", noRight), makes("query queue")},
+		"barred":     {bar, refused("query approve", barred), makes("query queue"), makes("write")},
+	})
+}
+
+func TestNobodyWhoHasNotAskedIsApproved(t *testing.T) {
+	s := newDoor(t)
+	refused("approve", noRequest)(t, s)
+	refused("write", noContact)(t, s)
 }
 
 func TestTurningPeopleAwayIsAViolation(t *testing.T) {
@@ -144,10 +184,13 @@ func TestTurningPeopleAwayIsAViolation(t *testing.T) {
 		s.request(t, "getUpdates", `{"allowed_updates":["chat_join_request"]}`)
 		s.GrantInvite(group, true)
 		s.knock(true)
-		s.Fail(call.method, Status(500)) // that it fails is no excuse
+		s.Fail(call.method, Status(500)) // A violation counts although the call fails.
 		refusal := s.request(t, call.method, call.params)
-		if refusal == "" || len(s.Violations()) != 1 || s.JoinRequests()[0].State != faketelegram.JoinOpen {
-			t.Errorf("%s: refused with %q, violations %q, request %v", call.method, refusal, s.Violations(), s.JoinRequests())
+		if refusal == "" || len(s.Violations()) != 1 {
+			t.Errorf("%s: refused with %q, violations %q", call.method, refusal, s.Violations())
+		}
+		if request := s.JoinRequests()[0]; request.State != faketelegram.JoinOpen {
+			t.Errorf("%s: the request is %+v", call.method, request)
 		}
 	}
 }

@@ -1,5 +1,5 @@
-// Package telegramtest is the stand-in of Telegram for tests: it adds faults, a record of
-// calls and of what people saw, and waits. Nothing of it is linked into the program.
+// Package telegramtest is a fake of Telegram for tests. It adds faults, waits, and a record of calls and of what people
+// saw. Nothing of it is linked into the program.
 package telegramtest
 
 import (
@@ -18,8 +18,7 @@ import (
 	faketelegram "herald/internal/demo/fake/telegram"
 )
 
-// Server is a stand-in whose calls can go wrong. Its methods may be called from many
-// goroutines.
+// Server is a fake of Telegram with faults. Its methods may be called from many goroutines.
 type Server struct {
 	*faketelegram.Server
 	faults faketest.Faults[string]
@@ -128,8 +127,8 @@ func (s *Server) see(e faketelegram.Event) {
 	s.watch(e)
 }
 
-// results is what an answer to an inline query shows. Telegram gives what is not personal
-// to anybody who asks the same while it is cached.
+// results returns what an answer to an inline query shows. While it is cached, Telegram gives it to everybody who sends
+// the same query, unless it is personal.
 func results(a faketelegram.InlineAnswer) Seen {
 	shown := Seen{Method: "answerInlineQuery", Reader: a.User, Text: a.Button + "\n" + a.Start}
 	if !a.Personal && a.CacheTime > 0 {
@@ -138,13 +137,13 @@ func results(a faketelegram.InlineAnswer) Seen {
 	for _, r := range a.Results {
 		var markup faketelegram.Markup
 		_ = json.Unmarshal(r.Markup, &markup) // It was checked, if there is one.
-		shown.Text += "\n" + faketelegram.Shown(r.Content.Text, r.Content.Entities, markup) + "\n" + r.Title + "\n" +
-			r.Description + "\n" + r.ID
+		message := faketelegram.Shown(r.Content.Text, r.Content.Entities, markup)
+		shown.Text += "\n" + strings.Join([]string{message, r.Title, r.Description, r.ID}, "\n")
 	}
 	return shown
 }
 
-// Watch has f called with every event from then on, as faketelegram.Server does.
+// Watch calls f with every event from then on, as faketelegram.Server does.
 func (s *Server) Watch(f func(faketelegram.Event)) { s.record.Change(func() { s.watch = f }) }
 
 // RoundTrip makes one call without a network.
@@ -164,17 +163,17 @@ func (s *Server) RoundTrip(req *http.Request) (resp *http.Response, err error) {
 	return w.Result(), nil
 }
 
-// Seen is all that was shown so far, in order.
+// Seen returns everything that was shown so far, in order.
 func (s *Server) Seen() []Seen {
 	return fake.Locked(&s.record, func() []Seen { return slices.Clone(s.seen) })
 }
 
-// SeenByOthers is what was shown to anybody but this user.
+// SeenByOthers returns what was shown to anybody but one user.
 func (s *Server) SeenByOthers(user int64) []Seen {
 	return slices.DeleteFunc(s.Seen(), func(x Seen) bool { return x.Reader == user })
 }
 
-// Calls are the calls of one method so far, in order.
+// Calls returns the calls of one method so far, in order.
 func (s *Server) Calls(method string) []Call {
 	return fake.Locked(&s.record, func() (calls []Call) {
 		for _, c := range s.calls {
@@ -216,8 +215,10 @@ func (s *Server) WaitAcknowledged(limit time.Duration) bool {
 	return s.wait(limit, func() bool { return len(s.Pending()) == 0 })
 }
 
-// WaitInline waits for the answer to an inline query; it is false when limit is over.
-func (s *Server) WaitInline(queryID string, limit time.Duration) (answer faketelegram.InlineAnswer, answered bool) {
+// WaitInline waits for the answer to an inline query. answered is false if there is none within limit.
+func (s *Server) WaitInline(
+	queryID string, limit time.Duration,
+) (answer faketelegram.InlineAnswer, answered bool) {
 	answered = s.wait(limit, func() bool {
 		all := s.InlineAnswers()
 		i := slices.IndexFunc(all, func(a faketelegram.InlineAnswer) bool { return a.QueryID == queryID })

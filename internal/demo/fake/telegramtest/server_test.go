@@ -29,7 +29,8 @@ func (s *Server) request(t *testing.T, method, params string) (refusal string) {
 // respond makes a call and returns its result, or the description of the refusal.
 func (s *Server) respond(t *testing.T, method, params string) (result, refusal string) {
 	t.Helper()
-	req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, s.URL+"/bot"+faketelegram.Token+"/"+method, strings.NewReader(params))
+	url := s.URL + "/bot" + faketelegram.Token + "/" + method
+	req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(params))
 	req.Header.Set("Content-Type", "application/json")
 	resp, err := s.RoundTrip(req)
 	if err != nil {
@@ -45,8 +46,7 @@ func (s *Server) respond(t *testing.T, method, params string) (result, refusal s
 	return string(response.Result), response.Description
 }
 
-// A call that the description does not know is a mistake of the program under
-// test. A call that breaks off never came.
+// A call that the Bot API's description does not allow is an error of the program under test.
 func TestUndescribedCallsAreViolations(t *testing.T) {
 	for method, params := range map[string]string{
 		"sendMessage":       `{"chat_id":-1001,"text":null}`,
@@ -60,39 +60,50 @@ func TestUndescribedCallsAreViolations(t *testing.T) {
 			t.Errorf("taken: %s %s", method, params)
 		}
 	}
+}
+
+func TestACallThatBreaksOffIsNoViolation(t *testing.T) {
 	s := NewInMemory(t)
 	body := io.MultiReader(strings.NewReader(`{"chat_id":`), iotest.ErrReader(errors.New("broken off")))
 	req := httptest.NewRequest(http.MethodPost, "/bot"+faketelegram.Token+"/sendMessage", body)
 	if _, err := s.RoundTrip(req); err == nil || len(s.Violations()) != 0 {
-		t.Errorf("half a call is a whole one: %q", s.Violations())
+		t.Errorf("error %v, violations %q", err, s.Violations())
 	}
 }
 
-// What is meant for one is for everybody where results of an inline query are cached
-// and not personal, and where one is chosen.
-func TestCachedAndChosenResultsAreSeenByAll(t *testing.T) {
+// answerInline answers a new inline query with one article, and returns the query's ID. members follow the results.
+func (s *Server) answerInline(t *testing.T, members string) (query string) {
+	t.Helper()
+	query = s.Inline(ann, "price", "")
+	const format = `{"inline_query_id":%q,"results":[
+		{"type":"article","id":"1","title":"x","input_message_content":{"message_text":"$1"}}]%s}`
+	s.request(t, "answerInlineQuery", fmt.Sprintf(format, query, members))
+	return query
+}
+
+// checkSeenByOthers checks how many messages and results others than ann have seen.
+func (s *Server) checkSeenByOthers(t *testing.T, want int) {
+	t.Helper()
+	if got := s.SeenByOthers(ann); len(got) != want {
+		t.Errorf("others have seen %+v, want %d", got, want)
+	}
+}
+
+func TestOthersSeeAChosenResult(t *testing.T) {
 	s := NewInMemory(t)
-	answer := func(members string) (query string) {
-		query = s.Inline(ann, "price", "")
-		s.request(t, "answerInlineQuery", fmt.Sprintf(`{"inline_query_id":%q,"results":[
-			{"type":"article","id":"1","title":"x","input_message_content":{"message_text":"$1"}}]%s}`, query, members))
-		return query
-	}
-	seen := func(want int, what string) {
-		t.Helper()
-		if got := len(s.SeenByOthers(ann)); got != want {
-			t.Errorf("others see %d things after %s, want %d", got, what, want)
-		}
-	}
-	query := answer(`,"cache_time":30,"is_personal":true`)
-	seen(0, "personal results")
+	query := s.answerInline(t, `,"cache_time":30,"is_personal":true`)
+	s.checkSeenByOthers(t, 0)
 	s.Choose(query, "1", faketelegram.Group(group))
-	seen(1, "a chosen result")
-	answer("")
-	seen(2, "cached results")
+	s.checkSeenByOthers(t, 1)
 }
 
-// A kind that was not asked for never arrives.
+// Telegram shows cached results to everybody who sends the same query, unless they are personal.
+func TestOthersSeeCachedResults(t *testing.T) {
+	s := NewInMemory(t)
+	s.answerInline(t, "")
+	s.checkSeenByOthers(t, 1)
+}
+
 func TestOnlyAllowedUpdatesAreDelivered(t *testing.T) {
 	s := NewInMemory(t)
 	s.Inline(ann, "price", "")

@@ -1,5 +1,4 @@
-// Package transporttest has a transport's clients reach a server in memory, on
-// connections that can fall silent.
+// Package transporttest connects a transport's clients to a server in memory, over connections that can fall silent.
 package transporttest
 
 import (

@@ -71,7 +71,7 @@ var olds = map[string]struct {
 	},
 	"an old quote": {
 		quoteAge: 72 * time.Hour,
-		change:   func(w *commandstest.Answers) { w.Price.Value.OldFrom = w.Price.At },
+		change:   func(w *commandstest.Answers) { w.Price.Value.CurrentUntil = w.Price.At },
 		price:    Stale,
 		supply:   Right,
 	},

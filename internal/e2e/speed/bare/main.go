@@ -1,9 +1,8 @@
 //go:build speed
 
-// Command bare is the least bot that a client library allows: every command is
-// answered with the same words. Package speed measures Herald beside it. It
-// reads Herald's settings of the platforms. ANSWER holds the parameters of
-// sendMessage, or the response to an interaction.
+// Command bare is the smallest bot that a client library allows: it answers every command with the same message.
+// Package speed compares Herald with it. It reads Herald's settings of the platforms, and the message from ANSWER:
+// the parameters of sendMessage as JSON, or the response to an interaction.
 package main
 
 import (
@@ -48,7 +47,7 @@ func run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// As Herald says it.
+	// Herald logs its address in the same form, and the tests read it there.
 	fmt.Fprintf(os.Stderr, "msg=\"http server listens\" addr=%v\n", listener.Addr())
 	server := http.Server{Handler: mux}
 	context.AfterFunc(ctx, func() { _ = server.Close() })
@@ -59,16 +58,18 @@ func run(ctx context.Context) error {
 	return nil
 }
 
-// pooled keeps as many connections as there are answers on their way: with the
-// two that net/http keeps by default the libraries are not worth comparing to.
+// pooled returns a client that keeps a connection for each answer in flight. By default, net/http keeps only two idle
+// connections, and the comparison would measure how long connecting takes.
 func pooled() *http.Client {
-	const conns = 512
+	const maxConns = 512
 	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.MaxIdleConns, transport.MaxIdleConnsPerHost, transport.MaxConnsPerHost = conns, conns, conns
+	transport.MaxIdleConns = maxConns
+	transport.MaxIdleConnsPerHost = maxConns
+	transport.MaxConnsPerHost = maxConns
 	return &http.Client{Transport: transport, Timeout: 2 * time.Minute}
 }
 
-// startTelegram polls, or takes deliveries on mux if there is a webhook's URL.
+// startTelegram starts polling. If TELEGRAM_WEBHOOK_URL is set, it handles deliveries on mux instead.
 func startTelegram(ctx context.Context, mux *http.ServeMux) error {
 	var answer bot.SendMessageParams
 	if err := json.Unmarshal([]byte(os.Getenv("ANSWER")), &answer); err != nil {
@@ -85,7 +86,8 @@ func startTelegram(ctx context.Context, mux *http.ServeMux) error {
 	b.RegisterHandler(bot.HandlerTypeMessageText, "price", bot.MatchTypeCommandStartOnly,
 		func(ctx context.Context, b *bot.Bot, u *models.Update) {
 			reply := answer
-			reply.ChatID, reply.ReplyParameters = u.Message.Chat.ID, &models.ReplyParameters{MessageID: u.Message.ID}
+			reply.ChatID = u.Message.Chat.ID
+			reply.ReplyParameters = &models.ReplyParameters{MessageID: u.Message.ID}
 			if _, err := b.SendMessage(ctx, &reply); err != nil {
 				fmt.Fprintln(os.Stderr, err)
 			}
@@ -104,8 +106,7 @@ func startTelegram(ctx context.Context, mux *http.ServeMux) error {
 	return nil
 }
 
-// startDiscord opens the gateway, or takes interactions on mux if there is a
-// public key.
+// startDiscord connects to the gateway. If DISCORD_PUBLIC_KEY is set, it handles interactions on mux instead.
 func startDiscord(ctx context.Context, mux *http.ServeMux) error {
 	answer, err := readAnswer([]byte(os.Getenv("ANSWER")))
 	if err != nil {
@@ -142,8 +143,8 @@ func startDiscord(ctx context.Context, mux *http.ServeMux) error {
 	return s.Open()
 }
 
-// respond answers an interaction that came by HTTP. It reads no more of it than
-// that it is no ping: discordgo has no more for this way than the signature.
+// respond answers an interaction that came over HTTP. For this way, discordgo only verifies the signature, so
+// respond reads only the type.
 func respond(w http.ResponseWriter, r *http.Request, public ed25519.PublicKey, answer *discordgo.InteractionResponse) {
 	var i struct {
 		Type discordgo.InteractionType `json:"type"`
@@ -162,10 +163,10 @@ func respond(w http.ResponseWriter, r *http.Request, public ed25519.PublicKey, a
 	}
 }
 
-// readAnswer reads a first response with content, an embed and buttons. The library's own
-// type for one can be written, and not read.
+// readAnswer decodes a first response with content, embeds and buttons. discordgo's own type can be encoded, but not
+// decoded.
 func readAnswer(raw []byte) (answer discordgo.InteractionResponse, err error) {
-	var sent struct {
+	var response struct {
 		Type discordgo.InteractionResponseType `json:"type"`
 		Data struct {
 			Content string                    `json:"content"`
@@ -173,14 +174,14 @@ func readAnswer(raw []byte) (answer discordgo.InteractionResponse, err error) {
 			Rows    []discordgo.ActionsRow    `json:"components"`
 		} `json:"data"`
 	}
-	err = json.Unmarshal(raw, &sent)
-	answer.Type = sent.Type
+	err = json.Unmarshal(raw, &response)
+	answer.Type = response.Type
 	answer.Data = &discordgo.InteractionResponseData{
-		Content:         sent.Data.Content,
-		Embeds:          sent.Data.Embeds,
+		Content:         response.Data.Content,
+		Embeds:          response.Data.Embeds,
 		AllowedMentions: &discordgo.MessageAllowedMentions{Parse: []discordgo.AllowedMentionType{}},
 	}
-	for _, row := range sent.Data.Rows {
+	for _, row := range response.Data.Rows {
 		answer.Data.Components = append(answer.Data.Components, row)
 	}
 	return answer, err

@@ -1,11 +1,9 @@
-// Package api makes a bot's REST calls, for interactions and for roles. It decides how long each
-// may take, which are repeated, and what kind of error a failure is. It knows nothing
-// of commands.
+// Package api makes a bot's REST calls, for interactions and for roles. It decides how long each call may take, which
+// calls are retried, and what kind of error a failure is. It does not know commands.
 //
-// Calls go through discordgo, but not through its rate limiter. That one lets one call
-// of a bucket through at a time, sleeps whatever the context says, and keeps every
-// bucket for ever. This package holds calls back only by limits on all of them
-// (limit.go). Its errors hold no URLs, which carry tokens, and no text of the server.
+// Calls go through discordgo, but not through its rate limiter, which allows one call of a bucket at a time, ignores
+// the context while it sleeps, and keeps every bucket for ever. This package delays calls only by the limits on all of
+// them (limit.go). Its errors contain neither URLs, which carry tokens, nor text of the server.
 package api
 
 import (
@@ -232,10 +230,10 @@ type call struct {
 func (c *Client) repeat(ctx context.Context, call *call) error {
 	call.began = time.Now()
 	err := transport.Policy{
-		Backoff: transport.Backoff{First: 200 * time.Millisecond, Max: 30 * time.Second},
-		Until:   call.until,
-		Again:   call.again,
-		OnRetry: func(error) { c.count("retried") },
+		Backoff:     transport.Backoff{First: 200 * time.Millisecond, Max: 30 * time.Second},
+		Until:       call.until,
+		ShouldRetry: call.again,
+		OnRetry:     func(error) { c.count("retried") },
 	}.Do(ctx, func(ctx context.Context) error {
 		if call.Outdated != nil && call.Outdated() {
 			return nil

@@ -1,11 +1,9 @@
-// Package gateway keeps one connection to Discord's gateway, for the interactions of
-// slash commands and for the bot's status: Hello, heartbeats, identify, resume, back-off
-// and close codes. It does not read interactions.
+// Package gateway keeps one connection to Discord's gateway, for the interactions of slash commands and for the bot's
+// status. It handles Hello, heartbeats, identify, resume, backoff and close codes. It does not read interactions.
 //
-// It uses discordgo's types but not its Session. Session locks up for ever when Discord
-// asks for a reconnect before READY, identifies again as often as Discord invalidates a
-// session, ignores the address to resume at, and hides close codes. None of it can be
-// turned off, and too many identifies make Discord reset the bot's token.
+// It uses discordgo's types but not its Session. Session locks up for ever if Discord asks for a reconnect before
+// READY, identifies again each time that Discord invalidates a session, ignores the address at which to resume, and
+// hides close codes. These cannot be turned off, and too many identifies make Discord reset the bot's token.
 package gateway
 
 import (

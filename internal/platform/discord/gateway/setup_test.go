@@ -22,7 +22,7 @@ import (
 	"herald/internal/secret/logtest"
 )
 
-// gatewayTest is a Gateway before a fake Discord.
+// gatewayTest is a Gateway that is connected to a fake of Discord.
 type gatewayTest struct {
 	*Gateway
 	fake   *discordtest.Server
@@ -41,18 +41,23 @@ type taken struct {
 	replayed bool
 }
 
-// nobody is an address that refuses every connection, and mute one that takes it and says
-// nothing.
-const nobody, mute = "nobody.test:80", "mute.test:80"
+const (
+	nobody = "nobody.test:80" // refuses every connection
+	mute   = "mute.test:80"   // accepts connections, and sends nothing
+)
 
-// simulate runs test in simulated time beside a Gateway whose fake behaves like b. tune
-// alters both before they run.
+// simulate runs test in simulated time, with a Gateway whose fake behaves like b. tune changes both before they run.
 func simulate(t *testing.T, b fakediscord.Behaviour, test func(*testing.T, *gatewayTest), tune ...func(*gatewayTest)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		w := discordtest.NewNetwork()
 		transporttest.ChangeDefault(t, func(d *http.Transport) { d.Proxy, d.DialContext = nil, w.Dial })
-		h := &gatewayTest{fake: discordtest.NewOn(w), wire: w, logged: &logtest.Buffer{}, events: &platformtest.Events{}}
+		h := &gatewayTest{
+			fake:   discordtest.NewOn(w),
+			wire:   w,
+			logged: &logtest.Buffer{},
+			events: &platformtest.Events{},
+		}
 		t.Cleanup(h.fake.Close)
 		token := secret.New(h.fake.Token)
 		h.Gateway = New(Config{
@@ -65,7 +70,7 @@ func simulate(t *testing.T, b fakediscord.Behaviour, test func(*testing.T, *gate
 			Connected: func(name string) { h.events.Add("as " + name) },
 			Lost:      func(error) { h.events.Add("told") },
 		})
-		// What bounds the identifies must be the Gateway, not this budget.
+		// The Gateway must limit its identifies by itself.
 		h.fake.Limit(1<<30, 0)
 		h.fake.Behave(b)
 		for _, f := range tune {
@@ -130,8 +135,8 @@ func equal[T comparable](t *testing.T, what string, got, want T) {
 	}
 }
 
-// expect fails the test unless Discord has seen so many connections that became READY or
-// RESUMED, so many of them RESUMED, and so many IDENTIFYs.
+// expect checks how many connections became READY or RESUMED, how many of them became RESUMED, and how many IDENTIFYs
+// Discord has seen.
 func (h *gatewayTest) expect(t *testing.T, connects, resumes, identifies int) {
 	t.Helper()
 	equal(t, "connections", h.fake.Connects(), connects)

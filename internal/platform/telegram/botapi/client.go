@@ -1,12 +1,10 @@
-// Package botapi calls Telegram's Bot API through go-telegram/bot, and says what a failed
-// call means: whether it may have been carried out, and whether it may be repeated.
-// It knows nothing of commands.
+// Package botapi calls Telegram's Bot API through go-telegram/bot, and classifies failed calls: whether a call may have
+// had its effect, and whether it may be repeated. It does not know commands.
 //
-// Call and Change call methods of the library. Client has the calls that the library lacks
-// or makes in another way than this bot needs (missing.go, ephemeral.go), and the two that
-// take no parameters. Tests with "Still" in their names fail once the library has them.
-// Below both is the HTTP of this package (http.go), which limits a call and reads Telegram's
-// refusals, because the library's own errors quote the token and the server's text.
+// Call and Change call methods of the library. The methods of Client make the calls that the library lacks, or makes in
+// another way than this bot needs (missing.go, ephemeral.go), and the two that take no parameters. Tests with "Still"
+// in their names fail once the library has them. All of these use the HTTP client of this package (http.go), which
+// limits a call and reads Telegram's refusals. The library's own errors quote the token and the server's text.
 package botapi
 
 import (
@@ -86,7 +84,7 @@ type Method[P, R any] func(*bot.Bot, context.Context, P) (R, error)
 // Call calls a method of the library, and returns its result. It fails with *Error, even if only
 // the result cannot be read.
 func Call[P, R any](ctx context.Context, c *Client, method Method[P, R], params P) (R, error) {
-	var done outcome
+	var done callState
 	result, err := method(c.library(), done.watch(ctx), params)
 	return result, done.errorOf(err)
 }
@@ -101,14 +99,14 @@ func Change[P, R any](ctx context.Context, c *Client, method Method[P, R], param
 
 // GetMe returns the bot's own user. People see its FirstName.
 func (c *Client) GetMe(ctx context.Context) (*models.User, error) {
-	var done outcome
+	var done callState
 	me, err := c.library().GetMe(done.watch(ctx))
 	return me, done.errorOf(err)
 }
 
 // GetWebhookInfo returns where updates are delivered to, and the last failed delivery.
 func (c *Client) GetWebhookInfo(ctx context.Context) (*models.WebhookInfo, error) {
-	var done outcome
+	var done callState
 	info, err := c.library().GetWebhookInfo(done.watch(ctx))
 	return info, done.errorOf(err)
 }

@@ -72,8 +72,8 @@ func ErrorOf(err error) *Error {
 	return &Error{Kind: OutcomeUnknown}
 }
 
-// Passing reports whether the same call may succeed later.
-func (e *Error) Passing() bool {
+// Temporary reports whether the same call may succeed later.
+func (e *Error) Temporary() bool {
 	return e.Kind == OutcomeUnknown || e.Kind == NotSent || e.Kind == TooManyRequests
 }
 
@@ -81,7 +81,7 @@ func (e *Error) Passing() bool {
 // wait before.
 func Retryable(err error) (retry bool, atLeast time.Duration) {
 	e := ErrorOf(err)
-	return e.Passing(), e.RetryAfter
+	return e.Temporary(), e.RetryAfter
 }
 
 // Unreachable reports whether the bot may not write to a user or a chat: for example, the user

@@ -22,7 +22,7 @@ import (
 	"herald/internal/transport"
 )
 
-// answer is a RoundTripper with one answer to everything.
+// answer is a RoundTripper that gives every request the same answer, or fails with err.
 type answer struct {
 	status int
 	body   string
@@ -36,113 +36,250 @@ func (a answer) RoundTrip(req *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: a.status, Body: io.NopCloser(strings.NewReader(a.body)), Request: req}, nil
 }
 
+// refusing returns an answer of the Bot API with an error. parameters are JSON members.
 func refusing(code int, description, parameters string) answer {
-	return answer{status: code, body: fmt.Sprintf(`{"ok":false,"error_code":%d,"description":%q,"parameters":{%s}}`, code, description, parameters)}
+	const format = `{"ok":false,"error_code":%d,"description":%q,"parameters":{%s}}`
+	return answer{status: code, body: fmt.Sprintf(format, code, description, parameters)}
 }
 
-func TestFailedCallHasItsKind(t *testing.T) {
-	for name, tt := range map[string]struct {
-		answer answer
-		kind   Kind
-		says   string
-		is     string
-	}{
-		"refused connection":  {answer{err: &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}}, NotSent, "h: dial: connection refused", ""},
-		"broken connection":   {answer{err: io.ErrUnexpectedEOF}, OutcomeUnknown, "h: the answer broke off", ""},
-		"time out":            {answer{err: context.DeadlineExceeded}, OutcomeUnknown, "h: the time ran out", ""},
-		"500 of the API":      {refusing(500, "Internal Server Error: can't parse entities", ""), OutcomeUnknown, "status 500", ""},
-		"502 of a proxy":      {answer{status: 502, body: "<html>"}, OutcomeUnknown, "status 502", ""},
-		"200 with a page":     {answer{status: 200, body: "<html>"}, OutcomeUnknown, "the answer is not the Bot API's", ""},
-		"an error of no kind": {refusing(418, "what is this", ""), OutcomeUnknown, "", ""},
-		"429":                 {refusing(429, "retry after 7", `"retry_after":7`), TooManyRequests, "", ""},
-		"401":                 {refusing(401, "Unauthorized", ""), Unauthorized, "", ""},
-		"409 of a webhook":    {refusing(409, "webhook is active", ""), Conflict, "a webhook is set for this token", ""},
-		"403":                 {refusing(403, "Forbidden: bot was blocked by the user", ""), Forbidden, "the bot was blocked", "unreachable"},
-		"an unknown chat":     {refusing(400, "Bad Request: chat not found", ""), Refused, "no such chat", "unreachable"},
-		"a closed topic":      {refusing(400, "Bad Request: TOPIC_CLOSED", ""), Refused, "the topic is closed", ""},
-		"no text":             {refusing(400, "there is no text in the message to edit", ""), Refused, "the message has no text", ""},
-		"a group that moved":  {refusing(400, "upgraded", `"migrate_to_chat_id":-1005`), Migrated, "", ""},
-		"a button":            {refusing(400, "Bad Request: BUTTON_DATA_INVALID", ""), Refused, "", "unexplained"},
-		"a method not there":  {refusing(404, "Not Found", ""), Refused, "", "unexplained"},
-		"too large":           {refusing(413, "Request Entity Too Large", ""), Refused, "", "unexplained"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			c := newClient(t, "http://bot.invalid", tt.answer)
-			_, poll := c.GetUpdates(t.Context(), 1, 100, 0, nil)
-			for method, err := range map[string]error{"sendMessage": c.send(t.Context()), "getUpdates": poll} {
-				says := method + ": " + string(tt.kind)
-				if tt.says != "" {
-					says += ": " + tt.says
-				}
-				e := ErrorOf(err)
-				is := map[bool]string{e.Unreachable(): "unreachable", e.Unexplained(): "unexplained"}[true]
-				if err.Error() != says {
-					t.Errorf("got %q, want %q", err, says)
-				}
-				if e.Kind != tt.kind {
-					t.Errorf("%v: got kind %q, want %q", err, e.Kind, tt.kind)
-				}
-				if is != tt.is {
-					t.Errorf("%v: got %q, want %q", err, is, tt.is)
-				}
-				if waits, moved := e.RetryAfter == 7*time.Second, e.NewChat == -1005; waits != (e.Kind == TooManyRequests) || moved != (e.Kind == Migrated) {
-					t.Errorf("%q is %+v", err, e)
-				}
+// failedCall is an answer to a call, and what the error says about it.
+type failedCall struct {
+	answer answer
+	kind   Kind
+	detail string // which the error prints after the kind, "" if none
+	traits string // what traitsOf returns
+}
+
+// checkFailedCalls makes two calls in each of the cases, by the library and by the Client itself.
+func checkFailedCalls(t *testing.T, cases map[string]failedCall) {
+	t.Helper()
+	for name, tt := range cases {
+		c := newClient(t, "http://bot.invalid", tt.answer)
+		_, polled := c.GetUpdates(t.Context(), 1, 100, 0, nil)
+		for method, err := range map[string]error{"sendMessage": c.send(t.Context()), "getUpdates": polled} {
+			text := method + ": " + string(tt.kind)
+			if tt.detail != "" {
+				text += ": " + tt.detail
 			}
-		})
-	}
-}
-
-// Telegram's descriptions of a refused part of a message, as they were seen in reports.
-func TestARefusedPartIsRecognized(t *testing.T) {
-	for description, want := range map[string]string{
-		"message thread not found":            "topic",
-		"invalid message thread ID specified": "topic",
-		"TOPIC_CLOSED":                        "topic",
-		"TOPIC_DELETED":                       "topic",
-		"TOPIC_ID_INVALID":                    "topic",
-		"the chat is not a forum":             "topic",
-		"message to be replied not found":     "reply",
-		"message to reply not found":          "reply",
-		"replied message not found":           "reply",
-		"REPLY_MESSAGE_ID_INVALID":            "reply",
-		"BUTTON_URL_INVALID":                  "link",
-		"inline keyboard button URL 'x' is invalid: Wrong HTTP URL":           "link",
-		"inline keyboard button URL 'x' is invalid: Unsupported URL protocol": "link",
-		"entity URL 'x' is invalid: Unallowed characters in URL host":         "link",
-		"wrong HTTP URL":                                      "link",
-		"URL_INVALID":                                         "link",
-		"IMAGE_PROCESS_FAILED":                                "picture",
-		"PHOTO_INVALID_DIMENSIONS":                            "picture",
-		"PHOTO_SAVE_FILE_INVALID":                             "picture",
-		"not enough rights to send photos to the chat":        "picture",
-		"CHAT_SEND_PHOTOS_FORBIDDEN":                          "picture",
-		"MEDIA_CAPTION_TOO_LONG":                              "picture",
-		"message caption is too long":                         "picture",
-		"REPLY_MARKUP_INVALID":                                "unexplained",
-		"not enough rights to send text messages to the chat": "",
-		"message is not modified":                             "",
-	} {
-		e := ErrorOf(newClient(t, "http://bot.invalid", refusing(400, "Bad Request: "+description, "")).send(t.Context()))
-		got := map[bool]string{
-			e.RefusesTopic():       "topic",
-			e.RefusesReply():       "reply",
-			e.RefusesLink():        "link",
-			e.detail == badPicture: "picture",
-			e.Unexplained():        "unexplained",
-		}[true]
-		if got != want {
-			t.Errorf("%s: got %q, want %q", description, got, want)
+			if err.Error() != text {
+				t.Errorf("%s: got %q, want %q", name, err, text)
+			}
+			e := ErrorOf(err)
+			if e.Kind != tt.kind {
+				t.Errorf("%s: got kind %q, want %q", name, e.Kind, tt.kind)
+			}
+			if got := traitsOf(e); got != tt.traits {
+				t.Errorf("%s: got traits %q, want %q", name, got, tt.traits)
+			}
 		}
 	}
 }
 
-// An error code means the same whatever else the answer holds, and whatever the HTTP status says
-// below 500. A page says nothing of the call.
+// traitsOf returns what an error reports about itself apart from its kind.
+func traitsOf(e *Error) string {
+	var traits []string
+	if e.Unreachable() {
+		traits = append(traits, "unreachable")
+	}
+	if e.Unexplained() {
+		traits = append(traits, "unexplained")
+	}
+	if e.RetryAfter != 0 {
+		traits = append(traits, fmt.Sprint("retry after ", e.RetryAfter))
+	}
+	if e.NewChat != 0 {
+		traits = append(traits, fmt.Sprint("new chat ", e.NewChat))
+	}
+	return strings.Join(traits, ", ")
+}
+
+func TestACallWithoutAnAnswerOfTheBotAPI(t *testing.T) {
+	checkFailedCalls(t, map[string]failedCall{
+		"refused connection": {
+			answer: answer{err: &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}},
+			kind:   NotSent,
+			detail: "h: dial: connection refused",
+		},
+		"broken connection": {
+			answer: answer{err: io.ErrUnexpectedEOF},
+			kind:   OutcomeUnknown,
+			detail: "h: the answer broke off",
+		},
+		"time out": {
+			answer: answer{err: context.DeadlineExceeded},
+			kind:   OutcomeUnknown,
+			detail: "h: the time ran out",
+		},
+		"502 of a proxy": {
+			answer: answer{status: 502, body: "<html>"},
+			kind:   OutcomeUnknown,
+			detail: "status 502",
+		},
+		"200 with a page": {
+			answer: answer{status: 200, body: "<html>"},
+			kind:   OutcomeUnknown,
+			detail: "the answer is not the Bot API's",
+		},
+	})
+}
+
+func TestACallThatTheBotAPIFails(t *testing.T) {
+	checkFailedCalls(t, map[string]failedCall{
+		"500": {
+			answer: refusing(500, "Internal Server Error: can't parse entities", ""),
+			kind:   OutcomeUnknown,
+			detail: "status 500",
+		},
+		"an unknown code": {
+			answer: refusing(418, "what is this", ""),
+			kind:   OutcomeUnknown,
+		},
+		"429": {
+			answer: refusing(429, "retry after 7", `"retry_after":7`),
+			kind:   TooManyRequests,
+			traits: "retry after 7s",
+		},
+		"401": {
+			answer: refusing(401, "Unauthorized", ""),
+			kind:   Unauthorized,
+		},
+		"409 of a webhook": {
+			answer: refusing(409, "webhook is active", ""),
+			kind:   Conflict,
+			detail: "a webhook is set for this token",
+		},
+		"a group that moved": {
+			answer: refusing(400, "upgraded", `"migrate_to_chat_id":-1005`),
+			kind:   Migrated,
+			traits: "new chat -1005",
+		},
+	})
+}
+
+func TestACallThatTheBotAPIRefuses(t *testing.T) {
+	checkFailedCalls(t, map[string]failedCall{
+		"403": {
+			answer: refusing(403, "Forbidden: bot was blocked by the user", ""),
+			kind:   Forbidden,
+			detail: "the bot was blocked",
+			traits: "unreachable",
+		},
+		"an unknown chat": {
+			answer: refusing(400, "Bad Request: chat not found", ""),
+			kind:   Refused,
+			detail: "no such chat",
+			traits: "unreachable",
+		},
+		"a closed topic": {
+			answer: refusing(400, "Bad Request: TOPIC_CLOSED", ""),
+			kind:   Refused,
+			detail: "the topic is closed",
+		},
+		"no text": {
+			answer: refusing(400, "there is no text in the message to edit", ""),
+			kind:   Refused,
+			detail: "the message has no text",
+		},
+		"a button": {
+			answer: refusing(400, "Bad Request: BUTTON_DATA_INVALID", ""),
+			kind:   Refused,
+			traits: "unexplained",
+		},
+		"an unknown method": {
+			answer: refusing(404, "Not Found", ""),
+			kind:   Refused,
+			traits: "unexplained",
+		},
+		"too large": {
+			answer: refusing(413, "Request Entity Too Large", ""),
+			kind:   Refused,
+			traits: "unexplained",
+		},
+	})
+}
+
+// These are Telegram's descriptions as they were seen in reports.
+func TestARefusedPartIsRecognized(t *testing.T) {
+	for part, descriptions := range map[string][]string{
+		"topic": {
+			"message thread not found",
+			"invalid message thread ID specified",
+			"TOPIC_CLOSED",
+			"TOPIC_DELETED",
+			"TOPIC_ID_INVALID",
+			"the chat is not a forum",
+		},
+		"reply": {
+			"message to be replied not found",
+			"message to reply not found",
+			"replied message not found",
+			"REPLY_MESSAGE_ID_INVALID",
+		},
+		"link": {
+			"BUTTON_URL_INVALID",
+			"inline keyboard button URL 'x' is invalid: Wrong HTTP URL",
+			"inline keyboard button URL 'x' is invalid: Unsupported URL protocol",
+			"entity URL 'x' is invalid: Unallowed characters in URL host",
+			"wrong HTTP URL",
+			"URL_INVALID",
+		},
+		"picture": {
+			"IMAGE_PROCESS_FAILED",
+			"PHOTO_INVALID_DIMENSIONS",
+			"PHOTO_SAVE_FILE_INVALID",
+			"not enough rights to send photos to the chat",
+			"CHAT_SEND_PHOTOS_FORBIDDEN",
+			"MEDIA_CAPTION_TOO_LONG",
+			"message caption is too long",
+		},
+		"unexplained": {
+			"REPLY_MARKUP_INVALID",
+		},
+		"": {
+			"not enough rights to send text messages to the chat",
+			"message is not modified",
+		},
+	} {
+		for _, description := range descriptions {
+			c := newClient(t, "http://bot.invalid", refusing(400, "Bad Request: "+description, ""))
+			if got := refusedPart(ErrorOf(c.send(t.Context()))); got != part {
+				t.Errorf("%s: got %q, want %q", description, got, part)
+			}
+		}
+	}
+}
+
+// refusedPart returns which part of a message an error refuses, "unexplained" or "".
+func refusedPart(e *Error) string {
+	switch {
+	case e.RefusesTopic():
+		return "topic"
+	case e.RefusesReply():
+		return "reply"
+	case e.RefusesLink():
+		return "link"
+	case e.detail == badPicture:
+		return "picture"
+	case e.Unexplained():
+		return "unexplained"
+	}
+	return ""
+}
+
+// The code counts, whatever the parameters are and whichever HTTP status below 500 the answer has. A page tells nothing
+// about the call.
 func TestAnErrorCodeMeansTheSameInEveryForm(t *testing.T) {
 	kindOf := map[int]Kind{
-		400: Refused, 401: Unauthorized, 403: Forbidden, 404: Refused, 409: Conflict, 413: Refused,
-		418: OutcomeUnknown, 429: TooManyRequests, 500: OutcomeUnknown, 502: OutcomeUnknown,
+		400: Refused,
+		401: Unauthorized,
+		403: Forbidden,
+		404: Refused,
+		409: Conflict,
+		413: Refused,
+		418: OutcomeUnknown,
+		429: TooManyRequests,
+		500: OutcomeUnknown,
+		502: OutcomeUnknown,
 	}
 	for code, kind := range kindOf {
 		for _, parameters := range []string{
@@ -180,8 +317,17 @@ func TestAHugeRetryAfterIsLimited(t *testing.T) {
 func TestUnreadableResultOfAChangeIsSuccess(t *testing.T) {
 	changes := everyCall()
 	for _, method := range []string{
-		"sendMessage", "sendPhoto", "editMessageText", "editMessageMedia", "deleteMessage", "answerCallbackQuery",
-		"answerInlineQuery", "setChatMemberTag", "approveChatJoinRequest", "answerChatJoinRequestQuery", "setMyCommands",
+		"sendMessage",
+		"sendPhoto",
+		"editMessageText",
+		"editMessageMedia",
+		"deleteMessage",
+		"answerCallbackQuery",
+		"answerInlineQuery",
+		"setChatMemberTag",
+		"approveChatJoinRequest",
+		"answerChatJoinRequestQuery",
+		"setMyCommands",
 	} {
 		for _, result := range []string{`true`, `{}`, `null`, `[]`, `{"message_id":"7"}`, `{"message_id":7,"chat":[]}`} {
 			c := newClient(t, "http://bot.invalid", answer{status: 200, body: `{"ok":true,"result":` + result + `}`})
@@ -192,23 +338,35 @@ func TestUnreadableResultOfAChangeIsSuccess(t *testing.T) {
 	}
 }
 
-// A call that only reads fails if its result cannot be read, and says which call it is.
+// reads are calls that only read, by method.
+var reads = map[string]func(context.Context, *Client) error{
+	"getMe": func(ctx context.Context, c *Client) error {
+		return failure(c.GetMe(ctx))
+	},
+	"getWebhookInfo": func(ctx context.Context, c *Client) error {
+		return failure(c.GetWebhookInfo(ctx))
+	},
+	"getChat": func(ctx context.Context, c *Client) error {
+		return failure(c.GetChat(ctx, group))
+	},
+	"getUpdates": func(ctx context.Context, c *Client) error {
+		return failure(c.GetUpdates(ctx, 1, 100, 0, nil))
+	},
+	"getChatMember": func(ctx context.Context, c *Client) error {
+		params := &bot.GetChatMemberParams{ChatID: group, UserID: ann}
+		return failure(Call(ctx, c, (*bot.Bot).GetChatMember, params))
+	},
+	"getMyCommands": func(ctx context.Context, c *Client) error {
+		return failure(Call(ctx, c, (*bot.Bot).GetMyCommands, &bot.GetMyCommandsParams{}))
+	},
+}
+
 func TestUnreadableResultOfAReadFails(t *testing.T) {
-	for method, read := range map[string]func(*Client) error{
-		"getMe":          func(c *Client) error { return failure(c.GetMe(t.Context())) },
-		"getWebhookInfo": func(c *Client) error { return failure(c.GetWebhookInfo(t.Context())) },
-		"getChat":        func(c *Client) error { return failure(c.GetChat(t.Context(), group)) },
-		"getUpdates":     func(c *Client) error { return failure(c.GetUpdates(t.Context(), 1, 100, 0, nil)) },
-		"getChatMember": func(c *Client) error {
-			return failure(Call(t.Context(), c, (*bot.Bot).GetChatMember, &bot.GetChatMemberParams{ChatID: group, UserID: ann}))
-		},
-		"getMyCommands": func(c *Client) error {
-			return failure(Call(t.Context(), c, (*bot.Bot).GetMyCommands, &bot.GetMyCommandsParams{}))
-		},
-	} {
+	for method, read := range reads {
 		for _, result := range []string{`,"result":true`, `,"result":"x"`, `,"result":null`, `,"result": null`, ``} {
 			c := newClient(t, "http://bot.invalid", answer{status: 200, body: `{"ok":true` + result + `}`})
-			if e := ErrorOf(read(c)); e.Kind != Unreadable || e.Method != method {
+			e := ErrorOf(read(t.Context(), c))
+			if e.Kind != Unreadable || e.Method != method {
 				t.Errorf("%s%s: %v", method, result, e)
 			}
 		}
@@ -218,57 +376,79 @@ func TestUnreadableResultOfAReadFails(t *testing.T) {
 func TestARequestThatCannotBeBuiltIsNotRepeated(t *testing.T) {
 	c := newClient(t, "http://127.0.0.1:%zz", nil)
 	for method, call := range everyCall() {
-		if err := call.do(t.Context(), c); err == nil || ErrorOf(err).Passing() {
+		if err := call.do(t.Context(), c); err == nil || ErrorOf(err).Temporary() {
 			t.Errorf("%s: %v", method, err)
 		}
 	}
 }
 
-// Neither what a server or a proxy says nor the URL that was asked is repeated.
-func TestTokenIsNeverPrinted(t *testing.T) {
-	_, secret, _ := strings.Cut(token, ":")
-	echo := "<html>no /bot" + token + "/getMe here</html>"
-	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a redirect is followed") }))
-	defer elsewhere.Close()
-	redirect := http.RedirectHandler(elsewhere.URL+"/bot"+token, http.StatusTemporaryRedirect)
-	half := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Length", "1000")
-		_, _ = io.WriteString(w, echo)
-	})
-	noHTTP := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		conn, _, err := http.NewResponseController(w).Hijack()
-		if err == nil {
-			_, _ = io.WriteString(conn, echo)
-			conn.Close()
-		}
-	})
-	at := func(h http.Handler) *Client {
+// echo is a page of a server or a proxy that repeats the URL.
+const echo = "<html>no /bot" + token + "/getMe here</html>"
+
+// serveHalf begins a long answer with the echo, and ends too early.
+func serveHalf(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Length", "1000")
+	_, _ = io.WriteString(w, echo)
+}
+
+// serveEchoAlone sends the echo without HTTP around it.
+func serveEchoAlone(w http.ResponseWriter, _ *http.Request) {
+	conn, _, err := http.NewResponseController(w).Hijack()
+	if err == nil {
+		_, _ = io.WriteString(conn, echo)
+		conn.Close()
+	}
+}
+
+// redirecting returns a server that redirects every call to a URL with the token, which nobody must follow.
+func redirecting(t *testing.T) http.Handler {
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		t.Error("a redirect is followed")
+	}))
+	t.Cleanup(elsewhere.Close)
+	return http.RedirectHandler(elsewhere.URL+"/bot"+token, http.StatusTemporaryRedirect)
+}
+
+// An error does not repeat the URL of its call or the text of the answer.
+func TestTokenIsNotInErrors(t *testing.T) {
+	clientOf := func(h http.Handler) *Client {
 		server := httptest.NewServer(h)
 		t.Cleanup(server.Close)
 		return newClient(t, server.URL, nil)
 	}
+	half := clientOf(http.HandlerFunc(serveHalf))
 	for name, c := range map[string]*Client{
-		"nothing listens there": newClient(t, transporttest.RefusedURL, nil),
-		"no URL":                newClient(t, "http://127.0.0.1:%zz", nil),
-		"no TLS":                newClient(t, "https"+strings.TrimPrefix(at(half).url, "http"), nil),
-		"a redirect":            at(redirect),
-		"half an answer":        at(half),
-		"no HTTP":               at(noHTTP),
-		"a page with 200":       newClient(t, "http://bot.invalid", answer{status: 200, body: echo}),
-		"a refusal":             newClient(t, "http://bot.invalid", refusing(400, echo, "")),
+		"refused connection": newClient(t, transporttest.RefusedURL, nil),
+		"no URL":             newClient(t, "http://127.0.0.1:%zz", nil),
+		"no TLS":             newClient(t, "https"+strings.TrimPrefix(half.url, "http"), nil),
+		"a redirect":         clientOf(redirecting(t)),
+		"half an answer":     half,
+		"no HTTP":            clientOf(http.HandlerFunc(serveEchoAlone)),
+		"a page with 200":    newClient(t, "http://bot.invalid", answer{status: 200, body: echo}),
+		"a refusal":          newClient(t, "http://bot.invalid", refusing(400, echo, "")),
 	} {
 		for method, call := range everyCall() {
 			err := call.do(t.Context(), c)
-			if text := fmt.Sprintf("%v %+v %#v", err, err, err); err == nil || strings.Contains(text, secret) {
-				t.Errorf("%s, %s: %v", name, method, err)
+			if err == nil {
+				t.Errorf("%s, %s: no error", name, method)
 			}
+			checkNoToken(t, name+", "+method, fmt.Sprintf("%v %+v %#v", err, err, err))
 		}
 	}
+}
+
+func TestTokenIsNotInThePrintedClient(t *testing.T) {
 	c := newClient(t, "http://bot.invalid", nil)
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%d"} {
-		if text := fmt.Sprintf(verb, c) + fmt.Sprintf(verb, *c); strings.Contains(text, secret) {
-			t.Errorf("the client prints as %s", text)
-		}
+		checkNoToken(t, verb, fmt.Sprintf(verb, c)+fmt.Sprintf(verb, *c))
+	}
+}
+
+func checkNoToken(t *testing.T, name, text string) {
+	t.Helper()
+	_, secret, _ := strings.Cut(token, ":")
+	if strings.Contains(text, secret) {
+		t.Errorf("%s: the token is in %s", name, text)
 	}
 }
 
@@ -288,7 +468,7 @@ const sentJSON = `{"ok":true,"result":{"message_id":1,"date":1,"chat":{"id":5,"t
 
 const token = "123456789:TEST-token_0123456789abcdefghijklm"
 
-// newClient is a Client of a Bot API at this address; carried by rt, if any.
+// newClient returns a Client of the Bot API at a URL. rt carries its calls, or the Client's own transport if rt is nil.
 func newClient(t testing.TB, address string, rt http.RoundTripper) *Client {
 	t.Helper()
 	return New(Config{Token: secret.New(token), URL: address, MaxConns: 4, Transport: rt})
@@ -298,11 +478,10 @@ func (c *Client) send(ctx context.Context) error {
 	return failure(Change(ctx, c, (*bot.Bot).SendMessage, &bot.SendMessageParams{ChatID: 5, Text: "x"}))
 }
 
-// A connection may be closed as soon as an answer is out, or just while another
-// message is written to it. One that was read there may be out and must not be
-// sent again, although its body could be.
+// A server may close a connection after an answer, or while a message arrives on it. Such a message may have been
+// delivered, so it is not sent again, although net/http could.
 func TestLostMessageIsNotRepeated(t *testing.T) {
-	for _, answers := range []int64{1, 10} { // on each connection, before one more request is read
+	for _, answers := range []int64{1, 10} { // before the server reads one more request and closes the connection
 		var arrived atomic.Int64
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			if arrived.Add(1)%(answers+1) == 0 {
@@ -316,35 +495,49 @@ func TestLostMessageIsNotRepeated(t *testing.T) {
 			before := arrived.Load()
 			err := c.send(t.Context())
 			n := arrived.Load() - before
-			if n > 1 || err == nil && n != 1 || ErrorOf(err).Kind == NotSent && n != 0 {
+			isLost := err == nil && n == 0
+			isDenied := ErrorOf(err).Kind == NotSent && n != 0
+			if n > 1 || isLost || isDenied {
 				t.Fatalf("message %d of connections closed after %d: arrived %d times, %v", i, answers, n, err)
 			}
 		}
-		if out := arrived.Load(); out < 20 {
-			t.Errorf("only %d of 40 messages arrived", out)
+		if n := arrived.Load(); n < 20 {
+			t.Errorf("only %d of 40 messages arrived", n)
 		}
 	}
 }
 
-// A server that closes its HTTP/2 connection three times in a burst (GOAWAY) gets each message
-// once: net/http sends again what the server did not read. It does so at once the first time, then
-// after 1, 2, 4 and 8 s: with more closings, an unlucky message would take longer than a call may.
+// closingServer is an HTTP/2 server that counts messages, and closes its connection (GOAWAY) after each hundred.
+type closingServer struct {
+	*httptest.Server
+	mu      sync.Mutex
+	arrived map[string]int // by text
+}
+
+func newClosingServer(t *testing.T) *closingServer {
+	s := &closingServer{arrived: map[string]int{}}
+	s.Server = httptest.NewUnstartedServer(s)
+	s.EnableHTTP2 = true
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	return s
+}
+
+func (s *closingServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	text := r.FormValue("text")
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.arrived[text]++
+	if len(s.arrived)%100 == 0 {
+		w.Header().Set("Connection", "close") // which net/http turns into a GOAWAY
+	}
+	_, _ = io.WriteString(w, sentJSON)
+}
+
+// net/http sends again what the server did not read before a GOAWAY: at once the first time, then after 1, 2, 4 and
+// 8 s. With more than three closings, an unlucky message would take longer than a call may.
 func TestABurstSurvivesGOAWAY(t *testing.T) {
-	var mu sync.Mutex
-	arrived := map[string]int{}
-	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		text := r.FormValue("text")
-		mu.Lock()
-		defer mu.Unlock()
-		arrived[text]++
-		if len(arrived)%100 == 0 {
-			w.Header().Set("Connection", "close") // which net/http turns into a GOAWAY
-		}
-		_, _ = io.WriteString(w, sentJSON)
-	}))
-	server.EnableHTTP2 = true
-	server.StartTLS()
-	defer server.Close()
+	server := newClosingServer(t)
 	c := newClient(t, server.URL, server.Client().Transport)
 	const burst, workers = 400, 40
 	var sending errgroup.Group
@@ -358,50 +551,89 @@ func TestABurstSurvivesGOAWAY(t *testing.T) {
 	if err := sending.Wait(); err != nil {
 		t.Error(err)
 	}
-	for text, n := range arrived {
+	for text, n := range server.arrived {
 		if n != 1 {
 			t.Errorf("message %s arrived %d times", text, n)
 		}
 	}
-	if len(arrived) != burst {
-		t.Errorf("%d of %d messages arrived", len(arrived), burst)
+	if len(server.arrived) != burst {
+		t.Errorf("%d of %d messages arrived", len(server.arrived), burst)
 	}
 }
 
-// The detail is that of the longest part of the description, and names the right that the
-// method needs.
+// The longest part of the description that is known decides.
 func TestARefusedCallNamesItsRight(t *testing.T) {
-	const invite = "the bot lacks the right to invite users"
-	for _, row := range []struct {
-		method            string
-		code              int
-		description, want string
+	const (
+		invite = "the bot lacks the right to invite users"
+		tags   = "the bot lacks the right to manage member tags"
+	)
+	for _, tt := range []struct {
+		method      string
+		code        int
+		description string
+		want        string
 	}{
-		{"sendMessage", 400, "Bad Request: not enough rights to send text messages to the chat", mayNotWrite},
 		{"deleteMessage", 400, "Bad Request: not enough rights", noRight},
-		{"setChatMemberTag", 400, "Bad Request: not enough rights", "the bot lacks the right to manage member tags"},
+		{"setChatMemberTag", 400, "Bad Request: not enough rights", tags},
 		{"approveChatJoinRequest", 400, "Bad Request: not enough rights to send", invite},
 		{"approveChatJoinRequest", 400, "Bad Request: not enough rights to manage chat join requests", invite},
 		{"approveChatJoinRequest", 400, "Bad Request: CHAT_ADMIN_REQUIRED", invite},
 		{"approveChatJoinRequest", 403, "Forbidden: CHAT_WRITE_FORBIDDEN", invite},
 		{"answerChatJoinRequestQuery", 403, "Forbidden: bot is not a member of the supergroup chat", invite},
 		{"answerChatJoinRequestQuery", 400, "Bad Request: CHAT_ADMIN_REQUIRED", invite},
-		{"approveChatJoinRequest", 400, "Bad Request: HIDE_REQUESTER_MISSING", noJoinRequest},
 	} {
 		for range 50 { // Maps have no order.
-			e := ErrorOf(refused(row.method, &refusal{Code: row.code, Description: row.description}))
-			if e.detail != row.want || e.NotAllowed() != (row.want != mayNotWrite && row.want != noJoinRequest) {
-				t.Fatalf("%+v: %v, not allowed: %t", row, e, e.NotAllowed())
+			e := ErrorOf(refused(tt.method, &refusal{Code: tt.code, Description: tt.description}))
+			if e.detail != tt.want || !e.NotAllowed() {
+				t.Fatalf("%+v: %v, not allowed: %t", tt, e, e.NotAllowed())
 			}
 		}
 	}
 }
 
-// Each refusal of an approval that says something about the user is told apart.
+func TestARefusalForAnotherReasonNamesNoRight(t *testing.T) {
+	for _, tt := range []struct {
+		method      string
+		description string
+		want        string
+	}{
+		{"sendMessage", "Bad Request: not enough rights to send text messages to the chat", mayNotWrite},
+		{"approveChatJoinRequest", "Bad Request: HIDE_REQUESTER_MISSING", noJoinRequest},
+	} {
+		for range 50 { // Maps have no order.
+			e := ErrorOf(refused(tt.method, &refusal{Code: 400, Description: tt.description}))
+			if e.detail != tt.want || e.NotAllowed() {
+				t.Fatalf("%+v: %v, not allowed: %t", tt, e, e.NotAllowed())
+			}
+		}
+	}
+}
+
+// userTraits returns what an error says about the user of a join request.
+func userTraits(e *Error) string {
+	var traits []string
+	for _, trait := range []struct {
+		name  string
+		holds bool
+	}{
+		{"in too many chats", e.InTooManyChats()},
+		{"banned", e.Banned()},
+		{"deleted", e.AccountDeleted()},
+		{"a member", e.AlreadyMember()},
+		{"no request", e.NoJoinRequest()},
+	} {
+		if trait.holds {
+			traits = append(traits, trait.name)
+		}
+	}
+	return strings.Join(traits, ", ")
+}
+
 func TestARefusedApprovalSaysWhatIsWrongWithTheUser(t *testing.T) {
-	for _, row := range []struct {
-		code              int
-		description, want string
+	for _, tt := range []struct {
+		code        int
+		description string
+		want        string
 	}{
 		{400, "Bad Request: USER_CHANNELS_TOO_MUCH", "in too many chats"},
 		{400, "Bad Request: CHANNELS_TOO_MUCH", "in too many chats"},
@@ -416,18 +648,9 @@ func TestARefusedApprovalSaysWhatIsWrongWithTheUser(t *testing.T) {
 		{400, "Bad Request: CHANNEL_PRIVATE", ""},
 	} {
 		for _, method := range []string{"approveChatJoinRequest", "answerChatJoinRequestQuery"} {
-			e := ErrorOf(refused(method, &refusal{Code: row.code, Description: row.description}))
-			var is []string
-			for what, holds := range map[string]bool{
-				"in too many chats": e.InTooManyChats(), "banned": e.Banned(), "deleted": e.AccountDeleted(),
-				"a member": e.AlreadyMember(), "no request": e.NoJoinRequest(),
-			} {
-				if holds {
-					is = append(is, what)
-				}
-			}
-			if got := strings.Join(is, ", "); got != row.want {
-				t.Errorf("%s, %s: the user is %q, want %q", method, row.description, got, row.want)
+			e := ErrorOf(refused(method, &refusal{Code: tt.code, Description: tt.description}))
+			if got := userTraits(e); got != tt.want {
+				t.Errorf("%s, %s: the user is %q, want %q", method, tt.description, got, tt.want)
 			}
 		}
 	}

@@ -14,30 +14,30 @@ import (
 	"herald/internal/transport"
 )
 
-// outcome records whether Telegram carried out a call of the library, because the library's
-// errors do not say. Call passes an outcome to Do in the request's context, and Do sets it.
-type outcome struct {
+// callState records whether Telegram carried out a call of the library, because the library's
+// errors do not say. Call passes a callState to Do in the request's context, and Do sets it.
+type callState struct {
 	// carriedOut is the method that Telegram carried out, or "".
 	carriedOut string
 }
 
-type outcomeKey struct{}
+type callStateKey struct{}
 
-// watch returns a context with o for the call.
-func (o *outcome) watch(ctx context.Context) context.Context {
-	return context.WithValue(ctx, outcomeKey{}, o)
+// watch returns a context with s for the call.
+func (s *callState) watch(ctx context.Context) context.Context {
+	return context.WithValue(ctx, callStateKey{}, s)
 }
 
 // errorOf returns what an error of the library means, as an *Error, or nil for nil.
-func (o *outcome) errorOf(err error) error {
+func (s *callState) errorOf(err error) error {
 	if err == nil {
 		return nil
 	}
 	if known, ok := errors.AsType[*Error](err); ok {
 		return known
 	}
-	if o.carriedOut != "" {
-		return &Error{Method: o.carriedOut, Kind: Unreadable}
+	if s.carriedOut != "" {
+		return &Error{Method: s.carriedOut, Kind: Unreadable}
 	}
 	return impossible("a call of the library")
 }
@@ -54,8 +54,8 @@ func (l libraryHTTP) Do(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	method := path.Base(req.URL.Path)
-	if o, ok := req.Context().Value(outcomeKey{}).(*outcome); ok {
-		o.carriedOut = method
+	if s, ok := req.Context().Value(callStateKey{}).(*callState); ok {
+		s.carriedOut = method
 	}
 	if slices.Contains(returnMessages, method) {
 		answer = onlyID(answer)

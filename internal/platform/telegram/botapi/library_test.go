@@ -19,13 +19,14 @@ import (
 	"herald/internal/platform/platformtest"
 )
 
-// An update of go-telegram/bot that has one of these fails here, and says what of ours can go.
+// If go-telegram/bot gets one of these, this test fails and names our code that can be removed.
 func TestLibraryStillLacks(t *testing.T) {
 	const ifPointer = "ChatInfo and GetChat, if can_edit_tag is a pointer"
 	platformtest.StillLacks(t, models.ChatFullInfo{}, ChatInfo{}, "guard_bot", ifPointer)
 	platformtest.StillLacks(t, models.ChatJoinRequest{}, nil, "query_id", "joinRequest in package telegram")
-	platformtest.StillLacks(t, (*bot.Bot)(nil), (*Client)(nil), "AnswerChatJoinRequestQuery", "AnswerChatJoinRequestQuery")
-	platformtest.StillLacks(t, (*bot.Bot)(nil), (*Client)(nil), "GetUpdates", "GetUpdates, if it returns one batch undecoded")
+	library, ours := (*bot.Bot)(nil), (*Client)(nil)
+	platformtest.StillLacks(t, library, ours, "AnswerChatJoinRequestQuery", "AnswerChatJoinRequestQuery")
+	platformtest.StillLacks(t, library, ours, "GetUpdates", "GetUpdates, if it returns one batch undecoded")
 	platformtest.StillLacks(t, bot.SendMessageParams{}, nil, "receiver_user_id", "SendEphemeral")
 }
 
@@ -45,11 +46,12 @@ func newLibrary(t *testing.T, do libraryClient, options ...bot.Option) *bot.Bot 
 	return b
 }
 
+// answers returns a response with a body.
 func answers(body string) *http.Response {
 	return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(body))}
 }
 
-// GetUpdates is ours because of this.
+// This is why we have our own GetUpdates.
 func TestLibraryStillAcknowledgesAnUpdateBeforeItsHandlerEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
@@ -83,16 +85,16 @@ func TestLibraryStillAcknowledgesAnUpdateBeforeItsHandlerEnds(t *testing.T) {
 	})
 }
 
-// ServeHTTP of package telegram is ours because of these two.
+// These are why package telegram has its own ServeHTTP.
 func TestLibrarysWebhookStillAccepts(t *testing.T) {
 	library := newLibrary(t, nil, bot.WithWebhookSecretToken("right"))
 	for name, delivery := range map[string]struct {
 		secret string
 		body   string
 	}{
-		"a wrong secret":     {"wrong", `{"update_id":1}`},
-		"a body of 32 MiB":   {"right", strings.Repeat(" ", 32<<20)},
-		"what is not a JSON": {"right", "x"},
+		"a wrong secret":   {"wrong", `{"update_id":1}`},
+		"a body of 32 MiB": {"right", strings.Repeat(" ", 32<<20)},
+		"not JSON":         {"right", "x"},
 	} {
 		body := strings.NewReader(delivery.body)
 		req := httptest.NewRequest(http.MethodPost, "/", body)
@@ -105,7 +107,7 @@ func TestLibrarysWebhookStillAccepts(t *testing.T) {
 	}
 }
 
-// AnswerInlineQuery is ours because of these two.
+// These two are why we have our own AnswerInlineQuery.
 func TestLibrarysInlineAnswerStillLacksZeroAndSendsNull(t *testing.T) {
 	var sent map[string]string
 	library := newLibrary(t, func(req *http.Request) (*http.Response, error) {
@@ -135,7 +137,7 @@ func TestLibraryStillTakesAMissingRightForFalse(t *testing.T) {
 	}
 }
 
-// What is read of a sent message, beside all that the library would decode.
+// BenchmarkSentMessage compares onlyID with the library, which decodes the whole message.
 func BenchmarkSentMessage(b *testing.B) {
 	answer := []byte(`{"ok":true,"result":{"message_id":4713,` +
 		`"from":{"id":123456789,"is_bot":true,"first_name":"Herald","username":"herald_bot"},` +
@@ -162,7 +164,7 @@ func BenchmarkSentMessage(b *testing.B) {
 	}
 }
 
-// Calls of the library, over this package's HTTP and without a network.
+// BenchmarkCall makes calls without a network.
 func BenchmarkCall(b *testing.B) {
 	sent := newClient(b, "http://bot.invalid", answer{status: 200, body: sentJSON})
 	done := newClient(b, "http://bot.invalid", answer{status: 200, body: `{"ok":true,"result":true}`})

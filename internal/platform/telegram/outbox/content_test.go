@@ -27,7 +27,10 @@ var (
 			{Type: models.MessageEntityTypeTextLink, Offset: 11, Length: 4, URL: "https://example.com/"},
 		},
 		Markup: &models.InlineKeyboardMarkup{InlineKeyboard: [][]models.InlineKeyboardButton{
-			{{Text: "Refresh", CallbackData: "1:price", Style: "primary"}, {Text: "Explorer", URL: "https://example.com/x"}},
+			{
+				{Text: "Refresh", CallbackData: "1:price", Style: "primary"},
+				{Text: "Explorer", URL: "https://example.com/x"},
+			},
 			{{Text: "Copy", CopyText: &models.CopyTextButton{Text: "0x1"}}},
 		}},
 	}
@@ -47,7 +50,7 @@ func picture() []byte {
 	return b.Bytes()
 }
 
-// openOutbox returns an Outbox beside a fake of Telegram.
+// openOutbox returns an Outbox that is connected to a fake of Telegram.
 func openOutbox(t *testing.T) (*Outbox, *telegramtest.Server) {
 	t.Helper()
 	s := telegramtest.NewInMemory(t)

@@ -111,7 +111,7 @@ func TestAMessageIsDroppedIfItsSendersSlotIsTooLate(t *testing.T) {
 	})
 }
 
-func TestWhoWaitsForTheirShareDelaysNobody(t *testing.T) {
+func TestWaitingForAShareDelaysNobody(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *outboxTest) {
 		c.send(20, group, 1, 20*time.Second)
 		time.Sleep(5 * time.Second)
@@ -361,7 +361,8 @@ func TestAMessageIsLostIfThe429OfAnotherIsTooLong(t *testing.T) {
 // Calls made at once may get 429s with different times. The longest counts.
 func TestTheLongest429Counts(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *outboxTest) {
-		c.Pacing, c.takes = false, time.Second
+		c.Pacing = false
+		c.takes = time.Second
 		c.api.Fail("sendMessage", telegramtest.TooMany(30*time.Second), telegramtest.TooMany(time.Second))
 		start := time.Now()
 		c.send(2, person, 1, 0)
@@ -475,7 +476,7 @@ func TestReplicasShareTheSlotsOfAChat(t *testing.T) {
 	})
 }
 
-// A message that waits says so: its update is then acknowledged.
+// The update of a message that waits is acknowledged.
 func TestAMessageThatWaitsSaysSo(t *testing.T) {
 	// shared sends messages with the same Key before: one is in flight, and a second one waits.
 	shared := func(before, edit int) func(*outboxTest, *Message) {

@@ -11,7 +11,7 @@ import (
 
 const allParts = linkPart | picturePart | formatPart | threadPart | replyPart
 
-// refusal returns the error of a call that Telegram refused so.
+// refusal returns the error of a call that Telegram refused with a code and a description.
 func refusal(t *testing.T, code int, description string) *botapi.Error {
 	t.Helper()
 	o, s := openOutbox(t)
@@ -20,38 +20,46 @@ func refusal(t *testing.T, code int, description string) *botapi.Error {
 	return botapi.ErrorOf(err)
 }
 
-// Each row is a failed attempt whose error no part of the message can have caused.
-func TestWhatFollowsAFailure(t *testing.T) {
-	tooMany := func(wait time.Duration) *botapi.Error {
-		return &botapi.Error{Kind: botapi.TooManyRequests, RetryAfter: wait}
+// testBackoff is the wait before the next attempt, unless the error says more.
+const testBackoff = time.Second
+
+// stepCase is a failed attempt and what follows. No part of the message can have caused the error.
+type stepCase struct {
+	name string
+	err  *botapi.Error
+	s    state
+	want step
+}
+
+func checkSteps(t *testing.T, cases []stepCase) {
+	t.Helper()
+	for _, test := range cases {
+		test.s.backoff = testBackoff
+		if got := next(test.err, test.s); got != test.want {
+			t.Errorf("%s: %+v, want %+v", test.name, got, test.want)
+		}
 	}
+}
+
+func TestAMessageThatIsNotSentIsRetried(t *testing.T) {
 	notSent := &botapi.Error{Kind: botapi.NotSent}
-	unknown := &botapi.Error{Kind: botapi.OutcomeUnknown}
-	migrated := &botapi.Error{Kind: botapi.Migrated, NewChat: -7}
-	expired := refusal(t, 400, "Bad Request: query is too old")
-	const backoff = time.Second
-	for _, test := range []struct {
-		name string
-		err  *botapi.Error
-		s    state
-		want step
-	}{
+	checkSteps(t, []stepCase{
 		{
 			name: "not connected",
 			err:  notSent,
 			s:    state{left: -time.Hour},
-			want: step{action: retry, after: backoff},
+			want: step{action: retry, after: testBackoff},
 		},
 		{
 			name: "not connected, and there is time for a short lifetime",
 			err:  notSent,
-			s:    state{lifetime: short, left: backoff},
-			want: step{action: retry, after: backoff},
+			s:    state{lifetime: short, left: testBackoff},
+			want: step{action: retry, after: testBackoff},
 		},
 		{
 			name: "not connected until a short lifetime is over",
 			err:  notSent,
-			s:    state{lifetime: short, left: backoff / 2},
+			s:    state{lifetime: short, left: testBackoff / 2},
 			want: step{action: giveUp, result: NotSent},
 		},
 		{
@@ -59,6 +67,14 @@ func TestWhatFollowsAFailure(t *testing.T) {
 			err:  &botapi.Error{Kind: botapi.Unauthorized},
 			want: step{action: giveUp, result: NotSent},
 		},
+	})
+}
+
+func TestA429IsWaitedFor(t *testing.T) {
+	tooMany := func(wait time.Duration) *botapi.Error {
+		return &botapi.Error{Kind: botapi.TooManyRequests, RetryAfter: wait}
+	}
+	checkSteps(t, []stepCase{
 		{
 			name: "429",
 			err:  tooMany(time.Minute),
@@ -69,7 +85,7 @@ func TestWhatFollowsAFailure(t *testing.T) {
 			name: "429 without a time",
 			err:  tooMany(0),
 			s:    state{left: 2 * time.Minute},
-			want: step{action: retry, after: backoff},
+			want: step{action: retry, after: testBackoff},
 		},
 		{
 			name: "429 for too long",
@@ -89,6 +105,12 @@ func TestWhatFollowsAFailure(t *testing.T) {
 			s:    state{lifetime: short, left: 15 * time.Second},
 			want: step{action: giveUp, result: Lost},
 		},
+	})
+}
+
+func TestAnUnknownOutcomeIsRepeated(t *testing.T) {
+	unknown := &botapi.Error{Kind: botapi.OutcomeUnknown}
+	checkSteps(t, []stepCase{
 		{
 			name: "unknown outcome",
 			err:  unknown,
@@ -131,6 +153,12 @@ func TestWhatFollowsAFailure(t *testing.T) {
 			s:    state{lifetime: short, left: time.Second, unknown: 1},
 			want: step{action: giveUp, result: OutcomeUnknown},
 		},
+	})
+}
+
+func TestAMovedGroupIsFollowed(t *testing.T) {
+	migrated := &botapi.Error{Kind: botapi.Migrated, NewChat: -7}
+	checkSteps(t, []stepCase{
 		{
 			name: "the group has moved",
 			err:  migrated,
@@ -142,6 +170,12 @@ func TestWhatFollowsAFailure(t *testing.T) {
 			err:  migrated,
 			want: step{action: giveUp, result: Refused},
 		},
+	})
+}
+
+func TestAnExpiredQueryIsNotAnsweredAgain(t *testing.T) {
+	expired := refusal(t, 400, "Bad Request: query is too old")
+	checkSteps(t, []stepCase{
 		{
 			name: "the query has expired",
 			err:  expired,
@@ -154,6 +188,11 @@ func TestWhatFollowsAFailure(t *testing.T) {
 			s:    state{lifetime: short, unknown: 1},
 			want: step{action: done},
 		},
+	})
+}
+
+func TestAMessageThatNoPartExplainsIsGivenUp(t *testing.T) {
+	checkSteps(t, []stepCase{
 		{
 			name: "forbidden",
 			err:  refusal(t, 403, "Forbidden: bot was blocked by the user"),
@@ -178,24 +217,40 @@ func TestWhatFollowsAFailure(t *testing.T) {
 			s:    state{lifetime: short, parts: linkPart | formatPart},
 			want: step{action: giveUp, result: Refused},
 		},
-	} {
-		test.s.backoff = backoff
-		if got := next(test.err, test.s); got != test.want {
-			t.Errorf("%s: %+v, want %+v", test.name, got, test.want)
+	})
+}
+
+// partCase is a refusal, and the parts that are left out one after the other while that refusal comes again.
+type partCase struct {
+	name        string
+	code        int
+	description string
+	has         part // of the message
+	left        []part
+}
+
+func checkParts(t *testing.T, cases []partCase) {
+	t.Helper()
+	for _, test := range cases {
+		err := refusal(t, test.code, test.description)
+		var left []part
+		s := state{parts: test.has}
+		for {
+			step := next(err, s)
+			if step.action != retryPlainer {
+				break
+			}
+			left = append(left, step.part)
+			s.parts &^= step.part
+		}
+		if !slices.Equal(left, test.left) {
+			t.Errorf("%s: left out are %v, want %v", test.name, left, test.left)
 		}
 	}
 }
 
-// Each row is a refusal, and the parts that are left out one after the other while that refusal comes again.
-func TestARefusedPartIsLeftOut(t *testing.T) {
-	const ofAnEdit = linkPart | formatPart
-	for _, test := range []struct {
-		name        string
-		code        int
-		description string
-		has         part
-		left        []part
-	}{
+func TestARefusedTopicReplyOrLinkIsLeftOut(t *testing.T) {
+	checkParts(t, []partCase{
 		{
 			name:        "a topic",
 			code:        400,
@@ -224,6 +279,11 @@ func TestARefusedPartIsLeftOut(t *testing.T) {
 			has:         allParts,
 			left:        []part{linkPart},
 		},
+	})
+}
+
+func TestARefusedPictureIsLeftOut(t *testing.T) {
+	checkParts(t, []partCase{
 		{
 			name:        "a picture",
 			code:        400,
@@ -252,6 +312,11 @@ func TestARefusedPartIsLeftOut(t *testing.T) {
 			has:         allParts,
 			left:        []part{picturePart},
 		},
+	})
+}
+
+func TestUnnamedPartsAreLeftOutOneByOne(t *testing.T) {
+	checkParts(t, []partCase{
 		{
 			name:        "something unnamed",
 			code:        400,
@@ -263,7 +328,7 @@ func TestARefusedPartIsLeftOut(t *testing.T) {
 			name:        "something unnamed of an edit",
 			code:        400,
 			description: "Bad Request",
-			has:         ofAnEdit,
+			has:         linkPart | formatPart,
 			left:        []part{linkPart, formatPart},
 		},
 		{
@@ -275,22 +340,7 @@ func TestARefusedPartIsLeftOut(t *testing.T) {
 			name:        "the topic of an edit",
 			code:        400,
 			description: "Bad Request: message thread not found",
-			has:         ofAnEdit,
+			has:         linkPart | formatPart,
 		},
-	} {
-		err := refusal(t, test.code, test.description)
-		var left []part
-		s := state{parts: test.has}
-		for {
-			step := next(err, s)
-			if step.action != retryPlainer {
-				break
-			}
-			left = append(left, step.part)
-			s.parts &^= step.part
-		}
-		if !slices.Equal(left, test.left) {
-			t.Errorf("%s: left out are %v, want %v", test.name, left, test.left)
-		}
-	}
+	})
 }

@@ -1,16 +1,16 @@
-// Package outbox sends messages to Telegram, within the rates that Telegram allows. It knows calls of the Bot
-// API and nothing of commands. Only a message's fields decide how it is sent.
+// Package outbox sends messages to Telegram, within the rates that Telegram allows. It makes calls of the Bot API, and
+// does not know commands. Only a message's fields decide how it is sent.
 //
 //	outbox.go    messages, receipts, and how to send one
-//	delivery.go  one message on its way, from its first slot to its receipt
+//	delivery.go  one message, from its first slot to its receipt
 //	next.go      what follows an attempt: one decision, for each kind of error and what was tried before
-//	parts.go     what a message can do without
+//	parts.go     the parts that a message can be sent without
 //	limits.go    a message waits for its chat's pause and for its slots
 //	share.go     messages with the same Key that wait at the same time become one
 //	content.go   messages as calls of the Bot API
 //
-// Telegram has no idempotency key. So a message that was definitely not sent is retried for as long as that
-// makes sense, and a message with an unknown outcome is sent again only twice.
+// Telegram has no idempotency key. So a message that was definitely not sent is retried for as long as it is useful,
+// and a message with an unknown outcome is sent again at most twice.
 package outbox
 
 import (

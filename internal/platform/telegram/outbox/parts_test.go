@@ -55,67 +55,22 @@ func lookOf(c *outboxTest) string {
 	if sent.Photo != nil {
 		kind = "picture"
 	}
-	return fmt.Sprintf("thread %d, %s, %d entities, %d rows", sent.Thread, kind, len(sent.Entities), len(sent.Markup.Rows))
+	entities, rows := len(sent.Entities), len(sent.Markup.Rows)
+	return fmt.Sprintf("thread %d, %s, %d entities, %d rows", sent.Thread, kind, entities, rows)
 }
 
-// What Telegram refuses is left out, in pairs too, and everything else stays.
-func TestAMessageIsSentWithoutWhatIsRefused(t *testing.T) {
-	topic := func(c *outboxTest) { c.api.LoseTopic(group, 7) }
-	pictures := func(c *outboxTest) { c.api.ForbidPhotos(group) }
-	reply := func(c *outboxTest) {
-		refusal := "Bad Request: message to be replied not found"
-		c.api.Fail("sendPhoto", telegramtest.Fault{Status: http.StatusBadRequest, Description: refusal})
-	}
-	for _, test := range []struct {
-		name   string
-		refuse []func(*outboxTest)
-		url    string // of a button
-		want   string
-		calls  int
-	}{
-		{
-			name:  "nothing",
-			want:  "thread 7, picture, 3 entities, 2 rows",
-			calls: 1,
-		},
-		{
-			name:   "a topic",
-			refuse: []func(*outboxTest){topic},
-			want:   "thread 0, picture, 3 entities, 2 rows",
-			calls:  2,
-		},
-		{
-			name:   "a picture",
-			refuse: []func(*outboxTest){pictures},
-			want:   "thread 7, text, 3 entities, 2 rows",
-			calls:  2,
-		},
-		{
-			name:  "a link",
-			url:   "https://localhost/x",
-			want:  "thread 7, picture, 2 entities, 2 rows",
-			calls: 2,
-		},
-		{
-			name:   "a reply",
-			refuse: []func(*outboxTest){reply},
-			want:   "thread 7, picture, 3 entities, 2 rows",
-			calls:  2,
-		},
-		{
-			name:   "a topic and a picture",
-			refuse: []func(*outboxTest){topic, pictures},
-			want:   "thread 0, text, 3 entities, 2 rows",
-			calls:  3,
-		},
-		{
-			name:   "a topic, a picture and a link",
-			refuse: []func(*outboxTest){topic, pictures},
-			url:    "https://localhost/x",
-			want:   "thread 0, text, 2 entities, 2 rows",
-			calls:  4,
-		},
-	} {
+// refusedParts is what Telegram refuses of whole, and how the message looks that it takes.
+type refusedParts struct {
+	name   string
+	refuse []func(*outboxTest)
+	url    string // of a button; "" to leave the buttons as they are
+	want   string // what lookOf returns
+	calls  int
+}
+
+func checkRefusedParts(t *testing.T, cases []refusedParts) {
+	t.Helper()
+	for _, test := range cases {
 		t.Run(test.name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, c *outboxTest) {
 				for _, refuse := range test.refuse {
@@ -123,10 +78,7 @@ func TestAMessageIsSentWithoutWhatIsRefused(t *testing.T) {
 				}
 				m := whole()
 				if test.url != "" {
-					m.Content.Markup = &models.InlineKeyboardMarkup{InlineKeyboard: [][]models.InlineKeyboardButton{
-						{{Text: "Refresh", CallbackData: "1:price"}, {Text: "Register", URL: test.url}},
-						{{Text: "More", CallbackData: "1:x"}},
-					}}
+					m.Content.Markup = buttonsWith(test.url)
 				}
 				if r := c.Send(t.Context(), m); r.Result != Delivered {
 					t.Fatalf("%+v", r)
@@ -137,4 +89,77 @@ func TestAMessageIsSentWithoutWhatIsRefused(t *testing.T) {
 			})
 		})
 	}
+}
+
+// buttonsWith returns two rows of buttons. One button opens a URL.
+func buttonsWith(url string) *models.InlineKeyboardMarkup {
+	return &models.InlineKeyboardMarkup{
+		InlineKeyboard: [][]models.InlineKeyboardButton{
+			{{Text: "Refresh", CallbackData: "1:price"}, {Text: "Register", URL: url}},
+			{{Text: "More", CallbackData: "1:x"}},
+		},
+	}
+}
+
+// badURL is refused by Telegram.
+const badURL = "https://localhost/x"
+
+func refuseTopic(c *outboxTest)    { c.api.LoseTopic(group, 7) }
+func refusePictures(c *outboxTest) { c.api.ForbidPhotos(group) }
+
+func refuseReply(c *outboxTest) {
+	refusal := "Bad Request: message to be replied not found"
+	c.api.Fail("sendPhoto", telegramtest.Fault{Status: http.StatusBadRequest, Description: refusal})
+}
+
+func TestAMessageIsSentWithoutThePartThatIsRefused(t *testing.T) {
+	checkRefusedParts(t, []refusedParts{
+		{
+			name:  "nothing",
+			want:  "thread 7, picture, 3 entities, 2 rows",
+			calls: 1,
+		},
+		{
+			name:   "a topic",
+			refuse: []func(*outboxTest){refuseTopic},
+			want:   "thread 0, picture, 3 entities, 2 rows",
+			calls:  2,
+		},
+		{
+			name:   "a picture",
+			refuse: []func(*outboxTest){refusePictures},
+			want:   "thread 7, text, 3 entities, 2 rows",
+			calls:  2,
+		},
+		{
+			name:  "a link",
+			url:   badURL,
+			want:  "thread 7, picture, 2 entities, 2 rows",
+			calls: 2,
+		},
+		{
+			name:   "a reply",
+			refuse: []func(*outboxTest){refuseReply},
+			want:   "thread 7, picture, 3 entities, 2 rows",
+			calls:  2,
+		},
+	})
+}
+
+func TestAMessageIsSentWithoutSeveralPartsThatAreRefused(t *testing.T) {
+	checkRefusedParts(t, []refusedParts{
+		{
+			name:   "a topic and a picture",
+			refuse: []func(*outboxTest){refuseTopic, refusePictures},
+			want:   "thread 0, text, 3 entities, 2 rows",
+			calls:  3,
+		},
+		{
+			name:   "a topic, a picture and a link",
+			refuse: []func(*outboxTest){refuseTopic, refusePictures},
+			url:    badURL,
+			want:   "thread 0, text, 2 entities, 2 rows",
+			calls:  4,
+		},
+	})
 }

@@ -32,7 +32,7 @@ func sentTexts(c *outboxTest) (texts []string) {
 	return texts
 }
 
-func TestWhoAsksTheSameSharesTheMessageThatWaits(t *testing.T) {
+func TestEqualQuestionsShareTheMessageThatWaits(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *outboxTest) {
 		start := time.Now()
 		for user := range int64(20) {
@@ -116,7 +116,7 @@ func TestUnknownOutcomesCountForThoseWhoJoinLater(t *testing.T) {
 	})
 }
 
-// The first who asked waits with the others whose message is sent instead.
+// The first message waits with the others, because one of theirs is sent instead.
 func TestA429IsToldToTheFirstOfASharedMessage(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *outboxTest) {
 		for id := range int64(6) { // They take the slots of all chats for the next 0.17 s.
@@ -136,7 +136,7 @@ func TestA429IsToldToTheFirstOfASharedMessage(t *testing.T) {
 	})
 }
 
-// edit returns an edit whose answer is that old.
+// edit returns an edit whose answer has an age.
 func edit(id int, text string, age time.Duration) Message {
 	m := message(person, 1, text)
 	m.EditID = id
@@ -155,7 +155,7 @@ func TestTheNewestEditIsMade(t *testing.T) {
 	for _, test := range []struct {
 		name  string
 		ages  []time.Duration
-		want  string // the text in the end, which is the edit's place in the series
+		want  string // the text in the end: an edit's index in the series
 		calls int
 	}{
 		{name: "one", ages: []time.Duration{0}, want: "0", calls: 1},

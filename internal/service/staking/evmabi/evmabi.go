@@ -1,9 +1,8 @@
-// Package evmabi encodes and decodes the forms of the contract ABI that pools and
-// Multicall3 use (https://docs.soliditylang.org/en/latest/abi-spec.html).
+// Package evmabi encodes and decodes the parts of the contract ABI that pools and Multicall3 use
+// (https://docs.soliditylang.org/en/latest/abi-spec.html).
 //
-// go-ethereum's accounts/abi knows every form, and tests compare this package with it. The
-// product may not import it: it makes the linker keep every method of every type, and the
-// program a third larger.
+// go-ethereum's accounts/abi implements all of the ABI, and tests compare this package with it. The product may not
+// import it, because the linker would then keep every method of every type, and the program would be a third larger.
 package evmabi
 
 import (
@@ -20,7 +19,7 @@ import (
 // Word is the size in bytes of one value.
 const Word = 32
 
-// errForm means that bytes are not of the expected form.
+// errForm is returned for bytes that do not encode what is expected.
 var errForm = errors.New("not of the ABI's form")
 
 // Keccak256 returns the hash from which selectors are made.
@@ -30,8 +29,8 @@ func Keccak256(text string) common.Hash {
 	return common.BytesToHash(hash.Sum(nil))
 }
 
-// Selector returns the first 4 bytes of a call to a method, whose signature is written as
-// in "balanceOf(address)".
+// Selector returns the first 4 bytes of the input of a call to a method. An example of a signature is
+// "balanceOf(address)".
 func Selector(signature string) []byte {
 	hash := Keccak256(signature)
 	return hash[:4]
@@ -45,10 +44,14 @@ func Uint256(n *big.Int) []byte { return n.FillBytes(make([]byte, Word)) }
 
 func number(n int) []byte { return Uint256(big.NewInt(int64(n))) }
 
-// Tuple is some words and then bytes. Multicall3's Call3 is one: its words are the target
-// and whether the call may fail. So is its Result: its word is whether the call succeeded.
-type Tuple struct{ Words, Content []byte }
+// Tuple is a fixed number of words, followed by bytes of any length. Multicall3's Call3 has two words: the target, and
+// whether the call may fail. Its Result has one word: whether the call succeeded.
+type Tuple struct {
+	Words   []byte
+	Content []byte
+}
 
+// encode returns the words, the offset of the content, the content's size, and the content, padded to whole words.
 func (t Tuple) encode() []byte {
 	padding := make([]byte, -len(t.Content)&(Word-1))
 	return slices.Concat(t.Words, number(len(t.Words)+Word), number(len(t.Content)), t.Content, padding)
@@ -56,16 +59,16 @@ func (t Tuple) encode() []byte {
 
 // EncodeList encodes a list of tuples as the only argument or result of a method.
 func EncodeList(tuples []Tuple) []byte {
-	var places, contents []byte
+	var offsets, encoded []byte
 	for _, t := range tuples {
-		places = append(places, number(len(tuples)*Word+len(contents))...)
-		contents = append(contents, t.encode()...)
+		offsets = append(offsets, number(len(tuples)*Word+len(encoded))...)
+		encoded = append(encoded, t.encode()...)
 	}
-	return slices.Concat(number(Word), number(len(tuples)), places, contents)
+	return slices.Concat(number(Word), number(len(tuples)), offsets, encoded)
 }
 
-// DecodeList decodes the only argument or result of a method, a list of tuples with that
-// many words each. The tuples share data's memory.
+// DecodeList decodes a list of tuples, which is the only argument or result of a method. Each tuple has this number of
+// words. The tuples share data's memory.
 func DecodeList(data []byte, words int) ([]Tuple, error) {
 	list, err := follow(data, 0)
 	if err != nil || len(data)%Word != 0 {
@@ -95,16 +98,17 @@ func DecodeList(data []byte, words int) ([]Tuple, error) {
 	return tuples, nil
 }
 
-// follow returns the part of data to which the word at that offset points.
+// follow returns the part of data that begins at an offset. The offset is the word at data[at:]. at must not be above
+// len(data).
 func follow(data []byte, at int) ([]byte, error) {
-	to, err := readNumber(data[at:])
-	if err != nil || to > len(data) {
+	offset, err := readNumber(data[at:])
+	if err != nil || offset > len(data) {
 		return nil, errForm
 	}
-	return data[to:], nil
+	return data[offset:], nil
 }
 
-// readNumber reads the first word of data as an offset or a size, of at most 31 bits.
+// readNumber reads the first word of data as an offset or a size. It fails if the number has more than 31 bits.
 func readNumber(data []byte) (int, error) {
 	if len(data) < Word || !bytes.Equal(data[:Word-4], make([]byte, Word-4)) || data[Word-4] > 127 {
 		return 0, errForm

@@ -9,9 +9,9 @@ import (
 	"herald/internal/demo/fake/services"
 )
 
-// words are the demo's own words. They drive the fakes, and the bot does not see them. Each is called
-// with what was typed after it, in lower case. If it cannot use that, it says what to type.
-var words = map[string]func(w *window, ctx context.Context, argument string){
+// demoCommands are commands of the demo. They control the fakes, and the bot does not receive them. argument is the
+// rest of the line in lower case. If a command cannot use the argument, it prints what to type.
+var demoCommands = map[string]func(w *window, ctx context.Context, argument string){
 	"/as":      (*window).switchAsker,
 	"/unstake": (*window).unstake,
 	"/stake":   (*window).stake,
@@ -20,7 +20,7 @@ var words = map[string]func(w *window, ctx context.Context, argument string){
 	"/fault":   (*window).fault,
 }
 
-// switchAsker makes the person of this name write the next lines.
+// switchAsker makes the person with this name the asker.
 func (w *window) switchAsker(_ context.Context, name string) {
 	p := w.Community.People.Named(name)
 	if p.Name == "" {
@@ -32,7 +32,7 @@ func (w *window) switchAsker(_ context.Context, name string) {
 	w.say("Now asking as " + p.Name)
 }
 
-// unstake takes the stake out of the wallet that stakes.
+// unstake removes the stake of the wallet Staker.
 func (w *window) unstake(_ context.Context, argument string) {
 	if argument != "" {
 		w.say("Type /unstake alone.")
@@ -42,7 +42,7 @@ func (w *window) unstake(_ context.Context, argument string) {
 	w.say(w.Services.World.Staker.Hex() + " stakes nothing now. /later lets six hours pass; /stake brings the stake back.")
 }
 
-// stake brings the stake back.
+// stake restores the stake of the wallet Staker.
 func (w *window) stake(_ context.Context, argument string) {
 	if argument != "" {
 		w.say("Type /stake alone.")
@@ -52,7 +52,7 @@ func (w *window) stake(_ context.Context, argument string) {
 	w.say(w.Services.World.Staker.Hex() + " stakes again.")
 }
 
-// skipHours has six hours pass for the saved addresses, and the bot check them.
+// skipHours lets six hours pass for the saved addresses, and waits until the bot has checked them.
 func (w *window) skipHours(ctx context.Context, argument string) {
 	if argument != "" {
 		w.say("Type /later alone.")
@@ -66,10 +66,10 @@ func (w *window) skipHours(ctx context.Context, argument string) {
 	w.printAnswers(ctx)
 }
 
-// join has the asker ask to join the group that requires this.
+// join makes the asker's request to join the group with this requirement.
 func (w *window) join(ctx context.Context, required string) {
-	group, ok := community.JoinGroupFor(required)
-	if !ok {
+	group, found := community.JoinGroupFor(required)
+	if !found {
 		w.say("Type /join registered or /join staker.")
 		return
 	}
@@ -85,7 +85,7 @@ func (w *window) fault(_ context.Context, name string) {
 	var names []string
 	for _, f := range w.Services.Faults() {
 		switch {
-		case f == &w.Services.FreshBot: // The page has another bot for it.
+		case f == &w.Services.FreshBot: // has an effect only on the page
 		case f.Name == name:
 			w.toggle(f)
 			return
@@ -106,9 +106,9 @@ func (w *window) toggle(f *services.Fault) {
 	w.say(fmt.Sprintf("The fault %s: %s. /fault %s ends it.", f.Name, f.Note, f.Name))
 }
 
-// Greeting says what there is to try. Its lines have at most 64 columns.
+// Greeting lists what the user can try. Its lines have at most 64 columns.
 func Greeting(world services.World) string {
-	const staked = "/staked\u00a0" // The command stays whole, so that it can be copied.
+	const staked = "/staked\u00a0" // A line does not wrap within the command, so that it can be copied.
 	return fmt.Sprintf(strings.TrimPrefix(`
 This is Herald with simulated services: nothing is real. Try
   %s (stakes)

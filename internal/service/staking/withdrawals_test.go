@@ -62,9 +62,9 @@ func TestWithdrawalsAreSplitByTheBlockThatWasRead(t *testing.T) {
 			if err != nil || !stake.Complete() {
 				t.Fatalf("%v, unread %v", err, stake.Unread())
 			}
-			wantAmounts(t, "claimable", stake.Claimable, "pool 0: 1000", "pool 1: 7")
+			wantAmounts(t, "claimable", stake.Withdrawable, "pool 0: 1000", "pool 1: 7")
 			wantAmounts(t, "unbonding", stake.Unbonding, "pool 0: 80", "pool 1: 20", "pool 2: 500")
-			next := stake.NextClaim
+			next := stake.NextWithdrawal
 			wantAt := stake.BlockTime.Add(900 * 2 * time.Second)
 			if !next.Amount.Equal(whole(520)) || !next.At.Equal(wantAt) {
 				t.Errorf("the next claim is %+v, want 520 at %v", next, wantAt)
@@ -98,7 +98,7 @@ func wantUnreadWithdrawals(t *testing.T, name string, stake core.Stake, unread b
 	if !slices.Equal(poolsOf(stake.UnbondingFailed), want) {
 		t.Errorf("%s: unread %v, want %v", name, stake.UnbondingFailed, want)
 	}
-	amounts := append(stake.Claimable, stake.Unbonding...)
+	amounts := append(stake.Withdrawable, stake.Unbonding...)
 	if !slices.ContainsFunc(amounts, func(a core.PoolAmount) bool {
 		return a.Pool == poolAt(20) && a.Amount.Equal(whole(4))
 	}) {
@@ -176,8 +176,8 @@ func fetchMany(t *testing.T, chain contracts, c *Client, withdrawals int) core.S
 func TestThousandsOfWithdrawalsAreRead(t *testing.T) {
 	inEveryWay(t, func(t *testing.T, chain contracts, n *node, c *Client) {
 		stake := fetchMany(t, chain, c, 5000)
-		if len(stake.Claimable) != 2 || len(stake.Unread()) != 0 {
-			t.Errorf("claimable %v, unread %v", stake.Claimable, stake.Unread())
+		if len(stake.Withdrawable) != 2 || len(stake.Unread()) != 0 {
+			t.Errorf("claimable %v, unread %v", stake.Withdrawable, stake.Unread())
 		}
 	}, claimBlocks(0))
 }
@@ -185,8 +185,8 @@ func TestThousandsOfWithdrawalsAreRead(t *testing.T) {
 func TestWithdrawalsBeyondMaxBodyAreUnread(t *testing.T) {
 	inEveryWay(t, func(t *testing.T, chain contracts, n *node, c *Client) {
 		stake := fetchMany(t, chain, c, 10_000)
-		if len(stake.Claimable) != 1 {
-			t.Errorf("claimable %v, want those of one pool", stake.Claimable)
+		if len(stake.Withdrawable) != 1 {
+			t.Errorf("claimable %v, want those of one pool", stake.Withdrawable)
 		}
 		if unread := poolsOf(stake.Unread()); !slices.Equal(unread, c.settings.Pools[4:5]) {
 			t.Errorf("unread %v, want pool 4", unread)
@@ -265,16 +265,16 @@ func withdrawing(t *testing.T, claim uint64, entries ...entry) (*inMemory, *Clie
 
 // next returns ann's next claim. It ends the test unless her stake is complete, with one stake and one
 // withdrawal.
-func next(t *testing.T, c *Client) core.Claim {
+func next(t *testing.T, c *Client) core.NextWithdrawal {
 	t.Helper()
 	stake, err := c.Stakes.Fetch(t.Context(), ann)
 	if err != nil || !stake.Complete() {
 		t.Fatalf("%+v, %v", stake, err)
 	}
-	if len(stake.Staked) != 1 || len(stake.Unbonding) != 1 || stake.NextClaim.Amount.IsZero() {
+	if len(stake.Staked) != 1 || len(stake.Unbonding) != 1 || stake.NextWithdrawal.Amount.IsZero() {
 		t.Fatalf("%+v", stake)
 	}
-	return stake.NextClaim
+	return stake.NextWithdrawal
 }
 
 // wantHeaders fails the test unless the headers of the latest block, and of the block that is this many
@@ -293,7 +293,7 @@ func (m *inMemory) wantHeaders(t *testing.T, blocksBack uint64) {
 func TestThePaceIsMeasuredOverTheClaimBlocks(t *testing.T) {
 	for claim, blocksBack := range map[uint64]uint64{
 		5000: 5000,
-		0:    paceBlocks,
+		0:    intervalBlocks,
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			m, c := withdrawing(t, claim, entry{500, 100 - int64(claim)})
@@ -376,8 +376,8 @@ func TestAnUnknownPaceLeavesOutOnlyTheTimeOfTheNextClaim(t *testing.T) {
 			if at := next(t, c).At; !at.IsZero() {
 				t.Errorf("%s: the next claim has the time %v", name, at)
 			}
-			if took := time.Since(began); took > maxPaceWait {
-				t.Errorf("%s: it took %v, want at most %v", name, took, maxPaceWait)
+			if took := time.Since(began); took > maxIntervalWait {
+				t.Errorf("%s: it took %v, want at most %v", name, took, maxIntervalWait)
 			}
 			if !c.Health().FailingSince.IsZero() {
 				t.Errorf("%s: stakes fail: %+v", name, c.Health())
@@ -416,7 +416,7 @@ func TestWaitingForThePaceCannotDeadlock(t *testing.T) {
 		for i := range 2 * query.MaxCalls {
 			fetches.Go(func() {
 				stake, err := c.Stakes.Get(t.Context(), walletNo(i))
-				if err != nil || stake.Value.NextClaim.At.IsZero() {
+				if err != nil || stake.Value.NextWithdrawal.At.IsZero() {
 					t.Errorf("wallet %d: %+v, %v", i, stake.Value, err)
 				}
 			})
@@ -481,7 +481,7 @@ func TestTheTotalNamesHowManyPoolsItCounts(t *testing.T) {
 			chain, pools := deploy(test.pools...)
 			c := newClient(t, newNode(t, chain), pools, way, totalMethod)
 			unread := map[core.Pool]int{}
-			c.unread = func(p core.Pool) { unread[p]++ }
+			c.countUnread = func(p core.Pool) { unread[p]++ }
 			total, err := c.Total(time.Minute).Get(t.Context(), struct{}{})
 			if err != nil || total.Value.Total().String() != test.want || total.Value.Checked != test.checked {
 				t.Errorf("%s: %+v, %v; want %s of %d pools", name, total, err, test.want, test.checked)

@@ -1,0 +1,138 @@
+package commandstest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"herald/internal/chat"
+)
+
+// Lines of several scenes of joining.
+const (
+	joinMembers = "/join " + Members
+	joinStakers = "/join " + Stakers
+	joinProven  = "/join " + Stakers + " " + AnnsWallet
+)
+
+// scenesOfJoining has requests to join two groups, the first for registered people and the second for stakers. The
+// status for moderators is among them.
+func scenesOfJoining() []scene {
+	return slices.Concat(
+		joinRequests(),
+		refusedJoinRequests(),
+		[]scene{
+			{name: "joining", change: joinChats(unchanged), lines: []string{status}},
+			{name: "joining", change: joinChats(joinsCounted), lines: []string{"/details", "/help"}},
+		},
+	)
+}
+
+// joinRequests has requests with healthy services, of Ann and of strangers.
+func joinRequests() []scene {
+	return []scene{
+		{
+			name:   "joining",
+			from:   annJoins(),
+			change: joinChats(unchanged),
+			lines: []string{
+				joinMembers,
+				joinStakers,
+				joinProven,
+				joinStakers + " " + Wallet,
+				joinStakers + " 0x1234",
+				joinStakers + " please",
+				joinStakers + " 0x?",
+				"/join -5",
+			},
+		},
+		{
+			name:   "joining",
+			from:   &sender{id: Stranger, title: talk},
+			change: joinChats(unchanged),
+			lines:  []string{joinMembers, joinStakers, joinStakers + " " + Wallet, status, "/help", "/start"},
+		},
+		{
+			name:   "joining",
+			from:   &sender{id: Stranger, title: strings.Join(Hostile, " ")},
+			change: joinChats(unchanged),
+			lines:  []string{joinMembers},
+		},
+		{
+			name:   "joining",
+			from:   &sender{id: Stranger, title: ""},
+			change: joinChats(unchanged),
+			lines:  []string{joinMembers},
+		},
+	}
+}
+
+// refusedJoinRequests has requests of Ann that are refused, or whose outcome depends on a service or a platform.
+func refusedJoinRequests() []scene {
+	bothFail := joinChats(func(w *Answers) {
+		partnerDown(w)
+		stakingSlow(w)
+	})
+	all := []scene{
+		{change: joinChats(stakesNothing), lines: []string{joinProven}},
+		{change: joinChats(partnerDown), lines: []string{joinMembers, joinProven}},
+		{change: bothFail, lines: []string{joinProven}},
+		{change: joinChats(unchanged), lines: []string{joinMembers}, outcomes: chat.AccountDeleted},
+		{change: stakersNeed("1500.5"), lines: []string{joinStakers, joinProven}},
+		{change: stakersNeed("1000000000"), lines: []string{joinProven}},
+		{change: joinChats(stakingSlow), lines: []string{joinProven}},
+	}
+	for i := range all {
+		all[i].name = "joining"
+		all[i].from = annJoins()
+	}
+	return all
+}
+
+// annJoins returns Ann, who asks to join a group.
+func annJoins() *sender { return &sender{id: Ann, title: talk} }
+
+// joinChats lets the bot answer the join requests of Members and Stakers, and then makes change.
+func joinChats(change func(*Answers)) func(*Answers) {
+	return func(w *Answers) {
+		w.Options.JoinChats = map[string]chat.Requirement{
+			"telegram:" + Members: {},
+			"telegram:" + Stakers: {Staker: true},
+		}
+		change(w)
+	}
+}
+
+// stakersNeed is joinChats with an amount that Stakers requires.
+func stakersNeed(amount string) func(*Answers) {
+	return joinChats(func(w *Answers) {
+		w.Options.JoinChats["telegram:"+Stakers] = chat.Requirement{Staker: true, Amount: number(amount)}
+	})
+}
+
+// joinsCounted lets one person into Community, and leaves out one for each cause.
+func joinsCounted(w *Answers) {
+	w.Options.JoinChats["telegram:"+Community] = chat.Requirement{Staker: true}
+	w.Joins.LetIn(Community, chat.User{Platform: "telegram", ID: Bob})
+	causes := []string{
+		"details.unregistered",
+		"details.asked",
+		"details.not_theirs",
+		"details.too_little",
+		"details.not_approved",
+		"",
+	}
+	for i, key := range causes {
+		checked := i < 4 // the last two do not lack what is required
+		out := chat.LeftOut{
+			User: numbered(i),
+			At:   time.Now().Add(-time.Minute),
+			Why:  chat.Text{Key: key},
+		}
+		w.Joins.LeaveOut(Community, out, checked)
+	}
+}
+
+// numbered returns another user of Telegram for each i.
+func numbered(i int) chat.User { return chat.User{Platform: "telegram", ID: fmt.Sprint(500 + i)} }

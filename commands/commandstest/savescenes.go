@@ -1,0 +1,166 @@
+package commandstest
+
+import (
+	"slices"
+
+	"herald/internal/chat"
+	"herald/internal/members"
+)
+
+// Lines of several scenes of saving.
+const (
+	save      = "/save " + AnnsWallet
+	existsAnn = "/exists " + Ann
+)
+
+// scenesOfSaving has addresses that are saved and deleted, and badges that are given and removed because of them.
+func scenesOfSaving() []scene {
+	all := slices.Concat(
+		savedByAnn(),
+		savedThenUnstaked(),
+		[]scene{
+			{change: savingOn(fuseBlown), lines: []string{save, existsAnn, status, "/details"}},
+			{change: savingOn(whaleRefused), lines: []string{"/details"}},
+			{change: savingOn(storeAway), lines: []string{"/details"}},
+			{from: annInGroup(), change: savingOn(unchanged), lines: []string{"/details"}},
+		},
+		badgeRefusals(),
+		badgesLeftByForget(),
+		[]scene{
+			{from: annInGroup(), change: savingOn(saveBusy), lines: []string{save}},
+		},
+	)
+	for i := range all {
+		all[i].name = "members"
+	}
+	return all
+}
+
+// savedByAnn has Ann save and delete an address while services and the store work, and while they do not.
+func savedByAnn() []scene {
+	private := &sender{id: Ann}
+	return []scene{
+		{
+			from:   annInGroup(),
+			change: savingOn(unchanged),
+			lines: []string{
+				"/verify",
+				verify,
+				save,
+				"/verify",
+				"/forget",
+				"/forget",
+				"/save " + BobsWallet,
+				"/save 0x12",
+			},
+		},
+		{from: annInGroup(), change: savingOn(unchanged), lines: []string{"/help", "/hello"}},
+		{from: private, change: savingOn(unchanged), lines: []string{verify, save, "/help", "/start"}},
+		{from: private, change: savingOn(nothingToGive), lines: []string{verify, save, verify}},
+		{from: annInGroup(), change: savingOn(unnamed), lines: []string{verify, save, "/help"}},
+		{from: annInGroup(), change: savingOn(stakesNothing), lines: []string{verify, save}},
+		{from: annInGroup(), change: savingOn(stakingSlow), lines: []string{save}},
+		{from: annInGroup(), change: savingOn(storeAway), lines: []string{"/verify", verify, save, "/forget"}},
+		{from: annInGroup(), change: savingOn(savedUnreadable), lines: []string{"/verify", verify, save, "/forget"}},
+		{change: savingOn(savedUnreadable), lines: []string{existsAnn}},
+	}
+}
+
+// savedThenUnstaked has the wallet stake nothing any more, before or after its address is saved.
+func savedThenUnstaked() []scene {
+	return []scene{
+		{
+			from:   annInGroup(),
+			change: savingOn(unchanged),
+			lines:  []string{save, unstake, later, "/verify", later, "/verify", "/forget"},
+		},
+		{
+			from:   annInGroup(),
+			change: savingOn(unchanged),
+			lines:  []string{unstake, save},
+		},
+		{
+			change: savingOn(unchanged),
+			lines:  []string{save, unstake, later, existsAnn, later, existsAnn},
+		},
+	}
+}
+
+// badgeRefusals has the platform refuse to give badges, for each reason.
+func badgeRefusals() []scene {
+	var all []scene
+	for _, p := range []chat.BadgeProblem{
+		chat.MissingRight, chat.RoleAbove, chat.NotAllowed, chat.TwoFactor,
+		chat.BadgeGone, chat.CommunityGone, chat.CannotHave, chat.BadgeFailed,
+	} {
+		all = append(all, scene{from: annInGroup(), change: badgesRefused(p), lines: []string{save}})
+	}
+	return all
+}
+
+// badgesLeftByForget has the platform refuse to remove badges, and badges that no longer exist.
+func badgesLeftByForget() []scene {
+	return []scene{
+		{from: annInGroup(), change: badgesRefused(chat.RoleAbove), lines: []string{save, verify, "/forget"}},
+		{from: annInGroup(), change: savingOn(unchanged), lines: []string{save, refuse, "/forget"}},
+		{from: annInGroup(), change: savingOn(unchanged), lines: []string{save, gone, "/forget", "/forget"}},
+	}
+}
+
+// annInGroup returns Ann in Community, where she does not moderate.
+func annInGroup() *sender { return &sender{id: Ann, community: Community, title: talk} }
+
+// savingOn lets members save addresses and get two badges, and then makes change.
+func savingOn(change func(*Answers)) func(*Answers) {
+	return func(w *Answers) {
+		w.Saved = Saved{
+			Badges: []chat.Badge{
+				{Community: Community, ID: "Staker"},
+				{Community: Stakers, ID: "Whale", Amount: number("1000")},
+			},
+			Status: members.Status{
+				Have:     128,
+				Gives:    9,
+				Removals: 3,
+				Each: []members.BadgeStatus{
+					{Badge: named("Staker"), Have: 128, Checked: 126},
+					{Badge: named("Whale"), Have: 14, Checked: 14},
+				},
+			},
+		}
+		change(w)
+	}
+}
+
+// badgesRefused is savingOn with a platform that refuses every call for a badge.
+func badgesRefused(p chat.BadgeProblem) func(*Answers) {
+	return savingOn(func(w *Answers) { w.Saved.Problem = p })
+}
+
+// named returns a badge of Community with a name.
+func named(name string) members.Badge {
+	return members.Badge{Badge: chat.Badge{Community: Community, ID: name}, Name: chat.Untrusted(name)}
+}
+
+// Changes of what is saved.
+
+func nothingToGive(w *Answers)   { w.Saved.Badges = nil }
+func unnamed(w *Answers)         { w.Saved.Unnamed = true }
+func storeAway(w *Answers)       { w.Saved.Away = true }
+func savedUnreadable(w *Answers) { w.Saved.Unreadable = true }
+func saveBusy(w *Answers)        { w.Saved.Busy = true }
+
+// fuseBlown makes the fuse hold 12 of the 14 members who would lose badges. The status names 10 of them.
+func fuseBlown(w *Answers) {
+	w.Saved.Status.Losing = 14
+	w.Saved.Status.Held = 12
+	for i := range 10 {
+		w.Saved.Status.FirstHeld = append(w.Saved.Status.FirstHeld, numbered(i))
+	}
+}
+
+// whaleRefused makes the platform refuse one of the badges.
+func whaleRefused(w *Answers) {
+	w.Saved.Status.Refused = chat.MissingRight
+	w.Saved.Status.Each[1].Refused = chat.MissingRight
+}

@@ -1,0 +1,85 @@
+package commands_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"herald/commands/commandstest"
+	"herald/internal/chat"
+	"herald/internal/members"
+)
+
+// forget returns the reply of /forget if it makes these changes, and its keys.
+func forget(t *testing.T, changes ...members.Change) (*chat.Reply, string) {
+	t.Helper()
+	reply, err := run(t, commandsWith(savingMembers(), changes, nil), "forget", nil)
+	if err != nil {
+		t.Error(err)
+	}
+	return reply, strings.Join(keys(reply), " ")
+}
+
+// removal returns the removal of a badge of a community, with a problem or without one ("").
+func removal(community string, problem chat.BadgeProblem) members.Change {
+	return members.Change{
+		Badge:   members.Badge{Badge: chat.Badge{Community: community}},
+		Removed: true,
+		Problem: problem,
+	}
+}
+
+func TestForgettingSaysAReasonOnce(t *testing.T) {
+	const want = "badge.still badge.still badge.why.role_above forget.later"
+	_, said := forget(t, removal("A", chat.RoleAbove), removal("B", chat.RoleAbove))
+	if said != want {
+		t.Errorf("says %s, want %s", said, want)
+	}
+}
+
+// If a role was deleted, there is nothing to try again: the member does not have it, as they wanted.
+func TestForgettingARoleThatIsDeletedIsDone(t *testing.T) {
+	for _, test := range []struct {
+		changes []members.Change
+		says    string
+		tone    chat.Tone
+		buttons int
+	}{
+		{
+			changes: []members.Change{removal("A", chat.BadgeGone)},
+			says:    "badge.gone forget.done",
+			tone:    chat.Positive,
+		},
+		{
+			changes: []members.Change{removal("A", chat.BadgeGone), removal("B", "")},
+			says:    "badge.removed badge.gone forget.done",
+			tone:    chat.Positive,
+		},
+		{
+			changes: []members.Change{removal("A", chat.BadgeGone), removal("B", chat.RoleAbove)},
+			says:    "badge.still badge.gone badge.why.role_above forget.later",
+			tone:    chat.Warning,
+			buttons: 1,
+		},
+	} {
+		reply, said := forget(t, test.changes...)
+		if said != test.says {
+			t.Errorf("says %s, want %s", said, test.says)
+		}
+		if reply.Tone != test.tone || len(reply.Actions) != test.buttons {
+			t.Errorf("%s: tone %d, buttons %v", test.says, reply.Tone, reply.Actions)
+		}
+	}
+}
+
+func TestDelayedRemovalIsNotReportedAsGiving(t *testing.T) {
+	w := savingMembers()
+	r := w.Router(t)
+	inGroup(t, r, commandstest.Ann, save)
+	w.Saved.Busy = true
+	reply := inGroup(t, r, commandstest.Ann, "/forget")
+	said := keys(reply)
+	if reply.Tone != chat.Warning || !slices.Contains(said, "badge.still") || slices.Contains(said, "badge.soon") {
+		t.Errorf("%v, tone %v", said, reply.Tone)
+	}
+}

@@ -1,0 +1,189 @@
+package commands
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"herald/internal/chat"
+	"herald/internal/core"
+	"herald/internal/members"
+)
+
+// ownSaved returns the card about the sender and their saved wallet. If none is saved, it asks for a wallet.
+func (c verifyCommand) ownSaved(ctx context.Context, req *chat.Request) (*chat.Reply, error) {
+	s, err := c.Members.Saved(ctx, req.From)
+	if s != nil {
+		return c.ownWallet(ctx, req, s.Wallet)
+	}
+	reply := chat.Question("verify", walletParam)
+	switch {
+	case errors.Is(err, members.ErrUnreadable):
+		reply.Notes = []chat.Text{chat.Say("save.unreadable")}
+	case err != nil:
+		reply.Notes = []chat.Text{chat.Say("save.unread")}
+	}
+	return reply, partly(err)
+}
+
+// saveOrRefresh returns the end of a card about the sender's own wallet: refreshBadges if the wallet is saved, and
+// offerSave if it can be. If the saved row is unreadable, a note says so, and saveOrRefresh also returns the error.
+func (c verifyCommand) saveOrRefresh(ctx context.Context, req *chat.Request, p proof) (*chat.Reply, error) {
+	if !p.owned() || !c.canSave() {
+		return &chat.Reply{}, nil
+	}
+	s, err := c.Members.Saved(ctx, req.From)
+	switch {
+	case errors.Is(err, members.ErrUnreadable):
+		return &chat.Reply{Notes: []chat.Text{chat.Say("save.unreadable")}}, err
+	case err != nil: // The card has its answer all the same.
+		return &chat.Reply{}, nil
+	case s != nil && s.Wallet == p.wallet:
+		return c.refreshBadges(ctx, req, p, s), nil
+	case !p.stakeKnown(): // A press would save nothing.
+		return &chat.Reply{}, nil
+	}
+	return c.offerSave(ctx, req.From, req.Community, p), nil
+}
+
+// offerSave returns the button that saves a wallet. Before the press, its note says what is saved, who sees what, and
+// which badges the user gets, and where. The user is in the community here.
+func (c verifyCommand) offerSave(ctx context.Context, user chat.User, here string, p proof) *chat.Reply {
+	offered := c.Members.Offer(ctx, user, here, p.stake.Value)
+	consent, label := "save.offer", "button.save"
+	if len(offered) > 0 {
+		consent, label = "save.offer_badge", "button.save_badge"
+	}
+	values := chat.Values{
+		"badge":  badgeNames(offered),
+		"badges": badgesByCommunity(offered),
+		"every":  everyText(c.Members.RecheckEvery()),
+		"verify": chat.CommandLink("/verify"),
+		"forget": chat.CommandLink("/" + forgetName),
+	}
+	button := chat.Action{
+		Label:    chat.SayWith(label, values),
+		Command:  saveName,
+		Args:     []string{p.wallet.Hex()},
+		Edit:     true,
+		NextStep: true,
+	}
+	return &chat.Reply{Notes: []chat.Text{chat.SayWith(consent, values)}, Actions: []chat.Action{button}}
+}
+
+// refreshBadges gives the sender the badges that their saved wallet's stake reaches. It returns notes about their
+// badges, and the button that deletes what is saved. The tone is Negative if they have fewer badges than they expect.
+func (c verifyCommand) refreshBadges(ctx context.Context, req *chat.Request, p proof, s *members.Saved) *chat.Reply {
+	var changes []members.Change
+	if p.stake.Err == nil {
+		// If this fails, nothing has changed.
+		changes, _ = c.Members.Refresh(ctx, req.From, req.Community, p.wallet, p.stake.Value)
+	}
+	var waiting []members.Change
+	if req.RulesPending { // Then the sender has no role there, even if one was given before they left.
+		s = s.Elsewhere(req.Community)
+		waiting = c.waitingForRules(req, p)
+	}
+	notes := c.badgeNotes(s)
+	isBad := len(s.AtRisk) > 0 || len(s.Missing) > 0
+	if len(changes) > 0 {
+		results := badgeResults(req.Community, changes)
+		notes, isBad = lines(results), slices.ContainsFunc(results, badgeResult.isBad)
+		if after, err := c.Members.Saved(ctx, req.From); err == nil && after != nil {
+			s = after
+		}
+	}
+	if len(waiting) > 0 {
+		notes = append(notes, lines(badgeResults(req.Community, waiting))...)
+		notes = append(notes, whyNot(req.From.Platform, chat.RulesPending))
+	}
+	reply := &chat.Reply{Notes: notes, Actions: []chat.Action{forgetButton(badgesOf(s.Given))}}
+	if isBad {
+		reply.Tone = chat.Negative
+	}
+	return reply
+}
+
+// waitingForRules returns the badges that the sender's stake reaches in the community of req, where they have not
+// accepted the rules yet, and therefore got no badge.
+func (c verifyCommand) waitingForRules(req *chat.Request, p proof) (changes []members.Change) {
+	if p.stake.Err != nil {
+		return nil
+	}
+	for _, b := range c.Members.ConfiguredBadges(req.From.Platform, req.Community) {
+		if p.stake.Value.Reaches(b.Amount) == core.Staker {
+			changes = append(changes, members.Change{Badge: b, Problem: chat.RulesPending})
+		}
+	}
+	return changes
+}
+
+// badgeNotes tells the person who saved s since when they have each badge, which badges they lose at the next check,
+// and why they lost others.
+func (c verifyCommand) badgeNotes(s *members.Saved) (notes []chat.Text) {
+	for _, h := range s.Given {
+		notes = append(notes, chat.SayWith("badge.since", chat.Values{
+			"badge": badgeNames([]members.Badge{h.Badge}),
+			"group": h.Badge.Group(),
+			"day":   chat.Day{Time: h.Since},
+		}))
+	}
+	if len(s.AtRisk) > 0 {
+		notes = append(notes, chat.SayWith("badge.going", chat.Values{
+			"badge": badgeNames(badgesOf(s.AtRisk)),
+			"time":  clock(s.LastBlock),
+		}))
+	}
+	if len(s.Missing) > 0 {
+		why := members.WhyLost(*s.Lost, c.address(s.Wallet), s.Missing[0].Amount, c.Symbol)
+		notes = append(notes, chat.SayWith("badge.lost", chat.Values{"badge": badgeNames(s.Missing), "why": why}))
+	}
+	return notes
+}
+
+// clock returns a time of day, such as "14:05 UTC".
+func clock(t time.Time) chat.Plain { return chat.Plain(t.UTC().Format("15:04 UTC")) }
+
+// noteForModerators returns a note about a person's saved wallet for moderators of a community. It does not show the
+// address. It returns no note if no wallet is saved, or if that is not known. If the saved row is unreadable, the note
+// says so, and noteForModerators also returns the error.
+func (from Sources) noteForModerators(ctx context.Context, id core.Identity, community string) ([]chat.Text, error) {
+	if !from.canSave() {
+		return nil, nil
+	}
+	s, err := from.Members.Saved(ctx, chat.User{Platform: chat.Platform(strings.ToLower(id.Platform)), ID: id.UID})
+	switch {
+	case errors.Is(err, members.ErrUnreadable):
+		return []chat.Text{chat.Say("exists.unreadable")}, err
+	case err != nil || s == nil:
+		return nil, nil
+	}
+	values := chat.Values{"day": chat.Day{Time: s.SavedAt}, "state": savedState(s, community)}
+	return []chat.Text{chat.SayWith("exists.saved", values)}, nil
+}
+
+// savedState says whether a saved wallet stakes, and which badges its owner has, is about to lose, or has lost in a
+// community. If community is "", it says so of all communities.
+func savedState(s *members.Saved, community string) chat.Text {
+	isElsewhere := func(b members.Badge) bool { return community != "" && b.Community != community }
+	here := func(all []members.Badge) []members.Badge {
+		return slices.DeleteFunc(slices.Clone(all), isElsewhere)
+	}
+	given, going, lost := here(badgesOf(s.Given)), here(badgesOf(s.AtRisk)), here(s.Missing)
+	checked := chat.Moment{Time: s.CheckedAt}
+	switch {
+	case len(going) > 0:
+		return chat.SayWith("exists.going", chat.Values{"badge": badgeNames(going), "time": clock(s.LastBlock)})
+	case len(given) > 0:
+		return chat.SayWith("exists.has", chat.Values{"badge": badgeNames(given), "checked": checked})
+	case len(lost) > 0 && s.Lost.Disowned:
+		return chat.SayWith("exists.disowned", chat.Values{"badge": badgeNames(lost), "when": members.WhenLost(*s.Lost)})
+	case len(lost) > 0:
+		return chat.SayWith("exists.lost", chat.Values{"badge": badgeNames(lost), "when": members.WhenLost(*s.Lost)})
+	case s.Stakes:
+		return chat.SayWith("exists.stakes", chat.Values{"checked": checked})
+	}
+	return chat.SayWith("exists.idle", chat.Values{"checked": checked})
+}

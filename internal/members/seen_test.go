@@ -1,0 +1,118 @@
+package members
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// noRow is a seenCase.row of a user without a saved address.
+const noRow = "none"
+
+// seenCase is a command that user 1 sends in server 9001.
+type seenCase struct {
+	row     string // the badges of the row, as heldOf reads them; or noRow
+	idle    bool   // in server 9001
+	wears   string
+	oneEach bool
+
+	calls string
+	left  string // in the row, as shown writes it
+}
+
+func TestACommandGivesBackWhatIsMissing(t *testing.T) {
+	for name, c := range map[string]seenCase{
+		"who has all":   {row: "7001", wears: "7001", left: "7001"},
+		"who came back": {row: "7001", calls: "give 7001 1", left: "7001"},
+		"who was idle":  {idle: true, calls: "give 7001 1", left: "7001"},
+		"who is unsure": {row: "7001:unsure", wears: "7001", left: "7001"},
+		"who has a role of VIPs": {
+			row:   "7001",
+			wears: "VIP",
+			calls: "give 7001 1",
+			left:  "7001",
+		},
+		"who has a tag of VIPs": {
+			row:     "7001",
+			wears:   "VIP",
+			oneEach: true,
+			left:    "idle 9001",
+		},
+		"whose tag of VIPs went": {
+			idle:    true,
+			oneEach: true,
+			calls:   "give 7001 1",
+			left:    "7001",
+		},
+		"who has saved nothing": {row: noRow},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(m *membersTest) {
+				m.run()
+				if c.row != noRow {
+					r := m.row(1, 0)
+					r.Badges = heldOf(m.platform.tiers, c.row)
+					if c.idle {
+						r.setIdle("9001")
+					}
+					m.put(r)
+				}
+				m.leaves("9002")
+				m.change(func() { m.oneEach = c.oneEach })
+				m.wears("9001", 1, strings.Fields(c.wears)...)
+				m.Seen(user(1), "9001", strings.Fields(c.wears))
+				time.Sleep(10 * time.Second)
+				m.equal("calls", m.called(), c.calls)
+				m.equal("left", shown(m.saved(1)), c.left)
+			})
+		})
+	}
+}
+
+func TestCommandsGiveBackOnceAMinute(t *testing.T) {
+	inBubble(t, func(m *membersTest) {
+		m.run()
+		m.presses(wallet(1), 5)
+		removeAndSend := func() {
+			m.wears("9001", 1)
+			m.Seen(user(1), "9001", nil)
+			time.Sleep(5 * time.Second)
+		}
+		removeAndSend()
+		m.equal("given back", m.seen("9001"), "1:7001")
+		removeAndSend()
+		m.equal("within the minute", m.seen("9001"), "")
+		time.Sleep(time.Minute)
+		removeAndSend()
+		m.equal("after it", m.seen("9001"), "1:7001")
+	})
+}
+
+func TestACommandInAnotherServerGivesNothing(t *testing.T) {
+	inBubble(t, func(m *membersTest) {
+		m.run()
+		m.presses(wallet(1), 5)
+		m.wears("9001", 1)
+		m.called()
+		m.Seen(user(1), "8888", nil)
+		time.Sleep(5 * time.Second)
+		m.equal("calls", m.called(), "")
+	})
+}
+
+// The sender of a command wears a badge, and no address is saved.
+func TestABadgeWithoutARowIsReported(t *testing.T) {
+	inBubble(t, func(m *membersTest) {
+		m.run()
+		for id := range 3 {
+			m.Seen(user(id), "9001", []string{"7001", "VIP"})
+		}
+		m.Seen(user(4), "9001", []string{"VIP"})
+		m.put(m.row(5, 0, "7001"))
+		m.Seen(user(5), "9001", []string{"7001"})
+		time.Sleep(time.Second)
+		m.equal("events", m.event("badge_unrecorded"), 3)
+		m.equal("lines", m.log.Lines("no address of theirs is saved"), 1)
+		m.equal("calls", m.called(), "")
+	})
+}

@@ -1,0 +1,249 @@
+package telegram
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-telegram/bot/models"
+
+	"herald/commands/commandstest"
+	"herald/internal/chat"
+	faketelegram "herald/internal/demo/fake/telegram"
+	"herald/internal/platform/platformtest"
+)
+
+// What follows t.me/OurBot?start= in the hidden link of a question.
+const (
+	asksExists = "ask-exists"
+	asksStaked = "ask-staked"
+	asksJoin   = "ask-join_-5"
+)
+
+// toQuestion makes the message a reply to a message of testMe, with a hidden link that has the payload.
+func toQuestion(payload string) messageOption {
+	return inReplyTo(from(*testMe), linkingTo("https://t.me/OurBot?start="+payload))
+}
+
+// linkingTo hides a link below the first character of the message.
+func linkingTo(url string) messageOption {
+	return func(m *models.Message) {
+		m.Entities = append(m.Entities, models.MessageEntity{
+			Type:   models.MessageEntityTypeTextLink,
+			Length: 1,
+			URL:    url,
+		})
+	}
+}
+
+// guessCase is a text and options of a message, and the command that it asks, "" if none.
+type guessCase struct {
+	text    string
+	options []messageOption
+	want    string
+}
+
+// checkGuesses checks that a text asks its command in a private chat, and nothing in a group.
+func checkGuesses(t *testing.T, cases map[string]guessCase) {
+	t.Helper()
+	for name, tt := range cases {
+		checkAsked(t, name+" in private", privateMessage(tt.text, tt.options...), tt.want)
+		checkAsked(t, name+" in a group", groupMessage(tt.text, tt.options...), "")
+	}
+}
+
+// checkAsked checks which command and words a message asks of testMe, "" if none.
+func checkAsked(t *testing.T, name string, m *models.Message, want string) {
+	t.Helper()
+	c, ours := parsedMessage(m)
+	if c.text != want || ours != (want != "") {
+		t.Errorf("%s: got %q, %v; want %q", name, c.text, ours, want)
+	}
+	if args := max(0, len(strings.Fields(want))-1); c.request.Args.Len() != args {
+		t.Errorf("%s: got the arguments %v, want %d", name, c.request.Args, args)
+	}
+}
+
+func TestAWalletInPrivateAsksStaked(t *testing.T) {
+	const (
+		wallet   = "0x52908400098527886E0F7030069857D2E4169EE7"
+		another  = "0x8617E340B3D01FA5F11F306F4090FD50E238070D"
+		onSolana = "So11111111111111111111111111111111111111112"
+		explorer = "https://etherscan.io/address/"
+	)
+	checkGuesses(t, map[string]guessCase{
+		"alone":            {" " + wallet + "\n", nil, "staked " + wallet},
+		"too short":        {"0X12", nil, "staked 0X12"},
+		"of another chain": {onSolana, nil, "staked " + onSolana},
+		"among words":      {"is " + wallet + " ok", nil, "staked is " + wallet + " ok"},
+		"in a link":        {explorer + wallet, nil, "staked " + explorer + wallet},
+		"beside another":   {wallet + " or " + another, nil, "staked " + wallet + " or " + another},
+		"below a picture":  {wallet, []messageOption{asCaption}, "staked " + wallet},
+	})
+}
+
+func TestOtherContentInPrivateAsksStart(t *testing.T) {
+	ofOtherBot := []messageOption{mentionOf(9), commandAt(10, 6)}
+	voice := func(m *models.Message) { m.Voice = &models.Voice{} }
+	roundVideo := func(m *models.Message) { m.VideoNote = &models.VideoNote{} }
+	pin := func(m *models.Message) { m.PinnedMessage = &models.MaybeInaccessibleMessage{} }
+	checkGuesses(t, map[string]guessCase{
+		"words":                         {"hello there", nil, "start"},
+		"a command after a mention":     {"@OtherBot /price", ofOtherBot, "start"},
+		"a picture":                     {"hi", []messageOption{asCaption}, "start"},
+		"a voice message":               {"", []messageOption{voice}, "start"},
+		"a round video":                 {"", []messageOption{roundVideo}, "start"},
+		"a reply to what asked nothing": {"thanks", []messageOption{inReplyTo(from(*testMe))}, "start"},
+		"an unknown command":            {"/prise 7d", []messageOption{commandAt(0, 6)}, "prise 7d"},
+		"another bot's command":         {"/price@OtherBot", []messageOption{commandAt(0, 15)}, ""},
+		"a service message":             {"", []messageOption{pin}, ""},
+		"a forward":                     {"hello", []messageOption{forwarded}, ""},
+	})
+}
+
+func TestAnAnswerToAQuestionCompletesItsCommand(t *testing.T) {
+	checkAsked(t, "in private", privateMessage("0x1 b", toQuestion(asksExists)), "exists 0x1 b")
+	checkAsked(t, "in a group", groupMessage("0x1 b", toQuestion(asksExists)), "exists 0x1 b")
+	checkAsked(t, "to join, in private", privateMessage("0xabc", toQuestion(asksJoin)), "join -5 0xabc")
+	checkAsked(t, "to join, in a group", groupMessage("0xabc", toQuestion(asksJoin)), "")
+}
+
+// A question is a message of this bot with the hidden link.
+func TestParseTrustsOnlyThisBotsQuestions(t *testing.T) {
+	byAnother := inReplyTo(from(models.User{ID: 5}), linkingTo("https://t.me/OurBot?start="+asksStaked))
+	byUsAsOldBot := inReplyTo(from(*testMe), linkingTo("https://t.me/OldBot?start="+asksStaked))
+	outOfTelegram := inReplyTo(from(*testMe), linkingTo("https://example.org/OurBot?start="+asksStaked))
+	for name, tt := range map[string]struct {
+		message *models.Message
+		want    string
+	}{
+		"a question":               {groupMessage("0x1 b", toQuestion(asksStaked)), "staked 0x1 b"},
+		"politeness around it":     {groupMessage("check 0x1 please", toQuestion(asksStaked)), "staked check 0x1 please"},
+		"thanks":                   {groupMessage("thanks", toQuestion(asksStaked)), ""},
+		"a sentence":               {groupMessage("up 100x, thanks!", toQuestion(asksStaked)), ""},
+		"under an old name":        {groupMessage("0x1 b", byUsAsOldBot), "staked 0x1 b"},
+		"a link out of Telegram":   {groupMessage("0x1", outOfTelegram), ""},
+		"by another user":          {groupMessage("0x1", byAnother), ""},
+		"a link that asks nothing": {groupMessage("0x1", toQuestion("staked")), ""},
+		"for an unknown command":   {groupMessage("0x1", toQuestion("ask-moon")), ""},
+		"a forward":                {groupMessage("0x1", toQuestion(asksStaked), forwarded), ""},
+		"a command":                {groupMessage("/price", toQuestion(asksStaked), commandAt(0, 6)), "price"},
+		"another bot's command":    {groupMessage("/price@OtherBot", toQuestion(asksStaked), commandAt(0, 15)), ""},
+	} {
+		checkAsked(t, name, tt.message, tt.want)
+		c, ours := parsedMessage(tt.message)
+		if ours && (c.request.Target != nil || c.private) {
+			t.Errorf("%s: got %+v", name, c)
+		}
+	}
+}
+
+func TestParseFollowsDeepLinksInPrivate(t *testing.T) {
+	for payload, want := range map[string]string{
+		"":           "start",
+		"mylogins":   "mylogins, private",
+		"exists":     "exists, private",
+		"staked":     "start",
+		"ask-exists": "start",
+		"nonsense":   "start",
+		"join_-5":    "join -5, private",
+		"join":       "start",
+		"join_-5_x":  "start",
+		"price_-5":   "start",
+	} {
+		text := strings.TrimSpace("/start " + payload)
+		check(t, text, linked(privateMessage(text, commandAt(0, 6))), want)
+	}
+	for _, text := range []string{"/start mylogins", "/start join_-5"} {
+		check(t, text+" in a group", linked(groupMessage(text, commandAt(0, 6))), "start")
+	}
+}
+
+// linked returns the command that a message asks, its argument, and whether its answer is private.
+func linked(m *models.Message) string {
+	c, _ := parsedMessage(m)
+	asked := strings.TrimSpace(c.request.Command + " " + c.request.Args.First())
+	if c.private {
+		asked += ", private"
+	}
+	return asked
+}
+
+// Anybody can hide a link behind harmless words, and /forget cannot be undone.
+func TestNoLinkRunsForget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, _, router := product(t)
+		r.serve(platformtest.Routed{Router: router})
+		r.give(inPrivate(ann, "/start"))
+		r.give(inPrivate(ann, "/start forget"))
+		r.give(inGroup(ann+1, "/forget"))
+		sent := r.sent(3)
+		check(t, "shown by the link", sent[1].Text, sent[0].Text)
+		check(t, "link for a stranger", sent[2].Markup.Rows[0][0].URL, deepLink(faketelegram.Username, "start"))
+	})
+}
+
+// replyCase is a text that answers the question for a wallet.
+type replyCase struct {
+	text  string
+	want  string // within the reply; "" if there is none
+	again bool   // whether the reply asks for a wallet again
+}
+
+// In a group, an invalid wallet is not asked for again, and only words like a wallet count as an answer.
+func TestInvalidArgumentIsNotAskedAgainInAGroup(t *testing.T) {
+	checkRepliesToAQuestion(t, faketelegram.Group(group), []replyCase{
+		{text: "thanks"},
+		{text: "0x12", want: "Check the wallet address"},
+		{text: commandstest.Wallet + " please", want: "Staking"},
+	})
+}
+
+func TestInvalidArgumentIsAskedAgainInPrivate(t *testing.T) {
+	checkRepliesToAQuestion(t, faketelegram.Private(ann), []replyCase{
+		{text: "thanks", want: "Check the wallet address", again: true},
+		{text: "0x12", want: "Check the wallet address", again: true},
+		{text: commandstest.Wallet + " please", want: "Staking"},
+	})
+}
+
+// checkRepliesToAQuestion makes ann answer the question for a wallet again and again. The question itself is
+// deleted after two minutes in a group, and stays in private.
+func checkRepliesToAQuestion(t *testing.T, where faketelegram.Chat, replies []replyCase) {
+	synctest.Test(t, func(t *testing.T) {
+		r, _, router := product(t)
+		r.serve(platformtest.Routed{Router: router})
+		r.give(writes(where, ann, "/staked"))
+		question := r.sent(1)[0]
+		for _, tt := range replies {
+			before := len(r.api.Sent())
+			r.give(writes(where, ann, tt.text).ReplyingTo(question))
+			sent := r.api.Sent()[before:]
+			if tt.want == "" {
+				check(t, fmt.Sprintf("replies to %q", tt.text), len(sent), 0)
+				continue
+			}
+			if len(sent) != 1 || !strings.Contains(sent[0].Text, tt.want) || sent[0].Markup.ForceReply != tt.again {
+				t.Errorf("%q brings %+v, want %q", tt.text, sent, tt.want)
+			}
+		}
+		time.Sleep(questionLasts)
+		inGroup := where.ID < 0
+		check(t, "the question is deleted", r.api.Sent()[0].Deleted, inGroup)
+	})
+}
+
+func TestPlaceholderIsShortened(t *testing.T) {
+	question := chat.Say(strings.Repeat("é", 100))
+	reply := &chat.Reply{Title: chat.Say("x"), Ask: &chat.Ask{Command: "staked", Question: question}}
+	want := models.ForceReply{
+		ForceReply:            true,
+		Selective:             true,
+		InputFieldPlaceholder: strings.Repeat("é", maxPlaceholder-1) + "…",
+	}
+	if got := shown(reply).Markup; *got.(*models.ForceReply) != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}

@@ -1,0 +1,104 @@
+package market
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"herald/internal/core"
+	"herald/internal/query"
+)
+
+// The endpoints of the provider's quotes. Version 1 is deprecated, and is called as long as it answers. Once it is
+// gone, version 3 is called in its place.
+const (
+	pathV1 = "/v1/cryptocurrency/quotes/latest"
+	pathV3 = "/v3/cryptocurrency/quotes/latest"
+)
+
+// retryV1 is how long only version 3 is called after version 1 was gone. Then version 1 is tried again.
+const retryV1 = time.Hour
+
+// callQuotes calls version 1 of the quotes or, if that is gone, version 3. It returns the last call.
+func (c *Client) callQuotes(ctx context.Context) call {
+	if c.isV1Gone() {
+		return c.callVersion(ctx, pathV3)
+	}
+	first := c.callVersion(ctx, pathV1)
+	if !first.isGone() {
+		return first
+	}
+	second := c.callVersion(ctx, pathV3)
+	if !second.isGone() && !c.isV1GoneLogged.Swap(true) {
+		c.log.WarnContext(ctx, "the price provider has ended version 1 of its quotes; version 3 is asked", "path", pathV1)
+	}
+	if second.err == nil {
+		c.v1GoneAt.Store(time.Now().UnixNano())
+	}
+	return second
+}
+
+// callVersion calls the version of the quotes that has this path.
+func (c *Client) callVersion(ctx context.Context, path string) call {
+	return c.get(ctx, "quote", path, c.parameters)
+}
+
+// isV1Gone reports whether version 1 was gone within retryV1.
+func (c *Client) isV1Gone() bool {
+	goneAt := c.v1GoneAt.Load()
+	return goneAt != 0 && time.Since(time.Unix(0, goneAt)) < retryV1
+}
+
+// V1GoneError means that the provider has ended version 1 of its quotes, and that version 3 fails, too.
+type V1GoneError struct {
+	// State is how version 3 fails, and Status its HTTP status if it refuses the call.
+	State  query.ReplacementState
+	Status int
+	// Err is the error of version 3.
+	Err error
+}
+
+func (e *V1GoneError) Error() string {
+	return fmt.Sprintf("%s is gone, and %s fails: %v", pathV1, pathV3, e.Err)
+}
+
+func (e *V1GoneError) Unwrap() error { return e.Err }
+
+// withV1Gone returns an error of version 3 with a V1GoneError in it, and nil for nil. status is the HTTP status of
+// version 3, or 0 if there was no response.
+func withV1Gone(err error, status int) error {
+	failed, is := errors.AsType[*core.Error](err)
+	if !is {
+		return err
+	}
+	gone := &V1GoneError{State: query.ReplacementBroken, Err: failed.Err}
+	if isRefusal := status != 0 && status != http.StatusOK; isRefusal {
+		gone.State = query.ReplacementRefuses
+		gone.Status = status
+	}
+	wrapped := *failed
+	wrapped.Err = gone
+	return &wrapped
+}
+
+// IsV1Gone reports whether version 3 gave the quote, because version 1 is gone.
+func (l Listing) IsV1Gone() bool { return l.Quote.Endpoint == pathV3 }
+
+// EndedEndpoints is a query.FindEnded: it returns version 1 of the quotes if version 3 gave the quote in answer, and if
+// err says that version 1 is gone.
+func EndedEndpoints(answer any, err error) (ended []query.EndedEndpoint) {
+	if quote, is := answer.(*core.Quote); is && quote != nil && quote.Endpoint == pathV3 {
+		ended = append(ended, query.EndedEndpoint{Path: pathV1, Replacement: pathV3, State: query.ReplacementWorks})
+	}
+	if gone, is := errors.AsType[*V1GoneError](err); is {
+		ended = append(ended, query.EndedEndpoint{
+			Path:        pathV1,
+			Replacement: pathV3,
+			State:       gone.State,
+			Status:      gone.Status,
+		})
+	}
+	return ended
+}
