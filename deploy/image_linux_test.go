@@ -22,16 +22,23 @@ func TestTheImageServesAndStops(t *testing.T) {
 	const user = 65532
 	program := func(command string, environ ...string) *exec.Cmd {
 		cmd := exec.CommandContext(t.Context(), "/bot", command)
-		cmd.Dir, cmd.Env = "/", environ
-		cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: *image, Credential: &syscall.Credential{Uid: user, Gid: user}}
+		cmd.Dir = "/"
+		cmd.Env = environ
+		cmd.SysProcAttr = &syscall.SysProcAttr{
+			Chroot:     *image,
+			Credential: &syscall.Credential{Uid: user, Gid: user},
+		}
 		return cmd
 	}
 	telegram := e2etest.Ways[0].Open(t)
-	bot := e2etest.StartProcess(t, program("run", append(e2etest.Settings(fault.Start(t), telegram.Settings()...),
-		"HTTP_ADDR=127.0.0.1:0", "LOG_LEVEL=info", "ZONEINFO=/zoneinfo.zip", "DATA_DIR=/data")...))
+	settings := append(e2etest.Settings(fault.Start(t), telegram.Settings()...),
+		"HTTP_ADDR=127.0.0.1:0", "LOG_LEVEL=info", "ZONEINFO=/zoneinfo.zip", "DATA_DIR=/data")
+	bot := e2etest.StartProcess(t, program("run", settings...))
 	bot.AwaitReady()
-	if told, err := program("health", "HTTP_ADDR="+strings.TrimPrefix(bot.URL(), "http://")).CombinedOutput(); err != nil || string(told) != "ready: telegram: connected\n" {
-		t.Errorf("bot health: %v: %s", err, told)
+	address := strings.TrimPrefix(bot.URL(), "http://")
+	out, err := program("health", "HTTP_ADDR="+address).CombinedOutput()
+	if err != nil || string(out) != "ready: telegram: connected\n" {
+		t.Errorf("bot health: %v: %s", err, out)
 	}
 	telegram.Ask(e2etest.Command{User: 1, Name: "price"})
 	if sent := telegram.Telegram.WaitSent(1, e2etest.Patience); len(sent) != 1 {

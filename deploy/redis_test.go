@@ -19,6 +19,7 @@ import (
 	"herald/internal/store/redistest"
 )
 
+// open connects to a Redis until the test ends.
 func open(t *testing.T, url string) *store.Redis {
 	t.Helper()
 	settings := store.Settings{RedisURL: secret.New(url + "?read_timeout=1s")}
@@ -30,116 +31,175 @@ func open(t *testing.T, url string) *store.Redis {
 	return r
 }
 
-// The memory is smaller than that of the deployments, and full.
-func TestSavedAddressesOutliveFullMemoryAndARestartOfRedis(t *testing.T) {
-	for file, volume := range map[string]string{"compose.replicas.yaml": `volumes: \["saved:(/data)"\]`, "kubernetes.yaml": `name: saved, mountPath: (/data)`} {
-		text := configtest.Read(t, file)
-		var options []string
-		for _, found := range regexp.MustCompile(`(?m)^ +(dir|save|appendonly|maxmemory|maxmemory-policy) (\S+)$`).FindAllStringSubmatch(text, -1) {
-			value := found[2]
-			switch found[1] {
-			case "dir":
-				if mounted := matches(volume, text); !slices.Equal(mounted, []string{value}) {
-					t.Errorf("%s: Redis writes to %s, and the volume is at %q", file, value, mounted)
-				}
-				value = t.TempDir()
-			case "maxmemory":
-				value = "4mb"
-			case "save":
-				value = strings.Trim(value, `"`)
+// volumes lists the files that run a Redis, and patterns that find where its volume is mounted.
+var volumes = map[string]string{
+	"compose.replicas.yaml": `volumes: \["saved:(/data)"\]`,
+	"kubernetes.yaml":       `name: saved, mountPath: (/data)`,
+}
+
+var redisOption = regexp.MustCompile(`(?m)^ +(dir|save|appendonly|maxmemory|maxmemory-policy) (\S+)$`)
+
+// redisOptions returns the options with which a file runs Redis, changed to write to a temporary folder
+// and to have only 4 MB of memory. It fails the test if Redis does not write to its volume.
+func redisOptions(t *testing.T, file, volume string) (options []string) {
+	t.Helper()
+	text := configtest.Read(t, file)
+	mounted := matches(volume, text)
+	for _, match := range redisOption.FindAllStringSubmatch(text, -1) {
+		name, value := match[1], match[2]
+		switch name {
+		case "dir":
+			if !slices.Equal(mounted, []string{value}) {
+				t.Errorf("Redis writes to %s, and the volume is at %q", value, mounted)
 			}
-			options = append(options, "--"+found[1], value)
+			value = t.TempDir()
+		case "maxmemory":
+			value = "4mb"
+		case "save":
+			value = strings.Trim(value, `"`)
 		}
-		s := redistest.Start(t, options...)
-		admin := s.Admin(t)
-		r := open(t, s.URL)
-		const members, rows = "members/telegram-7000000001", 300
-		for i := range rows {
-			saved, err := r.Bucket(members).Replace(t.Context(), fmt.Sprint(i), nil, []byte("an address"))
-			if !saved || err != nil {
-				t.Fatal(file, saved, err)
-			}
-		}
-		for i := range 600 {
-			r.Save(t.Context(), fmt.Sprint("price ", i), make([]byte, 10_000), time.Hour)
-		}
-		if info, err := redis.String(admin.Do("INFO", "stats")); err != nil || r.Fallbacks() != 0 || strings.Contains(info, "evicted_keys:0\r") {
-			t.Errorf("%s: the memory is not full: %d calls were refused\n%s", file, r.Fallbacks(), info)
-		}
-		if warnings := r.Durability(t.Context()); len(warnings) > 0 {
-			t.Errorf("%s: bot check warns: %q", file, warnings)
-		}
-		_, _ = admin.Do("SHUTDOWN") // It ends the connection.
-		s.Kill()
-		if err := s.Run(); err != nil {
-			t.Fatal(err)
-		}
-		_, addr, _ := strings.Cut(s.URL, "@")
-		platformtest.WaitUntil(t, "Redis listens", func() bool {
-			conn, err := net.Dial("tcp", addr)
-			if err == nil {
-				conn.Close()
-			}
-			return err == nil
-		})
-		later := open(t, s.URL)
-		platformtest.WaitUntil(t, "Redis has read its file", func() bool { return later.Probe(t.Context()) == nil && later.Up() })
-		left := 0
-		err := later.Bucket(members).Each(t.Context(), func([]byte) { left++ })
-		if err != nil {
-			t.Error(file, err)
-		}
-		if left != rows {
-			t.Errorf("%s: %d of %d rows are left", file, left, rows)
+		options = append(options, "--"+name, value)
+	}
+	return options
+}
+
+const savedBucket = "members/telegram-7000000001"
+
+// saveRows saves this many addresses.
+func saveRows(t *testing.T, r *store.Redis, rows int) {
+	t.Helper()
+	for i := range rows {
+		saved, err := r.Bucket(savedBucket).Replace(t.Context(), fmt.Sprint(i), nil, []byte("an address"))
+		if !saved || err != nil {
+			t.Fatal(saved, err)
 		}
 	}
 }
 
-// docs/deployment.md names the rights of a user for the bot.
-func TestRedisUserNeedsTheRightsInTheDocument(t *testing.T) {
-	named := matches(`(?m)^ *ACL SETUSER herald on (.*)$`, configtest.Read(t, "../docs/deployment.md"))
-	if len(named) != 1 {
-		t.Fatalf("the document has %q", named)
+// fillMemory caches answers until Redis has evicted some.
+func fillMemory(t *testing.T, s *redistest.Server, r *store.Redis) {
+	t.Helper()
+	for i := range 600 {
+		r.Save(t.Context(), fmt.Sprint("price ", i), make([]byte, 10_000), time.Hour)
 	}
+	info, err := redis.String(s.Admin(t).Do("INFO", "stats"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(info, "evicted_keys:0\r") || r.Fallbacks() != 0 {
+		t.Errorf("the memory is not full, or %d calls were refused:\n%s", r.Fallbacks(), info)
+	}
+}
+
+// restart ends Redis, as a deployment does, and starts it again. It returns once Redis has read its file.
+func restart(t *testing.T, s *redistest.Server) *store.Redis {
+	t.Helper()
+	_, _ = s.Admin(t).Do("SHUTDOWN") // It ends the connection.
+	s.Kill()
+	if err := s.Run(); err != nil {
+		t.Fatal(err)
+	}
+	_, addr, _ := strings.Cut(s.URL, "@")
+	platformtest.WaitUntil(t, "Redis listens", func() bool {
+		conn, err := net.Dial("tcp", addr)
+		if err == nil {
+			conn.Close()
+		}
+		return err == nil
+	})
+	r := open(t, s.URL)
+	platformtest.WaitUntil(t, "Redis has read its file", func() bool {
+		return r.Probe(t.Context()) == nil && r.Up()
+	})
+	return r
+}
+
+func TestSavedAddressesOutliveFullMemoryAndARestartOfRedis(t *testing.T) {
+	for file, volume := range volumes {
+		t.Run(file, func(t *testing.T) {
+			const rows = 300
+			s := redistest.Start(t, redisOptions(t, file, volume)...)
+			r := open(t, s.URL)
+			saveRows(t, r, rows)
+			fillMemory(t, s, r)
+			if warnings := r.Durability(t.Context()); len(warnings) > 0 {
+				t.Errorf("bot check warns: %q", warnings)
+			}
+			r = restart(t, s)
+			left := 0
+			err := r.Bucket(savedBucket).Each(t.Context(), func([]byte) { left++ })
+			if err != nil || left != rows {
+				t.Errorf("%d of %d rows are left, %v", left, rows, err)
+			}
+		})
+	}
+}
+
+// documentedRights returns the rights of the bot's user in docs/deployment.md.
+func documentedRights(t *testing.T) []string {
+	t.Helper()
+	users := matches(`(?m)^ *ACL SETUSER herald on (.*)$`, configtest.Read(t, "../docs/deployment.md"))
+	if len(users) != 1 {
+		t.Fatalf("the document has the users %q, want one", users)
+	}
+	return strings.Fields(users[0])
+}
+
+// openAs connects as a new user with these rights. The password is replaced.
+func openAs(t *testing.T, s *redistest.Server, admin redis.Conn, rights []string) *store.Redis {
+	t.Helper()
+	do := func(command string, args ...any) {
+		t.Helper()
+		if _, err := admin.Do(command, args...); err != nil {
+			t.Fatal(command, args, err)
+		}
+	}
+	user := []any{"SETUSER", "herald", "on"}
+	for _, right := range rights {
+		if isPassword(right) {
+			right = ">secret"
+		}
+		user = append(user, right)
+	}
+	do("SCRIPT", "FLUSH")
+	do("ACL", "DELUSER", "herald")
+	do("ACL", user...)
+	_, host, _ := strings.Cut(s.URL, "@")
+	return open(t, "redis://herald:secret@"+host+"/0")
+}
+
+func isPassword(right string) bool { return strings.HasPrefix(right, ">") }
+
+func TestTheDocumentedRightsOfTheRedisUserSuffice(t *testing.T) {
+	s := redistest.Start(t, "--appendonly", "yes", "--dir", t.TempDir())
+	r := openAs(t, s, s.Admin(t), documentedRights(t))
+	if err := r.Probe(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if warnings := r.Durability(t.Context()); len(warnings) > 0 {
+		t.Errorf("bot check warns: %q", warnings)
+	}
+}
+
+func TestRedisUserNeedsTheRightsInTheDocument(t *testing.T) {
+	rights := documentedRights(t)
 	s := redistest.Start(t, "--appendonly", "yes", "--dir", t.TempDir())
 	admin := s.Admin(t)
-	rights := strings.Fields(named[0])
-	try := func(rights []string) (*store.Redis, error) {
-		for command, args := range map[string][]any{"SCRIPT": {"FLUSH"}, "ACL": {"DELUSER", "herald"}} {
-			if _, err := admin.Do(command, args...); err != nil {
-				t.Fatal(err)
-			}
-		}
-		user := []any{"SETUSER", "herald", "on"}
-		for _, right := range rights {
-			if strings.HasPrefix(right, ">") {
-				right = ">secret"
-			}
-			user = append(user, right)
-		}
-		if _, err := admin.Do("ACL", user...); err != nil {
-			t.Fatal(rights, err)
-		}
-		_, host, _ := strings.Cut(s.URL, "@")
-		r := open(t, "redis://herald:secret@"+host+"/0")
-		return r, r.Probe(t.Context())
-	}
-	r, err := try(rights)
-	if err != nil || len(r.Durability(t.Context())) > 0 {
-		t.Errorf("with all of them: %v, %q", err, r.Durability(t.Context()))
-	}
 	for i, right := range rights {
-		if strings.HasPrefix(right, ">") || right == "+ping" { // A refused ping keeps a connection, too.
+		if isPassword(right) || right == "+ping" { // A connection is kept even if a ping is refused.
 			continue
 		}
-		r, err := try(slices.Delete(slices.Clone(rights), i, i+1))
-		refused := err != nil && strings.HasSuffix(err.Error(), "refused with NOPERM")
-		if right == "+info" || right == "+config|get" {
+		r := openAs(t, s, admin, slices.Delete(slices.Clone(rights), i, i+1))
+		if right == "+info" || right == "+config|get" { // With these the bot reads how Redis writes to disk.
 			_, _ = admin.Do("CONFIG", "SET", "appendonly", "no")
-			refused = len(r.Durability(t.Context())) == 1
+			if warnings := r.Durability(t.Context()); len(warnings) != 1 {
+				t.Errorf("without %s: the warnings are %q, want one", right, warnings)
+			}
+			continue
 		}
-		if !refused {
-			t.Errorf("without %s: %v", right, err)
+		err := r.Probe(t.Context())
+		if err == nil || !strings.HasSuffix(err.Error(), "refused with NOPERM") {
+			t.Errorf("without %s: %v, want a refusal", right, err)
 		}
 	}
 }

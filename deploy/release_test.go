@@ -18,23 +18,24 @@ import (
 
 var releaseTargets = flag.String("release", "", `build archives for these targets, such as "linux/amd64 windows/amd64"`)
 
-// run runs a command in dir and returns its exit code and what it printed. It skips the
-// test where there is no such program.
+// run runs a command in dir, and returns its exit code and output. It skips the test if there is no
+// such program.
 func run(t *testing.T, dir string, environ []string, name string, args ...string) (code int, printed string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), name, args...)
-	cmd.Dir, cmd.Env = dir, append(os.Environ(), environ...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), environ...)
 	out, err := cmd.CombinedOutput()
 	if errors.Is(err, exec.ErrNotFound) {
 		t.Skip(err)
 	}
-	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
+	if err != nil && !errors.As(err, new(*exec.ExitError)) {
 		t.Fatal(err)
 	}
 	return cmd.ProcessState.ExitCode(), string(out)
 }
 
-// must runs a command in dir and returns what it printed. The test fails if it fails.
+// must runs a command in dir, and returns its output. It ends the test if the command fails.
 func must(t *testing.T, dir string, environ []string, name string, args ...string) string {
 	t.Helper()
 	code, printed := run(t, dir, environ, name, args...)
@@ -44,22 +45,60 @@ func must(t *testing.T, dir string, environ []string, name string, args ...strin
 	return strings.TrimSpace(printed)
 }
 
-// commit writes files in dir, paths and contents in turn, and commits all that is there. Its
-// author and time are always the same.
-func commit(t *testing.T, dir string, files ...string) {
+// commit writes files in dir, given by their paths, and commits everything there. The author and the
+// time are always the same.
+func commit(t *testing.T, dir string, files map[string]string) {
 	t.Helper()
-	for i := 0; i < len(files); i += 2 {
-		path := filepath.Join(dir, files[i])
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(files[i+1]), 0o600)); err != nil {
+	for path, content := range files {
+		path = filepath.Join(dir, path)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	must(t, dir, nil, "git", "add", "-A")
-	date := []string{"GIT_AUTHOR_DATE=2026-11-27T12:00Z", "GIT_COMMITTER_DATE=2026-11-27T12:00Z"}
-	must(t, dir, date, "git", "-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false", "commit", "-qm", "first")
+	identity := []string{
+		"GIT_AUTHOR_NAME=a",
+		"GIT_AUTHOR_EMAIL=a@example.org",
+		"GIT_AUTHOR_DATE=2026-11-27T12:00Z",
+		"GIT_COMMITTER_NAME=a",
+		"GIT_COMMITTER_EMAIL=a@example.org",
+		"GIT_COMMITTER_DATE=2026-11-27T12:00Z",
+	}
+	must(t, dir, identity, "git", "-c", "commit.gpgsign=false", "commit", "-qm", "first")
 }
 
-// repository returns a new git repository with one commit, which holds .ci and a changelog.
+// changelog has a section of 1.2.4 without an entry.
+const changelog = `## Unreleased
+
+- A.
+
+## 1.2.4 - 2026-11-28
+
+### Added
+
+## 1.2.30
+
+- E.
+
+## 1.2.3 - 2026-11-27
+
+### Added
+
+- B.
+
+### Fixed
+
+- C.
+
+## 1.2.2
+
+- D.
+`
+
+// repository returns a new git repository with one commit, of .ci and a changelog.
 func repository(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -67,105 +106,161 @@ func repository(t *testing.T) string {
 		t.Fatal(err)
 	}
 	must(t, dir, nil, "git", "init", "-q")
-	commit(t, dir, "CHANGELOG.md", "## Unreleased\n\n- A.\n\n## 1.2.4 - 2026-11-28\n\n### Added\n\n"+
-		"## 1.2.30\n\n- E.\n\n## 1.2.3 - 2026-11-27\n\n### Added\n\n- B.\n\n### Fixed\n\n- C.\n\n## 1.2.2\n\n- D.\n")
+	commit(t, dir, map[string]string{"CHANGELOG.md": changelog})
 	return dir
 }
 
-func TestAReleaseRefusesWhatIsNoVersion(t *testing.T) {
+func TestAReleaseRefusesWhatIsNotAVersion(t *testing.T) {
 	dir := repository(t)
-	for _, version := range []string{"", "v", "1.2", "1.2.3.4", "vv1.2.3", "01.2.3", "1.2.3-rc.1", "1.2.3\n4", "latest", "--help"} {
-		if code, printed := run(t, dir, nil, ".ci/release", version); code != 2 || !strings.Contains(printed, "For example: .ci/notes 1.2.3") {
+	for _, version := range []string{
+		"", "v", "1.2", "1.2.3.4", "vv1.2.3", "01.2.3", "1.2.3-rc.1", "1.2.3\n4", "latest", "--help",
+	} {
+		code, printed := run(t, dir, nil, ".ci/release", version)
+		if code != 2 || !strings.Contains(printed, "For example: .ci/notes 1.2.3") {
 			t.Errorf("%q: exit code %d\n%s", version, code, printed)
 		}
 	}
 }
 
-func TestAReleaseRefusesWhatIsNotCommitted(t *testing.T) {
+func TestAReleaseRefusesUncommittedFiles(t *testing.T) {
 	dir := repository(t)
 	if err := os.WriteFile(filepath.Join(dir, "new.go"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if code, printed := run(t, dir, nil, ".ci/release", "v1.2.3"); code != 1 || !strings.Contains(printed, "Commit these first") || !strings.Contains(printed, "new.go") {
+	code, printed := run(t, dir, nil, ".ci/release", "v1.2.3")
+	if code != 1 || !strings.Contains(printed, "Commit these first") || !strings.Contains(printed, "new.go") {
 		t.Errorf("exit code %d\n%s", code, printed)
 	}
 }
 
-func TestAReleaseTellsItsSectionOfTheChangelog(t *testing.T) {
+func TestNotesAreTheVersionsSectionOfTheChangelog(t *testing.T) {
 	dir := repository(t)
-	for version, want := range map[string]string{"v1.2.3": "### Added\n\n- B.\n\n### Fixed\n\n- C.", "1.2.2": "- D."} {
+	for version, want := range map[string]string{
+		"v1.2.3": "### Added\n\n- B.\n\n### Fixed\n\n- C.",
+		"1.2.2":  "- D.",
+	} {
 		if got := must(t, dir, nil, ".ci/notes", version); got != want {
 			t.Errorf("%s: %q, want %q", version, got, want)
 		}
 	}
-	for _, version := range []string{"1.2.4", "1.2.5"} {
-		if code, printed := run(t, dir, nil, ".ci/release", version); code != 1 || strings.Count(printed, "\n") != 1 || !strings.Contains(printed, `below "## `+version+" - ") {
-			t.Errorf("%s has nothing below its title: exit code %d\n%s", version, code, printed)
+}
+
+func TestAReleaseNeedsASectionOfTheChangelog(t *testing.T) {
+	dir := repository(t)
+	for name, version := range map[string]string{"an empty section": "1.2.4", "no section": "1.2.5"} {
+		code, printed := run(t, dir, nil, ".ci/release", version)
+		explained := strings.Count(printed, "\n") == 1 && strings.Contains(printed, `below "## `+version+" - ")
+		if code != 1 || !explained {
+			t.Errorf("%s: exit code %d\n%s", name, code, printed)
 		}
 	}
 }
 
-// There is no program to build here.
-func TestAReleaseNamesItsRepository(t *testing.T) {
+// releaseFrom returns what .ci/release prints if the repository has this remote. It has no program to
+// build.
+func releaseFrom(t *testing.T, remote string) string {
+	t.Helper()
 	dir := repository(t)
-	must(t, dir, nil, "git", "remote", "add", "origin", "x")
-	for want, remotes := range map[string][]string{
-		"herald 1.2.3 of Acme/Herald for ":                              {"https://github.com/Acme/Herald", "https://github.com/Acme/Herald.git", "https://me@github.com/Acme/Herald", "git@github.com:Acme/Herald.git", "ssh://git@github.com/Acme/Herald.git"},
-		"For example: GITHUB_REPOSITORY=owner/name .ci/release 1.2.3\n": {"https://github.com.example.org/Acme/Herald", "https://example.org/@github.com/Acme/Herald", "https://github.com/Acme", "Acme/Herald", "/srv/herald"},
+	must(t, dir, nil, "git", "remote", "add", "origin", remote)
+	_, printed := run(t, dir, []string{"GITHUB_REPOSITORY="}, ".ci/release", "1.2.3")
+	return printed
+}
+
+func TestAReleaseReadsItsRepositoryFromTheRemote(t *testing.T) {
+	for _, remote := range []string{
+		"https://github.com/Acme/Herald",
+		"https://github.com/Acme/Herald.git",
+		"https://me@github.com/Acme/Herald",
+		"git@github.com:Acme/Herald.git",
+		"ssh://git@github.com/Acme/Herald.git",
 	} {
-		for _, remote := range remotes {
-			must(t, dir, nil, "git", "remote", "set-url", "origin", remote)
-			if _, printed := run(t, dir, []string{"GITHUB_REPOSITORY="}, ".ci/release", "1.2.3"); !strings.Contains(printed, want) {
-				t.Errorf("%s:\n%s", remote, printed)
-			}
+		if printed := releaseFrom(t, remote); !strings.Contains(printed, "herald 1.2.3 of Acme/Herald for ") {
+			t.Errorf("%s:\n%s", remote, printed)
+		}
+	}
+}
+
+func TestAReleaseAsksForItsRepositoryIfTheRemoteIsNotOnGitHub(t *testing.T) {
+	const want = "For example: GITHUB_REPOSITORY=owner/name .ci/release 1.2.3\n"
+	for _, remote := range []string{
+		"https://github.com.example.org/Acme/Herald",
+		"https://example.org/@github.com/Acme/Herald",
+		"https://github.com/Acme",
+		"Acme/Herald",
+		"/srv/herald",
+	} {
+		if printed := releaseFrom(t, remote); !strings.Contains(printed, want) {
+			t.Errorf("%s:\n%s", remote, printed)
 		}
 	}
 }
 
 func TestALinkedModuleWithoutALicenceIsRefused(t *testing.T) {
 	dir := repository(t)
-	commit(t, dir, "go.mod", "module herald\nrequire (\ngithub.com/ethereum/go-ethereum v1.0.0\nexample.org/m v1.0.0\n)\n"+
-		"replace github.com/ethereum/go-ethereum => ./e\nreplace example.org/m => ./m\n",
-		"e/go.mod", "module github.com/ethereum/go-ethereum\n", "m/go.mod", "module example.org/m\n", "m/m.go", "package m\n", "m/NOTICE", "",
-		"cmd/bot/main.go", "package main\n\nimport _ \"example.org/m\"\n", "LICENSE", "", "internal/pricechart/fonts/OFL.txt", "", "internal/demo/fake/discord/spec.LICENSE", "")
-	if code, printed := run(t, dir, nil, ".ci/notices"); code != 1 || !strings.Contains(printed, "example.org/m v1.0.0 has no licence in ") {
+	commit(t, dir, map[string]string{
+		"go.mod": "module herald\nrequire (\ngithub.com/ethereum/go-ethereum v1.0.0\nexample.org/m v1.0.0\n)\n" +
+			"replace github.com/ethereum/go-ethereum => ./e\nreplace example.org/m => ./m\n",
+		"e/go.mod":                          "module github.com/ethereum/go-ethereum\n",
+		"m/go.mod":                          "module example.org/m\n",
+		"m/m.go":                            "package m\n",
+		"m/NOTICE":                          "",
+		"cmd/bot/main.go":                   "package main\n\nimport _ \"example.org/m\"\n",
+		"LICENSE":                           "",
+		"internal/pricechart/fonts/OFL.txt": "",
+		"internal/demo/fake/discord/spec.LICENSE": "",
+	})
+	code, printed := run(t, dir, nil, ".ci/notices")
+	if code != 1 || !strings.Contains(printed, "example.org/m v1.0.0 has no licence in ") {
 		t.Errorf("exit code %d\n%s", code, printed)
 	}
 }
 
 func TestAnOlderReleaseMovesNoImageTagBack(t *testing.T) {
 	dir := repository(t)
-	for _, tag := range []string{"v1.2.3", "v1.2.10", "v1.10.0", "v2.0.0", "v2.0.1-rc.1", "v11.0.0-rc.1", "vendor", "9.9.9"} {
+	for _, tag := range []string{
+		"v1.2.3", "v1.2.10", "v1.10.0", "v2.0.0", "v2.0.1-rc.1", "v11.0.0-rc.1", "vendor", "9.9.9",
+	} {
 		must(t, dir, nil, "git", "tag", tag)
 	}
 	for version, want := range map[string]string{
-		"v1.2.3": "1.2.3", "v1.2.10": "1.2.10 1.2", "1.10.0": "1.10.0 1.10 1", "v2.0.0": "2.0.0 2.0 2 latest",
+		"v1.2.3":  "1.2.3",
+		"v1.2.10": "1.2.10 1.2",
+		"1.10.0":  "1.10.0 1.10 1",
+		"v2.0.0":  "2.0.0 2.0 2 latest",
 	} {
-		if got := strings.Fields(must(t, dir, nil, ".ci/image-tags", version)); strings.Join(got, " ") != want {
-			t.Errorf("%s: %v, want %s", version, got, want)
+		got := strings.Join(strings.Fields(must(t, dir, nil, ".ci/image-tags", version)), " ")
+		if got != want {
+			t.Errorf("%s: %s, want %s", version, got, want)
 		}
 	}
 }
 
-// build builds version 4.5.6 in a new clone of this repository, of a commit in which the
-// changelog has a section for it, and returns the clone and the folder with the archives.
+// build builds version 4.5.6 in a new clone of this repository, of a commit in which the changelog has
+// a section for it. It returns the clone, and the folder with the archives.
 func build(t *testing.T, umask, zone, repository, remote string) (clone, folder string) {
 	t.Helper()
 	clone, out := t.TempDir(), t.TempDir()
 	must(t, "..", nil, "git", "clone", "-q", ".", clone)
 	must(t, clone, nil, "git", "remote", "set-url", "origin", remote)
 	changes := configtest.Read(t, clone+"/CHANGELOG.md")
-	commit(t, clone, "CHANGELOG.md", strings.Replace(changes, "\n## ", "\n## 4.5.6\n\n- A.\n\n## ", 1))
+	changes = strings.Replace(changes, "\n## ", "\n## 4.5.6\n\n- A.\n\n## ", 1)
+	commit(t, clone, map[string]string{"CHANGELOG.md": changes})
 	targets := *releaseTargets
 	if targets == "all" {
 		targets = ""
 	}
-	must(t, clone, []string{"TZ=" + zone, "TARGETS=" + targets, "GITHUB_REPOSITORY=" + repository}, "bash", "-c", `umask "$0" && .ci/release v4.5.6 "$1"`, umask, out)
+	environ := []string{"TZ=" + zone, "TARGETS=" + targets, "GITHUB_REPOSITORY=" + repository}
+	must(t, clone, environ, "bash", "-c", `umask "$0" && .ci/release v4.5.6 "$1"`, umask, out)
 	return clone, out
 }
 
-// unpack returns a folder with what is in an archive. In a tar file, all must belong to user 0
-// and group 0, without their names, and be as old as the commit; the program alone can be run.
+// tarEntry matches a line of a tar file that lists a folder, the program or another file with the right
+// mode. All belong to user 0 and group 0, without their names.
+var tarEntry = regexp.MustCompile(
+	`^(drwxr-xr-x 0/0 .*/|-rwxr-xr-x 0/0 .*/bot|-rw-r--r-- 0/0 .*\.\w+|-rw-r--r-- 0/0 .*/[A-Z]\w+)\n?$`)
+
+// unpack returns a folder with the files of an archive. In a tar file, each must match tarEntry and
+// have the time of the commit.
 func unpack(t *testing.T, archive string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -180,9 +275,8 @@ func unpack(t *testing.T, archive string) string {
 		}
 		return dir
 	}
-	right := regexp.MustCompile(`^(drwxr-xr-x 0/0 .*/|-rwxr-xr-x 0/0 .*/bot|-rw-r--r-- 0/0 .*\.\w+|-rw-r--r-- 0/0 .*/[A-Z]\w+)\n?$`)
 	for line := range strings.Lines(must(t, "", []string{"TZ=UTC"}, "tar", "-tvzf", archive)) {
-		if !right.MatchString(line) || !strings.Contains(line, " 2026-11-27 12:00 ") {
+		if !tarEntry.MatchString(line) || !strings.Contains(line, " 2026-11-27 12:00 ") {
 			t.Errorf("%s: wrong owner, mode or time: %s", archive, line)
 		}
 	}
@@ -190,64 +284,139 @@ func unpack(t *testing.T, archive string) string {
 	return dir
 }
 
-// holdsARelease checks what is in an archive of the clone, and runs the program of the one for
-// this machine.
-func holdsARelease(t *testing.T, clone, archive string) {
+// release is an unpacked archive.
+type release struct {
+	*testing.T
+	clone   string // the repository that it was built from
+	name    string // of its folder, such as herald_4.5.6_linux_amd64
+	dir     string
+	program string // bot, or bot.exe
+}
+
+func openRelease(t *testing.T, clone, archive string) release {
 	t.Helper()
-	name, program := strings.TrimSuffix(filepath.Base(archive), ".tar.gz"), "bot"
-	if base, zipped := strings.CutSuffix(name, ".zip"); zipped {
-		name, program = base, "bot.exe"
+	r := release{T: t, clone: clone, program: "bot"}
+	base, zipped := strings.CutSuffix(filepath.Base(archive), ".zip")
+	if zipped {
+		r.program = "bot.exe"
 	}
-	dir := filepath.Join(unpack(t, archive), name)
-	files := strings.Fields(must(t, clone, nil, "git", "ls-files", "README.md", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md",
-		"SECURITY.md", "config.example.env", "docs", "examples", "deploy", ":!*_test.go"))
-	example := regexp.MustCompile(`(?m)(^|[^0-9.])1\.2\.3($|[^0-9])`)
-	named := regexp.MustCompile(`^(README\.md|SECURITY\.md|docs/[^/]*\.md|deploy/.*)$`)
-	for _, file := range files {
-		want := regexp.MustCompile("(?m)^`GITHUB_REPOSITORY` is .*\n\n").ReplaceAllString(configtest.Read(t, clone+"/"+file), "")
-		if named.MatchString(file) {
-			want = strings.NewReplacer("ghcr.io/GITHUB_REPOSITORY", "ghcr.io/acme/herald", "GITHUB_REPOSITORY", "Acme/Herald").Replace(want)
-			want = example.ReplaceAllString(want, "${1}4.5.6$2")
-		}
-		if configtest.Read(t, dir+"/"+file) != want {
-			t.Errorf("%s: %s is not what is committed", name, file)
-		}
-		// A link or a picture within the archive, without what follows a #.
-		for _, target := range matches(`(?:\]\(|(?:src|srcset|href)=")([^)"\s:#]+)[)"\s#]`, want) {
-			if _, err := os.Stat(filepath.Join(dir, filepath.Dir(file), target)); err != nil && strings.HasSuffix(file, ".md") {
-				t.Errorf("%s: %s links to %v", name, file, err)
-			}
-		}
+	r.name = strings.TrimSuffix(base, ".tar.gz")
+	r.dir = filepath.Join(unpack(t, archive), r.name)
+	return r
+}
+
+// committed returns the files of the repository that belong in an archive.
+func (r release) committed() []string {
+	r.Helper()
+	return strings.Fields(must(r.T, r.clone, nil, "git", "ls-files",
+		"README.md",
+		"LICENSE",
+		"CHANGELOG.md",
+		"CONTRIBUTING.md",
+		"SECURITY.md",
+		"config.example.env",
+		"docs",
+		"examples",
+		"deploy",
+		":!*_test.go"))
+}
+
+var (
+	repositoryNote = regexp.MustCompile("(?m)^`GITHUB_REPOSITORY` is .*\n\n")
+	exampleVersion = regexp.MustCompile(`(?m)(^|[^0-9.])1\.2\.3($|[^0-9])`)
+	// filledIn matches files that name the version and the repository.
+	filledIn = regexp.MustCompile(`^(README\.md|SECURITY\.md|docs/[^/]*\.md|deploy/.*)$`)
+	filler   = strings.NewReplacer(
+		"ghcr.io/GITHUB_REPOSITORY", "ghcr.io/acme/herald",
+		"GITHUB_REPOSITORY", "Acme/Herald",
+	)
+	// localLink finds links and pictures within the archive, without what follows a #.
+	localLink = `(?:\]\(|(?:src|srcset|href)=")([^)"\s:#]+)[)"\s#]`
+)
+
+// verifyFile fails the test unless a file is as committed, with the version and the repository filled
+// in, and its links lead to files of the archive.
+func (r release) verifyFile(file string) {
+	r.Helper()
+	want := repositoryNote.ReplaceAllString(configtest.Read(r.T, r.clone+"/"+file), "")
+	if filledIn.MatchString(file) {
+		want = exampleVersion.ReplaceAllString(filler.Replace(want), "${1}4.5.6$2")
 	}
-	files = append(files, program, "NOTICES.txt")
-	found := strings.Fields(must(t, dir, nil, "find", ".", "-type", "f", "-printf", "%P\n"))
-	slices.Sort(files)
-	if !slices.Equal(slices.Sorted(slices.Values(found)), files) {
-		t.Errorf("%s holds %v, want %v", name, found, files)
+	if configtest.Read(r.T, r.dir+"/"+file) != want {
+		r.Errorf("%s: %s is not what is committed", r.name, file)
 	}
-	notices := configtest.Read(t, dir+"/NOTICES.txt")
-	for _, licence := range strings.Fields(must(t, clone, nil, "git", "ls-files", "*LICENSE", "*OFL.txt")) {
-		if !strings.Contains(notices, configtest.Read(t, clone+"/"+licence)) {
-			t.Errorf("%s: NOTICES.txt lacks %s", name, licence)
+	if !strings.HasSuffix(file, ".md") {
+		return
+	}
+	for _, target := range matches(localLink, want) {
+		if _, err := os.Stat(filepath.Join(r.dir, filepath.Dir(file), target)); err != nil {
+			r.Errorf("%s: %s links to %v", r.name, file, err)
 		}
-	}
-	modules := matches(`\tdep\t(\S+\t\S+)`, must(t, dir, nil, "go", "version", "-m", program))
-	for _, module := range modules {
-		if title := strings.Replace(module, "\t", " ", 1); !strings.Contains(notices, "\n"+title+"\n") {
-			t.Errorf("%s: NOTICES.txt lacks %s", name, title)
-		}
-	}
-	want := "herald 4.5.6, commit " + must(t, clone, nil, "git", "rev-parse", "HEAD") + ", " + runtime.Version()
-	if len(modules) == 0 || strings.HasSuffix(name, "_"+runtime.GOOS+"_"+runtime.GOARCH) && must(t, dir, nil, "./bot", "version") != want {
-		t.Errorf("%s: the program is not %q, or of %d modules", name, want, len(modules))
 	}
 }
 
-// It builds in two clones, one after the other, under another umask and in another time zone.
-// One is told its repository, the other reads the remote.
+// verifyFiles fails the test unless the archive has exactly the files that belong in it.
+func (r release) verifyFiles() {
+	r.Helper()
+	want := append(r.committed(), r.program, "NOTICES.txt")
+	slices.Sort(want)
+	got := strings.Fields(must(r.T, r.dir, nil, "find", ".", "-type", "f", "-printf", "%P\n"))
+	slices.Sort(got)
+	if !slices.Equal(got, want) {
+		r.Errorf("%s has the files %v, want %v", r.name, got, want)
+	}
+}
+
+// verifyNotices fails the test unless NOTICES.txt has every licence of the repository, and names every
+// module.
+func (r release) verifyNotices(modules []string) {
+	r.Helper()
+	notices := configtest.Read(r.T, r.dir+"/NOTICES.txt")
+	for _, licence := range strings.Fields(must(r.T, r.clone, nil, "git", "ls-files", "*LICENSE", "*OFL.txt")) {
+		if !strings.Contains(notices, configtest.Read(r.T, r.clone+"/"+licence)) {
+			r.Errorf("%s: NOTICES.txt lacks %s", r.name, licence)
+		}
+	}
+	for _, module := range modules {
+		if title := strings.Replace(module, "\t", " ", 1); !strings.Contains(notices, "\n"+title+"\n") {
+			r.Errorf("%s: NOTICES.txt lacks %s", r.name, title)
+		}
+	}
+}
+
+// verifyVersion runs the program if it is for this machine, and fails the test unless it names its version.
+func (r release) verifyVersion() {
+	r.Helper()
+	if !strings.HasSuffix(r.name, "_"+runtime.GOOS+"_"+runtime.GOARCH) {
+		return
+	}
+	commit := must(r.T, r.clone, nil, "git", "rev-parse", "HEAD")
+	want := "herald 4.5.6, commit " + commit + ", " + runtime.Version()
+	if got := must(r.T, r.dir, nil, "./bot", "version"); got != want {
+		r.Errorf("%s: the program is %q, want %q", r.name, got, want)
+	}
+}
+
+// verify fails the test unless the archive has the right files, and a program with its notices.
+func (r release) verify() {
+	r.Helper()
+	for _, file := range r.committed() {
+		r.verifyFile(file)
+	}
+	r.verifyFiles()
+	modules := matches(`\tdep\t(\S+\t\S+)`, must(r.T, r.dir, nil, "go", "version", "-m", r.program))
+	if len(modules) == 0 {
+		r.Errorf("%s: the program has no modules", r.name)
+	}
+	r.verifyNotices(modules)
+	r.verifyVersion()
+}
+
+// The clones have another umask and another time zone. One is given its repository, the other reads it
+// from the remote.
 func TestAReleaseIsTheSameBytesAgain(t *testing.T) {
 	if *releaseTargets == "" {
-		t.Skip("it builds archives with -release alone")
+		t.Skip("it builds archives only with -release")
 	}
 	clone, folder := build(t, "077", "Asia/Tokyo", "Acme/Herald", "/srv/herald")
 	_, other := build(t, "002", "America/New_York", "", "git@github.com:Acme/Herald.git")
@@ -263,6 +432,6 @@ func TestAReleaseIsTheSameBytesAgain(t *testing.T) {
 		t.Errorf("%d archives, and SHA256SUMS is\n%s", len(archives), sums)
 	}
 	for _, archive := range archives {
-		holdsARelease(t, clone, archive)
+		openRelease(t, clone, archive).verify()
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"herald/internal/e2e/e2etest"
 )
 
-// The patterns match what differs from run to run, and wallets.
+// Patterns of what differs from run to run, and of wallets.
 var (
 	moment    = regexp.MustCompile(`\d+ (s|min|h|day|days) ago|just now`)
 	blockNote = regexp.MustCompile(`block [\d,]*\d`)
@@ -29,9 +29,9 @@ var notOurs = []string{
 	"PARTNER_BASE_URL=not even a URL", "HTTP_ADDR=nowhere", "TELEGRAM_BOT_TOKEN=x", "DATA_DIR=/no/such/folder",
 }
 
-// greeted waits for the greeting and returns its two wallets: one that stakes, and one
-// that does not.
-func greeted(t *testing.T, p *e2etest.Process) (staker, idle string) {
+// awaitGreeting waits for the greeting, and returns its two wallets: one that stakes, and one that does
+// not.
+func awaitGreeting(t *testing.T, p *e2etest.Process) (staker, idle string) {
 	t.Helper()
 	p.Await("its greeting", func() bool { return strings.HasSuffix(p.Log.String(), "\n\n") })
 	wallets := wallet.FindAllString(p.Log.String(), -1)
@@ -41,69 +41,86 @@ func greeted(t *testing.T, p *e2etest.Process) (staker, idle string) {
 	return wallets[0], wallets[1]
 }
 
-// The transcript is what a newcomer sees who types these lines.
-func TestDemoTranscript(t *testing.T) {
-	t.Parallel()
-	demo := program([]string{"demo"}, notOurs...)
-	in, err := demo.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := e2etest.StartProcess(t, demo)
-	staker, idle := greeted(t, c)
-	lines := []string{
+// demoLines returns what a newcomer types who tries everything.
+func demoLines(staker, idle string) []string {
+	return []string{
 		"/help", "/start", "/price", "/price 7d", "[24h]", "[CoinMarketCap]", "/price 1y", "/supply",
 		"/staked " + staker, "[Refresh]", "/staked", idle, "/staked 0x12",
 		"/staked 0x52908400098527886e0F7030069857D2E4169EE7",
-		"/mylogins", "/exists", "/exists 7000000003", "/verify " + staker, "/verify " + idle, "/verify", "[Open", idle,
+		"/mylogins", "/exists", "/exists 7000000003",
+		"/verify " + staker, "/verify " + idle, "/verify", "[Open", idle,
+
 		"/as unregistered", "/mylogins", "/exists", "/verify " + staker, "/join registered", "/join staker",
+
 		"/as moderator", "/mylogins", "/exists @unregistered", "/exists 7000000001", "/exists GitHub 70001",
 		"/exists Myspace 70001", "/verify 7000000001 " + staker, "/verify 7000000003 " + staker,
+
 		"/as nobody", "/prices", "price", "", "[Nothing]",
+
 		"/as registered", "/verify " + staker, "[Save", "/unstake", "/later", "/verify", "/later now", "/later",
 		"/verify", "/stake", "/verify", "/join staker", "/forget", "/forget", "/later",
 		"/fault chain", "/staked " + staker, "/fault chain", "/fault nothing",
 	}
+}
+
+// demoTranscript runs the demo, types demoLines, and returns what a newcomer sees.
+func demoTranscript(t *testing.T) string {
+	t.Helper()
+	demo := program([]string{"demo"}, notOurs...)
+	keyboard, err := demo.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := e2etest.StartProcess(t, demo)
+	lines := demoLines(awaitGreeting(t, p))
 	// The answer to mark shows where the answers to the line before it end.
 	const mark, end = "/join", "Type /join registered or /join staker.\n\n"
 	for _, line := range lines {
-		if _, err := fmt.Fprintf(in, "%s\n%s\n", line, mark); err != nil {
+		if _, err := fmt.Fprintf(keyboard, "%s\n%s\n", line, mark); err != nil {
 			t.Fatal(err)
 		}
 	}
-	in.Close()
-	c.Leaves()
-	answers := strings.Split(c.Out.String(), end)
+	keyboard.Close()
+	p.Leaves()
+	answers := strings.Split(p.Out.String(), end)
 	if len(answers) != len(lines)+1 || answers[len(lines)] != "" {
-		t.Fatalf("%d lines were answered with %d answers:\n%s", len(lines), len(answers)-1, c.Out.String())
+		t.Fatalf("%d lines were answered with %d answers:\n%s", len(lines), len(answers)-1, p.Out.String())
 	}
 	var transcript strings.Builder
-	transcript.WriteString(c.Log.String())
+	transcript.WriteString(p.Log.String())
 	for i, line := range lines {
 		fmt.Fprintf(&transcript, "> %s\n%s", line, answers[i])
 	}
-	golden := steady(transcript.String())
-	configtest.Golden(t, "testdata/demo.golden", golden, *update)
-	shown := regexp.MustCompile("(?s)```\n(> .*?)```").FindAllStringSubmatch(configtest.Read(t, "../../README.md"), -1)
-	for _, block := range shown {
+	return steady(transcript.String())
+}
+
+// README.md shows parts of the transcript.
+func TestDemoTranscript(t *testing.T) {
+	t.Parallel()
+	transcript := demoTranscript(t)
+	configtest.Golden(t, "testdata/demo.golden", transcript, *update)
+	readme := configtest.Read(t, "../../README.md")
+	blocks := regexp.MustCompile("(?s)```\n(> .*?)```").FindAllStringSubmatch(readme, -1)
+	if len(blocks) == 0 {
+		t.Error("README.md shows no answers")
+	}
+	for _, block := range blocks {
 		for _, answer := range strings.SplitAfter(steady(block[1])+"\n", "\n\n") {
-			if !strings.Contains(golden, answer) {
+			if !strings.Contains(transcript, answer) {
 				t.Errorf("README.md shows what the demo does not print:\n%s", answer)
 			}
 		}
 	}
-	if len(shown) == 0 {
-		t.Error("README.md shows no answers")
-	}
 }
 
-// steady returns a transcript with what differs from run to run replaced.
+// steady replaces what differs from run to run.
 func steady(transcript string) string {
 	transcript = moment.ReplaceAllString(transcript, "N s ago")
 	transcript = reference.ReplaceAllString(transcript, "Reference R")
 	transcript = blockNote.ReplaceAllString(transcript, "block N")
 	transcript = bothTimes.ReplaceAllString(transcript, "$1 DAY and DAY … it comes back.")
-	return sinceDay.ReplaceAllString(atTime.ReplaceAllString(transcript, "HH:MM UTC"), "since DAY")
+	transcript = atTime.ReplaceAllString(transcript, "HH:MM UTC")
+	return sinceDay.ReplaceAllString(transcript, "since DAY")
 }
 
 func TestDemoOnAPageEndsWithControlC(t *testing.T) {
@@ -124,7 +141,7 @@ func TestDemoOnAPageEndsWithControlC(t *testing.T) {
 	}
 	c.Tell(syscall.SIGINT)
 	c.Leaves()
-	if told := c.Log.String(); told != "" {
-		t.Errorf("standard error:\n%s", told)
+	if printed := c.Log.String(); printed != "" {
+		t.Errorf("standard error:\n%s", printed)
 	}
 }

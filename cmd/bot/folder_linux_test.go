@@ -13,51 +13,91 @@ import (
 	"herald/internal/e2e/fault"
 )
 
-// As under systemd: the bot is a user without rights, and the operator is root.
-func TestOneBotUsesAFolderAndTheOperatorWorksBesideIt(t *testing.T) {
-	const user = 61184
-	dir := t.TempDir()
-	top := filepath.Dir(dir)
+// sharedFolder is a DATA_DIR of a bot that runs as under systemd: as a user without rights. The
+// operator is root, if the test is.
+type sharedFolder struct {
+	*testing.T
+	dir      string
+	binary   string // this program, which the bot's user may run
+	user     uint32
+	settings []string
+}
+
+func newSharedFolder(t *testing.T) *sharedFolder {
+	t.Helper()
+	f := &sharedFolder{T: t, dir: t.TempDir(), user: uint32(os.Getuid())}
+	top := filepath.Dir(f.dir)
 	if err := os.Chmod(top, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	as := &syscall.SysProcAttr{}
+	f.binary = copyOfTest(t, top)
 	if os.Getuid() == 0 {
-		as.Credential = &syscall.Credential{Uid: user, Gid: user}
-		if err := errors.Join(os.Chmod(dir, 0o700), os.Chown(dir, user, user)); err != nil {
+		f.user = 61184
+		if err := errors.Join(os.Chmod(f.dir, 0o700), os.Chown(f.dir, int(f.user), int(f.user))); err != nil {
 			t.Fatal(err)
 		}
 	}
-	binary := copyOfTest(t, top)
-	settings := e2etest.Settings(fault.Start(t), append(e2etest.Polling(telegramtest.New(t)), "DATA_DIR="+dir, "HTTP_ADDR=127.0.0.1:0", "LOG_LEVEL=info", "STAKER_TAGS=telegram:-1:Staker")...)
-	run := func() *e2etest.Process {
-		cmd := program([]string{"run"}, settings...)
-		cmd.Path, cmd.Dir, cmd.SysProcAttr = binary, dir, as
-		p := e2etest.StartProcess(t, cmd)
-		p.AwaitReady()
-		return p
+	f.settings = e2etest.Settings(fault.Start(t), append(e2etest.Polling(telegramtest.New(t)),
+		"DATA_DIR="+f.dir,
+		"HTTP_ADDR=127.0.0.1:0",
+		"LOG_LEVEL=info",
+		"STAKER_TAGS=telegram:-1:Staker")...)
+	return f
+}
+
+// run runs the bot as its user, and waits until it is ready.
+func (f *sharedFolder) run() *e2etest.Process {
+	f.Helper()
+	cmd := program([]string{"run"}, f.settings...)
+	cmd.Path = f.binary
+	cmd.Dir = f.dir
+	cmd.SysProcAttr = &syscall.SysProcAttr{}
+	if os.Getuid() == 0 {
+		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: f.user, Gid: f.user}
 	}
-	first := run()
+	p := e2etest.StartProcess(f, cmd)
+	p.AwaitReady()
+	return p
+}
+
+func TestTheOperatorWorksBesideTheBot(t *testing.T) {
+	f := newSharedFolder(t)
+	f.run()
 	for _, args := range [][]string{{"members"}, {"members", "--release"}, {"check"}} {
-		if code, _, stderr := runBot(t.Context(), t, args, settings...); strings.Contains(stderr, "DATA_DIR") || code == exitUsage {
-			t.Errorf("bot %q beside it: exit code %d\n%s", args, code, stderr)
+		code, _, stderr := runBot(t.Context(), t, args, f.settings...)
+		if strings.Contains(stderr, "DATA_DIR") || code == exitUsage {
+			t.Errorf("bot %q: exit code %d\n%s", args, code, stderr)
 		}
 	}
-	files, err := filepath.Glob(filepath.Join(dir, "*"))
+	files, err := filepath.Glob(filepath.Join(f.dir, "*"))
 	if err != nil || len(files) == 0 {
-		t.Error(files, err)
+		t.Errorf("the folder has the files %q, %v", files, err)
 	}
 	for _, path := range files {
-		if info, err := os.Stat(path); err != nil || as.Credential != nil && info.Sys().(*syscall.Stat_t).Uid != user {
-			t.Errorf("%s is not the bot's: %v, %v", path, info.Sys(), err)
+		info, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if owner := info.Sys().(*syscall.Stat_t).Uid; owner != f.user {
+			t.Errorf("%s belongs to the user %d, want %d", path, owner, f.user)
 		}
 	}
-	code, _, stderr := runBot(t.Context(), t, []string{"run"}, settings...)
-	if code != exitUsage || strings.Count(stderr, "\n") != 1 || !strings.HasPrefix(stderr, "DATA_DIR: another `bot run` uses this folder") {
-		t.Errorf("a second one: exit code %d\n%s", code, stderr)
+}
+
+func TestASecondBotCannotUseTheFolder(t *testing.T) {
+	f := newSharedFolder(t)
+	f.run()
+	code, _, stderr := runBot(t.Context(), t, []string{"run"}, f.settings...)
+	const want = "DATA_DIR: another `bot run` uses this folder"
+	if code != exitUsage || strings.Count(stderr, "\n") != 1 || !strings.HasPrefix(stderr, want) {
+		t.Errorf("exit code %d\n%s", code, stderr)
 	}
-	first.Kill()
-	again := run()
+}
+
+func TestABotCanUseTheFolderOfAKilledOne(t *testing.T) {
+	f := newSharedFolder(t)
+	f.run().Kill()
+	again := f.run()
 	again.Leave()
 	if log := again.Log.String(); strings.Contains(log, "DATA_DIR") {
 		t.Errorf("logged %s", log)
@@ -68,8 +108,11 @@ func TestOneBotUsesAFolderAndTheOperatorWorksBesideIt(t *testing.T) {
 func copyOfTest(t *testing.T, dir string) string {
 	t.Helper()
 	content, err := os.ReadFile(os.Args[0])
+	if err != nil {
+		t.Fatal(err)
+	}
 	path := filepath.Join(dir, "bot")
-	if err := errors.Join(err, os.WriteFile(path, content, 0o755)); err != nil {
+	if err := os.WriteFile(path, content, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	return path

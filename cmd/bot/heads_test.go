@@ -12,9 +12,9 @@ import (
 	"testing"
 )
 
-// hiddenHeads returns the positions of the ifs in a Go file whose head does something that
-// their condition does not test. The condition has to read a variable, field or element that
-// the head sets. The source is src, or the file's if src is nil.
+// hiddenHeads returns the position of each if in a Go file that has a head which its condition does not
+// test: the condition must read a variable, field or element that the head sets. The source is src, or
+// the file's content if src is nil.
 func hiddenHeads(t *testing.T, name string, src any) (found []string) {
 	t.Helper()
 	files := token.NewFileSet()

@@ -23,19 +23,24 @@ import (
 	"herald/internal/e2e/fault"
 )
 
-// runBot runs the program with this environment alone. It repeats no secret.
+// runBot runs the program with only this environment. It fails the test if the program repeats a secret.
 func runBot(ctx context.Context, t *testing.T, args []string, environ ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	code = start(ctx, args, process{environ: environ, stdin: strings.NewReader(""), stdout: &out, stderr: &errs})
+	code = start(ctx, args, process{
+		environ: environ,
+		stdin:   strings.NewReader(""),
+		stdout:  &out,
+		stderr:  &errs,
+	})
 	if strings.Contains(out.String()+errs.String(), secret) {
 		t.Errorf("bot %q repeats what may be a secret:\n%s%s", args, &out, &errs)
 	}
 	return code, out.String(), errs.String()
 }
 
-// net/http writes what a server sends unasked to the standard logger, perhaps with a
-// token. The whole process shares that logger, so this test is not parallel.
+// net/http logs unsolicited responses, which may contain a token, to the standard logger. The whole
+// process shares that logger, so this test is not parallel.
 func TestTheStandardLogOfLibrariesIsSilent(t *testing.T) {
 	var printed bytes.Buffer
 	before := log.Writer()
@@ -62,84 +67,129 @@ func TestCheckLeavesDataDirAlone(t *testing.T) {
 }
 
 func TestRunFailsIfItCannotServe(t *testing.T) {
-	world, telegram := fault.Start(t).Fakes, telegramtest.New(t)
+	telegram := telegramtest.New(t)
+	telegram.Revoke()
+	settings := append(app.DemoSettings(fault.Start(t).Fakes), e2etest.Polling(telegram)...)
 	taken := httptest.NewServer(http.NotFoundHandler())
 	defer taken.Close()
-	telegram.Revoke()
-	for want, address := range map[string]string{"no platform is left to serve": "off", "HTTP_ADDR": taken.Listener.Addr().String()} {
-		code, _, stderr := runBot(t.Context(), t, []string{"run"}, append(app.DemoSettings(world), append(e2etest.Polling(telegram), "HTTP_ADDR="+address)...)...)
+	for want, address := range map[string]string{
+		"no platform is left to serve": "off",
+		"HTTP_ADDR":                    taken.Listener.Addr().String(),
+	} {
+		environ := append(slices.Clone(settings), "HTTP_ADDR="+address)
+		code, _, stderr := runBot(t.Context(), t, []string{"run"}, environ...)
 		if code != exitFailed || !strings.Contains(stderr, want) || strings.Contains(stderr, faketelegram.Token) {
 			t.Errorf("%s: exit code %d:\n%s", want, code, stderr)
 		}
 	}
 }
 
-// asBot makes this test binary the bot itself, so that real signals can be
-// sent to a real process.
+// asBot is a variable that makes this test binary run the bot, so that real signals can be sent to a
+// real process.
 const asBot = "HERALD_TEST_AS_BOT"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asBot) != "" {
-		main() // leaves by os.Exit
+		main() // It exits.
 	}
 	os.Exit(m.Run())
 }
 
-// program is the bot with these arguments and settings alone.
+// program returns a command that runs the bot with these arguments, and only these settings.
 func program(args []string, environ ...string) *exec.Cmd {
 	cmd := exec.Command(os.Args[0], args...)
-	// The race detector sleeps for a second at exit unless told otherwise.
+	// The race detector sleeps for a second at exit by default.
 	cmd.Env = append(environ, asBot+"=1", "GORACE=atexit_sleep_ms=0")
 	return cmd
 }
 
-// With webhooks, the server answers 503 for a second before it closes. Both commands ask the
-// chain, which shows when both are in flight.
+// stopTest is a bot in a process, on both platforms. Its services answer once release is closed.
+type stopTest struct {
+	*testing.T
+	world             *fault.Fakes
+	telegram, discord *e2etest.Platform
+	process           *e2etest.Process
+	release           chan struct{}
+}
+
+func newStopTest(t *testing.T, telegram, discord e2etest.Way) *stopTest {
+	t.Helper()
+	s := &stopTest{
+		T:        t,
+		world:    fault.Start(t),
+		telegram: telegram.Open(t),
+		discord:  discord.Open(t),
+		release:  make(chan struct{}),
+	}
+	settings := slices.Concat(s.telegram.Settings(), s.discord.Settings(),
+		[]string{"HTTP_ADDR=127.0.0.1:0", "LOG_LEVEL=debug"})
+	s.process = e2etest.StartProcess(t, program([]string{"run"}, e2etest.Settings(s.world, settings...)...))
+	s.process.AwaitReady()
+	s.process.Await(e2etest.Probed, func() bool { return strings.Contains(s.process.Log.String(), e2etest.Probed) })
+	s.telegram.Through(s.process.URL())
+	s.discord.Through(s.process.URL())
+	return s
+}
+
+// healthy reports whether bot health succeeds.
+func (s *stopTest) healthy() bool {
+	s.Helper()
+	address := strings.TrimPrefix(s.process.URL(), "http://")
+	code, _, _ := runBot(s.Context(), s.T, []string{"health"}, "HTTP_ADDR="+address)
+	return code == exitOK
+}
+
+// ask sends /supply on Telegram and /staked on Discord, and returns once both are in flight.
+func (s *stopTest) ask() (supply, staked *e2etest.Asked) {
+	s.Helper()
+	s.world.Supply.SetFault(fault.LateUntil(s.release))
+	s.world.Chain.SetFault(fault.LateUntil(s.release))
+	supplies, calls := s.world.Supply.Requests(), s.world.Chain.Requests()
+	supply = s.telegram.Ask(e2etest.Command{User: 1, Name: "supply"})
+	staked = s.discord.Ask(e2etest.Command{User: 1, Name: "staked", Argument: s.world.World.Staker.Hex()})
+	e2etest.Eventually(s, "the commands are in flight", func() bool {
+		// Both commands call the chain.
+		return s.world.Supply.Requests() > supplies && s.world.Chain.Requests() > calls+1
+	})
+	return supply, staked
+}
+
+// wantAnswer fails the test unless a command has one answer, which contains want.
+func (s *stopTest) wantAnswer(asked *e2etest.Asked, want string) {
+	s.Helper()
+	got := asked.Wait()
+	if !strings.Contains(e2etest.Plain(got.Text), want) || len(asked.Answers()) != 1 {
+		s.Errorf("/%s is answered with %+v, want %s once", asked.Name, got, want)
+	}
+}
+
+// By HTTP, the server answers 503 for a second before it closes.
 func TestAStoppedProcessAnswersWhatIsInFlight(t *testing.T) {
 	for i, way := range e2etest.Ways[:2] {
 		t.Run(way.Name, func(t *testing.T) {
 			t.Parallel()
-			world, telegram, discord := fault.Start(t), way.Open(t), e2etest.Ways[i+2].Open(t)
-			refuses := make(chan struct{})
-			settings := slices.Concat(telegram.Settings(), discord.Settings(), []string{"HTTP_ADDR=127.0.0.1:0", "LOG_LEVEL=debug"})
-			p := e2etest.StartProcess(t, program([]string{"run"}, e2etest.Settings(world, settings...)...))
-			p.AwaitReady()
-			if !strings.Contains(p.Log.String(), `msg="herald starts" version=`+version+" commit=") {
-				t.Error("the log does not name the version")
-			}
-			healthy := func() bool {
-				code, _, _ := runBot(t.Context(), t, []string{"health"}, "HTTP_ADDR="+strings.TrimPrefix(p.URL(), "http://"))
-				return code == exitOK
-			}
-			if !healthy() {
+			s := newStopTest(t, way, e2etest.Ways[i+2])
+			if !s.healthy() {
 				t.Error("bot health fails")
 			}
-			p.Await(e2etest.Probed, func() bool { return strings.Contains(p.Log.String(), e2etest.Probed) })
-			world.Supply.SetFault(fault.LateUntil(refuses))
-			world.Chain.SetFault(fault.LateUntil(refuses))
-			supplies, chain := world.Supply.Requests(), world.Chain.Requests()
-			telegram.Through(p.URL())
-			discord.Through(p.URL())
-			supply := telegram.Ask(e2etest.Command{User: 1, Name: "supply"})
-			staked := discord.Ask(e2etest.Command{User: 1, Name: "staked", Argument: world.World.Staker.Hex()})
-			e2etest.Eventually(t, "the commands are in flight", func() bool {
-				return world.Supply.Requests() > supplies && world.Chain.Requests() > chain+1
+			supply, staked := s.ask()
+			signalled := time.Now()
+			s.process.Tell(syscall.SIGTERM)
+			e2etest.Eventually(t, "the process refuses", func() bool {
+				return s.process.Readyz() == http.StatusServiceUnavailable && !s.healthy()
 			})
-			told := time.Now()
-			p.Tell(syscall.SIGTERM)
-			e2etest.Eventually(t, "the process refuses", func() bool { return p.Readyz() == http.StatusServiceUnavailable && !healthy() })
-			close(refuses)
-			p.Leaves()
-			if took := time.Since(told); way.ByHTTP && took < time.Second {
-				t.Errorf("it refused for %v only", took)
+			close(s.release)
+			s.process.Leaves()
+			if took := time.Since(signalled); way.ByHTTP && took < time.Second {
+				t.Errorf("it refused only for %v, want a second", took)
 			}
-			for want, asked := range map[string]*e2etest.Asked{"612,345,679": supply, "1,012,345.6789": staked} {
-				if got := asked.Wait(); !strings.Contains(e2etest.Plain(got.Text), want) || len(asked.Answers()) != 1 {
-					t.Errorf("answered with %+v, want %s", got, want)
-				}
+			s.wantAnswer(supply, "612,345,679")
+			s.wantAnswer(staked, "1,012,345.6789")
+			if n := len(s.telegram.Telegram.Pending()); n > 0 {
+				t.Errorf("%d updates of Telegram are not acknowledged", n)
 			}
-			if n := len(telegram.Telegram.Pending()); n > 0 {
-				t.Errorf("Telegram has %d updates left", n)
+			if !strings.Contains(s.process.Log.String(), `msg="herald starts" version=`+version+" commit=") {
+				t.Error("the log does not name the version")
 			}
 		})
 	}

@@ -16,7 +16,7 @@ import (
 	"herald/internal/config/configtest"
 )
 
-// wiretap returns an address that counts the connections to it.
+// wiretap returns the URL of a server that counts the connections to it.
 func wiretap(t *testing.T) (url string, connections *atomic.Int64) {
 	t.Helper()
 	connections = &atomic.Int64{}
@@ -27,58 +27,162 @@ func wiretap(t *testing.T) (url string, connections *atomic.Int64) {
 	return server.URL, connections
 }
 
-const poolA, poolB = "0x52908400098527886E0F7030069857D2E4169EE7", "0x8617E340B3D01FA5F11F306F4090FD50E238070D"
+const (
+	poolA = "0x52908400098527886E0F7030069857D2E4169EE7"
+	poolB = "0x8617E340B3D01FA5F11F306F4090FD50E238070D"
+)
 
-// secret is in every wrong value, and may not be repeated.
+// secret is in every invalid value, and must not be repeated.
 const secret = "hidden9876543210"
 
-// goodSettings returns an environment without a mistake.
+// goodSettings returns an environment without a mistake, in which every service is at url.
 func goodSettings(url string) []string {
 	return configtest.Environ(new(app.Config).Table(),
-		"PARTNER_BASE_URL="+url, "PARTNER_APP_ID=app", "PARTNER_SECRET_KEY=key-"+secret,
-		"PRICE_API_URL="+url, "SUPPLY_URL="+url, "EVM_RPC_URL="+url, "EVM_CHAIN_ID=1",
-		"STAKING_POOLS="+poolA, "TOKEN_SYMBOL=HRLD", "REDIS_URL=redis://"+strings.TrimPrefix(url, "http://"),
-		"TELEGRAM_BOT_TOKEN=1:a", "TELEGRAM_API_URL="+url, "DISCORD_API_URL="+url, "HTTP_ADDR=127.0.0.1:0",
+		"PARTNER_BASE_URL="+url,
+		"PARTNER_APP_ID=app",
+		"PARTNER_SECRET_KEY=key-"+secret,
+		"PRICE_API_URL="+url,
+		"SUPPLY_URL="+url,
+		"EVM_RPC_URL="+url,
+		"EVM_CHAIN_ID=1",
+		"STAKING_POOLS="+poolA,
+		"TOKEN_SYMBOL=HRLD",
+		"REDIS_URL=redis://"+strings.TrimPrefix(url, "http://"),
+		"TELEGRAM_BOT_TOKEN=1:a",
+		"TELEGRAM_API_URL="+url,
+		"DISCORD_API_URL="+url,
+		"HTTP_ADDR=127.0.0.1:0",
 	)
 }
 
 // deepFolder is a path so long that even root cannot make a file in it.
 var deepFolder = strings.Repeat("/"+strings.Repeat("d", 252), 16)[1:]
 
-// wrongSettings are runs of the program that end because of a setting.
-var wrongSettings = []struct {
-	what string
-	args string // `run` with --env-file herald.env, if file is not empty
-	// file is the content of herald.env. The good settings are added to environ
-	// unless bare is set.
-	file    string
-	environ []string
-	bare    bool
-}{
-	{what: "nothing is set", bare: true},
-	{what: "there is no file", args: "run --env-file nowhere-" + secret, bare: true},
-	{what: "lines of another form", file: "LOG_LEVEL: debug\n" + secret + "\n\n# fine\nLOG LEVEL=debug\nLOG_FORMAT=text\nCLEAN_CHAT=on\nSTALE_FOR=1h\n"},
-	{what: "a file of JSON", file: "{\n  \"LOG_LEVEL\": \"debug\",\n  \"PRICE_API_KEY\": \"" + secret + "\"\n}\n"},
-	{what: "mistyped names in the environment, as docker run --env-file puts them there",
-		environ: []string{"PRICE_TOKN_ID=" + secret, "MODERATOR_CHAT=" + secret, "LOG_FORMAT_FILE=/" + secret, "REDIS_SERVICE_HOST=10.0.0.1", "PATH=/bin"}},
-	{what: "characters that nobody sees", environ: []string{"EVM_RPC_URL=https://c.example/\u200b" + secret,
-		"TELEGRAM_BOT_TOKEN=1:" + secret + "\u00a0a", "PARTNER_SECRET_KEY=" + secret + "\u00ada"}},
-	{what: "a secret's file that is not there", environ: []string{"TELEGRAM_BOT_TOKEN=", "TELEGRAM_BOT_TOKEN_FILE=/nowhere/" + secret}},
-	{what: "a folder that cannot be made", environ: []string{"DATA_DIR=/nowhere/" + secret}},
-	{what: "a folder that cannot be written to", environ: []string{"DATA_DIR=" + deepFolder, "LOG_LEVEL=loud"}},
-	{what: "the same, where it is only checked", args: "check", environ: []string{"DATA_DIR=" + deepFolder + "/" + secret}},
-	{what: "addresses to save, and nothing that keeps them", environ: []string{"REDIS_URL=", "STAKER_TAGS=telegram:-1:Staker", "STAKER_ROLES=discord:1:2",
-		"DISCORD_BOT_TOKEN=" + secret}},
-	{what: "a role of a platform that is off", environ: []string{"DISCORD_BOT_TOKEN=", "REDIS_URL=", "STAKER_ROLES=discord:1:2:1,000"}},
-	{what: "two tokens that are swapped", environ: []string{"TELEGRAM_BOT_TOKEN=MTIz.abc." + secret, "DISCORD_BOT_TOKEN=123456789:" + secret}},
-	{what: "many at once, from both", file: "PRICE_TOKN_ID=1\nCOMMAND_TIMEOUT=soon\nwhat is this\n",
-		environ: []string{"TELEGRAM_BOT_TOKEN=my token-" + secret, "TELEGRAM_WEBHOOK_URL=http://plain.example", "DISCORD_PUBLIC_KEY=abc",
-			"HTTP_ADDR=off", "STAKING_POOLS=" + strings.Replace(poolB, "B3D", "b3D", 1), "LOG_LEVEL=loud"}},
+// wrongRun is a run of the program that ends because of a setting.
+type wrongRun struct {
+	what    string
+	args    string   // "run" if it is "", with --env-file herald.env if file is not ""
+	file    string   // the content of herald.env
+	environ []string // changes of goodSettings
+	bare    bool     // the environment is only environ, without goodSettings
 }
 
-// Everything wrong is reported at once, before anything is contacted, and repeats no
-// value.
-func TestWrongSettingsAreAllReported(t *testing.T) {
+var wrongRuns = []wrongRun{
+	{
+		what: "nothing is set",
+		bare: true,
+	},
+	{
+		what: "there is no file",
+		args: "run --env-file nowhere-" + secret,
+		bare: true,
+	},
+	{
+		what: "lines of another form",
+		file: "LOG_LEVEL: debug\n" +
+			secret + "\n\n" +
+			"# fine\n" +
+			"LOG LEVEL=debug\n" +
+			"LOG_FORMAT=text\n" +
+			"CLEAN_CHAT=on\n" +
+			"STALE_FOR=1h\n",
+	},
+	{
+		what: "a file of JSON",
+		file: "{\n  \"LOG_LEVEL\": \"debug\",\n  \"PRICE_API_KEY\": \"" + secret + "\"\n}\n",
+	},
+	{
+		what: "mistyped names in the environment, as docker run --env-file puts them there",
+		environ: []string{
+			"PRICE_TOKN_ID=" + secret,
+			"MODERATOR_CHAT=" + secret,
+			"LOG_FORMAT_FILE=/" + secret,
+			"REDIS_SERVICE_HOST=10.0.0.1",
+			"PATH=/bin",
+		},
+	},
+	{
+		what: "characters that nobody sees",
+		environ: []string{
+			"EVM_RPC_URL=https://c.example/\u200b" + secret,
+			"TELEGRAM_BOT_TOKEN=1:" + secret + "\u00a0a",
+			"PARTNER_SECRET_KEY=" + secret + "\u00ada",
+		},
+	},
+	{
+		what:    "a secret's file that is not there",
+		environ: []string{"TELEGRAM_BOT_TOKEN=", "TELEGRAM_BOT_TOKEN_FILE=/nowhere/" + secret},
+	},
+	{
+		what:    "a folder that cannot be made",
+		environ: []string{"DATA_DIR=/nowhere/" + secret},
+	},
+	{
+		what:    "a folder that cannot be written to",
+		environ: []string{"DATA_DIR=" + deepFolder, "LOG_LEVEL=loud"},
+	},
+	{
+		what:    "the same, where it is only checked",
+		args:    "check",
+		environ: []string{"DATA_DIR=" + deepFolder + "/" + secret},
+	},
+	{
+		what: "addresses to save, and nothing that keeps them",
+		environ: []string{
+			"REDIS_URL=",
+			"STAKER_TAGS=telegram:-1:Staker",
+			"STAKER_ROLES=discord:1:2",
+			"DISCORD_BOT_TOKEN=" + secret,
+		},
+	},
+	{
+		what:    "a role of a platform that is off",
+		environ: []string{"DISCORD_BOT_TOKEN=", "REDIS_URL=", "STAKER_ROLES=discord:1:2:1,000"},
+	},
+	{
+		what:    "two tokens that are swapped",
+		environ: []string{"TELEGRAM_BOT_TOKEN=MTIz.abc." + secret, "DISCORD_BOT_TOKEN=123456789:" + secret},
+	},
+	{
+		what: "many at once, from both",
+		file: "PRICE_TOKN_ID=1\nCOMMAND_TIMEOUT=soon\nwhat is this\n",
+		environ: []string{
+			"TELEGRAM_BOT_TOKEN=my token-" + secret,
+			"TELEGRAM_WEBHOOK_URL=http://plain.example",
+			"DISCORD_PUBLIC_KEY=abc",
+			"HTTP_ADDR=off",
+			"STAKING_POOLS=" + strings.Replace(poolB, "B3D", "b3D", 1),
+			"LOG_LEVEL=loud",
+		},
+	},
+}
+
+// transcribe runs the program, and returns what a person sees. The URL is that of every service.
+func (r wrongRun) transcribe(t *testing.T, url string) string {
+	t.Helper()
+	if err := os.WriteFile("herald.env", []byte(r.file), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	args := cmp.Or(r.args, "run")
+	if r.file != "" {
+		args = "run --env-file herald.env"
+	}
+	if r.bare {
+		return transcribe(t, strings.Fields(args), r.environ...)
+	}
+	environ := slices.Clone(r.environ)
+	for _, good := range goodSettings(url) {
+		name, _, _ := strings.Cut(good, "=")
+		changed := slices.ContainsFunc(r.environ, func(s string) bool { return strings.HasPrefix(s, name+"=") })
+		if !changed {
+			environ = append(environ, good)
+		}
+	}
+	return transcribe(t, strings.Fields(args), environ...)
+}
+
+// Everything invalid is reported at once, before anything is contacted, and no value is repeated.
+func TestInvalidSettingsAreAllReported(t *testing.T) {
 	goldenFile, err := filepath.Abs("testdata/settings.golden")
 	if err != nil {
 		t.Fatal(err)
@@ -89,31 +193,16 @@ func TestWrongSettingsAreAllReported(t *testing.T) {
 		t.Fatal(err)
 	}
 	var all strings.Builder
-	for _, tt := range wrongSettings {
-		args := cmp.Or(tt.args, "run")
-		if tt.file != "" {
-			args = "run --env-file herald.env"
-		}
-		if err := os.WriteFile("herald.env", []byte(tt.file), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		environ := tt.environ
-		for _, good := range goodSettings(url) {
-			name, _, _ := strings.Cut(good, "=")
-			replaced := slices.ContainsFunc(tt.environ, func(s string) bool { return strings.HasPrefix(s, name+"=") })
-			if !tt.bare && !replaced {
-				environ = append(environ, good)
-			}
-		}
-		seen := transcribe(t, strings.Fields(args), environ...)
+	for _, r := range wrongRuns {
+		seen := r.transcribe(t, url)
 		if !strings.HasSuffix(seen, "exit 2\n\n") {
-			t.Errorf("%s is accepted:\n%s", tt.what, seen)
+			t.Errorf("%s is accepted:\n%s", r.what, seen)
 		}
-		all.WriteString("# " + tt.what + "\n" + seen)
+		all.WriteString("# " + r.what + "\n" + seen)
 	}
 	configtest.Golden(t, goldenFile, all.String(), *update)
 	if n := connections.Load(); n != 0 {
-		t.Errorf("%d connections were made", n)
+		t.Errorf("%d connections were made, want 0", n)
 	}
 }
 

@@ -15,18 +15,20 @@ import (
 	"herald/internal/secret/logtest"
 )
 
-// terminal is a terminal with a demo running at it.
+// terminal is a terminal that runs a demo.
 type terminal struct {
 	*e2etest.Process
-	t             *testing.T
-	screen        *logtest.Buffer
-	keyboard, tty *os.File
-	before        syscall.Termios
+	t        *testing.T
+	screen   *logtest.Buffer
+	keyboard *os.File
+	tty      *os.File
+	before   syscall.Termios // the terminal's mode before the demo
 }
 
+// control makes a system call ioctl on a terminal.
 func control(t *testing.T, f *os.File, request uintptr, argument unsafe.Pointer) {
 	t.Helper()
-	conn, err := f.SyscallConn() // f.Fd would make reads block, past a Close too
+	conn, err := f.SyscallConn() // f.Fd would make reads block, even past a Close.
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,14 +41,15 @@ func control(t *testing.T, f *os.File, request uintptr, argument unsafe.Pointer)
 	}
 }
 
+// mode returns a terminal's mode.
 func mode(t *testing.T, tty *os.File) (m syscall.Termios) {
 	t.Helper()
 	control(t, tty, syscall.TCGETS, unsafe.Pointer(&m))
 	return m
 }
 
-// demoAtTerminal runs the demo at a terminal of its own, with so many columns and these
-// environment variables.
+// demoAtTerminal runs the demo at a new terminal with this many columns, and with these environment
+// variables.
 func demoAtTerminal(t *testing.T, columns uint16, environ ...string) *terminal {
 	t.Helper()
 	keyboard, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
@@ -63,21 +66,34 @@ func demoAtTerminal(t *testing.T, columns uint16, environ ...string) *terminal {
 	size := [4]uint16{24, columns}
 	control(t, tty, syscall.TIOCSWINSZ, unsafe.Pointer(&size))
 	demo := program([]string{"demo"}, environ...)
-	demo.Stdin, demo.Stdout = tty, tty
+	demo.Stdin = tty
+	demo.Stdout = tty
 	demo.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	screen := &logtest.Buffer{}
 	shown := make(chan struct{})
 	go func() {
 		defer close(shown)
-		_, _ = io.Copy(screen, keyboard) // until it is closed
+		_, _ = io.Copy(screen, keyboard) // It ends when keyboard is closed.
 	}()
-	t.Cleanup(func() { tty.Close(); keyboard.Close(); <-shown })
+	t.Cleanup(func() {
+		tty.Close()
+		keyboard.Close()
+		<-shown
+	})
 	before := mode(t, tty)
 	p := e2etest.StartProcess(t, demo)
-	greeted(t, p)
-	return &terminal{Process: p, t: t, screen: screen, keyboard: keyboard, tty: tty, before: before}
+	awaitGreeting(t, p)
+	return &terminal{
+		Process:  p,
+		t:        t,
+		screen:   screen,
+		keyboard: keyboard,
+		tty:      tty,
+		before:   before,
+	}
 }
 
+// types types keys.
 func (at *terminal) types(keys string) {
 	at.t.Helper()
 	if _, err := at.keyboard.WriteString(keys); err != nil {
@@ -93,8 +109,8 @@ func (at *terminal) shows(text string, n int) {
 	})
 }
 
-// leavesAsFound waits for the process to end and fails unless the terminal is in the
-// mode that it had before.
+// leavesAsFound waits until the process ends, and fails the test unless the terminal has the mode that
+// it had before.
 func (at *terminal) leavesAsFound() {
 	at.t.Helper()
 	at.Leaves()
@@ -103,8 +119,8 @@ func (at *terminal) leavesAsFound() {
 	}
 }
 
-// Whatever ends the demo, and whatever was typed before, the terminal is left as
-// it was found, with the cursor at the start of a line.
+// Whatever ends the demo, and whatever was typed before: the terminal is left as it was found, with the
+// cursor at the start of a line.
 func TestTheTerminalIsLeftAsItWasFound(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(*terminal){
@@ -132,10 +148,11 @@ func TestTheTerminalIsLeftAsItWasFound(t *testing.T) {
 func TestEscapeSequencesOnlyWhereUnderstood(t *testing.T) {
 	t.Parallel()
 	const columns = 64
-	dumb, plain := demoAtTerminal(t, columns, "TERM=dumb"), demoAtTerminal(t, columns, "TERM=xterm", "NO_COLOR=1")
+	dumb := demoAtTerminal(t, columns, "TERM=dumb")
+	plain := demoAtTerminal(t, columns, "TERM=xterm", "NO_COLOR=1")
 	plain.shows("> ", 1)
 	if mode(t, dumb.tty) != dumb.before {
-		t.Error("the terminal's mode is another")
+		t.Error("the demo changed the mode of a dumb terminal")
 	}
 	for _, at := range []*terminal{dumb, plain} {
 		at.types("/help\r/price 7d\r/supply\r/mylogins\r/status\r/staked 0x12\r")
@@ -146,14 +163,15 @@ func TestEscapeSequencesOnlyWhereUnderstood(t *testing.T) {
 		at.types("\x03")
 		at.leavesAsFound()
 		for line := range strings.Lines(at.Log.String() + at.screen.String()) {
-			if line = strings.TrimRight(line, "\r\n"); utf8.RuneCountInString(line) > columns {
+			line = strings.TrimRight(line, "\r\n")
+			if utf8.RuneCountInString(line) > columns {
 				t.Errorf("more than %d columns: %s", columns, line)
 			}
 		}
 	}
 }
 
-// Only what must be copied whole is longer than a line.
+// Only what must be copied whole, such as a wallet, is longer than a line.
 func TestANarrowTerminalHasNoLongLines(t *testing.T) {
 	t.Parallel()
 	const columns = 40

@@ -31,16 +31,16 @@ func TestBotIDIsInTheToken(t *testing.T) {
 	}
 }
 
-func TestATokenOfAnotherFormIsHashed(t *testing.T) {
+func TestTheIDOfAMalformedTokenIsItsHash(t *testing.T) {
 	seen := map[string]string{}
 	for _, token := range []string{"", "t", "token:secret", "../x:secret", "not base64!.x.y", "aGVsbG8.x.y"} {
 		for _, p := range new(Config).platforms() {
 			id := p.botID(token)
 			if len(id) != 32 || token != "" && strings.Contains(id, token) {
-				t.Errorf("%q has the ID %q", token, id)
+				t.Errorf("%q has the ID %q, want a hash", token, id)
 			}
 			if other, known := seen[id]; known && other != token {
-				t.Errorf("%q and %q have one ID", token, other)
+				t.Errorf("%q and %q have the same ID", token, other)
 			}
 			seen[id] = token
 		}

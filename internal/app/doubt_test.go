@@ -1,8 +1,7 @@
 package app
 
 import (
-	"bytes"
-	"fmt"
+	"encoding/json"
 	"io"
 	"net/http"
 	"strings"
@@ -12,11 +11,13 @@ import (
 
 	"herald/internal/chat"
 	"herald/internal/demo/fake/services"
+	"herald/internal/platform/platformtest"
 	"herald/internal/service/rest/resttest"
 	"herald/internal/words"
 )
 
-// glitch is a price provider whose prices are multiplied by a factor. Its changes stay the same.
+// glitch is a price provider that multiplies the price of $2 by factor. The changes that it reports
+// stay the same.
 type glitch struct{ factor atomic.Int64 }
 
 func (g *glitch) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -24,93 +25,178 @@ func (g *glitch) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 		return
 	}
-	price, now := 2*g.factor.Load(), time.Now().UTC().Format(time.RFC3339)
-	fmt.Fprintf(w, `{"status":{"error_code":0},"data":{"%s":{"id":%[1]s,"symbol":"%s","circulating_supply":1000000,`+
-		`"quote":{"USD":{"price":%d,"percent_change_1h":0.1,"percent_change_24h":-2,"market_cap":%d,"last_updated":"%s"}}}}}`,
-		services.TokenID, services.Symbol, price, 1_000_000*price, now)
+	price := 2 * g.factor.Load()
+	_ = json.NewEncoder(w).Encode(map[string]any{
+		"status": map[string]any{"error_code": 0},
+		"data": map[string]any{services.TokenID: map[string]any{
+			"id":                 json.Number(services.TokenID),
+			"symbol":             services.Symbol,
+			"circulating_supply": 1_000_000,
+			"quote": map[string]any{"USD": map[string]any{
+				"price":              price,
+				"percent_change_1h":  0.1,
+				"percent_change_24h": -2,
+				"market_cap":         1_000_000 * price,
+				"last_updated":       time.Now().UTC().Format(time.RFC3339),
+			}},
+		}},
+	})
 }
 
-// said returns what the bot answers to a line, in English.
-func said(t *testing.T, bot *Bot, line string) string {
+// ask returns what the bot answers to a command line such as "price 1500", in English, or "a picture".
+func ask(t *testing.T, bot *Bot, line string) string {
 	t.Helper()
 	typed := strings.Fields(line)
-	reply := bot.Router.Handle(t.Context(), &chat.Request{Command: typed[0], Args: chat.Typed(typed[1:]...), Direct: true})
+	request := &chat.Request{Command: typed[0], Args: chat.Typed(typed[1:]...), Direct: true}
+	reply := bot.Router.Handle(t.Context(), request)
 	if reply.Image != nil {
 		return "a picture"
 	}
 	card := words.Print(reply)
 	lines := []string{words.Join(card.Title, card.Subtitle).String(), card.Text.String()}
-	for _, s := range card.Sections {
-		for _, f := range s.Fields {
-			lines = append(lines, words.Join(f.Name, f.Value).String())
+	for _, section := range card.Sections {
+		for _, field := range section.Fields {
+			lines = append(lines, words.Join(field.Name, field.Value).String())
 		}
 	}
 	return strings.ReplaceAll(strings.Join(lines, "\n"), "\u00a0", " ")
 }
 
-// Only the first of two bots sees the price before it is wrong.
+// priceGlitch runs a bot whose price provider multiplies its prices by a factor.
+type priceGlitch struct {
+	t        *testing.T
+	bot      *Bot
+	provider *glitch
+	settings []string
+	staker   string // the wallet of somebody who stakes
+}
+
+// newPriceGlitch returns a bot that has learned the correct price.
+func newPriceGlitch(t *testing.T) *priceGlitch {
+	t.Helper()
+	world := startSandbox(t)
+	g := &priceGlitch{t: t, provider: new(glitch), staker: world.World.Staker.Hex()}
+	url := resttest.Serve(t, g.provider.ServeHTTP)
+	g.settings = append(DemoSettings(world), "PRICE_API_URL="+url, "DATA_DIR="+t.TempDir(), "PRICE_TTL=1ms")
+	g.bot = newBot(t, g.settings)
+	t.Cleanup(func() { g.bot.Close() })
+	g.multiply(1, "HRLD $2.000")
+	return g
+}
+
+// restart replaces the bot by one that has only what the first one saved.
+func (g *priceGlitch) restart() {
+	g.t.Helper()
+	g.bot.Close()
+	g.bot = newBot(g.t, g.settings)
+}
+
+// multiply changes the factor, and waits until the answer to /price begins with shown.
+func (g *priceGlitch) multiply(factor int64, shown string) {
+	g.t.Helper()
+	g.provider.factor.Store(factor)
+	platformtest.WaitUntil(g.t, "/price shows "+shown, func() bool {
+		return strings.HasPrefix(ask(g.t, g.bot, "price"), shown)
+	})
+}
+
+// valuations returns command lines, and what their answers contain if they value tokens by the price.
+func (g *priceGlitch) valuations() map[string]string {
+	return map[string]string{
+		"price 1500":         "$3,000",
+		"price $100":         "50 HRLD",
+		"price 7d":           "a picture",
+		"supply":             "Market cap",
+		"staked " + g.staker: "≈",
+	}
+}
+
+const (
+	glitchFactor  = 20_000_000
+	doubtfulPrice = "$40,000,000.00 (doubtful)"
+)
+
+func TestTokensAreValuedByABelievedPrice(t *testing.T) {
+	g := newPriceGlitch(t)
+	for line, value := range g.valuations() {
+		got := ask(t, g.bot, line)
+		if !strings.Contains(got, value) || strings.Contains(got, "doubtful") {
+			t.Errorf("/%s answers %s, want %s", line, got, value)
+		}
+	}
+}
+
+// requireNoValuation fails the test unless /price and its variants show the doubtful price, and no
+// command values tokens.
+func (g *priceGlitch) requireNoValuation(t *testing.T) {
+	t.Helper()
+	for line, value := range g.valuations() {
+		got := ask(t, g.bot, line)
+		if strings.Contains(got, value) {
+			t.Errorf("/%s values tokens by a doubtful price: %s", line, got)
+		}
+		showsDoubt := strings.Contains(got, doubtfulPrice)
+		if isPrice := strings.HasPrefix(line, "price"); showsDoubt != isPrice {
+			t.Errorf("/%s shows that the price is doubtful: %t, want %t", line, showsDoubt, isPrice)
+		}
+	}
+	if got := ask(t, g.bot, "price"); !strings.Contains(got, doubtfulPrice) {
+		t.Errorf("/price answers %s, want %s", got, doubtfulPrice)
+	}
+}
+
 func TestNothingIsValuedByADoubtfulPrice(t *testing.T) {
-	world, g, dir := startSandbox(t), new(glitch), t.TempDir()
-	url := resttest.Serve(t, g.ServeHTTP)
-	settings := append(DemoSettings(world), "PRICE_API_URL="+url, "DATA_DIR="+dir, "PRICE_TTL=1ms")
-	lines := map[string]string{
-		"price": "$2", "price 1500": "$3,000", "price $100": "50 HRLD", "price 7d": "a picture",
-		"supply": "Market cap", "staked " + world.World.Staker.Hex(): "≈",
-	}
-	g.factor.Store(1)
-	bot := newBot(t, settings)
-	for line, worth := range lines {
-		if got := said(t, bot, line); !strings.Contains(got, worth) || strings.Contains(got, "doubtful") {
-			t.Errorf("%s before: %s", line, got)
-		}
-	}
-	multiply := func(factor int64, price string) {
-		t.Helper()
-		g.factor.Store(factor)
-		for begun := time.Now(); !strings.HasPrefix(said(t, bot, "price"), "HRLD "+price); time.Sleep(time.Millisecond) {
-			if time.Since(begun) > 10*time.Second {
-				t.Fatalf("after a change of the price /price still says %s", said(t, bot, "price"))
-			}
-		}
-	}
-	multiply(20_000_000, "$40,000,000.00 (doubtful)")
+	g := newPriceGlitch(t)
+	g.multiply(glitchFactor, "HRLD "+doubtfulPrice)
+	g.requireNoValuation(t)
+}
+
+func TestABotThatStartsDuringAGlitchDoubtsThePriceToo(t *testing.T) {
+	g := newPriceGlitch(t)
+	g.multiply(glitchFactor, "HRLD "+doubtfulPrice)
+	g.restart()
+	g.requireNoValuation(t)
+}
+
+func TestStatusAndCheckReportADoubtfulPrice(t *testing.T) {
+	g := newPriceGlitch(t)
+	g.multiply(glitchFactor, "HRLD "+doubtfulPrice)
 	for range 2 {
-		for line, worth := range lines {
-			got := said(t, bot, line)
-			valued := line != "price" && strings.Contains(got, worth)
-			doubtful := strings.Contains(got, "$40,000,000.00 (doubtful)")
-			if valued || doubtful != strings.HasPrefix(line, "price") {
-				t.Errorf("%s meanwhile: %s", line, got)
-			}
+		ask(t, g.bot, "price")
+		if got := ask(t, g.bot, "status"); !strings.Contains(got, "The price is doubtful") {
+			t.Errorf("/status answers %s", got)
 		}
-		if got := said(t, bot, "status"); !strings.Contains(got, "The price is doubtful") {
-			t.Errorf("/status says %s", got)
-		}
-		var table bytes.Buffer
-		_ = bot.Check(t.Context(), &table, "")
+		var table strings.Builder
+		_ = g.bot.Check(t.Context(), &table, "")
 		if !strings.Contains(table.String(), "that price is doubtful: That is 20M times") {
-			t.Errorf("bot check says %s", table.String())
+			t.Errorf("the table of check is\n%s", &table)
 		}
-		bot.Close()
-		bot = newBot(t, settings)
+		g.restart()
 	}
-	multiply(1, "$2.000")
-	if got := said(t, bot, "price 1500"); !strings.Contains(got, "$3,000") {
-		t.Errorf("afterwards: %s", got)
+}
+
+func TestTokensAreValuedAgainAfterAGlitch(t *testing.T) {
+	g := newPriceGlitch(t)
+	g.multiply(glitchFactor, "HRLD "+doubtfulPrice)
+	g.restart()
+	g.multiply(1, "HRLD $2.000")
+	if got := ask(t, g.bot, "price 1500"); !strings.Contains(got, "$3,000") {
+		t.Errorf("/price 1500 answers %s, want $3,000", got)
 	}
-	bot.Close()
 }
 
 func TestASupplyInBaseUnitsIsDoubtful(t *testing.T) {
-	world, g := startSandbox(t), new(glitch)
-	g.factor.Store(1)
-	supplies := resttest.Serve(t, func(w http.ResponseWriter, _ *http.Request) {
+	provider := new(glitch)
+	provider.factor.Store(1)
+	supplyURL := resttest.Serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		io.WriteString(w, "1000000000000000000000000\n")
 	})
-	bot := newBot(t, DemoSettings(world), "PRICE_API_URL="+resttest.Serve(t, g.ServeHTTP), "SUPPLY_URL="+supplies)
+	bot := newBot(t, DemoSettings(startSandbox(t)),
+		"PRICE_API_URL="+resttest.Serve(t, provider.ServeHTTP),
+		"SUPPLY_URL="+supplyURL)
 	defer bot.Close()
 	const want = "circulating (doubtful)\nCoinMarketCap counts 1,000,000 HRLD"
-	if got := said(t, bot, "supply"); !strings.Contains(got, want) || strings.Contains(got, "$") {
-		t.Errorf("got %s", got)
+	if got := ask(t, bot, "supply"); !strings.Contains(got, want) || strings.Contains(got, "$") {
+		t.Errorf("/supply answers %s, want %s", got, want)
 	}
 }

@@ -14,26 +14,31 @@ import (
 	"herald/internal/config/configtest"
 )
 
-var update = flag.Bool("update", false, "write config.example.env anew from the table of settings")
+var update = flag.Bool("update", false, "rewrite config.example.env from the table of settings")
 
 const exampleFile = "../../config.example.env"
 
-// filledIn reports whether s is one of the settings that people fill in first: a platform's token, a required one, the
-// token's number, or one that turns on a service. The file has them at the top.
+// filledIn reports whether s is one of the settings that an operator fills in first: a required setting, a platform's
+// token, the token's number, or a setting that turns on a service. The file lists these settings at the top.
 func filledIn(s config.Setting) bool {
-	isFirst := func(service turningOn) bool { return slices.Contains(service.names, s.Name) }
+	if s.Name == "PRICE_API_URL" {
+		return false // PRICE_API_KEY also turns on the price.
+	}
+	turnsOn := func(service turningOn) bool { return slices.Contains(service.names, s.Name) }
 	others := append(slices.Collect(maps.Values(TokenSettings())), "PRICE_TOKEN_ID")
-	return s.Required || slices.Contains(others, s.Name) || slices.ContainsFunc(everyService, isFirst) && s.Name != "PRICE_API_URL"
+	return s.Required || slices.Contains(others, s.Name) || slices.ContainsFunc(everyService, turnsOn)
 }
 
-// renderExample returns config.example.env. It keeps the prose of old: the text before the
-// first heading, and the first two parts' headings with the text of the second. It makes
-// the rest from the table of settings.
+// renderExample returns config.example.env. It takes the prose from the old file: the text before the
+// first heading, the first part's heading, and the second part's heading and text. It makes the rest
+// from the table of settings.
 func renderExample(old string) string {
 	const gap = "\n\n\n## "
-	prose := append(strings.SplitN(old, gap, 4), "", "", "")
-	heading, _, _ := strings.Cut(prose[1], "\n")
-	top, below := prose[0]+gap+heading+"\n\n", gap+strings.TrimSpace(prose[2])+"\n"
+	parts := append(strings.SplitN(old, gap, 4), "", "", "")
+	introduction, firstPart, secondPart := parts[0], parts[1], parts[2]
+	heading, _, _ := strings.Cut(firstPart, "\n")
+	top := introduction + gap + heading + "\n\n"
+	below := gap + strings.TrimSpace(secondPart) + "\n"
 	for _, s := range settings {
 		if s.Heading != "" {
 			below += fmt.Sprintf("\n\n## %s\n", s.Heading)
@@ -52,7 +57,8 @@ func renderExample(old string) string {
 	return strings.TrimSuffix(top, "\n") + below
 }
 
-// asComment returns what explains s, in lines of at most 79 characters that begin with #.
+// asComment returns the Comment of s, and whether it is secret, in lines of at most 79 characters that
+// begin with #.
 func asComment(s config.Setting) string {
 	text := s.Comment
 	if s.Secret {
@@ -68,11 +74,16 @@ func asComment(s config.Setting) string {
 	return comment + line + "\n"
 }
 
-// The line with the example of a setting at the top counts as one of the two.
+// The example of a setting at the top takes one of the two lines.
 func TestTwoLinesExplainASetting(t *testing.T) {
 	for _, s := range settings {
-		if lines := strings.Count(asComment(s), "\n"); lines > 2 || lines > 1 && filledIn(s) {
-			t.Errorf("%s: its Comment takes %d lines; shorten it, and tell the rest in docs/operating.md", s.Name, lines)
+		maxLines := 2
+		if filledIn(s) {
+			maxLines = 1
+		}
+		if lines := strings.Count(asComment(s), "\n"); lines > maxLines {
+			t.Errorf("%s: its Comment takes %d lines, want at most %d; explain the rest in docs/operating.md",
+				s.Name, lines, maxLines)
 		}
 	}
 }
@@ -81,32 +92,51 @@ func TestExampleFileIsTheTableOfSettings(t *testing.T) {
 	configtest.Golden(t, exampleFile, renderExample(configtest.Read(t, exampleFile)), *update)
 }
 
-func TestExampleFileLoadsWithTheRequiredFilledIn(t *testing.T) {
+// filledExample returns config.example.env with the required settings filled in.
+func filledExample(t *testing.T) string {
+	t.Helper()
 	content := configtest.Read(t, exampleFile)
 	for _, line := range with() {
 		name, _, _ := strings.Cut(line, "=")
 		content = strings.Replace(content, "\n"+name+"=\n", "\n"+line+"\n", 1)
 	}
+	return content
+}
+
+func TestCommentedOutLinesOfTheExampleAreTheDefaults(t *testing.T) {
+	content := filledExample(t)
 	uncommented := regexp.MustCompile(`(?m)^#([A-Z_]+=)`).ReplaceAllString(content, "$1")
-	filled, uncommentedToo := mustLoad(t, nil, configtest.File(t, content)), mustLoad(t, nil, configtest.File(t, uncommented))
-	uncommentedToo.EnvFile = filled.EnvFile
-	if !reflect.DeepEqual(filled, uncommentedToo) {
-		t.Errorf("a line that is commented out is not the default:\n%+v\n%+v", filled, uncommentedToo)
+	byDefault := mustLoad(t, nil, configtest.File(t, content))
+	explicit := mustLoad(t, nil, configtest.File(t, uncommented))
+	explicit.EnvFile = byDefault.EnvFile
+	if !reflect.DeepEqual(byDefault, explicit) {
+		t.Errorf("a line that is commented out is not the default:\n%+v\n%+v", byDefault, explicit)
 	}
+}
+
+func TestTheExampleLacksOnlyTheSymbolAndAService(t *testing.T) {
 	_, err := Load(nil, exampleFile, ToLook)
-	if got := len(mistakesOf(t, err)); got != 2 { // no symbol and no service
-		t.Errorf("as it stands, there are %d mistakes, want 2:\n%v", got, err)
+	if mistakes := mistakesOf(t, err); len(mistakes) != 2 {
+		t.Errorf("%d mistakes, want 2:\n%v", len(mistakes), err)
 	}
 }
 
 func TestTheMatchainExampleLoadsOnceItIsFilledIn(t *testing.T) {
 	t.Chdir("../..")
-	c, err := Load([]string{"TELEGRAM_BOT_TOKEN=123456789:made-up-token", "PARTNER_APP_ID=made-up", "PARTNER_SECRET_KEY=made-up-secret",
-		"SUPPLY_URL=https://supply.example.org"}, "examples/matchain.env", true)
+	filledIn := []string{
+		"TELEGRAM_BOT_TOKEN=123456789:made-up-token",
+		"PARTNER_APP_ID=made-up",
+		"PARTNER_SECRET_KEY=made-up-secret",
+		"SUPPLY_URL=https://supply.example.org",
+	}
+	c, err := Load(filledIn, "examples/matchain.env", ToServe)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(c.Staking.Pools) != 21 || c.Staking.ChainID != 698 || c.Market.Symbol != "MAT" || c.Market.By != "symbol" {
-		t.Errorf("it is of another token: %d pools on chain %d, %s by %s", len(c.Staking.Pools), c.Staking.ChainID, c.Market.Symbol, c.Market.By)
+	if len(c.Staking.Pools) != 21 || c.Staking.ChainID != 698 {
+		t.Errorf("%d pools on chain %d, want 21 on chain 698", len(c.Staking.Pools), c.Staking.ChainID)
+	}
+	if c.Market.Symbol != "MAT" || c.Market.By != "symbol" {
+		t.Errorf("the token is %s by %s, want MAT by symbol", c.Market.Symbol, c.Market.By)
 	}
 }

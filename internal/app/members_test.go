@@ -12,48 +12,109 @@ import (
 
 	"herald/internal/chat"
 	"herald/internal/core"
+	"herald/internal/secret/logtest"
 )
 
-func TestMembersAreListedAsCSV(t *testing.T) {
-	world, logged := startSandbox(t), new(strings.Builder)
-	log := slog.New(slog.NewTextHandler(logged, nil))
-	staking := core.Stake{Checked: 21, Staked: []core.PoolAmount{{Amount: decimal.New(1, 0)}}}
-	for _, store := range []string{"DATA_DIR=" + t.TempDir(), "REDIS_URL=redis://" + miniredis.RunT(t).Addr() + "?read_timeout=1s"} {
-		var table strings.Builder
-		settings := append(DemoSettings(world), store, "TELEGRAM_BOT_TOKEN=77:token", "DISCORD_BOT_TOKEN=token")
-		cfg := mustLoad(t, settings, "")
-		ListMembers(t.Context(), cfg, log, new(strings.Builder)) // Nothing is saved yet.
-		bot := newBot(t, settings)                               // It runs on.
-		for _, user := range []chat.User{{Platform: "telegram", ID: "77"}, {Platform: "discord", ID: "5"}, {Platform: "telegram", ID: "9"}} {
-			if _, err := bot.members.Save(t.Context(), user, common.Address{19: 1}, staking); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if err := ListMembers(t.Context(), cfg, log, &table); err != nil {
+// eachStore runs a test with the settings of a bot that saves addresses in a folder, and then in Redis.
+func eachStore(t *testing.T, test func(t *testing.T, settings []string)) {
+	settings := append(DemoSettings(startSandbox(t)), "TELEGRAM_BOT_TOKEN=77:token", "DISCORD_BOT_TOKEN=token")
+	t.Run("folder", func(t *testing.T) {
+		test(t, append(settings, "DATA_DIR="+t.TempDir()))
+	})
+	t.Run("Redis", func(t *testing.T) {
+		test(t, append(settings, redisSetting(miniredis.RunT(t))))
+	})
+}
+
+// saveThree starts a bot that runs until the test ends, and saves an address of three users.
+func saveThree(t *testing.T, settings []string) {
+	t.Helper()
+	bot := newBot(t, settings)
+	t.Cleanup(bot.Close)
+	wallet := common.Address{19: 1}
+	stake := core.Stake{Checked: 21, Staked: []core.PoolAmount{{Amount: decimal.NewFromInt(1)}}}
+	for _, user := range []chat.User{
+		{Platform: "telegram", ID: "77"},
+		{Platform: "discord", ID: "5"},
+		{Platform: "telegram", ID: "9"},
+	} {
+		if _, err := bot.members.Save(t.Context(), user, wallet, stake); err != nil {
 			t.Fatal(err)
 		}
-		lines := strings.Split(strings.TrimSpace(table.String()), "\n")
-		want := []string{"platform,user,wallet,saved,proven,checked,first_below,lost,given,waits_for_removal", "discord,5,", "telegram,9,", "telegram,77,0x0000000000000000000000000000000000000001,2"}
-		for i := range want {
-			if len(lines) != len(want) || !strings.HasPrefix(lines[i], want[i]) || i > 0 && !strings.HasSuffix(lines[i], "Z,,,,false") {
-				t.Fatalf("printed\n%s\nwant lines that begin with %q", &table, want)
+	}
+}
+
+// listMembers returns the lines that ListMembers prints.
+func listMembers(t *testing.T, settings []string, log *slog.Logger) []string {
+	t.Helper()
+	var table strings.Builder
+	if err := ListMembers(t.Context(), mustLoad(t, settings, ""), log, &table); err != nil {
+		t.Fatal(err)
+	}
+	return strings.Split(strings.TrimSpace(table.String()), "\n")
+}
+
+func TestMembersAreListedAsCSV(t *testing.T) {
+	eachStore(t, func(t *testing.T, settings []string) {
+		saveThree(t, settings)
+		lines := listMembers(t, settings, slog.New(slog.DiscardHandler))
+		want := []struct{ start, end string }{
+			{"platform,user,wallet,saved,proven,checked,", "first_below,lost,given,waits_for_removal"},
+			{"discord,5,", "Z,,,,false"},
+			{"telegram,9,", "Z,,,,false"},
+			{"telegram,77,0x0000000000000000000000000000000000000001,2", "Z,,,,false"},
+		}
+		if len(lines) != len(want) {
+			t.Fatalf("%d lines, want %d:\n%s", len(lines), len(want), strings.Join(lines, "\n"))
+		}
+		for i, line := range lines {
+			if !strings.HasPrefix(line, want[i].start) || !strings.HasSuffix(line, want[i].end) {
+				t.Errorf("line %d is %s, want %s…%s", i+1, line, want[i].start, want[i].end)
 			}
 		}
+	})
+}
+
+func TestListingAnEmptyStoreIsLogged(t *testing.T) {
+	const nothing = "nothing is saved there"
+	eachStore(t, func(t *testing.T, settings []string) {
+		var log logtest.Buffer
+		_ = ListMembers(t.Context(), mustLoad(t, settings, ""), log.Logger(), new(strings.Builder))
+		if log.Lines(nothing) != 1 {
+			t.Errorf("an empty store is not logged:\n%s", log.String())
+		}
+		saveThree(t, settings)
+		listMembers(t, settings, log.Logger())
+		if log.Lines(nothing) != 1 {
+			t.Errorf("a store with addresses is logged as empty:\n%s", log.String())
+		}
+	})
+}
+
+func TestReleaseSaysIfNobodyIsHeld(t *testing.T) {
+	eachStore(t, func(t *testing.T, settings []string) {
+		saveThree(t, settings)
 		var released strings.Builder
-		if err := ReleaseBadges(t.Context(), cfg, log, &released); err != nil || !strings.HasPrefix(released.String(), "Nobody is held") {
+		err := ReleaseBadges(t.Context(), mustLoad(t, settings, ""), slog.New(slog.DiscardHandler), &released)
+		if err != nil || !strings.HasPrefix(released.String(), "Nobody is held") {
 			t.Errorf("released %q, %v", &released, err)
 		}
-		bot.Close()
+	})
+}
+
+func TestListingNeedsAStoreThatAnswersAndABot(t *testing.T) {
+	world := startSandbox(t)
+	list := func(settings ...string) error {
+		cfg := mustLoad(t, append(DemoSettings(world), settings...), "")
+		return ListMembers(t.Context(), cfg, slog.New(slog.DiscardHandler), new(strings.Builder))
 	}
-	if err := ListMembers(t.Context(), mustLoad(t, DemoSettings(world), ""), log, &strings.Builder{}); !errors.Is(err, errNothingSaved) || strings.Count(logged.String(), "nothing is saved there") != 2 {
-		t.Errorf("without a store: %v; logged %s", err, logged)
+	if err := list(); !errors.Is(err, errNothingSaved) {
+		t.Errorf("without a store: %v", err)
 	}
-	away := mustLoad(t, append(DemoSettings(world), "REDIS_URL=redis://127.0.0.1:1", "DISCORD_BOT_TOKEN=token"), "")
-	if err := ListMembers(t.Context(), away, log, &strings.Builder{}); err == nil {
-		t.Error("rows that cannot be read are no failure")
+	if err := list("REDIS_URL=redis://127.0.0.1:1", "DISCORD_BOT_TOKEN=token"); err == nil {
+		t.Error("Redis does not answer, and the listing succeeds")
 	}
-	withoutBot := mustLoad(t, append(DemoSettings(world), "DATA_DIR="+t.TempDir()), "")
-	if err := ListMembers(t.Context(), withoutBot, log, &strings.Builder{}); !errors.Is(err, errNoBot) {
+	if err := list("DATA_DIR=" + t.TempDir()); !errors.Is(err, errNoBot) {
 		t.Errorf("without a token: %v", err)
 	}
 }

@@ -40,20 +40,18 @@ func TestAnotherPriceProviderNeedsNoKey(t *testing.T) {
 	}
 }
 
-func TestAMissingServiceIsNamedBesideWhatNeedsIt(t *testing.T) {
-	const (
-		partner = "set PARTNER_BASE_URL, PARTNER_APP_ID and PARTNER_SECRET_KEY"
-		pools   = "set EVM_RPC_URL, EVM_CHAIN_ID and STAKING_POOLS"
-	)
-	store := "DATA_DIR=" + t.TempDir()
+func TestABotNeedsAService(t *testing.T) {
+	_, err := Load([]string{"TOKEN_SYMBOL=ETH"}, "", ToLook)
+	mustBegin(t, mistakesOf(t, err), []string{
+		"PRICE_API_KEY, SUPPLY_URL, EVM_RPC_URL, PARTNER_BASE_URL: none is set",
+	})
+}
+
+func TestTheSettingsOfAServiceNeedEachOther(t *testing.T) {
 	for _, test := range []struct {
 		environ []string
 		want    []string // how each line begins
 	}{
-		{
-			environ: []string{"TOKEN_SYMBOL=ETH"},
-			want:    []string{"PRICE_API_KEY, SUPPLY_URL, EVM_RPC_URL, PARTNER_BASE_URL: none is set"},
-		},
 		{
 			environ: []string{"TOKEN_SYMBOL=ETH", "PARTNER_BASE_URL=https://p.example.org", "PARTNER_APP_ID=app"},
 			want:    []string{"PARTNER_SECRET_KEY: is needed by PARTNER_BASE_URL and PARTNER_APP_ID but not set"},
@@ -69,6 +67,22 @@ func TestAMissingServiceIsNamedBesideWhatNeedsIt(t *testing.T) {
 				"STAKING_POOLS: is needed by EVM_CHAIN_ID but not set",
 			},
 		},
+	} {
+		_, err := Load(test.environ, "", ToLook)
+		mustBegin(t, mistakesOf(t, err), test.want)
+	}
+}
+
+func TestAMissingServiceIsNamedBesideWhatNeedsIt(t *testing.T) {
+	const (
+		partner = "set PARTNER_BASE_URL, PARTNER_APP_ID and PARTNER_SECRET_KEY"
+		pools   = "set EVM_RPC_URL, EVM_CHAIN_ID and STAKING_POOLS"
+	)
+	store := "DATA_DIR=" + t.TempDir()
+	for _, test := range []struct {
+		environ []string
+		want    []string // how each line begins
+	}{
 		{
 			environ: append(priceOnly, "JOIN_CHATS=telegram:-1:registered"),
 			want:    []string{"JOIN_CHATS: needs a service that is not set; " + partner},
@@ -96,7 +110,10 @@ func TestAMissingServiceIsNamedBesideWhatNeedsIt(t *testing.T) {
 		},
 		{
 			environ: []string{
-				"TOKEN_SYMBOL=ETH", "SUPPLY_URL=https://s.example.org", "DISCORD_BOT_TOKEN=a.b.c", "DISCORD_PRESENCE=price",
+				"TOKEN_SYMBOL=ETH",
+				"SUPPLY_URL=https://s.example.org",
+				"DISCORD_BOT_TOKEN=a.b.c",
+				"DISCORD_PRESENCE=price",
 			},
 			want: []string{"DISCORD_PRESENCE: needs a service that is not set; set PRICE_API_KEY or PRICE_API_URL"},
 		},

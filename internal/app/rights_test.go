@@ -10,83 +10,110 @@ import (
 	"herald/internal/secret/logtest"
 )
 
-// watched returns how often each line was logged while rights was asked for a day.
-func watched(t *testing.T, rights func(asked int) platform.Right) (wrong, unread, asked int) {
+// watchResult counts the lines and the checks of a watch.
+type watchResult struct {
+	missing   int // lines about a right that is missing, or about advice
+	unchecked int // lines about a right that cannot be checked
+	checks    int
+}
+
+// watchForADay runs a watch of two rights: right returns the first as of the nth check, from 1; the
+// second is always granted.
+func watchForADay(t *testing.T, right func(nth int) platform.Right) watchResult {
 	t.Helper()
+	granted := platform.Right{Setting: "STAKER_ROLES", Entry: "another", May: "it may"}
 	var log logtest.Buffer
+	var checks int
 	ctx, cancel := context.WithTimeout(t.Context(), 24*time.Hour-time.Second)
 	defer cancel()
 	newRightsWatch(log.Logger()).run(ctx, func(context.Context) []platform.Right {
-		asked++
-		return []platform.Right{rights(asked), {Setting: "STAKER_ROLES", Entry: "another", May: "it may"}}
+		checks++
+		return []platform.Right{right(checks), granted}
 	})
-	return log.Lines("does not work as it should"), log.Lines("cannot be checked"), asked
+	return watchResult{
+		missing:   log.Lines("does not work as it should"),
+		unchecked: log.Lines("cannot be checked"),
+		checks:    checks,
+	}
 }
 
-func TestARightThatBeginsToLackIsLoggedOnce(t *testing.T) {
-	may := platform.Right{Setting: "JOIN_CHATS", Entry: "group -5", Name: "-5", May: "it may"}
-	mayNot := platform.Right{Setting: "JOIN_CHATS", Entry: "group -5", Name: "-5", Problem: "it may not"}
+func TestAMissingRightIsLoggedOnceUntilItIsGrantedAgain(t *testing.T) {
+	granted := platform.Right{Setting: "JOIN_CHATS", Entry: "group -5", Name: "-5", May: "it may"}
+	missing := platform.Right{Setting: "JOIN_CHATS", Entry: "group -5", Name: "-5", Problem: "it may not"}
 	advised := platform.Right{Setting: "JOIN_CHATS", Entry: "group -5", May: "it may", Advice: []string{"but see"}}
 	for name, test := range map[string]struct {
-		rights func(asked int) platform.Right
-		want   int
+		right func(nth int) platform.Right
+		lines int
 	}{
-		"all is well":  {func(int) platform.Right { return may }, 0},
-		"it may not":   {func(int) platform.Right { return mayNot }, 1},
-		"advice alone": {func(int) platform.Right { return advised }, 1},
-		"lost and given back twice": {func(asked int) platform.Right {
-			if asked%10 < 5 {
-				return may
-			}
-			return mayNot
-		}, 2},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			wrong, unread, asked := watched(t, test.rights)
-			if wrong != test.want || unread != 0 || asked != 24 {
-				t.Errorf("%s: %d lines, and %d that it cannot be read; asked %d times", name, wrong, unread, asked)
-			}
-		})
-	}
-}
-
-func TestAPlatformThatCannotBeAskedIsAskedAgainInAMinute(t *testing.T) {
-	passing := platform.Right{Setting: "JOIN_CHATS", Problem: "502", Temporary: true}
-	for name, test := range map[string]struct {
-		outage int // calls that fail
-		unread int // lines
-		asked  int
-	}{
-		"once":    {1, 0, 25},
-		"an hour": {60, 1, 24 + 59},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			wrong, unread, asked := watched(t, func(asked int) platform.Right {
-				if asked <= test.outage {
-					return passing
+		"granted": {
+			right: func(int) platform.Right { return granted },
+			lines: 0,
+		},
+		"missing": {
+			right: func(int) platform.Right { return missing },
+			lines: 1,
+		},
+		"granted, with advice": {
+			right: func(int) platform.Right { return advised },
+			lines: 1,
+		},
+		"lost and granted again, twice": {
+			right: func(nth int) platform.Right {
+				if nth%10 < 5 {
+					return granted
 				}
-				return platform.Right{Setting: "JOIN_CHATS", May: "it may"}
-			})
-			if wrong != 0 || unread != test.unread || asked != test.asked {
-				t.Errorf("%s: %d and %d lines, asked %d times", name, wrong, unread, asked)
+				return missing
+			},
+			lines: 2,
+		},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			got := watchForADay(t, test.right)
+			want := watchResult{missing: test.lines, unchecked: 0, checks: 24}
+			if got != want {
+				t.Errorf("%s: %+v, want %+v", name, got, want)
 			}
 		})
 	}
 }
 
-func TestNothingConfiguredIsAskedOnce(t *testing.T) {
-	asked := 0
+func TestARightThatCannotBeCheckedIsCheckedAgainInAMinute(t *testing.T) {
+	failed := platform.Right{Setting: "JOIN_CHATS", Problem: "502", Temporary: true}
+	granted := platform.Right{Setting: "JOIN_CHATS", May: "it may"}
+	for name, test := range map[string]struct {
+		failures int // checks that fail first
+		want     watchResult
+	}{
+		"once":        {1, watchResult{unchecked: 0, checks: 25}},
+		"for an hour": {60, watchResult{unchecked: 1, checks: 24 + 59}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			got := watchForADay(t, func(nth int) platform.Right {
+				if nth <= test.failures {
+					return failed
+				}
+				return granted
+			})
+			if got != test.want {
+				t.Errorf("it fails %s: %+v, want %+v", name, got, test.want)
+			}
+		})
+	}
+}
+
+func TestABotWithoutRightsToWatchChecksOnce(t *testing.T) {
+	checks := 0
 	newRightsWatch(nil).run(t.Context(), func(context.Context) []platform.Right {
-		asked++
+		checks++
 		return nil
 	})
-	if asked != 1 {
-		t.Errorf("asked %d times", asked)
+	if checks != 1 {
+		t.Errorf("%d checks, want 1", checks)
 	}
 }
 
-// The log is nil, so that a line in it would panic.
-func TestRightsAreNotLoggedAtTheEnd(t *testing.T) {
+// The log is nil: logging would panic.
+func TestAWatchThatEndsLogsNothing(t *testing.T) {
 	ended, end := context.WithCancel(t.Context())
 	end()
 	newRightsWatch(nil).run(ended, func(context.Context) []platform.Right {

@@ -17,18 +17,21 @@ import (
 	"herald/internal/service/market"
 )
 
-// provider returns a quote, keeps the last one that it returned, and counts the ticker's
-// calls.
+// provider is a fake of the price provider, and of the cache that commands fill with its answers.
 type provider struct {
-	quote core.Quote
-	fails bool
-	doubt *belief.DoubtError // about the last quote
-	last  query.Snapshot[*core.Quote]
-	calls int
+	quote core.Quote                  // what the provider would answer now
+	fails bool                        // whether its calls fail
+	doubt *belief.DoubtError          // about the latest quote; nil if it is believed
+	last  query.Snapshot[*core.Quote] // the latest quote in the cache
+	calls int                         // how often the ticker called it
 }
 
-func (p *provider) learn() { p.last = query.Snapshot[*core.Quote]{Value: &p.quote, At: time.Now()} }
+// learn caches the quote, as a command would.
+func (p *provider) learn() {
+	p.last = query.Snapshot[*core.Quote]{Value: &p.quote, At: time.Now()}
+}
 
+// Get is the ticker's call of the provider.
 func (p *provider) Get(context.Context, struct{}) (query.Snapshot[*core.Quote], error) {
 	p.calls++
 	if p.fails {
@@ -38,6 +41,8 @@ func (p *provider) Get(context.Context, struct{}) (query.Snapshot[*core.Quote], 
 	return p.last, nil
 }
 
+// ticker returns a ticker that calls the provider at most every 15 minutes, and shows no price older
+// than an hour past that.
 func (p *provider) ticker(l chat.Language) func(context.Context) string {
 	last := func() (time.Time, query.Answer[*core.Quote]) {
 		if p.doubt != nil {
@@ -47,87 +52,149 @@ func (p *provider) ticker(l chat.Language) func(context.Context) string {
 	}
 	cfg := &Config{Language: l, StaleFor: time.Hour}
 	cfg.Market.Symbol = "HRLD"
-	return ticker(cfg, func() time.Duration { return 15 * time.Minute }, p, last)
+	interval := func() time.Duration { return 15 * time.Minute }
+	return ticker(cfg, interval, p, last)
 }
 
-func TestStatusSpendsAThirdOfTheCredits(t *testing.T) {
+// shown returns the ticker's text in English, with plain spaces.
+func (p *provider) shown(t *testing.T) string {
+	t.Helper()
+	return strings.ReplaceAll(p.ticker(chat.English)(t.Context()), "\u00a0", " ")
+}
+
+func TestThePresenceSpendsAtMostAThirdOfTheCredits(t *testing.T) {
 	const month = 31 * 24 * time.Hour
-	if got := statusInterval(nil); got != 5*time.Minute {
-		t.Errorf("without a bound the gap is %v, want 5m", got)
-	}
 	for _, plan := range []int{10, 1000, 10_000, 1_000_000} {
 		cache := query.NewCache(query.CacheConfig{CallTimeout: time.Minute})
-		gap := statusInterval(market.New(market.Settings{MonthlyCredits: plan}, cache, nil).Budget)
-		if calls := int(month / gap); calls > plan/3 || gap < 5*time.Minute {
-			t.Errorf("plan of %d: %d calls a month, one in %v; want at most a third, one in 5m", plan, calls, gap)
+		settings := market.Settings{MonthlyCredits: plan}
+		interval := statusInterval(market.New(settings, cache, nil).Budget)
+		if calls := int(month / interval); calls > plan/3 {
+			t.Errorf("of %d credits, %d calls a month spend more than a third", plan, calls)
+		}
+		if interval < 5*time.Minute {
+			t.Errorf("with %d credits, the interval is %v, want at least 5m", plan, interval)
 		}
 	}
 }
 
-func priced(price, change string) core.Quote {
-	return core.Quote{Price: decimal.RequireFromString(price), Change24h: decimal.NewNullDecimal(decimal.RequireFromString(change))}
+func TestThePresenceAsksEveryFiveMinutesIfCreditsAreNotLimited(t *testing.T) {
+	if got := statusInterval(nil); got != 5*time.Minute {
+		t.Errorf("the interval is %v, want 5m", got)
+	}
 }
 
-func TestThePriceIsSaidInOneLineOfALanguage(t *testing.T) {
+// priced returns a quote with this price in dollars and this change within a day in percent.
+func priced(price, change string) core.Quote {
+	return core.Quote{
+		Price:     decimal.RequireFromString(price),
+		Change24h: decimal.NewNullDecimal(decimal.RequireFromString(change)),
+	}
+}
+
+func TestTheTickerShowsPriceAndChange(t *testing.T) {
 	old := priced("0.0417345", "2.716")
-	old.LastUpdated, old.CurrentUntil = time.Now().Add(-73*time.Hour), time.Now().Add(-72*time.Hour)
+	old.LastUpdated = time.Now().Add(-73 * time.Hour)
+	old.CurrentUntil = time.Now().Add(-72 * time.Hour)
 	for want, quote := range map[string]core.Quote{
 		"⚠️ HRLD $0.04173 (3 days old)": old,
 		"HRLD $0.04173 · 24h ▲ 2.72%":   priced("0.0417345", "2.716"),
 		"HRLD $0.04173":                 {Price: decimal.RequireFromString("0.0417345")},
 	} {
 		p := &provider{quote: quote}
-		if got := strings.ReplaceAll(p.ticker(chat.English)(t.Context()), "\u00a0", " "); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
-	}
-	doubtful := &provider{quote: priced("894000", "2.7")}
-	doubtful.doubt = &belief.DoubtError{Answer: query.Snapshot[*core.Quote]{Value: &doubtful.quote}}
-	if got := doubtful.ticker(chat.English)(t.Context()); got != "⚠️ HRLD $894,000.00 (doubtful)" {
-		t.Errorf("a doubtful price is %q", got)
-	}
-	for _, l := range chat.Languages() {
-		p := &provider{quote: priced("999999999999999", "999999999")}
-		if got := p.ticker(l)(t.Context()); len([]rune(got)) > 128-20 || got == "" {
-			t.Errorf("%s: the longest is %q", l, got)
+		if got := p.shown(t); got != want {
+			t.Errorf("shows %q, want %q", got, want)
 		}
 	}
 }
 
-// What commands learn is shown at once. The ticker asks only when they do not.
-func TestTheTickerAsksSeldomAndShowsNoOldPrice(t *testing.T) {
-	for _, fails := range []bool{false, true} {
-		synctest.Test(t, func(t *testing.T) {
-			p := &provider{quote: priced("1000", "1")}
-			show := p.ticker(chat.English)
-			show(t.Context())
-			for minute := range 60 {
-				p.quote = priced("2000", "1")
-				p.learn()
-				if got := show(t.Context()); !strings.Contains(got, "2,000") || p.calls != 1 {
-					t.Fatalf("in minute %d it shows %q after %d calls of its own", minute, got, p.calls)
-				}
-				time.Sleep(time.Minute)
-			}
-			p.fails = fails
-			for minute := range 24 * 60 {
-				shown := show(t.Context())
-				if (shown != "") == (fails && minute >= 59) {
-					t.Fatalf("after %d minutes it shows %q", minute, shown)
-				}
-				if old := strings.HasPrefix(shown, "⚠️"); shown != "" && old != (fails && minute >= 14) {
-					t.Fatalf("after %d minutes without a newer one it shows %q", minute+1, shown)
-				}
-				time.Sleep(time.Minute)
-			}
-			if want := 24 * 60 / 15; p.calls < want-1 || p.calls > want+1 {
-				t.Errorf("%d calls in a day, want %d", p.calls, want)
-			}
-			p.fails = false
-			time.Sleep(15 * time.Minute)
-			if show(t.Context()) == "" {
-				t.Error("not shown once the provider is well")
-			}
-		})
+func TestTheTickerMarksADoubtfulPrice(t *testing.T) {
+	p := &provider{quote: priced("894000", "2.7")}
+	p.doubt = &belief.DoubtError{Answer: query.Snapshot[*core.Quote]{Value: &p.quote}}
+	const want = "⚠️ HRLD $894,000.00 (doubtful)"
+	if got := p.shown(t); got != want {
+		t.Errorf("shows %q, want %q", got, want)
 	}
+}
+
+// Discord shows at most 128 characters. A symbol may have 20, and the test's has only 4.
+func TestTheTickerFitsInEveryLanguage(t *testing.T) {
+	for _, l := range chat.Languages() {
+		p := &provider{quote: priced("999999999999999", "999999999")}
+		got := p.ticker(l)(t.Context())
+		if got == "" || len([]rune(got)) > 128-20 {
+			t.Errorf("%s: the longest text is %q", l, got)
+		}
+	}
+}
+
+func TestTheTickerShowsAtOnceWhatCommandsLearn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &provider{quote: priced("1000", "1")}
+		show := p.ticker(chat.English)
+		show(t.Context())
+		for minute := range 60 {
+			p.quote = priced("2000", "1")
+			p.learn()
+			if got := show(t.Context()); !strings.Contains(got, "2,000") {
+				t.Fatalf("in minute %d it shows %q", minute, got)
+			}
+			time.Sleep(time.Minute)
+		}
+		if p.calls != 1 {
+			t.Errorf("it made %d calls, want only the first", p.calls)
+		}
+	})
+}
+
+// requireDailyCalls fails the test unless the ticker made a day's calls since before: one in 15 minutes.
+func (p *provider) requireDailyCalls(t *testing.T, before int) {
+	t.Helper()
+	const want = 24 * 60 / 15
+	if calls := p.calls - before; calls < want-1 || calls > want+1 {
+		t.Errorf("%d calls in a day, want %d", calls, want)
+	}
+}
+
+func TestTheTickerAsksEveryIntervalIfCommandsLearnNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &provider{quote: priced("1000", "1")}
+		show := p.ticker(chat.English)
+		for minute := range 24 * 60 {
+			shown := show(t.Context())
+			if shown == "" || strings.HasPrefix(shown, "⚠️") {
+				t.Fatalf("after %d minutes it shows %q", minute, shown)
+			}
+			time.Sleep(time.Minute)
+		}
+		p.requireDailyCalls(t, 0)
+	})
+}
+
+// The price gets old with the interval, 15 minutes, and is not shown after StaleFor, an hour.
+func TestTheTickerStopsShowingAPriceThatCannotBeRenewed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &provider{quote: priced("1000", "1")}
+		show := p.ticker(chat.English)
+		show(t.Context())
+		time.Sleep(time.Minute)
+		p.fails = true
+		before := p.calls
+		for age := 1; age <= 24*60; age++ {
+			shown := show(t.Context())
+			if (shown != "") != (age < 60) {
+				t.Fatalf("a price of %d minutes is shown as %q", age, shown)
+			}
+			if old := strings.HasPrefix(shown, "⚠️"); shown != "" && old != (age >= 15) {
+				t.Fatalf("a price of %d minutes is shown as %q", age, shown)
+			}
+			time.Sleep(time.Minute)
+		}
+		p.requireDailyCalls(t, before)
+
+		p.fails = false
+		time.Sleep(15 * time.Minute)
+		if show(t.Context()) == "" {
+			t.Error("no price is shown after the provider has recovered")
+		}
+	})
 }

@@ -12,7 +12,7 @@ import (
 	"herald/internal/chat"
 )
 
-// oldFolder returns a DATA_DIR with two addresses and a forgotten row, as version b7a8be84 wrote it.
+// oldFolder returns a DATA_DIR with two addresses and a forgotten row, written by version b7a8be84.
 func oldFolder(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -22,10 +22,10 @@ func oldFolder(t *testing.T) string {
 	return dir
 }
 
-// packed finds the values that b7a8be84 wrote.
+// packed matches values as b7a8be84 wrote them, in Base64.
 var packed = regexp.MustCompile(`[A-Za-z0-9+/=]{40,}`)
 
-// contents returns all that the files of a folder hold.
+// contents returns the content of every file in a folder, followed by the decoded values.
 func contents(t *testing.T, dir string) string {
 	t.Helper()
 	var all strings.Builder
@@ -36,7 +36,7 @@ func contents(t *testing.T, dir string) string {
 		content, err := fs.ReadFile(os.DirFS(dir), path)
 		all.Write(content)
 		for _, text := range packed.FindAll(content, -1) {
-			value, _ := base64.StdEncoding.DecodeString(string(text)) // Other long words are no value.
+			value, _ := base64.StdEncoding.DecodeString(string(text)) // Other long words are not values.
 			all.Write(value)
 		}
 		return err
@@ -47,15 +47,19 @@ func contents(t *testing.T, dir string) string {
 	return all.String()
 }
 
-func withOldFolder(t *testing.T, dir string) []string {
-	return append(DemoSettings(startSandbox(t)), "DATA_DIR="+dir, "TELEGRAM_BOT_TOKEN=77:a", "DISCORD_BOT_TOKEN=token")
+// withFolder returns the settings of a bot that saves addresses in dir.
+func withFolder(t *testing.T, dir string) []string {
+	return append(DemoSettings(startSandbox(t)),
+		"DATA_DIR="+dir,
+		"TELEGRAM_BOT_TOKEN=77:a",
+		"DISCORD_BOT_TOKEN=token")
 }
 
-func TestMembersOfTheVersionBeforeAreListedAndLeftAlone(t *testing.T) {
+func TestMembersOfTheOldVersionAreListedAndUnchanged(t *testing.T) {
 	dir := oldFolder(t)
 	before := contents(t, dir)
 	var table strings.Builder
-	cfg := mustLoad(t, withOldFolder(t, dir), "")
+	cfg := mustLoad(t, withFolder(t, dir), "")
 	if err := ListMembers(t.Context(), cfg, slog.New(slog.DiscardHandler), &table); err != nil {
 		t.Fatal(err)
 	}
@@ -73,9 +77,9 @@ func TestMembersOfTheVersionBeforeAreListedAndLeftAlone(t *testing.T) {
 	}
 }
 
-func TestAnAddressOfTheVersionBeforeIsKnownAndForgotten(t *testing.T) {
+func TestAnAddressOfTheOldVersionIsKnownAndForgotten(t *testing.T) {
 	dir := oldFolder(t)
-	bot := newBot(t, withOldFolder(t, dir))
+	bot := newBot(t, withFolder(t, dir))
 	defer bot.Close()
 	user := chat.User{Platform: "telegram", ID: "7000000001"}
 	saved, err := bot.members.Saved(t.Context(), user)

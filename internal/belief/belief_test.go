@@ -25,7 +25,11 @@ func at(letter string) time.Time {
 
 // Each letter is a time: when a quote was believed, and when doubts began.
 func TestTheNewerBeliefWinsWithItsFirstDoubt(t *testing.T) {
-	for _, test := range []struct{ at, doubted, otherAt, otherDoubted, wantAt, wantDoubted string }{
+	for _, test := range []struct {
+		at, doubted           string
+		otherAt, otherDoubted string
+		wantAt, wantDoubted   string
+	}{
 		{at: "b", otherAt: "a", wantAt: "b"},
 		{at: "b", wantAt: "b"},
 		{at: "a", doubted: "c", otherAt: "a", otherDoubted: "d", wantAt: "a", wantDoubted: "c"},

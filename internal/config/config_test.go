@@ -13,7 +13,7 @@ import (
 
 const canary = "CANARY"
 
-// sample is filled by its own table.
+// sample holds settings of every kind.
 type sample struct {
 	Name    string
 	Key     secret.Value
@@ -25,23 +25,65 @@ type sample struct {
 
 func (s *sample) table() []Setting {
 	return []Setting{
-		{Name: "NAME", Required: true, Example: "a-name", Set: Field(&s.Name, Visible)},
-		{Name: "KEY", Secret: true, Example: "a-key", Set: Field(&s.Key, Hidden(Text))},
-		{Name: "MODE", Default: "off", Example: "on", Set: Field(&s.Mode, OnOff)},
-		{Name: "ADDRESS", Default: "here", Example: "there", Set: Field(&s.Address, Text)},
-		{Name: "HOOK", Needs: []string{"KEY", "ADDRESS"}, Example: "a-hook", Set: Field(&s.Hook, Visible)},
-		{Name: "OTHER_HOOK", Needs: []string{"ADDRESS"}, Example: "a-hook", Set: Field(&s.Hook, Visible)},
-		{Name: "KEPT", NeedsOneOf: []string{"KEY", "HOOK"}, Example: "a-thing", Set: Field(&s.Hook, Visible)},
-		{Name: "PAUSE", Default: "30s", Example: "1s", Set: Field(&s.Pause, Duration)},
+		{
+			Name:     "NAME",
+			Required: true,
+			Example:  "a-name",
+			Set:      Field(&s.Name, Visible),
+		},
+		{
+			Name:    "KEY",
+			Secret:  true,
+			Example: "a-key",
+			Set:     Field(&s.Key, Hidden(Text)),
+		},
+		{
+			Name:    "MODE",
+			Default: "off",
+			Example: "on",
+			Set:     Field(&s.Mode, OnOff),
+		},
+		{
+			Name:    "ADDRESS",
+			Default: "here",
+			Example: "there",
+			Set:     Field(&s.Address, Text),
+		},
+		{
+			Name:    "HOOK",
+			Needs:   []string{"KEY", "ADDRESS"},
+			Example: "a-hook",
+			Set:     Field(&s.Hook, Visible),
+		},
+		{
+			Name:    "OTHER_HOOK",
+			Needs:   []string{"ADDRESS"},
+			Example: "a-hook",
+			Set:     Field(&s.Hook, Visible),
+		},
+		{
+			Name:       "KEPT",
+			NeedsOneOf: []string{"KEY", "HOOK"},
+			Example:    "a-thing",
+			Set:        Field(&s.Hook, Visible),
+		},
+		{
+			Name:    "PAUSE",
+			Default: "30s",
+			Example: "1s",
+			Set:     Field(&s.Pause, Duration),
+		},
 	}
 }
 
+// readSample reads a sample from an env file, "" for none, and from an environment. It returns what is wrong.
 func readSample(envFile string, environ ...string) (sample, Errors) {
 	var s sample
 	given, wrong := Collect(environ, envFile)
 	return s, append(wrong, given.Fill(s.table())...)
 }
 
+// mustRead reads a sample without mistakes.
 func mustRead(t *testing.T, envFile string, environ ...string) sample {
 	t.Helper()
 	s, mistakes := readSample(envFile, environ...)
@@ -51,6 +93,7 @@ func mustRead(t *testing.T, envFile string, environ ...string) sample {
 	return s
 }
 
+// write returns the path of a new file.
 func write(t *testing.T, content string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "file")
@@ -60,11 +103,15 @@ func write(t *testing.T, content string) string {
 	return path
 }
 
-func TestWhatIsNotGivenOrEmptyHasItsDefault(t *testing.T) {
+func TestASettingThatIsMissingOrEmptyHasItsDefault(t *testing.T) {
 	want := sample{Name: "x", Address: "here", Pause: 30 * time.Second}
-	for _, environ := range [][]string{{"NAME=x"}, {"NAME=  x\t", "PAUSE= ", "KEY="}, {"NAME=x", "ADDRESS_FILE=" + write(t, "no secret")}} {
+	for _, environ := range [][]string{
+		{"NAME=x"},
+		{"NAME=  x\t", "PAUSE= ", "KEY="},
+		{"NAME=x", "ADDRESS_FILE=" + write(t, "no secret")}, // Only a secret has a file.
+	} {
 		if got := mustRead(t, "", environ...); got != want {
-			t.Errorf("%q is read as %+v", environ, got)
+			t.Errorf("%q is read as %+v, want %+v", environ, got, want)
 		}
 	}
 }
@@ -86,32 +133,72 @@ func TestEnvironmentWinsOverEnvFile(t *testing.T) {
 }
 
 func TestMistakesNameTheSettingAndAnExample(t *testing.T) {
-	hook := "KEY_FILE=" + write(t, "k")
-	for _, test := range []struct {
-		what    string
+	keyFile := "KEY_FILE=" + write(t, "k")
+	for name, test := range map[string]struct {
 		environ []string
 		want    []string
 	}{
-		{"nothing", nil, []string{"NAME: is required but not set; for example NAME=a-name"}},
-		{"all at once, in order", []string{"MODE=" + canary, "NAME=" + canary + " x"},
-			[]string{"NAME: must be visible ASCII characters without white space; character 7 is U+0020; for example NAME=a-name", "MODE: must be one of on, off; for example MODE=on"}},
-		{"a secret twice", []string{"NAME=x", "KEY=" + canary, hook},
-			[]string{"KEY: is set, and so is KEY_FILE; keep one of the two; for example KEY=a-key"}},
-		{"a need that is not set", []string{"NAME=x", "HOOK=" + canary},
-			[]string{"KEY: is needed by HOOK but not set; for example KEY=a-key"}},
-		{"a need that is off", []string{"NAME=x", "HOOK=x", "OTHER_HOOK=x", hook, "ADDRESS=off"},
-			[]string{"ADDRESS: is needed by HOOK and OTHER_HOOK but off; for example ADDRESS=there"}},
-		{"a need of one of two", []string{"NAME=x", "KEPT=" + canary},
-			[]string{"KEPT: needs KEY or HOOK, and neither is set; for example KEY=a-key"}},
-		{"one of two from a file", []string{"NAME=x", "KEPT=x", hook}, nil},
-		{"a need that a file gives", []string{"NAME=x", "HOOK=x", hook}, nil},
-		{"no secret file", []string{"NAME=x", "KEY_FILE=" + t.TempDir() + "/" + canary},
-			[]string{"KEY: the file named by KEY_FILE cannot be opened: no such file or directory; for example KEY=a-key"}},
-		{"a huge secret file", []string{"NAME=x", "KEY_FILE=" + write(t, strings.Repeat(canary, 20000))},
-			[]string{"KEY: the file named by KEY_FILE is larger than 65536 bytes; for example KEY=a-key"}},
+		"nothing is set": {
+			environ: nil,
+			want:    []string{"NAME: is required but not set; for example NAME=a-name"},
+		},
+		"several at once, in order": {
+			environ: []string{"MODE=" + canary, "NAME=" + canary + " x"},
+			want: []string{
+				"NAME: must be visible ASCII characters without white space; character 7 is U+0020; " +
+					"for example NAME=a-name",
+				"MODE: must be one of on, off; for example MODE=on",
+			},
+		},
+		"a secret twice": {
+			environ: []string{"NAME=x", "KEY=" + canary, keyFile},
+			want:    []string{"KEY: is set, and so is KEY_FILE; keep one of the two; for example KEY=a-key"},
+		},
+		"no secret file": {
+			environ: []string{"NAME=x", "KEY_FILE=" + t.TempDir() + "/" + canary},
+			want: []string{"KEY: the file named by KEY_FILE cannot be opened: no such file or directory; " +
+				"for example KEY=a-key"},
+		},
+		"a huge secret file": {
+			environ: []string{"NAME=x", "KEY_FILE=" + write(t, strings.Repeat(canary, 20000))},
+			want:    []string{"KEY: the file named by KEY_FILE is larger than 65536 bytes; for example KEY=a-key"},
+		},
 	} {
 		if _, got := readSample("", test.environ...); !slices.Equal(got, test.want) {
-			t.Errorf("%s: got\n%v\nwant\n%v", test.what, got, Errors(test.want))
+			t.Errorf("%s: got\n%v\nwant\n%v", name, got, Errors(test.want))
+		}
+	}
+}
+
+func TestASettingMayNeedOthers(t *testing.T) {
+	keyFile := "KEY_FILE=" + write(t, "k")
+	for name, test := range map[string]struct {
+		environ []string
+		want    []string
+	}{
+		"one is not set": {
+			environ: []string{"HOOK=" + canary},
+			want:    []string{"KEY: is needed by HOOK but not set; for example KEY=a-key"},
+		},
+		"one is off": {
+			environ: []string{"HOOK=x", "OTHER_HOOK=x", keyFile, "ADDRESS=off"},
+			want:    []string{"ADDRESS: is needed by HOOK and OTHER_HOOK but off; for example ADDRESS=there"},
+		},
+		"neither of two is set": {
+			environ: []string{"KEPT=" + canary},
+			want:    []string{"KEPT: needs KEY or HOOK, and neither is set; for example KEY=a-key"},
+		},
+		"a file gives one of two": {
+			environ: []string{"KEPT=x", keyFile},
+			want:    nil,
+		},
+		"a file gives the one": {
+			environ: []string{"HOOK=x", keyFile},
+			want:    nil,
+		},
+	} {
+		if _, got := readSample("", append(test.environ, "NAME=x")...); !slices.Equal(got, test.want) {
+			t.Errorf("%s: got\n%v\nwant\n%v", name, got, Errors(test.want))
 		}
 	}
 }
@@ -119,16 +206,56 @@ func TestMistakesNameTheSettingAndAnExample(t *testing.T) {
 func TestMistakesInAnEnvFileNameItsLine(t *testing.T) {
 	noSecret := "KEY_FILE=" + t.TempDir() + "/" + canary
 	for _, test := range []struct{ file, environ, want string }{
-		{"NAME=x\nPAUSE=" + canary, "", "FILE:2: PAUSE: must be a duration"},
-		{"\n# the name\nNAME= # soon", "", "FILE:3: NAME: is required but not set; for example NAME=a-name"},
-		{"NAME=x\nKEY=" + canary + "\nKEY_FILE=/x", "", "FILE:2: KEY: is set, and so is KEY_FILE"},
-		{"NAME=x\n" + noSecret, "", "FILE:2: KEY: the file named by KEY_FILE cannot be opened"},
-		{"NAME=x\nHOOK=x", "", "FILE:2: KEY: is needed by HOOK but not set"},
-		{"NAME=x\nHOOK=x\nKEY=", "", "FILE:3: KEY: is needed by HOOK but not set"},
-		{"NAME=x\nKEY=x\nHOOK=x\nADDRESS=off", "", "FILE:4: ADDRESS: is needed by HOOK but off"},
-		{"NAME=x\nKEY=x\nHOOK=x", "ADDRESS=off", "ADDRESS: is needed by HOOK but off"},
-		{"NAME=x\nPAUSE=1s", "PAUSE=" + canary, "PAUSE: must be a duration"},
-		{"PAUSE=1s\nNAME=x\nPAUSE=2s", "", "FILE:3: PAUSE: has another value on line 1; keep one of the two"},
+		{
+			file:    "NAME=x\nPAUSE=" + canary,
+			environ: "",
+			want:    "FILE:2: PAUSE: must be a duration",
+		},
+		{
+			file:    "\n# the name\nNAME= # soon",
+			environ: "",
+			want:    "FILE:3: NAME: is required but not set; for example NAME=a-name",
+		},
+		{
+			file:    "NAME=x\nKEY=" + canary + "\nKEY_FILE=/x",
+			environ: "",
+			want:    "FILE:2: KEY: is set, and so is KEY_FILE",
+		},
+		{
+			file:    "NAME=x\n" + noSecret,
+			environ: "",
+			want:    "FILE:2: KEY: the file named by KEY_FILE cannot be opened",
+		},
+		{
+			file:    "NAME=x\nHOOK=x",
+			environ: "",
+			want:    "FILE:2: KEY: is needed by HOOK but not set",
+		},
+		{
+			file:    "NAME=x\nHOOK=x\nKEY=",
+			environ: "",
+			want:    "FILE:3: KEY: is needed by HOOK but not set",
+		},
+		{
+			file:    "NAME=x\nKEY=x\nHOOK=x\nADDRESS=off",
+			environ: "",
+			want:    "FILE:4: ADDRESS: is needed by HOOK but off",
+		},
+		{
+			file:    "NAME=x\nKEY=x\nHOOK=x",
+			environ: "ADDRESS=off",
+			want:    "ADDRESS: is needed by HOOK but off",
+		},
+		{
+			file:    "NAME=x\nPAUSE=1s",
+			environ: "PAUSE=" + canary,
+			want:    "PAUSE: must be a duration",
+		},
+		{
+			file:    "PAUSE=1s\nNAME=x\nPAUSE=2s",
+			environ: "",
+			want:    "FILE:3: PAUSE: has another value on line 1; keep one of the two",
+		},
 	} {
 		file := write(t, test.file)
 		_, got := readSample(file, test.environ)
@@ -136,7 +263,7 @@ func TestMistakesInAnEnvFileNameItsLine(t *testing.T) {
 	}
 }
 
-// wantMistake fails unless got is one mistake that begins with want and repeats no value.
+// wantMistake fails the test unless got is one mistake, begins with want, and does not repeat the value.
 func wantMistake(t *testing.T, got Errors, want string) {
 	t.Helper()
 	if len(got) != 1 || !strings.HasPrefix(got[0], want) {
@@ -147,33 +274,46 @@ func wantMistake(t *testing.T, got Errors, want string) {
 	}
 }
 
-// unknown returns the mistakes of names, with a table of a few settings.
+// knownSettings is a table with enough settings to mistype.
+var knownSettings = []Setting{
+	{Name: "PRICE_TOKEN_ID", Example: "1027"},
+	{Name: "PRICE_API_KEY", Secret: true, Example: "a"},
+	{Name: "PARTNER_SECRET_KEY", Secret: true, Example: "a"},
+	{Name: "TELEGRAM_BOT_TOKEN", Secret: true, Example: "1:a"},
+	{Name: "DISCORD_BOT_TOKEN", Secret: true, Example: "a"},
+	{Name: "REDIS_URL", Secret: true, Example: "redis://h"},
+	{Name: "EVM_RPC_URL", Example: "https://h"},
+	{Name: "HTTP_ADDR", Default: "127.0.0.1:8080"},
+	{Name: "LOG_LEVEL", Default: "info"},
+	{Name: "SUPPLY_URL", Example: "https://h"},
+	{Name: "SERVICE_NAME", Example: "a name"},
+	{Name: "DATA_DIR", Example: "/data"},
+	{Name: "OPERATORS", Example: "telegram:1"},
+}
+
+// unknown returns the mistakes about names that knownSettings lacks.
 func unknown(t *testing.T, envFile string, environ ...string) Errors {
 	t.Helper()
 	given, wrong := Collect(environ, envFile)
 	if len(wrong) > 0 {
 		t.Fatal(wrong)
 	}
-	return given.unknown([]Setting{
-		{Name: "PRICE_TOKEN_ID", Example: "1027"},
-		{Name: "PRICE_API_KEY", Secret: true, Example: "a"}, {Name: "PARTNER_SECRET_KEY", Secret: true, Example: "a"},
-		{Name: "TELEGRAM_BOT_TOKEN", Secret: true, Example: "1:a"}, {Name: "DISCORD_BOT_TOKEN", Secret: true, Example: "a"},
-		{Name: "REDIS_URL", Secret: true, Example: "redis://h"}, {Name: "EVM_RPC_URL", Example: "https://h"},
-		{Name: "HTTP_ADDR", Default: "127.0.0.1:8080"}, {Name: "LOG_LEVEL", Default: "info"}, {Name: "SUPPLY_URL", Example: "https://h"},
-		{Name: "SERVICE_NAME", Example: "a name"}, {Name: "DATA_DIR", Example: "/data"}, {Name: "OPERATORS", Example: "telegram:1"},
-	})
+	return given.unknown(knownSettings)
 }
 
-func TestANameInAnEnvFileThatIsNoSettingIsWrong(t *testing.T) {
-	const hidden = "the name before = (not shown, since it may be a secret; a setting's name is at most 60 of A-Z, 0-9 and _)"
-	const elsewhere = "; remove it, or look up its right name in config.example.env, such as LOG_LEVEL=info"
-	token := "a123456789_" + canary
+func TestAnUnknownNameInAnEnvFileIsAMistake(t *testing.T) {
+	const (
+		hidden = "the name before = (not shown, since it may be a secret; " +
+			"a setting's name is at most 60 of A-Z, 0-9 and _)"
+		elsewhere = "; remove it, or look up its right name in config.example.env, such as LOG_LEVEL=info"
+	)
 	for name, want := range map[string]string{
-		"TELEGRAM_BOT_TOKEN_FIEL": "TELEGRAM_BOT_TOKEN_FIEL: is not a setting; did you mean TELEGRAM_BOT_TOKEN_FILE? " +
+		"TELEGRAM_BOT_TOKEN_FIEL": "TELEGRAM_BOT_TOKEN_FIEL: is not a setting; " +
+			"did you mean TELEGRAM_BOT_TOKEN_FILE? " +
 			"For example TELEGRAM_BOT_TOKEN_FILE=/run/secrets/telegram_bot_token",
 		"log_level":             hidden + ": is not a setting; did you mean LOG_LEVEL? For example LOG_LEVEL=info",
 		"HTTPS_PROXY":           "HTTPS_PROXY: is not a setting" + elsewhere,
-		token:                   hidden + ": is not a setting" + elsewhere,
+		"a123456789_" + canary:  hidden + ": is not a setting" + elsewhere, // as of a token
 		strings.Repeat("X", 61): hidden + ": is not a setting" + elsewhere,
 	} {
 		for _, line := range []string{name + "=x", name + "="} {
@@ -185,33 +325,67 @@ func TestANameInAnEnvFileThatIsNoSettingIsWrong(t *testing.T) {
 	}
 }
 
-func TestTheSettingIsNamedThatWasMeant(t *testing.T) {
-	for name, meant := range map[string]string{
-		"TELEGRAM_TOKEN": "TELEGRAM_BOT_TOKEN", "DISCORD_TOKEN": "DISCORD_BOT_TOKEN", "PARTNER_KEY": "PARTNER_SECRET_KEY", // a word is missing
-		"PRICE_KEY": "PRICE_API_KEY", "RPC_URL": "EVM_RPC_URL", "LOGLEVEL": "LOG_LEVEL",
-		"OPERATOR": "OPERATORS", "PRICE_TOKENS_ID": "PRICE_TOKEN_ID", "LOGS_LEVEL": "LOG_LEVEL", // plural
-		"PRICE_TOEKN_ID": "PRICE_TOKEN_ID", "TELEGARM_BOT_TOKN": "TELEGRAM_BOT_TOKEN", "SUPLY_URI": "SUPPLY_URL", // slips
+func TestMistypedNameSuggestsTheIntendedSetting(t *testing.T) {
+	for name, intended := range map[string]string{
+		// A word is missing.
+		"TELEGRAM_TOKEN": "TELEGRAM_BOT_TOKEN",
+		"DISCORD_TOKEN":  "DISCORD_BOT_TOKEN",
+		"PARTNER_KEY":    "PARTNER_SECRET_KEY",
+		"PRICE_KEY":      "PRICE_API_KEY",
+		"RPC_URL":        "EVM_RPC_URL",
+		"LOGLEVEL":       "LOG_LEVEL",
+		// The number is another.
+		"OPERATOR":        "OPERATORS",
+		"PRICE_TOKENS_ID": "PRICE_TOKEN_ID",
+		"LOGS_LEVEL":      "LOG_LEVEL",
+		// Letters are mistyped.
+		"PRICE_TOEKN_ID":    "PRICE_TOKEN_ID",
+		"TELEGARM_BOT_TOKN": "TELEGRAM_BOT_TOKEN",
+		"SUPLY_URI":         "SUPPLY_URL",
 	} {
-		if got := unknown(t, write(t, name+"=x")); len(got) != 1 || !strings.Contains(got[0], "did you mean "+meant+"? ") {
-			t.Errorf("%s: %v", name, got)
-		}
-	}
-	for name, meant := range map[string]string{
-		"PRICE_TOKN_ID": "PRICE_TOKEN_ID", "PRICE_TOEKN_ID": "PRICE_TOKEN_ID", "SUPPLY_URI": "SUPPLY_URL",
-		"TELEGRAM_BOTTOKEN_FILE": "TELEGRAM_BOT_TOKEN_FILE",
-	} {
-		if got := unknown(t, "", name+"=x", "PATH=/bin"); len(got) != 1 || !strings.Contains(got[0], " (in the environment); did you mean "+meant+"? ") {
-			t.Errorf("%s in the environment: %v", name, got)
+		got := unknown(t, write(t, name+"=x"))
+		if len(got) != 1 || !strings.Contains(got[0], "did you mean "+intended+"? ") {
+			t.Errorf("%s: %v, want %s", name, got, intended)
 		}
 	}
 }
 
-// Two letters that changed places are one slip, in short names too.
+func TestMistypedNameInTheEnvironmentSuggestsTheIntendedSetting(t *testing.T) {
+	for name, intended := range map[string]string{
+		"PRICE_TOKN_ID":          "PRICE_TOKEN_ID",
+		"PRICE_TOEKN_ID":         "PRICE_TOKEN_ID",
+		"SUPPLY_URI":             "SUPPLY_URL",
+		"TELEGRAM_BOTTOKEN_FILE": "TELEGRAM_BOT_TOKEN_FILE",
+	} {
+		got := unknown(t, "", name+"=x", "PATH=/bin")
+		if len(got) != 1 || !strings.Contains(got[0], " (in the environment); did you mean "+intended+"? ") {
+			t.Errorf("%s: %v, want %s", name, got, intended)
+		}
+	}
+}
+
 func TestTheNearestNameIsFoundThroughOneSlip(t *testing.T) {
-	known := []string{"price", "supply", "staked", "mylogins", "exists", "verify", "forget", "status", "start", "help"}
+	known := []string{
+		"price", "supply", "staked", "mylogins", "exists", "verify", "forget", "status", "start", "help",
+	}
 	for name, want := range map[string]string{
-		"hlep": "help", "ehlp": "help", "hepl": "help", "hel": "help", "halp": "help", "pirce": "price", "satrt": "start", "stauts": "status", "exsits": "exists",
-		"moon": "", "plhe": "", "le": "", "": "", "ph": "",
+		// Two letters that changed places are one slip, even in short names.
+		"hlep":   "help",
+		"ehlp":   "help",
+		"hepl":   "help",
+		"pirce":  "price",
+		"satrt":  "start",
+		"stauts": "status",
+		"exsits": "exists",
+		// A letter is missing, or another.
+		"hel":  "help",
+		"halp": "help",
+		// These are too far from any name.
+		"moon": "",
+		"plhe": "",
+		"le":   "",
+		"":     "",
+		"ph":   "",
 	} {
 		if got := Nearest(name, known); got != want {
 			t.Errorf("%q is nearest to %q, want %q", name, got, want)
@@ -220,13 +394,20 @@ func TestTheNearestNameIsFoundThroughOneSlip(t *testing.T) {
 }
 
 // Shells, CI, Kubernetes, container hosts and other bots use these names.
-func TestNamesOfOthersInTheEnvironmentAreLeftAlone(t *testing.T) {
+const namesOfOthers = `
+	PATH HOSTNAME XDG_DATA_DIRS
+	HTTP_PROXY HTTPS_PROXY HTTP_HOST HTTPS_ADDR SSL_CERT_FILE
+	KUBERNETES_SERVICE_PORT_HTTPS POD_NAME SERVICE_HOST OTEL_SERVICE_NAME GITHUB_TOKEN
+	REDIS_PORT REDIS_SERVICE_HOST REDIS_PASSWORD REDIS_TLS_URL REDIS_URI
+	SUPPLY_PORT EVM_RPC_PORT EVM_RPC_URI ETH_RPC_URL
+	DISCORD_APPLICATION_ID DISCORD_GUILD_ID CHART_THEME CACHE_MAX_ITEMS PRICE_TOKEN_SLUG
+	LOGLEVEL LOG_FILE LOG_DIR DATABASE_URL DATADIR DATA_PATH
+	TELEGRAM_TOKEN DISCORD_TOKEN SLACK_BOT_TOKEN OPERATOR OPERATOR_NAME
+`
+
+func TestNamesOfOthersInTheEnvironmentAreIgnored(t *testing.T) {
 	environ := []string{"EVM_RPC_URL=https://h"}
-	for _, name := range strings.Fields(`
-		PATH HOSTNAME XDG_DATA_DIRS HTTP_PROXY HTTPS_PROXY HTTP_HOST HTTPS_ADDR SSL_CERT_FILE KUBERNETES_SERVICE_PORT_HTTPS REDIS_PORT
-		REDIS_SERVICE_HOST REDIS_PASSWORD REDIS_TLS_URL REDIS_URI SUPPLY_PORT EVM_RPC_PORT EVM_RPC_URI POD_NAME SERVICE_HOST OTEL_SERVICE_NAME GITHUB_TOKEN
-		DISCORD_APPLICATION_ID DISCORD_GUILD_ID CHART_THEME CACHE_MAX_ITEMS PRICE_TOKEN_SLUG
-		LOGLEVEL LOG_FILE LOG_DIR DATABASE_URL DATADIR DATA_PATH TELEGRAM_TOKEN DISCORD_TOKEN SLACK_BOT_TOKEN ETH_RPC_URL OPERATOR OPERATOR_NAME`) {
+	for _, name := range strings.Fields(namesOfOthers) {
 		environ = append(environ, name+"=x")
 	}
 	if got := unknown(t, "", environ...); len(got) > 0 {

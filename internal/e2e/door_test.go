@@ -22,8 +22,8 @@ var (
 	stakers = faketelegram.Chat{ID: -1006, Type: "supergroup", Title: "MAT Stakers"}
 )
 
-// door is a platform and services before a bot on Redis that gives a role and, on Telegram,
-// answers requests to join.
+// door is a bot that gives a role or a tag and, on Telegram, answers join requests. It saves in Redis.
+// Tests start it, with settings.
 type door struct {
 	*testing.T
 	fakes    *fault.Fakes
@@ -34,40 +34,61 @@ type door struct {
 
 func newDoor(t *testing.T, way e2etest.Way) *door {
 	t.Helper()
-	d := &door{T: t, fakes: fault.Start(t), platform: way.Open(t), redis: miniredis.RunT(t)}
+	d := &door{
+		T:        t,
+		fakes:    fault.Start(t),
+		platform: way.Open(t),
+		redis:    miniredis.RunT(t),
+	}
 	d.settings = e2etest.OnRedis(d.redis)
 	if way.OnDiscord {
-		d.platform.Discord.AddGuild(e2etest.GuildID, []fakediscord.Role{
-			{ID: "7", Name: "Staker", Position: 1}, {ID: "8", Name: "Herald", Position: 2, Permissions: discordgo.PermissionManageRoles},
-		}, "8")
-		d.settings = append(d.settings, "STAKER_ROLES=discord:"+e2etest.GuildID+":7")
-		return d
+		d.openDiscord()
+	} else {
+		d.openTelegram()
 	}
+	return d
+}
+
+// openDiscord gives the bot a role that it can give.
+func (d *door) openDiscord() {
+	roles := []fakediscord.Role{
+		{ID: "7", Name: "Staker", Position: 1},
+		{ID: "8", Name: "Herald", Position: 2, Permissions: discordgo.PermissionManageRoles},
+	}
+	d.platform.Discord.AddGuild(e2etest.GuildID, roles, "8")
+	d.settings = append(d.settings, "STAKER_ROLES=discord:"+e2etest.GuildID+":7")
+}
+
+// openTelegram gives the bot two groups that people ask to join, and one in which it can give a tag.
+func (d *door) openTelegram() {
 	for _, group := range []faketelegram.Chat{members, stakers} {
 		d.platform.Telegram.GrantInvite(group.ID, true)
 		d.platform.Telegram.SetChat(faketelegram.ChatInfo{Chat: group, JoinByRequest: true})
 	}
 	d.platform.Telegram.GrantTags(e2etest.GroupID, true)
-	d.settings = append(d.settings, fmt.Sprintf("JOIN_CHATS=telegram:%d:registered,telegram:%d:staker", members.ID, stakers.ID),
+	d.settings = append(d.settings,
+		fmt.Sprintf("JOIN_CHATS=telegram:%d:registered,telegram:%d:staker", members.ID, stakers.ID),
 		fmt.Sprintf("STAKER_TAGS=telegram:%d:Staker", e2etest.GroupID))
-	return d
 }
 
-// knock has a person ask to join a group; Telegram delivers that so many times.
-func (d *door) knock(p services.Person, group faketelegram.Chat, guarded bool, times int) {
+// requestJoin makes a person ask to join a group. Telegram delivers the request this many times. If
+// guarded is set, it waits for the bot's answer before it shows the request to administrators.
+func (d *door) requestJoin(p services.Person, group faketelegram.Chat, guarded bool, times int) {
 	user := d.platform.User(p)
-	d.platform.Deliver(user, times, func() { d.platform.Telegram.RequestJoin(group, faketelegram.Person(user), guarded) })
+	d.platform.Deliver(user, times, func() {
+		d.platform.Telegram.RequestJoin(group, faketelegram.Person(user), guarded)
+	})
 }
 
-// await waits until every request has its answer, in the order of the requests, and fails
-// unless it has that one alone.
-func (d *door) await(want string) {
+// awaitJoins waits until the join requests, in their order, have these states, as in "approved open".
+// It fails the test if a request is answered twice.
+func (d *door) awaitJoins(want string) {
 	d.Helper()
-	e2etest.Eventually(d, "answers "+want, func() bool {
+	e2etest.Eventually(d, "join requests are "+want, func() bool {
 		var states []string
 		for _, j := range d.platform.Telegram.JoinRequests() {
 			if len(j.Answers) > 1 {
-				d.Fatalf("answered with %v", j.Answers)
+				d.Fatalf("a join request is answered with %v", j.Answers)
 			}
 			states = append(states, string(j.State))
 		}
@@ -75,51 +96,68 @@ func (d *door) await(want string) {
 	})
 }
 
-// told waits until a person is told a text in private, and returns the message.
-func (d *door) told(p services.Person, text string) (told faketelegram.Sent) {
+// awaitMessage waits until a person gets a private message that contains text, and returns it.
+func (d *door) awaitMessage(p services.Person, text string) (message faketelegram.Sent) {
 	d.Helper()
 	e2etest.Eventually(d, text, func() bool {
-		return slices.ContainsFunc(d.platform.Telegram.Sent(), func(m faketelegram.Sent) bool {
-			told = m
+		sent := d.platform.Telegram.Sent()
+		at := slices.IndexFunc(sent, func(m faketelegram.Sent) bool {
 			return m.Chat == d.platform.User(p) && strings.Contains(m.Text, text)
 		})
+		if at < 0 {
+			return false
+		}
+		message = sent[at]
+		return true
 	})
-	return told
+	return message
 }
 
-// People are let in or told why not, by polling and by webhook, and the metrics count
-// that.
-func TestTheDoorLetsPeopleIn(t *testing.T) {
+// answerQuestion makes a person reply with text to a private message of the bot.
+func (d *door) answerQuestion(p services.Person, question faketelegram.Sent, text string) {
+	user := d.platform.User(p)
+	message := faketelegram.Text(faketelegram.Private(user), faketelegram.Person(user), text)
+	d.platform.Deliver(user, 1, func() { d.platform.Telegram.Push(message.ReplyingTo(question)) })
+}
+
+// By polling and by webhook.
+func TestTheDoorLetsPeopleInOrSaysWhyNot(t *testing.T) {
 	t.Parallel()
 	for _, way := range e2etest.Ways[:2] {
 		t.Run(way.Name, func(t *testing.T) {
 			t.Parallel()
 			d := newDoor(t, way)
-			w, bot := d.fakes.World, d.platform.Serve(d.fakes, d.settings...)
-			d.knock(w.Newcomer, members, true, 2)
-			d.told(w.Newcomer, "You're in: MAT Holders")
-			d.knock(w.Unregistered, members, false, 1)
-			d.told(w.Unregistered, "you're not registered yet")
-			d.knock(w.Registered, stakers, false, 1)
-			question := d.told(w.Registered, "MAT Stakers: two things")
-			user := way.User(w.Registered)
-			d.platform.Deliver(user, 1, func() {
-				d.platform.Telegram.Push(faketelegram.Text(faketelegram.Private(user), faketelegram.Person(user), w.Staker.Hex()).ReplyingTo(question))
-			})
-			d.told(w.Registered, "You're in: MAT Stakers")
-			d.await("approved open approved")
-			page := e2etest.Metrics(t, bot.URL)
-			for _, counted := range []string{`{event="join_approved",platform="telegram"} 2`, `{event="join_left_open",platform="telegram"} 2`} {
-				if !strings.Contains(page, "herald_adapter_events_total"+counted) {
-					t.Errorf("the metrics lack %s", counted)
-				}
-			}
+			world := d.fakes.World
+			bot := d.platform.Serve(d.fakes, d.settings...)
+
+			d.requestJoin(world.Newcomer, members, true, 2)
+			d.awaitMessage(world.Newcomer, "You're in: MAT Holders")
+
+			d.requestJoin(world.Unregistered, members, false, 1)
+			d.awaitMessage(world.Unregistered, "you're not registered yet")
+
+			d.requestJoin(world.Registered, stakers, false, 1)
+			question := d.awaitMessage(world.Registered, "MAT Stakers: two things")
+			d.answerQuestion(world.Registered, question, world.Staker.Hex())
+			d.awaitMessage(world.Registered, "You're in: MAT Stakers")
+
+			d.awaitJoins("approved open approved")
+			requireEvents(t, bot, "join_approved", 2)
+			requireEvents(t, bot, "join_left_open", 2)
 		})
 	}
 }
 
-// /help in a group or a server names the role there and the groups that can be joined, once
-// their names are known. In a server it has the list of all commands.
+// requireEvents fails the test unless the metrics have counted an event on Telegram this many times.
+func requireEvents(t *testing.T, bot *e2etest.Bot, event string, times int) {
+	t.Helper()
+	want := fmt.Sprintf(`herald_adapter_events_total{event="%s",platform="telegram"} %d`, event, times)
+	if !strings.Contains(e2etest.Metrics(t, bot.URL), want) {
+		t.Errorf("the metrics lack %s", want)
+	}
+}
+
+// Once their names are known, /help names the role or tag, and on Telegram the groups that can be joined.
 func TestHelpNamesTheWayToARole(t *testing.T) {
 	t.Parallel()
 	for _, way := range e2etest.Ways {
@@ -129,13 +167,14 @@ func TestHelpNamesTheWayToARole(t *testing.T) {
 			d.platform.Serve(d.fakes, d.settings...)
 			want := []string{"/verify gets you Staker", "join on Telegram: MAT Holders ·\u00a0MAT Stakers"}
 			if way.OnDiscord {
-				want = []string{"gets you Staker", "mylogins"}
+				want = []string{"gets you Staker", "mylogins"} // In a server it also lists the commands.
 			}
 			user := int64(9000)
 			e2etest.Eventually(t, strings.Join(want, " and "), func() bool {
 				user++
-				text := d.platform.Ask(e2etest.Command{User: user, Group: true, Name: "help"}).Wait().Text
-				return !slices.ContainsFunc(want, func(part string) bool { return !strings.Contains(text, part) })
+				help := d.platform.Ask(e2etest.Command{User: user, Group: true, Name: "help"}).Wait()
+				lacks := func(part string) bool { return !strings.Contains(help.Text, part) }
+				return !slices.ContainsFunc(want, lacks)
 			})
 		})
 	}

@@ -12,7 +12,7 @@ import (
 	"herald/internal/words"
 )
 
-// A public answer is in the language of its chat if CHAT_LANGUAGE has an entry for it, and otherwise in the default one.
+// A public answer is in the language that CHAT_LANGUAGE has for its chat, and otherwise in the default one.
 func TestAPublicAnswerIsInTheLanguageOfItsChat(t *testing.T) {
 	t.Parallel()
 	const otherGroup, otherGuild = int64(-1001112223334), "43"

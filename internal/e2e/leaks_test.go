@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -19,11 +20,12 @@ import (
 	"herald/internal/secret/logtest"
 )
 
-var leaksAll = flag.Bool("leaks.all", false, "have every way in meet every fault of a wire, not every other one")
+var leaksAll = flag.Bool("leaks.all", false, "test every fault of a wire in every way in, not only every other one")
 
-// typed stands for what people write after a command.
+// typed is what people write after a command.
 const typed = "zebra-quagga-zorilla"
 
+// Secrets in URLs.
 const (
 	chainUser     = "ann@chain"
 	chainPassword = "pass:word/of+the=chain"
@@ -32,60 +34,90 @@ const (
 	redisPassword = "pass/word+of:redis"
 )
 
-// leakTest is a bot whose services and platforms can fail. Its log redacts nothing, so that
+// leakTest is a bot with services and platforms that can fail. Its log redacts nothing, so that
 // only errors that never held a secret pass.
 type leakTest struct {
 	fakes             *fault.Fakes
 	telegram, discord *e2etest.Platform
 	log               logtest.Buffer
-	answers           strings.Builder // in Discord
+	answers           strings.Builder // on Discord, and what Telegram is sent
 }
 
-// newLeakTest starts everything but the bot. Platforms call the bot if byHTTP is set.
+// newLeakTest starts everything except the bot. Platforms call the bot if byHTTP is set.
 func newLeakTest(t *testing.T, byHTTP bool) *leakTest {
 	t.Helper()
-	l := &leakTest{fakes: fault.Start(t), telegram: e2etest.Ways[0].Open(t), discord: e2etest.Ways[2].Open(t)}
-	l.telegram.ByHTTP, l.discord.ByHTTP = byHTTP, byHTTP
-	l.telegram.Telegram.Start(l.telegram.User(l.fakes.World.Registered))
-	l.telegram.Telegram.GrantInvite(e2etest.GroupID, true)
-	l.telegram.Telegram.SetChat(faketelegram.ChatInfo{Chat: faketelegram.Group(e2etest.GroupID), JoinByRequest: true})
+	l := &leakTest{
+		fakes:    fault.Start(t),
+		telegram: e2etest.Ways[0].Open(t),
+		discord:  e2etest.Ways[2].Open(t),
+	}
+	l.telegram.ByHTTP = byHTTP
+	l.discord.ByHTTP = byHTTP
+	telegram := l.telegram.Telegram
+	telegram.Start(l.telegram.User(l.fakes.World.Registered))
+	telegram.GrantInvite(e2etest.GroupID, true)
+	telegram.SetChat(faketelegram.ChatInfo{Chat: faketelegram.Group(e2etest.GroupID), JoinByRequest: true})
 	return l
 }
 
-// settings returns settings with every secret. Nothing is cached, so that every command asks
-// its services.
+// settings returns settings that hold every secret. Nothing is cached, so that every command asks its
+// services.
 func (l *leakTest) settings(redisAddr string) []string {
-	settings := append(l.telegram.Settings(), l.discord.Settings()...)
-	settings = append(settings, app.TTLs(time.Millisecond)...)
-	settings = append(settings, "EVM_RPC_URL="+secretURL(l.fakes.Chain.URL()),
-		"REDIS_URL="+(&url.URL{Scheme: "redis", User: url.UserPassword("default", redisPassword), Host: redisAddr}).String(),
-		fmt.Sprintf("JOIN_CHATS=telegram:%d:registered", e2etest.GroupID),
-		"STALE_FOR=0s", "UPSTREAM_TIMEOUT=300ms", "COMMAND_TIMEOUT=1s", "LOG_LEVEL=debug")
+	redisURL := url.URL{Scheme: "redis", User: url.UserPassword("default", redisPassword), Host: redisAddr}
+	settings := slices.Concat(
+		l.telegram.Settings(),
+		l.discord.Settings(),
+		app.TTLs(time.Millisecond),
+		[]string{
+			"EVM_RPC_URL=" + secretURL(l.fakes.Chain.URL()),
+			"REDIS_URL=" + redisURL.String(),
+			fmt.Sprintf("JOIN_CHATS=telegram:%d:registered", e2etest.GroupID),
+			"STALE_FOR=0s",
+			"UPSTREAM_TIMEOUT=300ms",
+			"COMMAND_TIMEOUT=1s",
+			"LOG_LEVEL=debug",
+		},
+	)
 	return e2etest.Settings(l.fakes, settings...)
 }
 
+// secretURL returns the URL of a node that has secrets in every part.
 func secretURL(origin string) string {
+	user := url.UserPassword(chainUser, chainPassword).String()
 	query := url.Values{"apikey": {chainQueryKey}}.Encode()
-	return strings.Replace(origin, "//", "//"+url.UserPassword(chainUser, chainPassword).String()+"@", 1) + "/v2/" + chainPathKey + "?" + query
+	return strings.Replace(origin, "//", "//"+user+"@", 1) + "/v2/" + chainPathKey + "?" + query
 }
 
-// secrets returns those in the settings, and the beginning of every interaction's token.
+// secrets returns those in the settings, and how every interaction's token begins.
 func (l *leakTest) secrets() e2etest.Secrets {
 	return e2etest.Secrets{
-		"Telegram token": faketelegram.Token, "webhook secret": e2etest.WebhookSecret, "Discord token": l.discord.Discord.Token,
-		"partner's key": l.fakes.SecretKey, "price key": l.fakes.PriceKey, "Redis password": redisPassword,
-		"chain's user": chainUser, "chain's password": chainPassword, "chain's path": chainPathKey, "chain's query": chainQueryKey,
+		"Telegram token":      faketelegram.Token,
+		"webhook secret":      e2etest.WebhookSecret,
+		"Discord token":       l.discord.Discord.Token,
 		"interaction's token": e2etest.InteractionToken,
+		"partner's key":       l.fakes.SecretKey,
+		"price key":           l.fakes.PriceKey,
+		"Redis password":      redisPassword,
+		"chain's user":        chainUser,
+		"chain's password":    chainPassword,
+		"chain's path":        chainPathKey,
+		"chain's query":       chainQueryKey,
 	}
 }
 
-// personal returns what may be in answers, but in no log and no metric.
+// personal returns what answers may show, but logs and metrics may not.
 func (l *leakTest) personal() e2etest.Secrets {
 	w := l.fakes.World
 	all := e2etest.Secrets{
-		"DID": w.Registered.DID, "wallet": w.Staker.Hex(), "wallet in lower case": strings.ToLower(w.Staker.Hex()),
-		"Telegram user": w.Registered.UID("Telegram"), "Discord user": w.Registered.UID("Discord"),
-		"chat": strconv.Itoa(e2etest.GroupID)[1:], "text": typed, "first name": "Somebody", "user name": "somebody",
+		"DID":                  w.Registered.DID,
+		"wallet":               w.Staker.Hex(),
+		"wallet in lower case": strings.ToLower(w.Staker.Hex()),
+		"Telegram user":        w.Registered.UID("Telegram"),
+		"Discord user":         w.Registered.UID("Discord"),
+		"chat":                 strconv.Itoa(e2etest.GroupID)[1:],
+		"text":                 typed,
+		"first name":           "Somebody",
+		"user name":            "somebody",
 	}
 	for _, login := range w.Logins {
 		all["dapp "+login.Dapp] = login.Dapp
@@ -93,13 +125,14 @@ func (l *leakTest) personal() e2etest.Secrets {
 	return all
 }
 
+// Each way in meets every other fault, unless -leaks.all is set.
 func TestNothingLeaksWhateverFails(t *testing.T) {
 	t.Parallel()
 	for first, byHTTP := range []bool{false, true} {
 		t.Run(fmt.Sprintf("by HTTP %v", byHTTP), func(t *testing.T) {
 			t.Parallel()
 			l := newLeakTest(t, byHTTP)
-			// It runs after the bot has ended, so that its last log lines are searched too.
+			// It runs after the bot has ended, so it searches the last lines of the log, too.
 			t.Cleanup(func() { l.mustBeClean(t) })
 			bot := e2etest.ServeBare(t, l.settings(fault.EchoingRedis(t)), l.log.Logger())
 			l.telegram.Through(bot.URL)
@@ -107,16 +140,22 @@ func TestNothingLeaksWhateverFails(t *testing.T) {
 			bot.AwaitReady(t)
 			for i, f := range fault.Echoes(l.fakes.Elsewhere()) {
 				if *leaksAll || i%2 == first {
-					l.cutServices(t, f)
-					l.cutPlatforms(t, f)
+					l.breakServices(t, f)
+					l.breakPlatforms(t, f)
 				}
 			}
-			// The values are floats, in whose digits any number can be found.
-			names := regexp.MustCompile(`(?m) \S+$`).ReplaceAllString(e2etest.Metrics(t, bot.URL), "")
-			l.secrets().MustNotShow(t, "/metrics", names)
-			l.personal().MustNotShow(t, "/metrics", names)
+			l.mustHaveCleanMetrics(t, e2etest.Metrics(t, bot.URL))
 		})
 	}
+}
+
+// mustHaveCleanMetrics searches a page of metrics, except its values: any number can be found in the digits
+// of floats.
+func (l *leakTest) mustHaveCleanMetrics(t *testing.T, page string) {
+	t.Helper()
+	names := regexp.MustCompile(`(?m) \S+$`).ReplaceAllString(page, "")
+	l.secrets().MustNotShow(t, "/metrics", names)
+	l.personal().MustNotShow(t, "/metrics", names)
 }
 
 // mustBeClean searches the log and the answers.
@@ -124,7 +163,7 @@ func (l *leakTest) mustBeClean(t *testing.T) {
 	t.Helper()
 	text := l.log.String()
 	if !strings.Contains(text, "WARN") {
-		t.Errorf("the log tells of no failure, so that nothing was searched:\n%s", text)
+		t.Errorf("the log has no failure, so nothing was searched:\n%s", text)
 	}
 	l.secrets().MustNotShow(t, "the log", text)
 	l.personal().MustNotShow(t, "the log", text)
@@ -139,20 +178,23 @@ func (l *leakTest) mustBeClean(t *testing.T) {
 	}
 }
 
-// cutServices gives every command on both platforms while every service fails, and waits for
-// each answer.
-func (l *leakTest) cutServices(t *testing.T, f fault.Echo) {
+// breakServices sends every command on both platforms while every service fails, and waits for each answer.
+func (l *leakTest) breakServices(t *testing.T, f fault.Echo) {
 	t.Helper()
 	for _, target := range fault.Targets {
 		l.fakes.At(target).SetFault(f.Fault())
 		defer l.fakes.At(target).SetFault(fault.Fault{})
 	}
-	wallet := l.fakes.World.Staker.Hex()
-	knocked := l.knock()
+	joining := l.requestJoin()
 	var asked []*e2etest.Asked
 	for _, c := range []e2etest.Command{
-		{Name: "price"}, {Name: "supply"}, {Name: "status"}, {Name: "mylogins"}, {Name: "exists"},
-		{Name: "staked", Argument: wallet}, {Name: "staked", Argument: typed},
+		{Name: "price"},
+		{Name: "supply"},
+		{Name: "status"},
+		{Name: "mylogins"},
+		{Name: "exists"},
+		{Name: "staked", Argument: l.fakes.World.Staker.Hex()},
+		{Name: "staked", Argument: typed},
 	} {
 		asked = append(asked, l.ask(l.telegram, c), l.ask(l.discord, c))
 	}
@@ -162,46 +204,64 @@ func (l *leakTest) cutServices(t *testing.T, f fault.Echo) {
 			fmt.Fprintln(&l.answers, a.Pending.Answer().Everything())
 		}
 	}
-	e2etest.Eventually(t, "the request to join is answered", func() bool { return len(l.telegram.Telegram.JoinRequests()[knocked].Answers) > 0 })
+	e2etest.Eventually(t, "the join request is answered", func() bool {
+		return len(l.telegram.Telegram.JoinRequests()[joining].Answers) > 0
+	})
 }
 
-// knock has the registered person ask to join the group, and returns the number of the
-// request.
-func (l *leakTest) knock() (request int) {
+// requestJoin makes the registered person ask to join the group, and returns the index of the request.
+func (l *leakTest) requestJoin() (index int) {
 	telegram, user := l.telegram.Telegram, l.telegram.User(l.fakes.World.Registered)
 	telegram.CloseJoin(e2etest.GroupID, user, faketelegram.JoinWithdrawn)
-	telegram.Promote(e2etest.GroupID, user, "left") // An approval may have come late.
-	l.telegram.Deliver(user, 1, func() { telegram.RequestJoin(faketelegram.Group(e2etest.GroupID), faketelegram.Person(user), true) })
+	telegram.Promote(e2etest.GroupID, user, "left") // An earlier request may have been approved late.
+	l.telegram.Deliver(user, 1, func() {
+		telegram.RequestJoin(faketelegram.Group(e2etest.GroupID), faketelegram.Person(user), true)
+	})
 	return len(telegram.JoinRequests()) - 1
 }
 
-// cutPlatforms gives commands while the platforms fail, until each kind of call has failed.
-func (l *leakTest) cutPlatforms(t *testing.T, f fault.Echo) {
+// breakPlatforms makes the calls to the platforms fail, one kind after the other, and waits until each
+// kind has failed.
+func (l *leakTest) breakPlatforms(t *testing.T, f fault.Echo) {
 	t.Helper()
-	telegram, discord, echo := l.telegram.Telegram, l.discord.Discord, faketest.Fault{Answer: f}
-	meets := func(method string, act func()) {
-		t.Helper()
-		telegram.Break(method, echo)
-		defer telegram.Break(method, faketest.Fault{})
-		before := len(telegram.Calls(method))
-		act()
-		e2etest.Eventually(t, f.Name+": "+method, func() bool { return len(telegram.Calls(method)) > before })
-	}
-	meets("sendMessage", func() { l.ask(l.telegram, e2etest.Command{Name: "price", Argument: typed}) })
-	meets("answerChatJoinRequestQuery", func() { l.knock() })
+	l.breakTelegram(t, f, "sendMessage", func() {
+		l.ask(l.telegram, e2etest.Command{Name: "price", Argument: typed})
+	})
+	l.breakTelegram(t, f, "answerChatJoinRequestQuery", func() { l.requestJoin() })
 	if l.telegram.ByHTTP {
 		return
 	}
-	discord.Break(fakediscord.Callback, echo)
+	l.breakCallbacks(t, f)
+	l.breakTelegram(t, f, "getUpdates", func() {
+		l.ask(l.telegram, e2etest.Command{Name: "price"}) // It ends the poll in flight.
+	})
+}
+
+// breakTelegram makes a method fail, and waits until act has led to a call of it.
+func (l *leakTest) breakTelegram(t *testing.T, f fault.Echo, method string, act func()) {
+	t.Helper()
+	telegram := l.telegram.Telegram
+	telegram.Break(method, faketest.Fault{Answer: f})
+	defer telegram.Break(method, faketest.Fault{})
+	before := len(telegram.Calls(method))
+	act()
+	e2etest.Eventually(t, f.Name+": "+method, func() bool { return len(telegram.Calls(method)) > before })
+}
+
+// breakCallbacks makes callbacks to Discord fail, and waits until a command has led to one.
+func (l *leakTest) breakCallbacks(t *testing.T, f fault.Echo) {
+	t.Helper()
+	discord := l.discord.Discord
+	discord.Break(fakediscord.Callback, faketest.Fault{Answer: f})
+	defer discord.Break(fakediscord.Callback, faketest.Fault{})
 	before := discord.Calls(fakediscord.Callback)
 	l.ask(l.discord, e2etest.Command{Name: "price"})
 	e2etest.Eventually(t, f.Name+": callback", func() bool { return discord.Calls(fakediscord.Callback) > before })
-	discord.Break(fakediscord.Callback, faketest.Fault{})
-	meets("getUpdates", func() { l.ask(l.telegram, e2etest.Command{Name: "price"}) }) // which ends a poll that is under way
 }
 
-// ask has the registered person give a command in a group.
+// ask sends a command of the registered person in a group.
 func (l *leakTest) ask(platform *e2etest.Platform, c e2etest.Command) *e2etest.Asked {
-	c.User, c.Group = platform.User(l.fakes.World.Registered), true
+	c.User = platform.User(l.fakes.World.Registered)
+	c.Group = true
 	return platform.Ask(c)
 }

@@ -19,16 +19,25 @@ import (
 // rubbish is a command that does not exist.
 const rubbish = "zqrubbish"
 
-// scrape returns /metrics of a bot with every setting that adds a metric, after one command
-// of each kind. One pool cannot be read.
+// scrape returns /metrics of a bot with every setting that adds a metric, after one command of each kind on
+// each platform. One pool cannot be read.
 func scrape(t *testing.T) string {
 	t.Helper()
 	fakes, telegram, discord := fault.Start(t), e2etest.Ways[0].Open(t), e2etest.Ways[2].Open(t)
 	fakes.Chain.SetFault(fault.Named(t, fault.Chain, "an empty pool reverts"))
-	bot := e2etest.ServeReady(t, fakes, slices.Concat(telegram.Settings(), discord.Settings(), e2etest.OnRedis(miniredis.RunT(t)),
-		[]string{"PRICE_MONTHLY_CREDITS=10000"})...)
+	bot := e2etest.ServeReady(t, fakes, slices.Concat(
+		telegram.Settings(),
+		discord.Settings(),
+		e2etest.OnRedis(miniredis.RunT(t)),
+		[]string{"PRICE_MONTHLY_CREDITS=10000"},
+	)...)
 	for _, c := range []e2etest.Command{
-		{Name: "price"}, {Name: "supply"}, {Name: "mylogins"}, {Name: "status"}, {Name: "staked", Argument: fakes.World.Staker.Hex()}, {Name: rubbish},
+		{Name: "price"},
+		{Name: "supply"},
+		{Name: "mylogins"},
+		{Name: "status"},
+		{Name: "staked", Argument: fakes.World.Staker.Hex()},
+		{Name: rubbish},
 	} {
 		c.User = 1
 		telegram.Ask(c).Wait()
@@ -37,67 +46,112 @@ func scrape(t *testing.T) string {
 	return e2etest.Metrics(t, bot.URL)
 }
 
+// Files that name metrics.
+const (
+	metricsDocument = "docs/metrics.md"
+	dashboard       = "deploy/grafana-dashboard.json"
+	alerts          = "deploy/prometheus-rules.yaml"
+)
+
+// read returns a file of the repository.
+func read(t *testing.T, path string) string {
+	t.Helper()
+	return configtest.Read(t, "../../"+path)
+}
+
 var (
 	typeLine   = regexp.MustCompile(`(?m)^# TYPE (herald_\w+) (\w+)$`)
 	metricName = regexp.MustCompile(`\bherald_\w+`)
 	eventNames = regexp.MustCompile(`\bevent=~?\\?"([\w|]+)`)
 )
 
-// docs/metrics.md, the dashboard and the alerts name what a running bot exports. The page
-// alone lists the events. Those that alerts name are exported before they happen, on each
-// platform that the page lists them for.
-func TestMetricsAreWhatOperatorsAreTold(t *testing.T) {
-	t.Parallel()
-	page := scrape(t)
-	var exported, series []string
-	for _, found := range typeLine.FindAllStringSubmatch(page, -1) {
-		exported = append(exported, found[1])
-		series = append(series, found[1])
-		if found[2] == "histogram" {
-			series = append(series, found[1]+"_bucket", found[1]+"_count", found[1]+"_sum")
+// exported returns the metrics on a page, and the names of their series.
+func exported(page string) (metrics, series []string) {
+	for _, match := range typeLine.FindAllStringSubmatch(page, -1) {
+		name, kind := match[1], match[2]
+		metrics = append(metrics, name)
+		series = append(series, name)
+		if kind == "histogram" {
+			series = append(series, name+"_bucket", name+"_count", name+"_sum")
 		}
 	}
-	explained := configtest.Read(t, "../../docs/metrics.md")
-	lists := regexp.MustCompile(`(?m)^O[nf] .*:$`).Split(explained, -1)[1:]
-	listed := map[string]string{"telegram": lists[0] + lists[1], "discord": lists[0] + lists[2], "members": lists[3]}
-	for _, file := range []string{"docs/metrics.md", "deploy/grafana-dashboard.json", "deploy/prometheus-rules.yaml"} {
-		text := configtest.Read(t, "../../"+file)
-		for _, names := range eventNames.FindAllStringSubmatch(page+text, -1) {
-			for event := range strings.SplitSeq(names[1], "|") {
-				if !strings.Contains(explained, "`"+event+"`") {
-					t.Errorf("docs/metrics.md does not explain the event %s of a bot or %s", event, file)
-				}
-				for platform, list := range listed {
-					alerts := file == "deploy/prometheus-rules.yaml" && strings.Contains(text, names[0])
-					if alerts && strings.Contains(list, "`"+event+"`") && !strings.Contains(page, `{event="`+event+`",platform="`+platform+`"}`) {
-						t.Errorf("ops.alerted[%q] lacks %s, which an alert names", platform, event)
-					}
-				}
-			}
-		}
-		named := metricName.FindAllString(text, -1)
-		for _, name := range named {
+	return metrics, series
+}
+
+func testMetricsAreExported(t *testing.T, page string) {
+	_, series := exported(page)
+	for _, file := range []string{metricsDocument, dashboard, alerts} {
+		for _, name := range metricName.FindAllString(read(t, file), -1) {
 			if !slices.Contains(series, name) {
-				t.Errorf("%s: the bot exports no %s", file, name)
-			}
-		}
-		for _, name := range exported {
-			if file == "docs/metrics.md" && !slices.Contains(named, name) {
-				t.Errorf("%s does not explain %s", file, name)
+				t.Errorf("%s: the bot does not export %s", file, name)
 			}
 		}
 	}
-	problems, err := promlint.New(strings.NewReader(page)).Lint()
-	if err != nil || len(problems) > 0 {
-		t.Errorf("Prometheus advises %v, %v", problems, err)
+}
+
+func testMetricsAreExplained(t *testing.T, page string) {
+	metrics, _ := exported(page)
+	explained := metricName.FindAllString(read(t, metricsDocument), -1)
+	for _, name := range metrics {
+		if !slices.Contains(explained, name) {
+			t.Errorf("%s does not explain %s", metricsDocument, name)
+		}
+	}
+}
+
+// events returns the events that a text selects, as in event=~"a|b".
+func events(text string) (all []string) {
+	for _, match := range eventNames.FindAllStringSubmatch(text, -1) {
+		all = append(all, strings.Split(match[1], "|")...)
+	}
+	return all
+}
+
+func testEventsAreExplained(t *testing.T, page string) {
+	document := read(t, metricsDocument)
+	for _, text := range []string{page, document, read(t, dashboard), read(t, alerts)} {
+		for _, event := range events(text) {
+			if !strings.Contains(document, "`"+event+"`") {
+				t.Errorf("%s does not explain the event %s", metricsDocument, event)
+			}
+		}
+	}
+}
+
+// An alert compares a counter with its value before. So the events that alerts select are exported
+// before they happen, on each platform for which the document lists them.
+func testAlertedEventsAreExportedFromTheStart(t *testing.T, page string) {
+	lists := regexp.MustCompile(`(?m)^O[nf] .*:$`).Split(read(t, metricsDocument), -1)[1:]
+	listed := map[string]string{
+		"telegram": lists[0] + lists[1],
+		"discord":  lists[0] + lists[2],
+		"members":  lists[3],
 	}
 	for platform := range app.TokenSettings() {
 		if listed[string(platform)] == "" {
-			t.Errorf("this test does not know where docs/metrics.md lists the events of %s", platform)
+			t.Errorf("this test does not know where %s lists the events of %s", metricsDocument, platform)
 		}
-		for _, counted := range []string{`command="unknown",outcome="unknown"`, `command="staked",outcome="partial"`} {
-			if !strings.Contains(page, `herald_command_seconds_count{`+counted+`,platform="`+string(platform)+`"} 1`) {
-				t.Errorf("%s of %s is not counted", counted, platform)
+	}
+	for platform, list := range listed {
+		for _, event := range events(read(t, alerts)) {
+			if !strings.Contains(list, "`"+event+"`") {
+				continue
+			}
+			if !strings.Contains(page, `{event="`+event+`",platform="`+platform+`"}`) {
+				t.Errorf("ops.alerted[%q] lacks %s, which an alert selects", platform, event)
+			}
+		}
+	}
+}
+
+func testCommandsAreCounted(t *testing.T, page string) {
+	for platform := range app.TokenSettings() {
+		for _, labels := range []string{
+			`command="unknown",outcome="unknown"`,
+			`command="staked",outcome="partial"`,
+		} {
+			if !strings.Contains(page, `herald_command_seconds_count{`+labels+`,platform="`+string(platform)+`"} 1`) {
+				t.Errorf("%s on %s is not counted", labels, platform)
 			}
 		}
 	}
@@ -106,14 +160,42 @@ func TestMetricsAreWhatOperatorsAreTold(t *testing.T) {
 	}
 }
 
+func testPrometheusHasNoAdvice(t *testing.T, page string) {
+	problems, err := promlint.New(strings.NewReader(page)).Lint()
+	if err != nil || len(problems) > 0 {
+		t.Errorf("Prometheus advises %v, %v", problems, err)
+	}
+}
+
+// One bot is scraped for all of them.
+func TestMetricsAreWhatOperatorsAreTold(t *testing.T) {
+	t.Parallel()
+	page := scrape(t)
+	for name, test := range map[string]func(*testing.T, string){
+		"named metrics are exported":  testMetricsAreExported,
+		"metrics are explained":       testMetricsAreExplained,
+		"events are explained":        testEventsAreExplained,
+		"alerted events are exported": testAlertedEventsAreExportedFromTheStart,
+		"commands are counted":        testCommandsAreCounted,
+		"Prometheus has no advice":    testPrometheusHasNoAdvice,
+	} {
+		t.Run(name, func(t *testing.T) { test(t, page) })
+	}
+}
+
 func TestAlertsFireWhenTheyShould(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("promtool"); err != nil {
 		t.Skip("promtool is not installed; it is in Debian's package prometheus")
 	}
-	command := exec.CommandContext(t.Context(), "sh", "-ec", "promtool check rules prometheus-rules.yaml; promtool test rules prometheus-rules.test.yaml")
-	command.Dir = "../../deploy"
-	if out, err := command.CombinedOutput(); err != nil {
-		t.Errorf("promtool: %v\n%s", err, out)
+	for _, arguments := range [][]string{
+		{"check", "rules", "prometheus-rules.yaml"},
+		{"test", "rules", "prometheus-rules.test.yaml"},
+	} {
+		command := exec.CommandContext(t.Context(), "promtool", arguments...)
+		command.Dir = "../../deploy"
+		if out, err := command.CombinedOutput(); err != nil {
+			t.Errorf("promtool %q: %v\n%s", arguments, err, out)
+		}
 	}
 }

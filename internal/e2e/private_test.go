@@ -14,84 +14,88 @@ import (
 
 const serviceName = "Zebra Passport"
 
-// shown is a text that one reader was shown, or everybody if reader is 0.
+// shown is a text that one user was shown, or everybody in the chat.
 type shown struct {
-	reader int64
+	reader int64 // 0: everybody
 	text   string
 }
 
-// In a group a member and a stranger give every private command, press every button below
-// the answers, and send forged presses below a public one, while services answer and while
-// they fail. Nobody is shown a DID, and nobody else a login, an account, a verdict or the
-// wallet.
+// group is a bot in a group with a member, who is registered, and a stranger, who has not started the bot.
+type group struct {
+	fakes            *fault.Fakes
+	platform         *e2etest.Platform
+	bot              *e2etest.Bot
+	member, stranger int64
+}
+
+func newGroup(t *testing.T, way e2etest.Way) *group {
+	t.Helper()
+	g := &group{fakes: fault.Start(t), platform: way.Open(t)}
+	language := "en"
+	if way.ByHTTP {
+		language = "ru"
+	}
+	g.bot = g.platform.Serve(g.fakes,
+		"CHAT_LANGUAGE="+language,
+		"SERVICE_NAME="+serviceName,
+		"EXPLORER_URL=https://explorer.example",
+		"STALE_FOR=0s",
+		"RATE_LIMIT_USER=1000",
+		"RATE_LIMIT_CHAT=1000")
+	g.member = way.User(g.fakes.World.Registered)
+	g.stranger = way.User(g.fakes.World.Unregistered)
+	if !way.OnDiscord {
+		g.platform.Telegram.Start(g.member)
+	}
+	return g
+}
+
+// Both send every private command and press every button below the answers, and forged buttons below a
+// public answer, while services answer and while they fail. Nobody is shown a DID. Only the member is
+// shown their logins, accounts, verdicts and wallet.
 func TestNobodySeesWhatIsPrivateToAnother(t *testing.T) {
 	t.Parallel()
 	for _, way := range e2etest.Ways {
 		t.Run(way.Name, func(t *testing.T) {
 			t.Parallel()
-			fakes, platform, language := fault.Start(t), way.Open(t), map[bool]string{false: "en", true: "ru"}[way.ByHTTP]
-			bot := platform.Serve(fakes, "CHAT_LANGUAGE="+language, "SERVICE_NAME="+serviceName, "EXPLORER_URL=https://explorer.example",
-				"STALE_FOR=0s", "RATE_LIMIT_USER=1000", "RATE_LIMIT_CHAT=1000")
-			w := fakes.World
-			member, stranger := way.User(w.Registered), way.User(w.Unregistered) // who has not started the bot
-			if !way.OnDiscord {
-				platform.Telegram.Start(member)
-			}
-			all := askPrivately(platform, fakes, member, stranger)
-			bot.Stop()
-			if err := bot.Leave(); err != nil {
+			g := newGroup(t, way)
+			asked := g.askWhileServicesAnswerAndFail()
+			g.bot.Stop()
+			if err := g.bot.Leave(); err != nil {
 				t.Fatal(err)
 			}
-			told, others := 0, 0
-			for _, s := range everythingShown(platform, all) {
-				switch {
-				case s.reader != member:
-					others++
-					mustNotTell(t, s, secretsOf(way, w, s.reader == 0))
-				case strings.Contains(s.text, w.Logins[0].Dapp) || strings.Contains(s.text, w.Staker.Hex()):
-					told++
-				}
-			}
-			if told < 3 || others < 10 {
-				t.Errorf("nothing was judged: %d private answers, %d texts for others", told, others)
-			}
+			g.judge(t, g.everythingShown(asked))
 		})
 	}
 }
 
-// askPrivately asks everything, once while all services answer and once while all fail.
-func askPrivately(platform *e2etest.Platform, fakes *fault.Fakes, member, stranger int64) (all []*e2etest.Asked) {
-	wallet := fakes.World.Staker.Hex()
+// judge fails the test for each private text that somebody else than the member was shown, and if there
+// are too few texts to judge.
+func (g *group) judge(t *testing.T, all []shown) {
+	t.Helper()
+	w := g.fakes.World
+	private, others := 0, 0
+	for _, s := range all {
+		switch {
+		case s.reader != g.member:
+			others++
+			mustNotShow(t, s, secretsFrom(g.platform.Way, w, s.reader))
+		case strings.Contains(s.text, w.Logins[0].Dapp) || strings.Contains(s.text, w.Staker.Hex()):
+			private++
+		}
+	}
+	if private < 3 || others < 10 {
+		t.Errorf("only %d private texts and %d texts for others were judged", private, others)
+	}
+}
+
+// askWhileServicesAnswerAndFail asks everything twice, and waits for the answers.
+func (g *group) askWhileServicesAnswerAndFail() (all []*e2etest.Asked) {
 	for _, f := range []fault.Fault{{}, fault.Answer(500, "text/html", "down")} {
 		for _, target := range fault.Targets {
-			fakes.At(target).SetFault(f)
+			g.fakes.At(target).SetFault(f)
 		}
-		public := platform.Ask(e2etest.Command{User: stranger, Group: true, Name: "help"})
-		public.Wait()
-		all = append(all, public)
-		for _, c := range []e2etest.Command{
-			{Name: "mylogins"}, {Name: "exists"}, {Name: "verify"}, {Name: "verify", Argument: wallet}, {Name: "forget"},
-			{Name: "mylogins", Ephemeral: true}, {Name: "verify", Argument: wallet, Ephemeral: true},
-		} {
-			for _, c.User = range []int64{member, stranger} {
-				c.Group, c.Ephemeral = true, c.Ephemeral && !platform.OnDiscord
-				asked := platform.Ask(c)
-				asked.Wait()
-				all = append(all, asked)
-				if c.User == stranger || c.Ephemeral {
-					continue
-				}
-				for _, state := range asked.States() {
-					all = append(all, asked.Press(member, state))
-				}
-			}
-		}
-		for _, state := range []string{
-			"mylogins", "mylogins 2", "exists", "exists Telegram " + fakes.World.Registered.UID("Telegram"), "verify " + wallet, "save " + wallet, "forget", "details",
-		} {
-			all = append(all, public.Press(member, "1 e 0 "+state), public.Press(member, "1 n 0 "+state),
-				public.Press(stranger, "1 e 0 "+state), public.Press(stranger, "1 n 0 "+state))
-		}
+		all = append(all, g.askEverything()...)
 	}
 	for _, asked := range all {
 		asked.Wait()
@@ -99,10 +103,70 @@ func askPrivately(platform *e2etest.Platform, fakes *fault.Fakes, member, strang
 	return all
 }
 
-// everythingShown returns all that the platform showed while all was asked.
-func everythingShown(platform *e2etest.Platform, all []*e2etest.Asked) (seen []shown) {
-	if !platform.OnDiscord {
-		for _, s := range platform.Telegram.Seen() {
+// askEverything sends every private command, and presses every button.
+func (g *group) askEverything() (all []*e2etest.Asked) {
+	wallet := g.fakes.World.Staker.Hex()
+	for _, c := range []e2etest.Command{
+		{Name: "mylogins"},
+		{Name: "exists"},
+		{Name: "verify"},
+		{Name: "verify", Argument: wallet},
+		{Name: "forget"},
+		{Name: "mylogins", Ephemeral: true},
+		{Name: "verify", Argument: wallet, Ephemeral: true},
+	} {
+		c.Group = true
+		c.Ephemeral = c.Ephemeral && !g.platform.OnDiscord
+		all = append(all, g.askBoth(c)...)
+	}
+	return append(all, g.pressForged()...)
+}
+
+// askBoth sends a command of the member and of the stranger. The member then presses every button below the
+// answer, unless it is ephemeral.
+func (g *group) askBoth(c e2etest.Command) (all []*e2etest.Asked) {
+	for _, c.User = range []int64{g.member, g.stranger} {
+		asked := g.platform.Ask(c)
+		asked.Wait()
+		all = append(all, asked)
+		if c.User == g.stranger || c.Ephemeral {
+			continue
+		}
+		for _, state := range asked.States() {
+			all = append(all, asked.Press(g.member, state))
+		}
+	}
+	return all
+}
+
+// pressForged sends a public command of the stranger, and presses buttons of private commands below its
+// answer.
+func (g *group) pressForged() (all []*e2etest.Asked) {
+	public := g.platform.Ask(e2etest.Command{User: g.stranger, Group: true, Name: "help"})
+	public.Wait()
+	all = append(all, public)
+	wallet := g.fakes.World.Staker.Hex()
+	for _, state := range []string{
+		"mylogins",
+		"mylogins 2",
+		"exists",
+		"exists Telegram " + g.fakes.World.Registered.UID("Telegram"),
+		"verify " + wallet,
+		"save " + wallet,
+		"forget",
+		"details",
+	} {
+		for _, presser := range []int64{g.member, g.stranger} {
+			all = append(all, public.Press(presser, "1 e 0 "+state), public.Press(presser, "1 n 0 "+state))
+		}
+	}
+	return all
+}
+
+// everythingShown returns all texts that the platform showed in answer to these commands and presses.
+func (g *group) everythingShown(all []*e2etest.Asked) (seen []shown) {
+	if !g.platform.OnDiscord {
+		for _, s := range g.platform.Telegram.Seen() {
 			seen = append(seen, shown{s.Reader, s.Text})
 		}
 		return seen
@@ -119,30 +183,49 @@ func everythingShown(platform *e2etest.Platform, all []*e2etest.Asked) (seen []s
 	return seen
 }
 
-// secretsOf returns what only the member may read. A stranger is told their own verdicts.
-func secretsOf(way e2etest.Way, w services.World, everybody bool) []string {
+// secretsFrom returns what this reader, 0 for everybody, may not be shown. The stranger may be shown
+// their own verdicts.
+func secretsFrom(way e2etest.Way, w services.World, reader int64) []string {
 	secrets := []string{
-		w.Registered.DID, w.Registered.DID[len("did:"):], w.Newcomer.DID, strconv.FormatInt(way.User(w.Registered), 10),
+		w.Registered.DID,
+		w.Registered.DID[len("did:"):],
+		w.Newcomer.DID,
+		strconv.FormatInt(way.User(w.Registered), 10),
 	}
 	for _, login := range w.Logins {
 		secrets = append(secrets, login.Dapp)
 	}
-	if !everybody {
+	if reader != 0 {
 		return secrets
 	}
-	secrets = append(secrets, w.Staker.Hex(), strings.ToLower(w.Staker.Hex()), w.Staker.Hex()[:6], strconv.FormatInt(way.User(w.Unregistered), 10), "1,012,345", "1 012 345")
-	for _, l := range chat.Languages() {
+	secrets = append(secrets,
+		w.Staker.Hex(),
+		strings.ToLower(w.Staker.Hex()),
+		w.Staker.Hex()[:6],
+		strconv.FormatInt(way.User(w.Unregistered), 10),
+		"1,012,345",
+		"1 012 345")
+	return append(secrets, verdicts()...)
+}
+
+// verdicts returns every verdict about a user, in every language.
+func verdicts() (all []string) {
+	keys := []string{
+		"exists.no", "exists.you.yes", "exists.you.no", "logins.none_text", "verify.you.yes", "verify.you.no",
+	}
+	for _, language := range chat.Languages() {
 		for _, platform := range []string{"Telegram", "Discord", "EVM"} {
-			for _, key := range []string{"exists.no", "exists.you.yes", "exists.you.no", "logins.none_text", "verify.you.yes", "verify.you.no"} {
-				said := words.Say(l, chat.SayWith(key, chat.Values{"platform": chat.Plain(platform), "service": chat.Plain(serviceName)}))
-				secrets = append(secrets, e2etest.Plain(said))
+			values := chat.Values{"platform": chat.Plain(platform), "service": chat.Plain(serviceName)}
+			for _, key := range keys {
+				all = append(all, e2etest.Plain(words.Say(language, chat.SayWith(key, values))))
 			}
 		}
 	}
-	return secrets
+	return all
 }
 
-func mustNotTell(t *testing.T, s shown, secrets []string) {
+// mustNotShow fails the test for each secret that a text contains.
+func mustNotShow(t *testing.T, s shown, secrets []string) {
 	t.Helper()
 	text := e2etest.Plain(s.text)
 	for _, secret := range secrets {

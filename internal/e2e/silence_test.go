@@ -7,7 +7,6 @@ import (
 	"log"
 	"net/http/httptest"
 	"net/http/httputil"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -19,46 +18,69 @@ import (
 	"herald/internal/e2e/fault"
 )
 
+// distant returns the URL of a server that forwards to a platform's API, and takes 0.1 s for each call,
+// as over a network.
+func distant(t *testing.T, api string) string {
+	t.Helper()
+	proxy := httptest.NewServer(&httputil.ReverseProxy{
+		ErrorLog: log.New(io.Discard, "", 0),
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.Out.URL.Scheme = "http"
+			r.Out.URL.Host = strings.TrimPrefix(api, "http://")
+			<-time.After(100 * time.Millisecond)
+		},
+	})
+	t.Cleanup(proxy.Close)
+	return proxy.URL
+}
+
+// distantAPI returns the setting of the platform's API, through a distant proxy.
+func distantAPI(t *testing.T, platform *e2etest.Platform) string {
+	t.Helper()
+	for _, setting := range platform.Settings() {
+		name, api, _ := strings.Cut(setting, "=")
+		if strings.HasSuffix(name, "_API_URL") {
+			return name + "=" + distant(t, api)
+		}
+	}
+	t.Fatal("the platform's settings have no API URL")
+	return ""
+}
+
 // One process is restarted or, by webhook, one of two leaves. The test prints the time without an
-// answer, which is that of a few calls to the platform: each takes 0.1 s, as over a network.
+// answer: that of a few calls to the platform.
 func TestARestartIsShort(t *testing.T) {
 	t.Parallel()
 	for _, way := range e2etest.Ways {
 		if way.OnDiscord && way.ByHTTP {
-			continue // as by webhook
+			continue // It is like the webhook.
 		}
 		t.Run(way.Name, func(t *testing.T) {
 			t.Parallel()
-			fakes, platform, redis, b := fault.Start(t), way.Open(t), miniredis.RunT(t), newBalancer()
-			at := slices.IndexFunc(platform.Settings(), func(s string) bool { return strings.Contains(s, "_API_URL=") })
-			setting, api, _ := strings.Cut(platform.Settings()[at], "=")
-			far := httptest.NewServer(&httputil.ReverseProxy{ErrorLog: log.New(io.Discard, "", 0), Rewrite: func(r *httputil.ProxyRequest) {
-				r.Out.URL.Scheme, r.Out.URL.Host = "http", strings.TrimPrefix(api, "http://")
-				<-time.After(100 * time.Millisecond)
-			}})
-			t.Cleanup(far.Close)
-			through := b.listen(t)
+			fakes, platform, b := fault.Start(t), way.Open(t), newBalancer()
+			settings := append(e2etest.OnRedis(miniredis.RunT(t)), distantAPI(t, platform))
+			balanced := b.listen(t)
 			start := func() *e2etest.Process {
-				p := platform.Start(binary(t), fakes, append(e2etest.OnRedis(redis), setting+"="+far.URL)...)
+				p := platform.Start(binary(t), fakes, settings...)
 				b.add(p)
-				platform.Through(through)
+				platform.Through(balanced)
 				return p
 			}
 			leaving := start()
 			if way.ByHTTP {
 				start()
 			}
-			told := time.Now()
+			signalled := time.Now()
 			leaving.Tell(syscall.SIGTERM)
 			if !way.ByHTTP {
 				leaving.Leaves()
 				start()
 			}
 			platform.Ask(e2etest.Command{User: 1, Name: "price"}).Wait()
-			silence := time.Since(told)
+			silence := time.Since(signalled)
 			t.Logf("without an answer for %.1f s", silence.Seconds())
 			if silence > 5*time.Second {
-				t.Error("that is more than a busy machine explains")
+				t.Error("a busy machine does not explain that")
 			}
 		})
 	}

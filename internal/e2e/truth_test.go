@@ -1,8 +1,8 @@
-// Package e2e tests the whole bot: that its answers are true, that each command
-// is answered once in every way in, that nothing leaks, and that it stays within
-// its bounds, whatever services, platforms and replicas do.
+// Package e2e tests the whole bot: that its answers are true, that each command is answered once in
+// every way in, that nothing leaks, and that it stays within its limits, whatever services, platforms
+// and replicas do.
 //
-// What takes long runs at night: see the flags, and .ci/nightly.
+// Flags make the tests longer; .ci/nightly sets them.
 package e2e
 
 import (
@@ -27,80 +27,107 @@ import (
 	"herald/internal/e2e/fault"
 )
 
-var truthAll = flag.Bool("truth.all", false, "cross every fault of every service with every command, with an empty cache and an expired answer")
+var truthAll = flag.Bool("truth.all", false,
+	"test every fault of every service with every command, with an empty cache and with an expired answer")
 
 const (
-	// trialsAtOnce run at a time: most of a trial is waiting.
+	// trialsAtOnce is how many trials run at a time: they mostly wait.
 	trialsAtOnce = 8
-	// repeats is how often a failing service is asked again before its fault ends:
-	// often enough for the client to leave it alone for a while.
+	// repeats is how often a failing service is asked again before its fault ends: often enough to make the
+	// client pause.
 	repeats = 5
 	// maxWait is the longest Retry-After that a trial waits for.
 	maxWait = 5 * time.Second
-	// silentTime is the time limit of a call to a service that never answers; briefTime is
-	// the limit if only one command asks it. Other calls have time for a busy machine.
-	silentTime, briefTime = 5 * time.Second, time.Second
+	// silentTime is the time limit of a call to a service that never answers. Other calls have time for
+	// a busy machine.
+	silentTime = 5 * time.Second
+	// briefTime is the same if only one command asks the service.
+	briefTime = time.Second
 )
 
-// Each answer must be the one that package truth expects while a service has a fault. By
-// default every fault meets one command with an empty cache, and one fault of each class
-// meets every command, with an empty cache and with an expired answer. -truth.all crosses
-// all faults with all commands; -short tries one fault of each class only.
+// Each answer must be what package truth expects while a service has a fault. By default every fault
+// meets one command with an empty cache, and one fault of each class meets every command, with an empty
+// cache and with an expired answer. -truth.all crosses all faults with all commands; -short tries one
+// fault of each class only.
 func TestTruth(t *testing.T) {
 	t.Parallel()
 	var trials errgroup.Group
 	trials.SetLimit(trialsAtOnce)
-	try := func(e truth.Expectation, name string, whole bool, settings ...string) {
-		silent := map[bool]time.Duration{true: silentTime, false: briefTime}[whole]
-		if e.Fault.Reason == fault.Slow && e.Fault.Effect == fault.Unanswerable {
-			settings = append(settings, "UPSTREAM_TIMEOUT="+silent.String())
-		}
-		trials.Go(func() error {
-			t.Run(name+"/cold", func(t *testing.T) { tryCold(t, e, whole, settings) })
-			if whole {
-				t.Run(name+"/warm", func(t *testing.T) { tryWarm(t, e, settings) })
-			}
-			return nil
-		})
-	}
 	for _, service := range fault.Targets {
-		met := map[string]bool{}
+		classes := map[string]bool{}
 		for _, f := range fault.Of(service) {
 			e := truth.Expectation{Service: service, Fault: f}
-			// Those that take long are left to the night.
-			class := fmt.Sprint(f.Effect, f.Reason)
-			whole := *truthAll || !met[class] && f.Reason != fault.Slow && f.Wait == 0
-			met[class] = met[class] || f.Wait == 0
-			if testing.Short() && !whole {
+			scope := oneCommand
+			if *truthAll || isFirstOfItsClass(f, classes) {
+				scope = allCommands
+			}
+			if testing.Short() && scope == oneCommand {
 				continue
 			}
-			try(e, string(service)+"/"+f.Name, whole)
+			try(t, &trials, string(service)+"/"+f.Name, e, scope)
 			if service == fault.Chain {
-				try(e, "chain by batch/"+f.Name, whole, "MULTICALL_ADDRESS=off")
+				try(t, &trials, "chain by batch/"+f.Name, e, scope, "MULTICALL_ADDRESS=off")
 			}
 		}
 	}
-	_ = trials.Wait() // trials report to t
+	_ = trials.Wait() // Trials report to t.
 }
 
-// tryCold asks one question while nothing is cached. If whole is set, it then asks all
-// questions, and one of them repeatedly, and ends the fault.
-func tryCold(t *testing.T, e truth.Expectation, whole bool, settings []string) {
+// isFirstOfItsClass reports whether no earlier fault had the same effect and reason, and notes the
+// class. Faults that take long are never the first.
+func isFirstOfItsClass(f fault.Fault, classes map[string]bool) bool {
+	class := fmt.Sprint(f.Effect, f.Reason)
+	first := !classes[class] && f.Reason != fault.Slow && f.Wait == 0
+	classes[class] = classes[class] || f.Wait == 0
+	return first
+}
+
+// scope is what a fault meets.
+type scope int
+
+const (
+	oneCommand  scope = iota // one command, with an empty cache
+	allCommands              // every command, with an empty cache and with an expired answer
+)
+
+// try starts the trials of one fault.
+func try(t *testing.T, trials *errgroup.Group, name string, e truth.Expectation, s scope, settings ...string) {
+	if e.Fault.Reason == fault.Slow && e.Fault.Effect == fault.Unanswerable {
+		limit := briefTime
+		if s == allCommands {
+			limit = silentTime
+		}
+		settings = append(settings, "UPSTREAM_TIMEOUT="+limit.String())
+	}
+	trials.Go(func() error {
+		t.Run(name+"/cold", func(t *testing.T) { tryCold(t, e, s, settings) })
+		if s == allCommands {
+			t.Run(name+"/warm", func(t *testing.T) { tryWarm(t, e, settings) })
+		}
+		return nil
+	})
+}
+
+// tryCold asks one question while nothing is cached. For all commands, it then asks all questions, and
+// the first one repeatedly, and ends the fault.
+func tryCold(t *testing.T, e truth.Expectation, s scope, settings []string) {
 	tr := newTrial(t, settings...)
 	tr.At(e.Service).SetFault(e.Fault)
-	first := tr.queries[slices.IndexFunc(tr.queries, func(q query) bool { return truth.Uses(q.Command)[0] == e.Service })]
+	first := tr.queries[slices.IndexFunc(tr.queries, func(q query) bool {
+		return truth.Uses(q.Command)[0] == e.Service
+	})]
 	check(t, e, first, tr.ask(t, first))
-	if !whole {
+	if s == oneCommand {
 		return
 	}
-	for _, q := range append(slices.Clone(tr.queries), slices.Repeat([]query{first}, repeats)...) {
+	for _, q := range slices.Concat(tr.queries, slices.Repeat([]query{first}, repeats)) {
 		check(t, e, q, tr.ask(t, q))
 	}
 	tr.recover(t, e)
 }
 
-// tryWarm asks every question when its answer is cached, until the fault shows in all
-// answers that need the service, and ends the fault.
+// tryWarm asks every question while its answer is cached, until the fault shows in all answers that
+// need the service. Then it ends the fault.
 func tryWarm(t *testing.T, e truth.Expectation, settings []string) {
 	tr := newTrial(t, settings...)
 	e.Warm = true
@@ -109,18 +136,19 @@ func tryWarm(t *testing.T, e truth.Expectation, settings []string) {
 			t.Fatalf("%s: %v before any fault", q.name, got)
 		}
 	}
-	stand := tr.At(e.Service)
-	stand.SetFault(e.Fault)
-	before, began := stand.Requests(), time.Now()
+	service := tr.At(e.Service)
+	service.SetFault(e.Fault)
+	before, began := service.Requests(), time.Now()
+	within := trialTTL + slack
+	if e.Fault.Reason == fault.Slow {
+		within += silentTime // An early refresh leaves the answer right until it has ended.
+	}
 	for _, q := range tr.queries {
-		within := trialTTL + slack
-		if e.Fault.Reason == fault.Slow {
-			within += silentTime // an early refresh leaves the answer right until it has ended
-		}
 		tr.askUntil(t, q, within, func(got truth.Outcomes) bool {
-			asked := stand.Requests() != before && time.Since(began) > trialTTL
-			if q.needs(e.Service) && got.All(truth.Right) && (!asked || !e.Want(q.Question, q.staker).All(truth.Right)) {
-				return false
+			asked := service.Requests() != before && time.Since(began) > trialTTL
+			mayStayRight := asked && e.Want(q.Question, q.staker).All(truth.Right)
+			if q.needs(e.Service) && got.All(truth.Right) && !mayStayRight {
+				return false // The fault does not show yet.
 			}
 			check(t, e, q, got)
 			return true
@@ -129,30 +157,32 @@ func tryWarm(t *testing.T, e truth.Expectation, settings []string) {
 	tr.recover(t, e)
 }
 
-// check compares an answer with the expected one.
+// check fails the test unless the answer is the expected one.
 func check(t *testing.T, e truth.Expectation, q query, got truth.Outcomes) {
 	t.Helper()
 	if want := e.Want(q.Question, q.staker); !maps.Equal(got, want) {
-		t.Errorf("%s: the answer is %v, want %v (MayBeOld, in commands/commandstest/answers.go, names whose old answer may stand in)", q.name, got, want)
+		t.Errorf("%s: the answer is %v, want %v "+
+			"(MayBeOld, in commands/commandstest/answers.go, lists commands that may show an old answer)",
+			q.name, got, want)
 	}
 }
 
-// recover ends the fault. Every answer must be right again within a TTL, or within the time
-// that the service asked for if that is longer. If it is longer than maxWait, recover only
-// checks that the service is not asked meanwhile.
+// recover ends the fault. Every answer must be right again within a TTL, or within the wait that the
+// service asked for if that is longer. If the wait is longer than maxWait, recover only checks that the
+// service is not called meanwhile.
 func (tr *trial) recover(t *testing.T, e truth.Expectation) {
 	t.Helper()
-	stand := tr.At(e.Service)
-	stand.SetFault(fault.Fault{})
-	before, deadline := stand.Requests(), time.Now().Add(max(e.Fault.Wait, trialTTL)+slack)
+	service := tr.At(e.Service)
+	service.SetFault(fault.Fault{})
+	before, deadline := service.Requests(), time.Now().Add(max(e.Fault.Wait, trialTTL)+slack)
 	for _, q := range tr.queries {
 		if !q.needs(e.Service) {
 			continue
 		}
 		if e.Fault.Wait > maxWait {
 			check(t, e, q, tr.ask(t, q))
-			if asked := stand.Requests() - before; asked != 0 {
-				t.Errorf("asked %d times though it asked to wait", asked)
+			if calls := service.Requests() - before; calls != 0 {
+				t.Errorf("the service asked to wait, and was called %d times", calls)
 			}
 			continue
 		}
@@ -169,8 +199,8 @@ func (tr *trial) recover(t *testing.T, e truth.Expectation) {
 const (
 	// trialTTL is every TTL of a trial.
 	trialTTL = 200 * time.Millisecond
-	// slack is what a busy machine may need beyond a TTL. TTL and slack together are shorter
-	// than the longest pause of a service that failed repeatedly.
+	// slack is what a busy machine may need beyond a TTL. Together they are shorter than the longest
+	// pause after repeated failures.
 	slack = 4 * time.Second
 	// askAgain is the interval at which askUntil repeats a question.
 	askAgain = 20 * time.Millisecond
@@ -179,34 +209,34 @@ const (
 // query is a question of one person.
 type query struct {
 	truth.Question
-	name string
-	from chat.User
-	// staker is whether the wallet asked about stakes.
-	staker bool
+	name   string
+	from   chat.User
+	staker bool // whether the question's wallet stakes
 }
 
-// arguments are what else is asked of a command than its first form for everybody, which takes
-// a wallet or nothing.
+// arguments lists further arguments of a command. Every command is asked with a wallet or nothing.
 var arguments = map[string][]string{"price": {"1500", "$100"}}
 
-// queries returns the questions for each command that asks services: of a public one about
-// each wallet, of a private one by each person.
+// queries returns the questions for each command that asks services: a public command about each
+// wallet, a private one by each person.
 func queries(all chat.Commands, w services.World) (queries []query) {
 	for _, c := range all {
 		if c.Asks == nil {
 			continue
 		}
-		people, wallets := []services.Person{w.Newcomer}, []common.Address{w.Staker, w.Idle}
+		people := []services.Person{w.Newcomer}
+		wallets := []common.Address{w.Staker, w.Idle}
 		if c.Visibility == chat.Private {
-			people, wallets = []services.Person{w.Registered, w.Newcomer, w.Unregistered}, wallets[:1]
+			people = []services.Person{w.Registered, w.Newcomer, w.Unregistered}
+			wallets = wallets[:1]
 		}
-		if params, _ := c.Params(); !slices.ContainsFunc(params, func(p chat.Param) bool { return p.Name == "wallet" }) {
+		if !takesWallet(c) {
 			wallets = []common.Address{{}}
 		}
-		for _, by := range people {
+		for _, person := range people {
 			for _, wallet := range wallets {
 				for _, argument := range append([]string{""}, arguments[c.Name]...) {
-					queries = append(queries, newQuery(c.Name, by, wallet, argument, wallet == w.Staker))
+					queries = append(queries, newQuery(c.Name, person, wallet, argument, wallet == w.Staker))
 				}
 			}
 		}
@@ -214,21 +244,37 @@ func queries(all chat.Commands, w services.World) (queries []query) {
 	return queries
 }
 
+func takesWallet(c chat.Command) bool {
+	params, _ := c.Params()
+	return slices.ContainsFunc(params, func(p chat.Param) bool { return p.Name == "wallet" })
+}
+
 func newQuery(command string, by services.Person, wallet common.Address, argument string, staker bool) query {
 	id := core.Identity{Platform: "Telegram", UID: by.UID("Telegram")}
 	return query{
-		Question: truth.Question{Command: command, Account: id, Wallet: wallet, Argument: argument},
-		name:     fmt.Sprintf("/%s %s of %v by %s", command, argument, wallet, id.UID),
-		from:     chat.User{Platform: "telegram", ID: id.UID}, staker: staker,
+		Question: truth.Question{
+			Command:  command,
+			Account:  id,
+			Wallet:   wallet,
+			Argument: argument,
+		},
+		name:   fmt.Sprintf("/%s %s of %v by %s", command, argument, wallet, id.UID),
+		from:   chat.User{Platform: "telegram", ID: id.UID},
+		staker: staker,
 	}
 }
 
+// needs reports whether the answer needs a service. The price is not needed for a wallet that stakes
+// nothing.
 func (q query) needs(service fault.Target) bool {
-	worthless := service == fault.Price && q.Wallet != (common.Address{}) && !q.staker
-	return slices.Contains(truth.Uses(q.Command), service) && !worthless
+	stakesNothing := q.Wallet != (common.Address{}) && !q.staker
+	if service == fault.Price && stakesNothing {
+		return false
+	}
+	return slices.Contains(truth.Uses(q.Command), service)
 }
 
-// trial is one bot with stand-ins of its own.
+// trial is one bot with its own fakes.
 type trial struct {
 	*fault.Fakes
 	checker *truth.Checker
@@ -246,8 +292,9 @@ func newTrial(t *testing.T, settings ...string) *trial {
 	return tr
 }
 
-// ask asks a question and returns what the answer says, which must be honest. On a busy
-// machine a price or the chain may come too late, so ask tries three times.
+// ask asks a question and returns what the answer says. It fails the test if the answer is false. On a
+// busy machine the price or the chain may be late, so that the answer omits it; ask then tries again,
+// up to three times.
 func (tr *trial) ask(t *testing.T, q query) truth.Outcomes {
 	t.Helper()
 	args := strings.Fields(q.Argument)
@@ -256,14 +303,20 @@ func (tr *trial) ask(t *testing.T, q query) truth.Outcomes {
 	}
 	for tries := 3; ; tries-- {
 		reply := tr.bot.Router.Handle(t.Context(), &chat.Request{
-			ID: "trial", Command: q.Command, Args: chat.Typed(args...), From: q.from, Chat: "1", Direct: true,
+			ID:      "trial",
+			Command: q.Command,
+			Args:    chat.Typed(args...),
+			From:    q.from,
+			Chat:    "1",
+			Direct:  true,
 		})
 		got, err := tr.checker.Check(q.Question, e2etest.Lines(reply))
 		if err != nil {
 			t.Errorf("%s: %v", q.name, err)
 		}
-		late := got[fault.Price] == truth.Omitted && !tr.Price.Failing() || got[fault.Chain] == truth.Omitted && !tr.Chain.Failing()
-		if !late || tries == 1 {
+		priceLate := got[fault.Price] == truth.Omitted && !tr.Price.Failing()
+		chainLate := got[fault.Chain] == truth.Omitted && !tr.Chain.Failing()
+		if !priceLate && !chainLate || tries == 1 {
 			return got
 		}
 	}

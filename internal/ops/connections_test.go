@@ -27,12 +27,14 @@ func (l memoryListener) Accept() (net.Conn, error) {
 	return conn, nil
 }
 
-func (l memoryListener) Close() error { close(l.accepted); return nil }
+func (l memoryListener) Close() error {
+	close(l.accepted)
+	return nil
+}
 
 func (l memoryListener) Addr() net.Addr { return &net.UnixAddr{Name: "memory"} }
 
-// dial opens a connection and sends the beginning of a request. What a client
-// writes is taken only once the server reads it.
+// dial opens a connection, and sends the beginning of a request. The server receives it when it reads.
 func (l memoryListener) dial(begun string) net.Conn {
 	client, server := net.Pipe()
 	go func() {
@@ -43,8 +45,8 @@ func (l memoryListener) dial(begun string) net.Conn {
 	return client
 }
 
-// inMemory runs a server in a bubble, which fails if a goroutine of the server is left at
-// the end. The server answers /hold once hold is closed.
+// inMemory runs a test with a server in simulated time. The server answers /hold once hold is closed.
+// The test fails if a goroutine of the server is left at the end.
 func inMemory(t *testing.T, test func(t *testing.T, l memoryListener, hold chan struct{})) {
 	synctest.Test(t, func(t *testing.T) {
 		l, hold := memoryListener{make(chan net.Conn)}, make(chan struct{})
@@ -66,8 +68,10 @@ func inMemory(t *testing.T, test func(t *testing.T, l memoryListener, hold chan 
 	})
 }
 
+// request returns a request without a body, given as in "GET /healthz".
 func request(line string) string { return line + " HTTP/1.1\r\nHost: herald\r\n\r\n" }
 
+// response reads a response, and returns its body.
 func response(conn net.Conn) (string, error) {
 	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	if err != nil {
@@ -84,30 +88,33 @@ func closed(conn net.Conn) bool {
 	return errors.Is(err, io.EOF)
 }
 
-func TestConnectionsAreBoundedAndHealthIsAnswered(t *testing.T) {
+func TestHealthIsAnsweredUntilThereAreTooManyConnections(t *testing.T) {
 	inMemory(t, func(t *testing.T, l memoryListener, _ chan struct{}) {
 		silent := []net.Conn{l.dial("")}
 		for range 2000 {
 			silent = append(silent, l.dial(""))
 		}
-		if body, err := response(l.dial(request("GET /healthz"))); err != nil || body != "ok\n" {
+		body, err := response(l.dial(request("GET /healthz")))
+		if err != nil || body != "ok\n" {
 			t.Errorf("/healthz is answered with %q, %v", body, err)
 		}
+
 		for len(silent) < MaxConnections {
 			silent = append(silent, l.dial(""))
 		}
 		late := l.dial(request("GET /healthz"))
 		late.SetReadDeadline(time.Now().Add(time.Second))
 		if body, err := response(late); err == nil {
-			t.Errorf("beyond the bound, /healthz is answered with %q", body)
+			t.Errorf("beyond the limit, /healthz is answered with %q", body)
 		}
-		late.SetReadDeadline(time.Now().Add(readTimeout))
-		if body, err := response(late); err != nil || body != "ok\n" {
+		late.SetReadDeadline(time.Now().Add(readTimeout)) // Until then, silent connections are closed.
+		body, err = response(late)
+		if err != nil || body != "ok\n" {
 			t.Errorf("once there is room, /healthz is answered with %q, %v", body, err)
 		}
 		time.Sleep(time.Second)
 		if !closed(silent[0]) {
-			t.Error("a connection that says nothing stays open")
+			t.Error("a connection without a request stays open")
 		}
 	})
 }
@@ -117,19 +124,37 @@ func TestSlowClientsAreDisconnected(t *testing.T) {
 		begun string
 		after time.Duration
 	}{
-		"sends nothing":          {"", readTimeout},
-		"sends half a header":    {"GET /healthz HTTP/1.1\r\nHost: h", readTimeout},
-		"sends half a body":      {"POST /hold HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\nabc", readTimeout},
-		"asks nothing more":      {request("GET /healthz"), idleTimeout},
-		"never reads an answer":  {request("GET /metrics"), writeTimeout},
-		"never reads what waits": {request("POST /hold"), writeTimeout},
+		"sends nothing": {
+			begun: "",
+			after: readTimeout,
+		},
+		"sends half a header": {
+			begun: "GET /healthz HTTP/1.1\r\nHost: h",
+			after: readTimeout,
+		},
+		"sends half a body": {
+			begun: "POST /hold HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\nabc",
+			after: readTimeout,
+		},
+		"asks nothing more": {
+			begun: request("GET /healthz"),
+			after: idleTimeout,
+		},
+		"never reads an answer": {
+			begun: request("GET /metrics"),
+			after: writeTimeout,
+		},
+		"never reads what waits": {
+			begun: request("POST /hold"),
+			after: writeTimeout,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inMemory(t, func(t *testing.T, l memoryListener, hold chan struct{}) {
 				close(hold)
 				conn := l.dial(test.begun)
 				if test.after != writeTimeout {
-					go io.Copy(io.Discard, conn) // an error page, or nothing
+					go io.Copy(io.Discard, conn) // It reads an error page, or nothing.
 				}
 				time.Sleep(test.after + time.Second)
 				synctest.Wait()
@@ -151,7 +176,7 @@ type fakePlatform struct {
 func (p *fakePlatform) Platform() chat.Platform { return p.name }
 func (p *fakePlatform) Ready() bool             { return p.ready }
 
-// call gets a path of a server that exports m and adapters.
+// call requests a path of a server that exports m and adapters.
 func call(m *Metrics, adapters []platform.Adapter, path string) *httptest.ResponseRecorder {
 	s := NewServer(nil, m, adapters, slog.New(slog.DiscardHandler))
 	w := httptest.NewRecorder()
@@ -165,7 +190,8 @@ func TestCloseGivesARequestInFlightASecond(t *testing.T) {
 			conn := l.dial(request("POST /hold"))
 			time.AfterFunc(after, func() { close(hold) })
 			go func() {
-				if body, err := response(conn); body != want || (err == nil) != (want != "") {
+				body, err := response(conn)
+				if body != want || (err == nil) != (want != "") {
 					t.Errorf("a request that takes %v gets %q, %v", after, body, err)
 				}
 			}()
@@ -173,10 +199,13 @@ func TestCloseGivesARequestInFlightASecond(t *testing.T) {
 	}
 }
 
-func TestAPathThatIsAddedTakesPOSTAlone(t *testing.T) {
+func TestAnAddedPathAcceptsOnlyPOST(t *testing.T) {
 	s := NewServer(nil, NewMetrics(), nil, slog.New(slog.DiscardHandler))
 	s.Handle("/hook", http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
-	for method, want := range map[string]int{http.MethodPost: http.StatusOK, http.MethodGet: http.StatusMethodNotAllowed} {
+	for method, want := range map[string]int{
+		http.MethodPost: http.StatusOK,
+		http.MethodGet:  http.StatusMethodNotAllowed,
+	} {
 		w := httptest.NewRecorder()
 		s.http.Handler.ServeHTTP(w, httptest.NewRequest(method, "/hook", nil))
 		if w.Code != want {
@@ -185,16 +214,20 @@ func TestAPathThatIsAddedTakesPOSTAlone(t *testing.T) {
 	}
 }
 
-// lacking is a platform that says why it is not ready.
-type lacking struct{ fakePlatform }
+// explaining is a platform that says why it is not ready.
+type explaining struct{ fakePlatform }
 
-func (l *lacking) NotReady() string { return "connected, but without commands" }
+func (*explaining) NotReady() string { return "connected, but without commands" }
 
 func TestAPlatformSaysWhyItIsNotReady(t *testing.T) {
-	for ready, want := range map[bool]string{true: "discord: connected\n", false: "discord: connected, but without commands\n"} {
-		adapters := []platform.Adapter{&lacking{fakePlatform{name: "discord", ready: ready}}}
-		if w := call(NewMetrics(), adapters, "/readyz"); (w.Code == 200) != ready || w.Body.String() != want {
-			t.Errorf("%d %q, want %q", w.Code, w.Body, want)
+	for ready, want := range map[bool]string{
+		true:  "discord: connected\n",
+		false: "discord: connected, but without commands\n",
+	} {
+		adapters := []platform.Adapter{&explaining{fakePlatform{name: "discord", ready: ready}}}
+		w := call(NewMetrics(), adapters, "/readyz")
+		if (w.Code == http.StatusOK) != ready || w.Body.String() != want {
+			t.Errorf("ready %t: %d %q, want %q", ready, w.Code, w.Body, want)
 		}
 	}
 }
@@ -205,16 +238,35 @@ func TestReadyOnlyWhileEveryPlatformIsConnected(t *testing.T) {
 		status            int
 		body              string
 	}{
-		{true, false, 503, "telegram: connected\ndiscord: not connected\n"},
-		{false, true, 503, "telegram: not connected\ndiscord: connected\n"},
-		{true, true, 200, "telegram: connected\ndiscord: connected\n"},
+		{
+			telegram: true,
+			discord:  false,
+			status:   503,
+			body:     "telegram: connected\ndiscord: not connected\n",
+		},
+		{
+			telegram: false,
+			discord:  true,
+			status:   503,
+			body:     "telegram: not connected\ndiscord: connected\n",
+		},
+		{
+			telegram: true,
+			discord:  true,
+			status:   200,
+			body:     "telegram: connected\ndiscord: connected\n",
+		},
 	} {
-		adapters := []platform.Adapter{&fakePlatform{name: "telegram", ready: test.telegram}, &fakePlatform{name: "discord", ready: test.discord}}
-		if w := call(NewMetrics(), adapters, "/readyz"); w.Code != test.status || w.Body.String() != test.body {
+		adapters := []platform.Adapter{
+			&fakePlatform{name: "telegram", ready: test.telegram},
+			&fakePlatform{name: "discord", ready: test.discord},
+		}
+		w := call(NewMetrics(), adapters, "/readyz")
+		if w.Code != test.status || w.Body.String() != test.body {
 			t.Errorf("%d %q, want %d %q", w.Code, w.Body, test.status, test.body)
 		}
 		if w := call(NewMetrics(), adapters, "/healthz"); w.Code != http.StatusOK {
-			t.Errorf("/healthz answers %d", w.Code)
+			t.Errorf("/healthz answers %d whatever is connected, want 200", w.Code)
 		}
 	}
 }

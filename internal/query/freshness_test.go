@@ -30,48 +30,50 @@ func TestTheStagesOfAnAnswer(t *testing.T) {
 	}
 }
 
-// All times are in seconds after the answer.
+// freshnessCases are answers before and during lulls. All times are in seconds after the answer.
+var freshnessCases = map[string]struct {
+	ttl            int
+	recheck, until int // of a lull; 0: there is none
+	refresh        int
+	expires        int
+	useless        int
+}{
+	"no lull": {
+		ttl:     30,
+		refresh: 25, expires: 30, useless: 3630,
+	},
+	"a short TTL": {
+		ttl:     6,
+		refresh: 4, expires: 6, useless: 3606,
+	},
+	"a lull of a minute": {
+		ttl: 30, recheck: 31, until: 60,
+		refresh: 31, expires: 65, useless: 3630,
+	},
+	"a lull whose recheck is over": {
+		ttl: 30, recheck: 20, until: 60,
+		refresh: 25, expires: 65, useless: 3630,
+	},
+	"a lull that ends with the TTL": {
+		ttl: 30, recheck: 27, until: 30,
+		refresh: 25, expires: 30, useless: 3630,
+	},
+	"a lull that ends just after the TTL": {
+		ttl: 30, recheck: 31, until: 31,
+		refresh: 31, expires: 36, useless: 3630,
+	},
+	"a lull whose recheck comes after StaleFor": {
+		ttl: 30, recheck: 3635, until: 7200,
+		refresh: 3630, expires: 3630, useless: 7205,
+	},
+	"a lull of two hours": {
+		ttl: 30, recheck: 31, until: 7200,
+		refresh: 31, expires: 3630, useless: 7205,
+	},
+}
+
 func TestTheFreshnessOfASharedAnswer(t *testing.T) {
-	for name, test := range map[string]struct {
-		ttl            int
-		recheck, until int // of a lull; 0: there is none
-		refresh        int
-		expires        int
-		useless        int
-	}{
-		"no lull": {
-			ttl:     30,
-			refresh: 25, expires: 30, useless: 3630,
-		},
-		"a short TTL": {
-			ttl:     6,
-			refresh: 4, expires: 6, useless: 3606,
-		},
-		"a lull of a minute": {
-			ttl: 30, recheck: 31, until: 60,
-			refresh: 31, expires: 65, useless: 3630,
-		},
-		"a lull whose recheck is over": {
-			ttl: 30, recheck: 20, until: 60,
-			refresh: 25, expires: 65, useless: 3630,
-		},
-		"a lull that ends with the TTL": {
-			ttl: 30, recheck: 27, until: 30,
-			refresh: 25, expires: 30, useless: 3630,
-		},
-		"a lull that ends just after the TTL": {
-			ttl: 30, recheck: 31, until: 31,
-			refresh: 31, expires: 36, useless: 3630,
-		},
-		"a lull whose recheck comes after StaleFor": {
-			ttl: 30, recheck: 3635, until: 7200,
-			refresh: 3630, expires: 3630, useless: 7205,
-		},
-		"a lull of two hours": {
-			ttl: 30, recheck: 31, until: 7200,
-			refresh: 31, expires: 3630, useless: 7205,
-		},
-	} {
+	for name, test := range freshnessCases {
 		f := newFixture(t, setup{ttl: time.Duration(test.ttl) * time.Second})
 		after := func(seconds int) time.Time { return noon.Add(time.Duration(seconds) * time.Second) }
 		if test.until > 0 {
@@ -83,7 +85,11 @@ func TestTheFreshnessOfASharedAnswer(t *testing.T) {
 			t.Errorf("%s: the reason is %v", name, got.why)
 		}
 		got.why = nil
-		want := freshness{refresh: after(test.refresh), expires: after(test.expires), useless: after(test.useless)}
+		want := freshness{
+			refresh: after(test.refresh),
+			expires: after(test.expires),
+			useless: after(test.useless),
+		}
 		if got != want {
 			t.Errorf("%s: got %+v, want %+v", name, got, want)
 		}

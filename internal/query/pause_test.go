@@ -58,8 +58,8 @@ func TestAnAnswerEndsARowOfFailures(t *testing.T) {
 	})
 }
 
-// Odd answers are about one wallet. They neither pause the service nor end its row of failures: one that fails every
-// other call is paused at the tenth.
+// Odd answers are about one wallet. They neither pause the service nor end its row of failures: one
+// that fails every other call is paused at the tenth.
 func TestOddAnswersAboutOneWalletAreNotTheServices(t *testing.T) {
 	for other, test := range map[core.Reason]struct {
 		wantCalls int64
@@ -175,8 +175,8 @@ func (b *fakeBudget) bring(earlier time.Duration) {
 	b.next = b.next.Add(-earlier)
 }
 
-// The price stays until a credit comes, and then the service is asked: even if the credit comes earlier than the Budget
-// said.
+// The price stays until a credit comes, and then the service is asked: even if the credit comes earlier
+// than the Budget said.
 func TestThePriceStaysUntilACreditComes(t *testing.T) {
 	for name, test := range map[string]struct{ every, earlier time.Duration }{
 		"minutes":                   {every: 5 * time.Minute},
@@ -205,7 +205,8 @@ func TestThePriceStaysUntilACreditComes(t *testing.T) {
 	}
 }
 
-// wantPriceMeanwhile wants a price that is no older than a credit takes to come, and Stale only past StaleFor.
+// wantPriceMeanwhile wants a price that is no older than a credit takes to come, and Stale only past
+// StaleFor.
 func wantPriceMeanwhile(t *testing.T, f *fixture, name string, every time.Duration) {
 	t.Helper()
 	start := time.Now()
@@ -220,7 +221,7 @@ func wantPriceMeanwhile(t *testing.T, f *fixture, name string, every time.Durati
 	}
 }
 
-func TestAPriceThatWaitsForACreditSaysSo(t *testing.T) {
+func TestAPriceThatWaitsForACreditHasThatReason(t *testing.T) {
 	const every, extended = 5 * time.Minute, 5*time.Minute + 5*time.Second
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, setup{budget: &fakeBudget{every: every}, price: priced(7)})
@@ -268,14 +269,31 @@ func TestALackOfCreditsIsALullUntilTheNextCall(t *testing.T) {
 		steps []lullStep
 		want  core.Reason // empty: no lull
 	}{
-		"before any call":          {},
-		"a call":                   {steps: []lullStep{{}}},
-		"no credit":                {steps: []lullStep{{}, {refused: core.NoCredit}}, want: core.NoCredit},
-		"the Budget knows of none": {steps: []lullStep{{refused: core.UsedUp}}, want: core.UsedUp},
-		"the service says so":      {steps: []lullStep{{failed: core.UsedUp}}, want: core.UsedUp},
-		"the service asks to wait": {steps: []lullStep{{failed: core.Limited}}},
-		"the service fails":        {steps: []lullStep{{failed: core.Denied}, {wait: time.Hour, refused: core.NoCredit}}},
-		"no credit, then a call":   {steps: []lullStep{{refused: core.NoCredit}, {wait: time.Minute}}},
+		"before any call": {},
+		"a call": {
+			steps: []lullStep{{}},
+		},
+		"no credit": {
+			steps: []lullStep{{}, {refused: core.NoCredit}},
+			want:  core.NoCredit,
+		},
+		"the Budget knows of none": {
+			steps: []lullStep{{refused: core.UsedUp}},
+			want:  core.UsedUp,
+		},
+		"the service says so": {
+			steps: []lullStep{{failed: core.UsedUp}},
+			want:  core.UsedUp,
+		},
+		"the service asks to wait": {
+			steps: []lullStep{{failed: core.Limited}},
+		},
+		"the service fails": {
+			steps: []lullStep{{failed: core.Denied}, {wait: time.Hour, refused: core.NoCredit}},
+		},
+		"no credit, then a call": {
+			steps: []lullStep{{refused: core.NoCredit}, {wait: time.Minute}},
+		},
 		"no credit, and a second time": {
 			steps: []lullStep{{refused: core.NoCredit}, {wait: time.Minute, refused: core.UsedUp}},
 			want:  core.UsedUp,

@@ -59,7 +59,8 @@ func TestEachLookupIsReportedByItsResult(t *testing.T) {
 		if want := []LookupResult{Miss, Hit, Stale, Failed}; !slices.Equal(f.lookups.results, want) {
 			t.Errorf("results %v, want %v", f.lookups.results, want)
 		}
-		if want := []time.Duration{0, 10 * time.Second, 70 * time.Second, 0}; !slices.Equal(f.lookups.ages, want) {
+		want := []time.Duration{0, 10 * time.Second, 70 * time.Second, 0}
+		if !slices.Equal(f.lookups.ages, want) {
 			t.Errorf("ages %v, want %v", f.lookups.ages, want)
 		}
 	})

@@ -22,8 +22,8 @@ var (
 	chain  = &core.Service{Name: "chain"}
 )
 
-// fixture asks two services, whose answers a test can change: the market for a price, which is shared, and the chain
-// for the stakes of wallets, which are not.
+// fixture asks two services, whose answers a test can change: the market for a price, which is shared,
+// and the chain for the stakes of wallets, which are not.
 type fixture struct {
 	cache  *Cache
 	market *Upstream
@@ -152,12 +152,12 @@ func (f *fixture) callsFor(ask func()) int64 {
 	return f.calls.Load() - before
 }
 
-// priced answers with a price.
+// priced returns a function that answers with a price.
 func priced(n int64) priceFunc {
 	return func(context.Context) (*core.Quote, error) { return &core.Quote{Price: decimal.NewFromInt(n)}, nil }
 }
 
-// pricedAfter answers with the price 7, but only after d.
+// pricedAfter returns a function that answers with the price 7 after d.
 func pricedAfter(d time.Duration) priceFunc {
 	return func(ctx context.Context) (*core.Quote, error) {
 		select {
@@ -169,27 +169,28 @@ func pricedAfter(d time.Duration) priceFunc {
 	}
 }
 
-// failing fails for a reason.
+// failing returns a function that fails for a reason.
 func failing(reason core.Reason) priceFunc {
 	return func(context.Context) (*core.Quote, error) { return nil, market.Fail(reason, errors.New("no")) }
 }
 
-// hung answers only once it must.
+// hung blocks until ctx is done.
 func hung(ctx context.Context) (*core.Quote, error) {
 	<-ctx.Done()
 	return nil, ctx.Err()
 }
 
-// stakes answers that every pool was read.
+// stakes returns a function that answers that every pool was read.
 func stakes() stakeFunc {
 	return func(context.Context) (core.Stake, error) { return core.Stake{Checked: 21}, nil }
 }
 
-// stakesFail fails for a reason.
+// stakesFail returns a function that fails for a reason.
 func stakesFail(reason core.Reason) stakeFunc {
 	return func(context.Context) (core.Stake, error) { return core.Stake{}, chain.Fail(reason, errors.New("no")) }
 }
 
+// wallet returns the wallet with a number.
 func wallet(n int) (a common.Address) {
 	binary.BigEndian.PutUint64(a[:], uint64(n))
 	return a

@@ -53,7 +53,8 @@ func TestASavedAnswerStandsInAfterARestart(t *testing.T) {
 		down := setup{store: store, price: failing(core.Unreachable)}
 		newFixture(t, setup{store: store, price: priced(7)}).askPrice(t.Context())
 		time.Sleep(31 * time.Second)
-		if q, err := newFixture(t, down).askPrice(t.Context()); err != nil || !q.Stale || q.Value.Price.IntPart() != 7 {
+		q, err := newFixture(t, down).askPrice(t.Context())
+		if err != nil || !q.Stale || q.Value.Price.IntPart() != 7 {
 			t.Errorf("got %+v, %v", q, err)
 		}
 		time.Sleep(time.Hour)
@@ -64,14 +65,14 @@ func TestASavedAnswerStandsInAfterARestart(t *testing.T) {
 }
 
 const (
-	// none is the age of an answer that there is not.
+	// none is the age of an answer that does not exist.
 	none = -1 * time.Second
 	// newest is what the service answers in the next test.
 	newest = 3
 )
 
-// fetchTest is what a fetch finds: the ages of the answers in the Cache (1) and in the Store (2), and of the last
-// answer that the caller knows. The service answers 3, or fails.
+// fetchTest is what a fetch finds: the ages of the answers in the Cache (1) and in the Store (2), and
+// of the last answer that the caller knows. The service answers 3, or fails.
 type fetchTest struct {
 	cached, stored, last time.Duration
 	fails                bool
@@ -155,7 +156,6 @@ func (test fetchTest) run(t *testing.T, name string) {
 	}
 }
 
-// snapshotOf returns a price of an age. Its time is zero if there is none.
 // priceIn returns the price in a snapshot, or 0.
 func priceIn(s Snapshot[*core.Quote]) int64 {
 	if s.Value == nil {
@@ -164,6 +164,7 @@ func priceIn(s Snapshot[*core.Quote]) int64 {
 	return s.Value.Price.IntPart()
 }
 
+// snapshotOf returns a price of this age. Its time is zero if the age is none.
 func snapshotOf(price int64, age time.Duration) (s Snapshot[*core.Quote]) {
 	s.Value, _ = priced(price)(context.Background())
 	if age != none {
@@ -202,7 +203,7 @@ func quoteAt(at, price string) string {
 	return replacer.Replace(string(saved))
 }
 
-// loaded returns what a new replica answers whose Store holds one entry, and whose service says 7.
+// loaded returns the answer of a new replica, if its Store has one entry and its service answers 7.
 func loaded(t *testing.T, entry string) Snapshot[*core.Quote] {
 	t.Helper()
 	store := mapStore{}
@@ -215,7 +216,8 @@ func loaded(t *testing.T, entry string) Snapshot[*core.Quote] {
 	return q
 }
 
-// FuzzLoad checks that an entry is loaded only if it is what would be saved again. None of notSaved is loaded.
+// FuzzLoad checks that an entry is loaded only if it is what would be saved again. None of notSaved is
+// loaded.
 func FuzzLoad(f *testing.F) {
 	for _, entry := range notSaved {
 		f.Add(entry)

@@ -157,8 +157,8 @@ func TestAHealthCheckAsksItsQuestion(t *testing.T) {
 	}
 }
 
-// outage asks about one wallet a second for twelve minutes, while the chain fails for the reason of that second. It
-// returns the log.
+// outage asks about one wallet a second for twelve minutes, while the chain fails for the reason of
+// that second. It returns the log.
 func outage(t *testing.T, reason func(second int) core.Reason) (log string) {
 	var lines bytes.Buffer
 	f := newFixture(t, setup{log: slog.New(slog.NewTextHandler(&lines, nil))})
@@ -173,46 +173,60 @@ func outage(t *testing.T, reason func(second int) core.Reason) (log string) {
 	return lines.String()
 }
 
-// However the reason changes, an outage is one warning. A service that fails every other call warns once a minute.
-func TestAnOutageIsOneWarningAndItsEndOneLine(t *testing.T) {
-	// A bubble's time begins at midnight of 2000-01-01 in UTC.
-	minute := func(n int64) string { return time.Unix(946_684_800+60*n, 0).Format("2006-01-02T15:04:05.000Z07:00") }
-	for name, test := range map[string]struct {
-		reason func(second int) core.Reason // empty: the service answers
+// minuteOfBubble returns the nth minute of simulated time, which begins at midnight of 2000-01-01 in
+// UTC, as it is logged.
+func minuteOfBubble(n int) string {
+	midnight := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).Local()
+	return midnight.Add(time.Duration(n) * time.Minute).Format("2006-01-02T15:04:05.000Z07:00")
+}
 
-		wantWarnings   int
-		wantRecoveries int
-		want           string
-	}{
-		"healthy": {
-			reason: func(int) core.Reason { return "" },
+// outages are rows of calls, and what is logged about them.
+var outages = map[string]struct {
+	reason func(second int) core.Reason // empty: the service answers
+
+	wantWarnings   int
+	wantRecoveries int
+	want           string
+}{
+	"healthy": {
+		reason: func(int) core.Reason { return "" },
+	},
+	"ten minutes": {
+		reason: func(second int) core.Reason {
+			switch {
+			case second < 60 || second >= 660:
+				return ""
+			case second < 120:
+				return core.Denied
+			}
+			return core.Behind
 		},
-		"ten minutes": {
-			reason: func(second int) core.Reason {
-				switch {
-				case second < 60 || second >= 660:
-					return ""
-				case second < 120:
-					return core.Denied
-				}
-				return core.Behind
-			},
-			wantWarnings:   1,
-			wantRecoveries: 1,
-			want:           `level=WARN msg="a service fails" service=chain reason=denied since=` + minute(1) + " err=no",
+		wantWarnings:   1,
+		wantRecoveries: 1,
+		want:           `level=WARN msg="a service fails" service=chain reason=denied since=` + minuteOfBubble(1) + " err=no",
+	},
+	"not over yet": {
+		reason:       func(int) core.Reason { return core.Behind },
+		wantWarnings: 1,
+		want:         "service=chain reason=behind since=" + minuteOfBubble(0),
+	},
+	"every other second": {
+		reason: func(second int) core.Reason {
+			if second%2 == 0 {
+				return core.Denied
+			}
+			return ""
 		},
-		"not over yet": {
-			reason:       func(int) core.Reason { return core.Behind },
-			wantWarnings: 1,
-			want:         "service=chain reason=behind since=" + minute(0),
-		},
-		"every other second": {
-			reason:         func(second int) core.Reason { return []core.Reason{core.Denied, ""}[second%2] },
-			wantWarnings:   12,
-			wantRecoveries: 12,
-			want:           `level=INFO msg="a service answers again" service=chain failed_for=1s`,
-		},
-	} {
+		wantWarnings:   12,
+		wantRecoveries: 12,
+		want:           `level=INFO msg="a service answers again" service=chain failed_for=1s`,
+	},
+}
+
+// However the reason changes, an outage is one warning. A service that fails every other call warns
+// once a minute.
+func TestAnOutageIsOneWarningAndItsEndOneLine(t *testing.T) {
+	for name, test := range outages {
 		synctest.Test(t, func(t *testing.T) {
 			log := outage(t, test.reason)
 			if n := strings.Count(log, "level=WARN"); n != test.wantWarnings {

@@ -13,7 +13,7 @@ import (
 
 const members = "members/telegram-7000000001"
 
-// shared is a Bucket as two replicas see it.
+// shared is one Bucket, opened by two replicas.
 type shared struct{ one, two Bucket }
 
 // buckets returns a Bucket of each kind.
@@ -42,6 +42,7 @@ func all(t *testing.T, b Bucket) []string {
 	return values
 }
 
+// wantValue fails the test unless a Bucket has this value; "": none.
 func wantValue(t *testing.T, what string, b Bucket, key, want string) {
 	t.Helper()
 	value, err := b.Load(t.Context(), key)
@@ -62,10 +63,11 @@ func put(t *testing.T, b Bucket, key, value string) {
 func TestReplaceChangesOnlyTheValueThatTheCallerKnows(t *testing.T) {
 	for name, b := range buckets(t) {
 		for i, step := range []struct {
-			by         Bucket
-			old, value string
-			want       bool
-			saved      string // afterwards
+			by    Bucket
+			old   string
+			value string
+			want  bool   // what Replace reports
+			saved string // afterwards
 		}{
 			{b.one, "x", "a", false, ""},
 			{b.one, "", "a", true, "a"},
@@ -159,7 +161,9 @@ func TestBucketsAreSeparate(t *testing.T) {
 	memory := NewMemory()
 	folder, _ := newFolder(t, t.TempDir())
 	for name, open := range map[string]func(string) Bucket{
-		"Memory": memory.Bucket, "Folder": folder.Bucket, "Redis": replica(t, server(t)).Bucket,
+		"Memory": memory.Bucket,
+		"Folder": folder.Bucket,
+		"Redis":  replica(t, server(t)).Bucket,
 	} {
 		put(t, open("members/telegram-1"), "7", "a")
 		put(t, open("members/discord-1"), "7", "b")
@@ -189,7 +193,7 @@ func TestAValueThatIsTooLargeIsRefused(t *testing.T) {
 	}
 }
 
-// wantUnreadable checks that the value of key cannot be read, and that Each passes only others.
+// wantUnreadable fails the test unless the value of key cannot be read, and Each passes only the others.
 func wantUnreadable(t *testing.T, what string, b Bucket, key string, others ...string) {
 	t.Helper()
 	_, err := b.Load(t.Context(), key)

@@ -17,12 +17,14 @@ import (
 	"herald/internal/secret/logtest"
 )
 
+// newFolder returns a Folder and its log.
 func newFolder(t *testing.T, dir string) (*Folder, *logtest.Buffer) {
 	t.Helper()
 	var log logtest.Buffer
 	return NewFolder(dir, log.Logger()), &log
 }
 
+// expectKept fails the test unless an answer has this value; "": none.
 func expectKept(t *testing.T, f *Folder, key, want string) {
 	t.Helper()
 	if got, _ := f.Load(context.Background(), key); string(got) != want {
@@ -41,14 +43,14 @@ func TestValuesOutliveTheProcess(t *testing.T) {
 		again, _ := newFolder(t, dir)
 		expectKept(t, again, "a", "2")
 		expectKept(t, again, "b", "\x00\xff")
-		// Perhaps the clock is wrong. Whoever asks knows what is too old.
+		// The clock may be wrong. So the caller decides what is too old.
 		time.Sleep(365 * 24 * time.Hour)
 		expectKept(t, again, "a", "2")
 		expectKept(t, again, "b", "\x00\xff")
 	})
 }
 
-// unreadable makes the file of an answer unreadable, also for root.
+// unreadable makes a file unreadable, even for root.
 func unreadable(t *testing.T, path string) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Join(path, "x"), 0o700); err != nil {
@@ -57,7 +59,15 @@ func unreadable(t *testing.T, path string) {
 }
 
 func TestADamagedAnswerIsLoggedOnceAndOverwritten(t *testing.T) {
-	for _, content := range []string{"", "{", "null", "{}", `{"Value":""}`, `{"Value":"?"}`, `{"Value":"MQ=="`} {
+	for _, content := range []string{
+		"",
+		"{",
+		"null",
+		"{}",
+		`{"Value":""}`,
+		`{"Value":"?"}`,
+		`{"Value":"MQ=="`,
+	} {
 		f, log := newFolder(t, t.TempDir())
 		writeFile(t, f.flatPath("a"), content)
 		for range 2 {
@@ -87,6 +97,7 @@ func TestAnUnreadableAnswerFailsAndIsLoggedOnce(t *testing.T) {
 	}
 }
 
+// writeFile writes a file, and makes its folder.
 func writeFile(t *testing.T, path, content string) {
 	t.Helper()
 	err := os.MkdirAll(filepath.Dir(path), 0o700)
@@ -98,6 +109,7 @@ func writeFile(t *testing.T, path, content string) {
 	}
 }
 
+// wantContent fails the test unless a file has this content.
 func wantContent(t *testing.T, path, want string) {
 	t.Helper()
 	content, err := os.ReadFile(path)
@@ -106,7 +118,7 @@ func wantContent(t *testing.T, path, want string) {
 	}
 }
 
-func TestAnUnreadableValueStaysAndConcernsNoOther(t *testing.T) {
+func TestAnUnreadableValueStaysAndAffectsNoOther(t *testing.T) {
 	for what, content := range map[string]string{"empty": "", "1 MB": strings.Repeat("x", 1<<20)} {
 		f, _ := newFolder(t, t.TempDir())
 		b := f.Bucket(members)
@@ -116,6 +128,9 @@ func TestAnUnreadableValueStaysAndConcernsNoOther(t *testing.T) {
 		wantUnreadable(t, what, b, "7", "another")
 		wantContent(t, path, content)
 	}
+}
+
+func TestAnUnreadableFileStaysAndAffectsNoOther(t *testing.T) {
 	f, _ := newFolder(t, t.TempDir())
 	b := f.Bucket(members)
 	put(t, b, "8", "another")
@@ -251,8 +266,10 @@ func TestFilesArePrivateAndDoNotNameKeys(t *testing.T) {
 		if err != nil || info.Mode() != want {
 			t.Errorf("%s: %v, %v", path, info.Mode(), err)
 		}
-		if strings.Contains(path, "host") || strings.Contains(path, "key-in") || strings.Contains(path, "7000000002") {
-			t.Errorf("%s names its key", path)
+		for _, part := range []string{"host", "key-in", "7000000002"} {
+			if strings.Contains(path, part) {
+				t.Errorf("%s names its key: %s", path, part)
+			}
 		}
 		return nil
 	})
@@ -261,8 +278,7 @@ func TestFilesArePrivateAndDoNotNameKeys(t *testing.T) {
 	}
 }
 
-// The content of a value's file is the value.
-func TestAFileOfABucketHasTheValueAlone(t *testing.T) {
+func TestAFileOfABucketIsTheValue(t *testing.T) {
 	f, _ := newFolder(t, t.TempDir())
 	put(t, f.Bucket(members), "7", `{"a":1}`)
 	wantContent(t, filepath.Join(f.dir, "members", "telegram-7000000001", hashName("7")+".json"), `{"a":1}`)

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// What b7a8be84 wrote for "members 5", "members 6" and "quotes token": names, keys and contents are its own.
+// What b7a8be84 wrote for "members 5", "members 6" and "quotes token": names, keys and contents are its
+// own.
 const (
 	formerFile        = "98e86195505d806eb47df7ce9b939676.kept.json"
 	formerFileContent = `{"Value":"eyJ2ZXJzaW9uIjoxfQ=="}`

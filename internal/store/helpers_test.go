@@ -86,8 +86,8 @@ func wantSlots(t *testing.T, what string, l ratelimit.Limiter, limit ratelimit.L
 	}
 }
 
-// tapped is a connection whose handle is called for each command, with a function that makes it. The name of a flush
-// of several commands is "".
+// tapped is a connection whose handle is called for each command, with a function that makes it. The
+// name of a flush of several commands is "".
 type tapped struct {
 	redis.Conn
 	handle func(command string, call func() (any, error)) (any, error)
@@ -131,5 +131,5 @@ func finish(t *testing.T, r *Redis, key string, lasts time.Duration) {
 		}
 		time.Sleep(time.Millisecond)
 	}
-	t.Errorf("nobody knows that %s is done", key)
+	t.Errorf("neither Redis nor the memory knows that %s is done", key)
 }

@@ -31,7 +31,7 @@ func TestSlowRedisCostsACommandOneCall(t *testing.T) {
 	s.Server().SetPreHook(func(_ *miniserver.Peer, command string, _ ...string) bool {
 		if command == "GET" {
 			loads.Add(1)
-			time.Sleep(200 * time.Millisecond) // the delay of the fake
+			time.Sleep(200 * time.Millisecond) // The fake is slow.
 		}
 		return false
 	})
@@ -42,62 +42,88 @@ func TestSlowRedisCostsACommandOneCall(t *testing.T) {
 		}
 	}
 	if got := loads.Load(); got > 2 {
-		t.Errorf("Redis is asked %d times, want 2: one call, tried twice", got)
+		t.Errorf("Redis had %d calls, want 2: the two attempts of one call", got)
 	}
 	if got := r.Fallbacks(); got != 14 {
 		t.Errorf("%d calls were decided without Redis, want 14", got)
 	}
 }
 
-func TestOutageIsLoggedAtBothEnds(t *testing.T) {
-	for outage, lines := range map[time.Duration]int{400 * time.Millisecond: 0, 5 * time.Second: 2} {
-		synctest.Test(t, func(t *testing.T) {
-			var log logtest.Buffer
-			r := &Redis{pool: &redis.Pool{}, memory: NewMemory(), log: log.Logger()}
-			ctx, stop := context.WithCancel(t.Context())
-			r.stop = stop
-			defer r.Close()
-			var away atomic.Bool
-			r.pool.Dial = func() (redis.Conn, error) {
-				end, _ := net.Pipe()
-				return tapped{redis.NewConn(end, 0, 0), func(string, func() (any, error)) (any, error) {
-					if away.Load() {
-						return nil, errors.New("LOADING " + password)
-					}
-					return []any{"OK", []byte("a claim")}, nil
-				}}, nil
-			}
-			r.up.Store(true)
-			r.watching.Go(func() { r.watch(ctx) })
-			for range 2 {
-				// Just after a check.
-				time.Sleep(time.Until(time.Now().Truncate(probePause).Add(probePause + time.Millisecond)))
-				away.Store(true)
-				r.ask(t.Context(), command("PING"))
-				time.Sleep(outage)
-				away.Store(false)
-				if r.Up() {
-					t.Error("it is asked while it is away")
-				}
-				time.Sleep(probePause)
-				synctest.Wait()
-				if !r.Up() {
-					t.Errorf("after an outage of %v Redis is not asked again", outage)
-				}
-			}
-			got := log.String()
-			for text, want := range map[string]int{
-				"\n":                      2 * lines,
-				"using in-process state":  lines,
-				"redis can be used again": lines,
-				password:                  0,
-			} {
-				if n := strings.Count(got, text); n != want {
-					t.Errorf("outages of %v: the log has %q %d times, want %d: %q", outage, text, n, want, got)
-				}
-			}
-		})
+// watched is a Redis in simulated time. Its server can become unavailable.
+type watched struct {
+	*Redis
+	away atomic.Bool
+	log  logtest.Buffer
+}
+
+// newWatched returns a Redis that is up, and watched until the test ends.
+func newWatched(t *testing.T) *watched {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	w := &watched{}
+	w.Redis = &Redis{pool: &redis.Pool{}, memory: NewMemory(), log: w.log.Logger(), stop: stop}
+	t.Cleanup(func() { w.Close() })
+	w.pool.Dial = func() (redis.Conn, error) {
+		end, _ := net.Pipe()
+		return tapped{redis.NewConn(end, 0, 0), w.handle}, nil
 	}
+	w.up.Store(true)
+	w.watching.Go(func() { w.watch(ctx) })
+	return w
+}
+
+func (w *watched) handle(string, func() (any, error)) (any, error) {
+	if w.away.Load() {
+		return nil, errors.New("LOADING " + password)
+	}
+	return []any{"OK", []byte("a claim")}, nil
+}
+
+// outage takes the server away for a time, just after a check.
+func (w *watched) outage(t *testing.T, lasts time.Duration) {
+	t.Helper()
+	time.Sleep(time.Until(time.Now().Truncate(probePause).Add(probePause + time.Millisecond)))
+	w.away.Store(true)
+	w.ask(t.Context(), command("PING"))
+	time.Sleep(lasts)
+	w.away.Store(false)
+	if w.Up() {
+		t.Error("Redis is used while it is unavailable")
+	}
+	time.Sleep(probePause)
+	synctest.Wait()
+	if !w.Up() {
+		t.Errorf("after an outage of %v, Redis is not used again", lasts)
+	}
+}
+
+func TestOutageIsLoggedAtBothEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWatched(t)
+		w.outage(t, 5*time.Second)
+		w.outage(t, 5*time.Second)
+		for text, want := range map[string]int{
+			"\n":                      4,
+			"using in-process state":  2,
+			"redis can be used again": 2,
+			password:                  0,
+		} {
+			if n := strings.Count(w.log.String(), text); n != want {
+				t.Errorf("the log has %q %d times, want %d:\n%s", text, n, want, &w.log)
+			}
+		}
+	})
+}
+
+func TestAShortOutageIsNotLogged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWatched(t)
+		w.outage(t, 400*time.Millisecond)
+		w.outage(t, 400*time.Millisecond)
+		if w.log.String() != "" {
+			t.Errorf("logged %s", &w.log)
+		}
+	})
 }
 
 func TestRestartOfRedisCostsNoFallback(t *testing.T) {
@@ -108,7 +134,7 @@ func TestRestartOfRedisCostsNoFallback(t *testing.T) {
 	settings := &tls.Config{Certificates: certified.TLS.Certificates}
 	settings.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) {
 		handshakes.Add(1)
-		time.Sleep(50 * time.Millisecond) // the delay of the fake
+		time.Sleep(50 * time.Millisecond) // The fake is slow.
 		return nil, nil
 	}
 	s, err := miniredis.RunTLS(settings)
@@ -137,14 +163,14 @@ func TestRestartOfRedisCostsNoFallback(t *testing.T) {
 	}
 }
 
-// Telegram makes 100 deliveries at once, and there are fewer connections. Here the last of seven
-// calls waits for 1,200 ms and takes 200 ms.
-func TestWaitForAConnectionIsNoPartOfACall(t *testing.T) {
+// Telegram makes 100 deliveries at once, and there are fewer connections. Here the last of seven calls
+// waits for 1,200 ms and takes 200 ms.
+func TestTheWaitForAConnectionIsNotPartOfACall(t *testing.T) {
 	t.Parallel()
 	s := server(t)
 	s.Server().SetPreHook(func(_ *miniserver.Peer, command string, _ ...string) bool {
 		if command == "EVALSHA" {
-			time.Sleep(200 * time.Millisecond) // the delay of the fake
+			time.Sleep(200 * time.Millisecond) // The fake is slow.
 		}
 		return false
 	})
@@ -162,22 +188,60 @@ func TestWaitForAConnectionIsNoPartOfACall(t *testing.T) {
 	t.Error("calls are decided without Redis")
 }
 
-func TestReplicaWithoutRedisDecides(t *testing.T) {
+// unusableServer is a server that a replica cannot use as its Redis.
+type unusableServer struct {
+	what    string
+	scheme  string
+	addr    string
+	options string
+	reason  string // in the error of a probe
+}
+
+func unusableServers(t *testing.T) []unusableServer {
+	t.Helper()
 	refused := server(t)
 	refused.RequireAuth("another " + password)
-	nobody, mute, untrusted := httptest.NewServer(nil), httptest.NewUnstartedServer(nil), httptest.NewTLSServer(nil)
+	closed := httptest.NewServer(nil)
+	closed.Close()
+	mute := httptest.NewUnstartedServer(nil)
+	t.Cleanup(func() { mute.Listener.Close() })
+	untrusted := httptest.NewTLSServer(nil)
 	untrusted.Config.ErrorLog = log.New(io.Discard, "", 0)
-	nobody.Close()
-	t.Cleanup(func() { mute.Listener.Close(); untrusted.Close() })
-	for _, test := range []struct{ what, scheme, addr, options, reason string }{
-		{"nobody listens", "redis", nobody.Listener.Addr().String(), patient, "no connection"},
-		{"nobody answers", "redis", mute.Listener.Addr().String(), "", "no answer in time"},
-		{"the password is wrong", "redis", refused.Addr(), patient, "refused with WRONGPASS"},
+	t.Cleanup(untrusted.Close)
+	return []unusableServer{
 		{
-			"the certificate is anybody's", "rediss", untrusted.Listener.Addr().String(), patient,
-			"its certificate is not trusted",
+			what:    "nobody listens",
+			scheme:  "redis",
+			addr:    closed.Listener.Addr().String(),
+			options: patient,
+			reason:  "no connection",
 		},
-	} {
+		{
+			what:    "nobody answers",
+			scheme:  "redis",
+			addr:    mute.Listener.Addr().String(),
+			options: "",
+			reason:  "no answer in time",
+		},
+		{
+			what:    "the password is wrong",
+			scheme:  "redis",
+			addr:    refused.Addr(),
+			options: patient,
+			reason:  "refused with WRONGPASS",
+		},
+		{
+			what:    "the certificate is anybody's",
+			scheme:  "rediss",
+			addr:    untrusted.Listener.Addr().String(),
+			options: patient,
+			reason:  "its certificate is not trusted",
+		},
+	}
+}
+
+func TestAReplicaWithoutRedisDecidesAlone(t *testing.T) {
+	for _, test := range unusableServers(t) {
 		t.Run(test.what, func(t *testing.T) {
 			t.Parallel()
 			ctx := t.Context()
@@ -189,32 +253,44 @@ func TestReplicaWithoutRedisDecides(t *testing.T) {
 			wantSlots(t, test.what, r, minutely, 3)
 			r.Save(ctx, "price", []byte("1"), time.Minute)
 			if value, _ := r.Load(ctx, "price"); value != nil {
-				t.Error("loaded from nowhere")
+				t.Error("a value was loaded without Redis")
 			}
 			if r.Fallbacks() != 10 {
-				t.Errorf("%d calls were counted, want 10", r.Fallbacks())
+				t.Errorf("%d calls were decided without Redis, want 10", r.Fallbacks())
 			}
-			if err := r.Probe(t.Context()); err == nil || err.Error() != "write to redis: "+test.reason {
+			err := r.Probe(t.Context())
+			if err == nil || err.Error() != "write to redis: "+test.reason {
 				t.Errorf("a probe fails with %v", err)
 			}
 		})
 	}
 }
 
-func TestProbeFailsWhereTheBotCouldNotWork(t *testing.T) {
+func TestAProbeLeavesNothing(t *testing.T) {
 	s := server(t)
-	r := replica(t, s)
-	if err := r.Probe(t.Context()); err != nil {
+	if err := replica(t, s).Probe(t.Context()); err != nil {
 		t.Error(err)
 	}
 	s.FastForward(time.Minute)
 	if keys := s.Keys(); len(keys) > 0 {
 		t.Errorf("it left %v", keys)
 	}
-	for text, want := range map[string]string{"READONLY " + password: " with READONLY", "an error of its own": ""} {
+}
+
+func TestAProbeFailsIfRedisRefusesToWrite(t *testing.T) {
+	s := server(t)
+	r := replica(t, s)
+	for text, want := range map[string]string{
+		"READONLY " + password: " with READONLY",
+		"an error of its own":  "",
+	} {
 		s.SetError(text)
-		if err := r.Probe(t.Context()); err == nil || err.Error() != "write to redis: refused"+want || r.Up() {
-			t.Errorf("%q: %v", text, err)
+		err := r.Probe(t.Context())
+		if err == nil || err.Error() != "write to redis: refused"+want {
+			t.Errorf("%q: %v, want refused%s", text, err, want)
+		}
+		if r.Up() {
+			t.Errorf("%q: Redis counts as up", text)
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // Such a user got every command through every limit, and each update was answered twice.
-func TestARefusedReadIsNoMissingValue(t *testing.T) {
+func TestRefusedReadIsNotAMissingValue(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t)
 	admin := s.Admin(t)
@@ -53,14 +53,17 @@ func TestPasswordFitsEveryRedis(t *testing.T) {
 	if _, err := open.Admin(t).Do("CONFIG", "SET", "requirepass", ""); err != nil {
 		t.Fatal(err)
 	}
-	for what, url := range map[string]string{"Redis 5": redisURL(five), "without a password": open.URL + patient} {
+	for what, url := range map[string]string{
+		"Redis 5":            redisURL(five),
+		"without a password": open.URL + patient,
+	} {
 		if err := newReplica(t, url, bot).Probe(t.Context()); err != nil {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
 }
 
-func TestWhatMayLoseSavedAddressesIsAWarning(t *testing.T) {
+func TestRedisThatMayLoseSavedAddressesIsAWarning(t *testing.T) {
 	t.Parallel()
 	const disk, evicts = "set appendonly yes", "set noeviction or volatile-lru"
 	for options, want := range map[string][]string{

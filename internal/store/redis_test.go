@@ -55,7 +55,7 @@ func TestTwoBotsOnOneRedisShareNothing(t *testing.T) {
 	}
 }
 
-// A bucket's name says whose it is: one process may serve two platforms that had a process each.
+// A bucket's name includes its bot: one process may now serve two platforms that each had their own process.
 func TestABucketBelongsToItsName(t *testing.T) {
 	s := server(t)
 	put(t, newReplica(t, redisURL(s), "telegram-1").Bucket("members/discord-2"), "7", "a")
@@ -84,7 +84,11 @@ func TestSavedAddressesNeverExpire(t *testing.T) {
 func TestRedisHoldsNoIDs(t *testing.T) {
 	s := server(t)
 	r := replica(t, s)
-	r.Claim(t.Context(), "telegram 987654321", ratelimit.Limit{Key: "user 987654321", Burst: 1, Every: time.Minute})
+	r.Claim(t.Context(), "telegram 987654321", ratelimit.Limit{
+		Key:   "user 987654321",
+		Burst: 1,
+		Every: time.Minute,
+	})
 	put(t, r.Bucket(members), "987654321", "a")
 	if dump := s.Dump(); len(s.Keys()) != 3 || strings.Contains(dump, "98765") {
 		t.Errorf("the server has %s", dump)

@@ -40,47 +40,84 @@ func failing(t *testing.T, c *http.Client, baseURL string) error {
 	return transport.Clean(err)
 }
 
-func TestCleanErrorsNameTheHostAlone(t *testing.T) {
-	for name, serve := range map[string]http.Handler{
-		"moved":     http.RedirectHandler("/elsewhere/"+token, http.StatusFound),
-		"not HTTP":  resttest.Broken(token+"\r\n\r\n", false),
-		"header":    resttest.Broken("HTTP/1.1 200 OK\r\n"+token+"\r\n\r\n", false),
-		"length":    resttest.Broken("HTTP/1.1 200 OK\r\nContent-Length: "+token+"\r\n\r\n", false),
-		"chunk":     resttest.Broken("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"+token+"\r\n", false),
-		"closed":    resttest.Broken("", false),
-		"truncated": resttest.Broken("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n"+token, false),
+func TestCleanErrorsNameOnlyTheHost(t *testing.T) {
+	for name, test := range map[string]struct {
+		serve http.Handler
+		want  string // in the error
+	}{
+		"moved": {
+			serve: http.RedirectHandler("/elsewhere/"+token, http.StatusFound),
+			want:  "a redirect",
+		},
+		"not HTTP": {
+			serve: resttest.Broken(token+"\r\n\r\n", false),
+		},
+		"header": {
+			serve: resttest.Broken("HTTP/1.1 200 OK\r\n"+token+"\r\n\r\n", false),
+		},
+		"length": {
+			serve: resttest.Broken("HTTP/1.1 200 OK\r\nContent-Length: "+token+"\r\n\r\n", false),
+		},
+		"chunk": {
+			serve: resttest.Broken("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"+token+"\r\n", false),
+		},
+		"closed": {
+			serve: resttest.Broken("", false),
+			want:  "closed before a response",
+		},
+		"truncated": {
+			serve: resttest.Broken("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n"+token, false),
+			want:  "broke off",
+		},
 	} {
-		server := httptest.NewServer(serve)
+		server := httptest.NewServer(test.serve)
 		err := failing(t, client(), server.URL)
 		server.Close()
-		if strings.Contains(fmt.Sprintf("%v %+v", err, err), token) || !strings.Contains(err.Error(), server.Listener.Addr().String()) {
-			t.Errorf("%s: got %v", name, err)
+		if strings.Contains(fmt.Sprintf("%v %+v", err, err), token) {
+			t.Errorf("%s: the error repeats the token: %v", name, err)
+		}
+		if host := server.Listener.Addr().String(); !strings.Contains(err.Error(), host) {
+			t.Errorf("%s: got %v, want %s in it", name, err, host)
+		}
+		if !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: got %v, want %q in it", name, err, test.want)
 		}
 		if transport.NeverSent(err) {
-			t.Errorf("%s: %v is taken for never sent", name, err)
-		}
-		words := map[string]string{"moved": "a redirect", "closed": "closed before a response", "truncated": "broke off"}
-		if !strings.Contains(err.Error(), words[name]) {
-			t.Errorf("%s: got %v, want %q", name, err, words[name])
+			t.Errorf("%s: %v counts as never sent", name, err)
 		}
 	}
 }
 
 func TestRedirectsAreErrors(t *testing.T) {
-	for status, want := range map[int]error{299: nil, 300: transport.ErrRedirect, 308: transport.ErrRedirect, 399: transport.ErrRedirect, 400: nil} {
-		_, err := read(t.Context(), time.Minute, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) })
+	for status, want := range map[int]error{
+		299: nil,
+		300: transport.ErrRedirect,
+		308: transport.ErrRedirect,
+		399: transport.ErrRedirect,
+		400: nil,
+	} {
+		_, err := read(t.Context(), time.Minute, func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(status)
+		})
 		if !errors.Is(err, want) {
 			t.Errorf("%d: got %v, want %v", status, err, want)
 		}
 	}
 }
 
-func TestCleanDropsTheURLOfAnyDepth(t *testing.T) {
+func TestCleanDropsNestedURLs(t *testing.T) {
 	cause := errors.New("cause")
-	deep := fmt.Errorf("outer: %w", &url.Error{Op: "Get", URL: token, Err: &url.Error{Op: "Get", URL: token, Err: cause}})
+	deep := fmt.Errorf("outer: %w", &url.Error{
+		Op:  "Get",
+		URL: token,
+		Err: &url.Error{Op: "Get", URL: token, Err: cause},
+	})
 	if got := transport.Clean(deep); got != cause {
-		t.Errorf("got %v", got)
+		t.Errorf("got %v, want %v", got, cause)
 	}
+}
+
+func TestCleanDropsAnInvalidURL(t *testing.T) {
 	for _, address := range []string{"http://host:" + token, "http://h%" + token, "://" + token} {
 		_, err := http.NewRequest("GET", address, nil)
 		if err == nil || strings.Contains(transport.Clean(err).Error(), token) {
@@ -89,9 +126,27 @@ func TestCleanDropsTheURLOfAnyDepth(t *testing.T) {
 	}
 }
 
-func TestTLSErrorsTellWhatIsWrong(t *testing.T) {
+// serveOverPipes makes serve answer every connection.
+func serveOverPipes(t *testing.T, serve func(net.Conn)) {
+	transporttest.ChangeDefault(t, func(d *http.Transport) {
+		d.Proxy = nil
+		d.DialContext = func(context.Context, string, string) (net.Conn, error) {
+			near, far := net.Pipe()
+			go func() {
+				defer far.Close()
+				serve(far)
+			}()
+			return near, nil
+		}
+	})
+}
+
+func TestTLSErrorsNameTheCause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		certificate, _ := transporttest.Certify(t, &x509.Certificate{Subject: pkix.Name{CommonName: token}, NotAfter: time.Now().Add(time.Hour)})
+		certificate, _ := transporttest.Certify(t, &x509.Certificate{
+			Subject:  pkix.Name{CommonName: token},
+			NotAfter: time.Now().Add(time.Hour),
+		})
 		for want, serve := range map[string]func(net.Conn){
 			"not signed by an authority": func(conn net.Conn) {
 				tls.Server(conn, &tls.Config{Certificates: []tls.Certificate{certificate}}).Handshake()
@@ -101,45 +156,58 @@ func TestTLSErrorsTellWhatIsWrong(t *testing.T) {
 				io.WriteString(conn, "HTTP/1.0 400 Bad Request\r\n\r\n")
 			},
 		} {
-			transporttest.ChangeDefault(t, func(d *http.Transport) {
-				d.Proxy, d.DialContext = nil, func(context.Context, string, string) (net.Conn, error) {
-					near, far := net.Pipe()
-					go func() {
-						defer far.Close()
-						serve(far)
-					}()
-					return near, nil
-				}
-			})
+			serveOverPipes(t, serve)
 			err := failing(t, client(), "https://127.0.0.1")
-			if !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), token) || !transport.NeverSent(err) {
-				t.Errorf("%s: got %v", want, err)
+			if !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), token) {
+				t.Errorf("got %v, want %s", err, want)
+			}
+			if !transport.NeverSent(err) {
+				t.Errorf("%s: %v counts as sent", want, err)
 			}
 		}
 	})
 }
 
-func TestNeverSentIsTrueOnlyWithProof(t *testing.T) {
+func TestACallWithoutAConnectionWasNeverSent(t *testing.T) {
 	for _, address := range []string{transporttest.RefusedURL, "http://nowhere.invalid"} {
 		err := failing(t, client(), address)
-		if !transport.NeverSent(fmt.Errorf("asking: %w", err)) || strings.Contains(err.Error(), token) {
-			t.Errorf("%s: %v is taken for sent", address, err)
+		if !transport.NeverSent(fmt.Errorf("asking: %w", err)) {
+			t.Errorf("%s: %v counts as sent", address, err)
+		}
+		if strings.Contains(err.Error(), token) {
+			t.Errorf("%s: the error repeats the token: %v", address, err)
 		}
 	}
-	dial := &net.OpError{Op: "dial", Net: "tcp", Err: context.DeadlineExceeded}
-	for text, c := range map[string]struct {
-		err  error
-		want bool
+}
+
+func TestOnlyAFailedDialProvesThatACallWasNeverSent(t *testing.T) {
+	for text, test := range map[string]struct {
+		err       error
+		neverSent bool
 	}{
-		"h: dial tcp: the time ran out":     {dial, true},
-		"h: read: connection reset by peer": {&net.OpError{Op: "read", Err: syscall.ECONNRESET}, false},
-		"h: context canceled":               {context.Canceled, false},
-		"h: the time ran out":               {context.DeadlineExceeded, false},
-		"h: the answer broke off":           {io.ErrUnexpectedEOF, false},
+		"h: dial tcp: the time ran out": {
+			err:       &net.OpError{Op: "dial", Net: "tcp", Err: context.DeadlineExceeded},
+			neverSent: true,
+		},
+		"h: read: connection reset by peer": {
+			err: &net.OpError{Op: "read", Err: syscall.ECONNRESET},
+		},
+		"h: context canceled": {
+			err: context.Canceled,
+		},
+		"h: the time ran out": {
+			err: context.DeadlineExceeded,
+		},
+		"h: the answer broke off": {
+			err: io.ErrUnexpectedEOF,
+		},
 	} {
-		err := &transport.Error{Host: "h", Err: c.err}
-		if got := transport.NeverSent(err); got != c.want || err.Error() != text || !errors.Is(err, c.err) {
-			t.Errorf("%v, %v; want %q, %v", err, got, text, c.want)
+		err := &transport.Error{Host: "h", Err: test.err}
+		if err.Error() != text || !errors.Is(err, test.err) {
+			t.Errorf("got %v, want %q, which wraps %v", err, text, test.err)
+		}
+		if got := transport.NeverSent(err); got != test.neverSent {
+			t.Errorf("%s: never sent is %t, want %t", text, got, test.neverSent)
 		}
 	}
 }

@@ -15,7 +15,12 @@ import (
 
 func TestTheWaitGrowsToItsMaximumAndIsNeverTheSame(t *testing.T) {
 	b := transport.Backoff{First: time.Second, Max: 30 * time.Second}
-	for failures, longest := range map[int]time.Duration{1: time.Second, 2: 2 * time.Second, 6: 30 * time.Second, 1000: 30 * time.Second} {
+	for failures, longest := range map[int]time.Duration{
+		1:    time.Second,
+		2:    2 * time.Second,
+		6:    30 * time.Second,
+		1000: 30 * time.Second,
+	} {
 		seen := map[time.Duration]bool{}
 		for range 100 {
 			seen[b.After(failures)] = true
@@ -27,50 +32,87 @@ func TestTheWaitGrowsToItsMaximumAndIsNeverTheSame(t *testing.T) {
 	}
 }
 
-func TestAnAttemptIsRepeatedWhileItMayAndThereIsTime(t *testing.T) {
-	passing := errors.New("passing")
-	for name, c := range map[string]struct {
-		succeedsAt int // 0 is never
-		final      bool
-		asks       time.Duration
-		until, end time.Duration // 0: no limit
-		attempts   int
-		retries    int           // calls of OnRetry
-		took       time.Duration // at least, and less than a second more
-	}{
-		"until it succeeds":           {succeedsAt: 4, asks: 7 * time.Second, attempts: 4, retries: 3, took: 21 * time.Second},
-		"with the backoff alone":      {succeedsAt: 3, attempts: 3, retries: 2, took: time.Second},
-		"what cannot succeed":         {final: true, attempts: 1},
-		"until it is too late":        {asks: 6 * time.Second, until: 10 * time.Second, attempts: 2, retries: 1, took: 6 * time.Second},
-		"until the context has ended": {asks: time.Hour, end: time.Minute, attempts: 1, retries: 1, took: time.Minute},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			ctx, start, attempts, retries := t.Context(), time.Now(), 0, 0
-			policy := transport.Policy{
-				Backoff:     transport.Backoff{First: time.Second, Max: time.Second},
-				ShouldRetry: func(error) (bool, time.Duration) { return !c.final, c.asks },
-				OnRetry:     func(error) { retries++ },
-			}
-			if c.until > 0 {
-				policy.Until = start.Add(c.until)
-			}
-			if c.end > 0 {
-				var cancel context.CancelFunc
-				ctx, cancel = context.WithTimeout(ctx, c.end)
-				defer cancel()
-			}
-			err := policy.Do(ctx, func(context.Context) error {
-				if attempts++; attempts == c.succeedsAt {
-					return nil
-				}
-				return passing
-			})
-			took := time.Since(start)
-			if (err == nil) != (c.succeedsAt > 0) || attempts != c.attempts || retries != c.retries || took < c.took || took > c.took+time.Second {
-				t.Errorf("%s: %v after %d attempts, %d retries and %v", name, err, attempts, retries, took)
-			}
-		})
-	}
+// attempts is what came of a Policy.
+type attempts struct {
+	err     error
+	count   int           // attempts
+	retries int           // calls of OnRetry
+	took    time.Duration // rounded down to seconds
+}
+
+var errFailed = errors.New("failed")
+
+// do runs a policy in simulated time with a backoff of at most a second. Attempts fail, but the one
+// with the number succeedsAt succeeds; 0: none does.
+func do(ctx context.Context, policy transport.Policy, succeedsAt int) (result attempts) {
+	start := time.Now()
+	policy.Backoff = transport.Backoff{First: time.Second, Max: time.Second}
+	policy.OnRetry = func(error) { result.retries++ }
+	result.err = policy.Do(ctx, func(context.Context) error {
+		result.count++
+		if result.count == succeedsAt {
+			return nil
+		}
+		return errFailed
+	})
+	result.took = time.Since(start).Truncate(time.Second)
+	return result
+}
+
+// retryAfter returns a function that always asks for another attempt after a wait.
+func retryAfter(wait time.Duration) func(error) (bool, time.Duration) {
+	return func(error) (bool, time.Duration) { return true, wait }
+}
+
+func TestAttemptsAreMadeUntilOneSucceeds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		got := do(t.Context(), transport.Policy{ShouldRetry: retryAfter(7 * time.Second)}, 4)
+		if want := (attempts{count: 4, retries: 3, took: 21 * time.Second}); got != want {
+			t.Errorf("got %+v, want %+v", got, want)
+		}
+	})
+}
+
+func TestTheBackoffIsTheLeastWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		got := do(t.Context(), transport.Policy{ShouldRetry: retryAfter(0)}, 3)
+		if want := (attempts{count: 3, retries: 2, took: time.Second}); got != want {
+			t.Errorf("got %+v, want %+v", got, want)
+		}
+	})
+}
+
+func TestAFinalErrorIsNotRetried(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		final := func(error) (bool, time.Duration) { return false, 0 }
+		got := do(t.Context(), transport.Policy{ShouldRetry: final}, 0)
+		if got.err == nil || got.count != 1 || got.retries != 0 || got.took != 0 {
+			t.Errorf("got %+v, want one attempt", got)
+		}
+	})
+}
+
+func TestNoAttemptIsMadeAfterUntil(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		got := do(t.Context(), transport.Policy{
+			ShouldRetry: retryAfter(6 * time.Second),
+			Until:       time.Now().Add(10 * time.Second),
+		}, 0)
+		if got.err == nil || got.count != 2 || got.retries != 1 || got.took != 6*time.Second {
+			t.Errorf("got %+v, want two attempts within 6s", got)
+		}
+	})
+}
+
+func TestAWaitEndsWithTheContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		got := do(ctx, transport.Policy{ShouldRetry: retryAfter(time.Hour)}, 0)
+		if got.err == nil || got.count != 1 || got.retries != 1 || got.took != time.Minute {
+			t.Errorf("got %+v, want one attempt and a minute", got)
+		}
+	})
 }
 
 func TestRetryAfterReadsSecondsAndDates(t *testing.T) {
@@ -97,6 +139,9 @@ func TestRetryAfterReadsSecondsAndDates(t *testing.T) {
 			t.Errorf("%q: %v, want %v", value, got, want)
 		}
 	}
+}
+
+func TestRetryAfterReadsADateByThisMachinesClock(t *testing.T) {
 	until := http.Header{"Retry-After": {time.Now().Add(time.Hour).UTC().Format(http.TimeFormat)}}
 	if got := transport.RetryAfter(until); got < 59*time.Minute || got > time.Hour {
 		t.Errorf("without a Date, an hour from now is %v", got)

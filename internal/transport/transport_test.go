@@ -24,7 +24,7 @@ func client() *http.Client {
 	return transport.New(transport.Options{Timeout: time.Minute, MaxBody: bound, MaxConns: 4})
 }
 
-// read asks a server once, and returns what it could read.
+// read makes one call to a server, and returns what it could read of the body.
 func read(ctx context.Context, limit time.Duration, serve http.HandlerFunc) ([]byte, error) {
 	server := httptest.NewServer(serve)
 	defer server.Close()
@@ -40,11 +40,11 @@ func read(ctx context.Context, limit time.Duration, serve http.HandlerFunc) ([]b
 	return io.ReadAll(resp.Body)
 }
 
-func TestAResponseIsReadUpToItsBound(t *testing.T) {
+func TestABodyIsReadUpToItsLimit(t *testing.T) {
 	for size, want := range map[int]error{bound: nil, bound + 1: transport.ErrBodyTooLarge} {
 		body, err := read(t.Context(), time.Minute, func(w http.ResponseWriter, r *http.Request) {
 			if r.Header.Get("Accept-Encoding") != "" {
-				t.Error("compression is asked for, which is unbounded")
+				t.Error("the request accepts compression, which has no limit")
 			}
 			w.Write(make([]byte, size))
 		})
@@ -52,6 +52,9 @@ func TestAResponseIsReadUpToItsBound(t *testing.T) {
 			t.Errorf("of %d bytes, %d are read: %v", size, len(body), err)
 		}
 	}
+}
+
+func TestALongHeaderIsRefused(t *testing.T) {
 	_, err := read(t.Context(), time.Minute, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("X-Text", strings.Repeat("x", 1<<20))
 	})
@@ -60,9 +63,9 @@ func TestAResponseIsReadUpToItsBound(t *testing.T) {
 	}
 }
 
-func TestConnectionsAreReusedUpToTheirBound(t *testing.T) {
-	// The server answers four requests at a time: with fewer connections it never
-	// would, and with more it would see more.
+func TestConnectionsAreReusedUpToTheirLimit(t *testing.T) {
+	// The server answers four requests at a time. With fewer connections it would never answer, and
+	// with more it would count more.
 	var opened, waiting atomic.Int32
 	together := make(chan struct{})
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
@@ -82,15 +85,16 @@ func TestConnectionsAreReusedUpToTheirBound(t *testing.T) {
 	server.Start()
 	defer server.Close()
 	c := client()
-	for _, calls := range []int{4, 16} { // the second meet idle connections
+	for _, calls := range []int{4, 16} { // The second time, there are idle connections.
 		var group sync.WaitGroup
 		for range calls {
 			group.Go(func() {
-				if resp, err := c.Get(server.URL); err != nil {
+				resp, err := c.Get(server.URL)
+				if err != nil {
 					t.Error(err)
-				} else {
-					resp.Body.Close()
+					return
 				}
+				resp.Body.Close()
 			})
 		}
 		group.Wait()
@@ -102,7 +106,11 @@ func TestConnectionsAreReusedUpToTheirBound(t *testing.T) {
 
 func TestTheEndOfACallIsRecognisable(t *testing.T) {
 	cause := errors.New("cause-with-t0ken")
-	for name, limit := range map[string]time.Duration{"cancelled": time.Minute, "late": time.Minute, "limit": 30 * time.Millisecond} {
+	for name, limit := range map[string]time.Duration{
+		"cancelled": time.Minute,
+		"late":      time.Minute,
+		"limit":     30 * time.Millisecond,
+	} {
 		for _, begun := range []bool{false, true} {
 			ctx, cancel := context.WithCancelCause(t.Context())
 			want := context.DeadlineExceeded
@@ -208,11 +216,16 @@ func TestAFailedDialIsNeverSentWithinFiveSeconds(t *testing.T) {
 		return mute(ctx, network, addr)
 	}
 	for name, dial := range map[string]func(context.Context, string, string) (net.Conn, error){
-		"blackholed": blackhole, "TLS hangs": mute, "late, and TLS hangs": lateAndMute,
+		"blackholed":          blackhole,
+		"TLS hangs":           mute,
+		"late, and TLS hangs": lateAndMute,
 	} {
 		for _, limit := range []time.Duration{0, time.Minute, callTimeout, time.Second} {
 			synctest.Test(t, func(t *testing.T) {
-				transporttest.ChangeDefault(t, func(d *http.Transport) { d.Proxy, d.DialContext = nil, dial })
+				transporttest.ChangeDefault(t, func(d *http.Transport) {
+					d.Proxy = nil
+					d.DialContext = dial
+				})
 				c := transport.New(transport.Options{Timeout: limit, MaxBody: bound, MaxConns: 1})
 				start := time.Now()
 				err := post(c)
@@ -220,9 +233,9 @@ func TestAFailedDialIsNeverSentWithinFiveSeconds(t *testing.T) {
 					t.Errorf("%s, limit %v: failed only after %v", name, limit, took)
 				}
 				if !transport.NeverSent(err) || !transport.NeverSent(transport.Clean(err)) {
-					t.Errorf("%s, limit %v: %v is taken for sent", name, limit, err)
+					t.Errorf("%s, limit %v: %v counts as sent", name, limit, err)
 				}
-				time.Sleep(5 * time.Second) // a dial goes on without its call
+				time.Sleep(5 * time.Second) // A dial outlasts its call.
 			})
 		}
 	}

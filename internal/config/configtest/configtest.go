@@ -1,4 +1,4 @@
-// Package configtest tests the settings of a package by its table.
+// Package configtest tests the settings of a package, given their table.
 package configtest
 
 import (
@@ -27,7 +27,7 @@ func Read(t *testing.T, path string) string {
 	return string(content)
 }
 
-// File writes a file for a setting to name, and returns its path.
+// File writes a file that a setting can name, and returns its path.
 func File(t *testing.T, content string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "file")
@@ -37,8 +37,8 @@ func File(t *testing.T, content string) string {
 	return path
 }
 
-// Golden compares what was got with a file, and prints their difference. With update it writes
-// the file instead.
+// Golden fails the test unless a file has the content got, and prints the difference. If update is set,
+// it first writes the file.
 func Golden(t *testing.T, path, got string, update bool) {
 	t.Helper()
 	if update {
@@ -47,28 +47,38 @@ func Golden(t *testing.T, path, got string, update bool) {
 		}
 	}
 	if want := Read(t, path); got != want {
-		t.Errorf("%s differs, %s\n`go test %s -update` writes it anew", path, difference(want, got), tested())
+		t.Errorf("%s differs, %s\n`go test %s -update` rewrites it", path, difference(want, got), tested())
 	}
 }
 
-// difference returns the number of the first line that differs, and the first five lines that
-// each text has and the other has not. If there are none, because lines moved or are doubled, it
-// returns the first five lines from there on.
+// difference describes how two texts differ: the number of the first line that differs, and the first
+// five lines of each text that the other lacks. If neither lacks a line, because lines moved or are
+// doubled, it shows the five lines from the first difference.
 func difference(want, got string) string {
-	lines, now, same := strings.Split(want, "\n"), strings.Split(got, "\n"), 0
-	for same < min(len(lines), len(now)) && lines[same] == now[same] {
+	wantLines, gotLines := strings.Split(want, "\n"), strings.Split(got, "\n")
+	same := 0
+	for same < min(len(wantLines), len(gotLines)) && wantLines[same] == gotLines[same] {
 		same++
 	}
-	gone := slices.DeleteFunc(slices.Clone(lines), func(line string) bool { return slices.Contains(now, line) })
-	added := slices.DeleteFunc(slices.Clone(now), func(line string) bool { return slices.Contains(lines, line) })
-	if len(gone)+len(added) == 0 {
-		gone, added = lines[same:], now[same:]
+	missing, added := without(wantLines, gotLines), without(gotLines, wantLines)
+	if len(missing)+len(added) == 0 {
+		missing, added = wantLines[same:], gotLines[same:]
 	}
 	return fmt.Sprintf("first in line %d\n- %s\n+ %s", same+1,
-		strings.Join(gone[:min(len(gone), 5)], "\n- "), strings.Join(added[:min(len(added), 5)], "\n+ "))
+		strings.Join(firstFive(missing), "\n- "),
+		strings.Join(firstFive(added), "\n+ "))
 }
 
-// tested returns the package whose tests run, as in "./internal/app".
+// without returns the lines that are not in others.
+func without(lines, others []string) []string {
+	return slices.DeleteFunc(slices.Clone(lines), func(line string) bool {
+		return slices.Contains(others, line)
+	})
+}
+
+func firstFive(lines []string) []string { return lines[:min(len(lines), 5)] }
+
+// tested returns the path of the package under test, such as "./internal/app".
 func tested() string {
 	info, _ := debug.ReadBuildInfo()
 	return "./" + strings.TrimSuffix(strings.TrimPrefix(info.Path, "herald/"), ".test")
@@ -79,7 +89,9 @@ func tested() string {
 func Environ(table []config.Setting, changes ...string) []string {
 	environ := changes
 	for _, s := range table {
-		changed := slices.ContainsFunc(changes, func(c string) bool { return strings.HasPrefix(c, s.Name+"=") })
+		changed := slices.ContainsFunc(changes, func(change string) bool {
+			return strings.HasPrefix(change, s.Name+"=")
+		})
 		if (s.Required || isSetTogether(table, s)) && !changed {
 			environ = append(environ, s.Name+"="+s.Example)
 		}
@@ -94,13 +106,13 @@ func isSetTogether(table []config.Setting, s config.Setting) bool {
 	})
 }
 
-// Try fills the table from Environ and returns what is wrong.
+// Try fills the table from Environ, and returns what is wrong.
 func Try(table []config.Setting, changes ...string) config.Errors {
 	given, _ := config.Collect(Environ(table, changes...), "")
 	return given.Fill(table)
 }
 
-// Fill fills the table from Environ and fails the test if anything is wrong.
+// Fill fills the table from Environ, and ends the test if anything is wrong.
 func Fill(t *testing.T, table []config.Setting, changes ...string) {
 	t.Helper()
 	if mistakes := Try(table, changes...); len(mistakes) > 0 {
@@ -108,38 +120,47 @@ func Fill(t *testing.T, table []config.Setting, changes ...string) {
 	}
 }
 
-// Refuses fails unless each of the values is refused for the setting called name, with
-// an error that contains told. Settings that others of the table need are set, and of several
-// of which one is needed, the last.
-func Refuses(t *testing.T, table []config.Setting, name, told string, values ...string) {
+// Refuses fails the test unless the setting called name refuses each value, with an error that contains
+// message. All settings that others need have their example.
+func Refuses(t *testing.T, table []config.Setting, name, message string, values ...string) {
 	t.Helper()
 	var needed []string
 	for _, s := range table {
-		if s.Name != name && slices.ContainsFunc(table, func(other config.Setting) bool {
-			return slices.Contains(other.Needs, s.Name) ||
-				len(other.NeedsOneOf) > 0 && s.Name == other.NeedsOneOf[len(other.NeedsOneOf)-1]
-		}) {
+		isNeeded := func(other config.Setting) bool { return needs(other, s.Name) }
+		if s.Name != name && slices.ContainsFunc(table, isNeeded) {
 			needed = append(needed, s.Name+"="+cmp.Or(s.Example, s.Default))
 		}
 	}
 	for _, value := range values {
-		OneMistake(t, table, Try(table, append(needed, name+"="+value)...), name, told)
+		OneMistake(t, table, Try(table, append(needed, name+"="+value)...), name, message)
 	}
 }
 
-// OneMistake fails unless there is one error, about the setting called name, that
-// contains told, gives the setting's example and repeats no value.
-func OneMistake(t *testing.T, table []config.Setting, mistakes config.Errors, name, told string) {
+// needs reports whether a setting needs the one called name. If it needs one of several, that is the
+// last of them.
+func needs(s config.Setting, name string) bool {
+	if slices.Contains(s.Needs, name) {
+		return true
+	}
+	return len(s.NeedsOneOf) > 0 && s.NeedsOneOf[len(s.NeedsOneOf)-1] == name
+}
+
+// OneMistake fails the test unless there is one error. It must be about the setting called name,
+// contain message, give the setting's example, and not repeat the value.
+func OneMistake(t *testing.T, table []config.Setting, mistakes config.Errors, name, message string) {
 	t.Helper()
 	if len(mistakes) != 1 {
-		t.Errorf("%s: want one mistake, got %d: %q", name, len(mistakes), mistakes)
+		t.Errorf("%s: %d mistakes, want one: %q", name, len(mistakes), mistakes)
 		return
 	}
 	line := mistakes[0]
 	i := slices.IndexFunc(table, func(s config.Setting) bool { return s.Name == name })
-	if !strings.HasPrefix(line, name+": ") || !strings.Contains(line, told) ||
-		!strings.HasSuffix(line, "; for example "+name+"="+cmp.Or(table[i].Example, table[i].Default)) {
-		t.Errorf("%s: the line lacks its name, its example or %q: %s", name, told, line)
+	example := "; for example " + name + "=" + cmp.Or(table[i].Example, table[i].Default)
+	if !strings.HasPrefix(line, name+": ") || !strings.Contains(line, message) {
+		t.Errorf("%s: the line is not about the setting, or lacks %q: %s", name, message, line)
+	}
+	if !strings.HasSuffix(line, example) {
+		t.Errorf("%s: the line lacks its example: %s", name, line)
 	}
 	if strings.Contains(line, Canary) || strings.ContainsAny(line, "\n\x00") {
 		t.Errorf("%s: the line repeats the value: %s", name, line)

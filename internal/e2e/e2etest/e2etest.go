@@ -1,5 +1,5 @@
-// Package e2etest holds what the tests of the whole bot share: services that can fail, a bot
-// by its settings, the platforms, and the search for secrets.
+// Package e2etest helps to test the whole bot: it runs a bot with settings, on fakes of services and
+// platforms that can fail, and searches texts for secrets.
 package e2etest
 
 import (
@@ -23,27 +23,27 @@ import (
 // Patience is how long an answer may take on a busy machine.
 const Patience = time.Minute
 
-// Price is the sandbox's price, as every answer to /price shows it.
+// Price is the fake provider's price, as every answer to /price shows it.
 const Price = "$0.04173"
 
-// Plain returns the text of an answer as people read it, without markup and special spaces.
+// Plain returns the text of an answer without markup and special spaces.
 func Plain(text string) string {
 	return strings.NewReplacer("\u00a0", " ", "\u2060", "", "**", "", "`", "", `\`, "").Replace(text)
 }
 
-// MinuteForm is the format of times in the text of answers on Telegram.
+// MinuteForm is the format of times in answers on Telegram.
 const MinuteForm = "2006-01-02 15:04 MST"
 
-// Minute returns a time in MinuteForm.
+// Minute formats a time in MinuteForm.
 func Minute(t time.Time) string { return t.UTC().Format(MinuteForm) }
 
-// Say returns a message in English.
+// Say returns a message of package words in English.
 func Say(key string, args chat.Values) string {
 	return Lines(&chat.Reply{Title: chat.SayWith(key, args)})[0]
 }
 
-// Lines returns the parts of a reply, one a line and none empty, with the exact value of
-// what is shown short.
+// Lines returns the parts of a reply as text, without empty ones. Values that the reply shows in short
+// form are followed by their exact values.
 func Lines(r *chat.Reply) []string {
 	card := words.Print(r)
 	lines := []string{strings.TrimSpace(spoken(card.Title) + " " + spoken(card.Subtitle)), spoken(card.Text)}
@@ -71,14 +71,13 @@ func spoken(line words.Line) string {
 	return strings.Join(strings.Fields(Plain(b.String())), " ")
 }
 
-// Settings returns the settings of a bot that asks the stand-ins, followed by more. The last
-// value of a name counts.
+// Settings returns the settings of a bot that uses the fakes, followed by more. The last value of a
+// name counts.
 func Settings(fakes *fault.Fakes, more ...string) []string {
 	return append(app.DemoSettings(fakes.Fakes), more...)
 }
 
-// New returns a bot on no platform, to be asked by its Router. The bot is closed when the
-// test ends.
+// New returns a bot on no platform; call its Router. It is closed when the test ends.
 func New(t testing.TB, settings []string, log *slog.Logger) *app.Bot {
 	t.Helper()
 	cfg, err := app.Load(settings, "", app.ToLook)
@@ -93,25 +92,24 @@ func New(t testing.TB, settings []string, log *slog.Logger) *app.Bot {
 	return bot
 }
 
-// Probed is the message of a bot's log, at level debug, once it has asked each service at its
-// start.
+// Probed is what a bot logs, at level debug, once it has called each service at its start.
 const Probed = "the services were asked"
 
 // Bot is a bot that serves.
 type Bot struct {
-	// URL is its HTTP server's, empty if it ended before it listened.
+	// URL is the URL of its HTTP server, or "" if it ended before it listened.
 	URL string
 
-	log   any             // printed if the bot ends with an error
-	asks  <-chan struct{} // closed once the services were asked
-	stop  context.CancelFunc
-	ended chan struct{}
-	err   error // once ended is closed
-	asked bool  // for err
+	log    any             // printed if the bot ends with an error
+	probed <-chan struct{} // closed once the services were called
+	stop   context.CancelFunc
+	ended  chan struct{}
+	err    error // set before ended is closed
+	left   bool  // whether Leave has returned err, or will
 }
 
-// Serve runs a bot with these settings, on a free port, until the test ends. It logs to log,
-// and may not be ready yet. The test fails if the bot ends with an error, unless Leave was
+// Serve runs a bot with these settings, on a free port, until the test ends. It does not wait until the
+// bot is ready. The bot logs to log. The test fails if the bot ends with an error, unless Leave was
 // called.
 func Serve(t testing.TB, settings []string, log io.Writer) *Bot {
 	t.Helper()
@@ -120,8 +118,7 @@ func Serve(t testing.TB, settings []string, log io.Writer) *Bot {
 	return b
 }
 
-// ServeReady is Serve with the stand-ins and further settings. It waits until the bot is
-// ready.
+// ServeReady is like Serve with the fakes and further settings, and waits until the bot is ready.
 func ServeReady(t testing.TB, fakes *fault.Fakes, settings ...string) *Bot {
 	t.Helper()
 	b := Serve(t, append(Settings(fakes, "LOG_LEVEL=debug"), settings...), &logtest.Buffer{})
@@ -129,7 +126,7 @@ func ServeReady(t testing.TB, fakes *fault.Fakes, settings ...string) *Bot {
 	return b
 }
 
-// ServeBare is Serve with a logger that redacts nothing.
+// ServeBare is like Serve, with a logger that does not redact.
 func ServeBare(t testing.TB, settings []string, log *slog.Logger) *Bot {
 	t.Helper()
 	return serve(t, settings, func(*app.Config) *slog.Logger { return log })
@@ -142,13 +139,14 @@ func serve(t testing.TB, settings []string, logger func(*app.Config) *slog.Logge
 		t.Fatal(err)
 	}
 	listens, probed := make(chan string, 1), make(chan struct{})
-	bot, err := app.New(cfg, slog.New(listening{Handler: logger(cfg).Handler(), addr: listens, probed: probed}))
+	handler := listening{Handler: logger(cfg).Handler(), addr: listens, probed: probed}
+	bot, err := app.New(cfg, slog.New(handler))
 	if err != nil {
 		t.Fatal(err)
 	}
 	bot.ReportBuild("test", "unknown")
 	ctx, stop := context.WithCancel(context.Background())
-	b := &Bot{stop: stop, ended: make(chan struct{}), asks: probed}
+	b := &Bot{stop: stop, ended: make(chan struct{}), probed: probed}
 	go func() {
 		defer close(b.ended)
 		defer bot.Close()
@@ -157,8 +155,8 @@ func serve(t testing.TB, settings []string, logger func(*app.Config) *slog.Logge
 	t.Cleanup(func() {
 		stop()
 		<-b.ended
-		if b.err != nil && !b.asked {
-			t.Errorf("the bot did not leave in good order: %v\n%v", b.err, b.log)
+		if b.err != nil && !b.left {
+			t.Errorf("the bot ended with an error: %v\n%v", b.err, b.log)
 		}
 	})
 	select {
@@ -169,19 +167,21 @@ func serve(t testing.TB, settings []string, logger func(*app.Config) *slog.Logge
 	return b
 }
 
-// listening sends on what it finds in the log at any level: the address of the HTTP server, and
-// that the services were asked.
+// listening is a handler that looks for two lines of the log, at any level.
 type listening struct {
 	slog.Handler
-	addr   chan<- string
-	probed chan<- struct{} // is closed
+	addr   chan<- string   // gets the address of the HTTP server
+	probed chan<- struct{} // is closed once the services were called
 }
 
 func (l listening) Enabled(context.Context, slog.Level) bool { return true }
 
 func (l listening) Handle(ctx context.Context, r slog.Record) error {
 	if r.Message == "http server listens" {
-		r.Attrs(func(a slog.Attr) bool { l.addr <- a.Value.String(); return true })
+		r.Attrs(func(a slog.Attr) bool {
+			l.addr <- a.Value.String()
+			return true
+		})
 	}
 	if r.Message == Probed {
 		close(l.probed)
@@ -192,22 +192,21 @@ func (l listening) Handle(ctx context.Context, r slog.Record) error {
 	return l.Handler.Handle(ctx, r)
 }
 
-// Stop tells the bot to leave, as SIGTERM does.
+// Stop makes the bot leave, as SIGTERM does.
 func (b *Bot) Stop() { b.stop() }
 
 // Leave waits until the bot has ended, and returns its error: nil after Stop.
 func (b *Bot) Leave() error {
-	b.asked = true
+	b.left = true
 	<-b.ended
 	return b.err
 }
 
-// Readyz returns the response of /readyz, with status 0 while nothing listens.
+// Readyz returns the response of /readyz. The status is 0 while nothing listens.
 func (b *Bot) Readyz() (status int, text string) { return get(b.URL + "/readyz") }
 
-// AwaitProbes waits until the services have had the questions of the bot's start. Later requests
-// are by what people ask.
-func (b *Bot) AwaitProbes() { <-b.asks }
+// AwaitProbes waits until the bot has called each service at its start. All later calls are for commands.
+func (b *Bot) AwaitProbes() { <-b.probed }
 
 // AwaitReady waits until every platform is connected.
 func (b *Bot) AwaitReady(t testing.TB) {
@@ -218,7 +217,7 @@ func (b *Bot) AwaitReady(t testing.TB) {
 	})
 }
 
-// Metrics returns what /metrics says at a bot's HTTP_ADDR, given as a URL.
+// Metrics returns the page /metrics of a bot, given the URL of its HTTP server.
 func Metrics(t testing.TB, base string) string {
 	t.Helper()
 	status, text := get(base + "/metrics")
@@ -228,7 +227,7 @@ func Metrics(t testing.TB, base string) string {
 	return text
 }
 
-// get returns status 0 if there is no response.
+// get requests a URL. The status is 0 if there is no response.
 func get(url string) (status int, text string) {
 	resp, err := http.Get(url)
 	if err != nil {

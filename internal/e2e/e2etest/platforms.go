@@ -1,6 +1,7 @@
 package e2etest
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/alicebob/miniredis/v2"
@@ -11,9 +12,10 @@ import (
 	"herald/internal/e2e/fault"
 )
 
-// GroupID is a group of Telegram, GuildID a server of Discord.
 const (
+	// GroupID is a group of Telegram.
 	GroupID = -1009876543210
+	// GuildID is a server of Discord.
 	GuildID = "42"
 )
 
@@ -24,28 +26,31 @@ const (
 	WebhookSecret    = "wh00k-secret_of-telegram"
 )
 
-// Polling returns the settings of a bot that polls the stand-in, without pacing.
+// Polling returns the settings of a bot that polls the fake, without pacing.
 func Polling(fake *telegramtest.Server) []string {
-	return []string{"TELEGRAM_BOT_TOKEN=" + faketelegram.Token, "TELEGRAM_API_URL=" + fake.URL, "TELEGRAM_PACING=off"}
+	return []string{
+		"TELEGRAM_BOT_TOKEN=" + faketelegram.Token,
+		"TELEGRAM_API_URL=" + fake.URL,
+		"TELEGRAM_PACING=off",
+	}
 }
 
-// redisPatience is the longest time limit for calls to Redis, for a busy machine.
+// redisPatience sets the maximum time limit for calls to Redis, for a busy machine.
 const redisPatience = "?read_timeout=1s"
 
-// OnRedis returns the settings of a bot that shares its state in redis.
+// OnRedis returns the settings of a bot that saves in redis.
 func OnRedis(redis *miniredis.Miniredis) []string {
 	return []string{"REDIS_URL=redis://" + redis.Addr() + redisPatience}
 }
 
-// Everything holds every service that can be configured, and the settings for them.
+// Everything is every service and platform that can be configured, and the settings for them.
 type Everything struct {
 	World    *fault.Fakes
 	Telegram *telegramtest.Server
 	Discord  *discordtest.Server
 	Redis    *miniredis.Miniredis
 	Settings []string
-	// Secrets are those in Settings.
-	Secrets Secrets
+	Secrets  Secrets // in Settings
 }
 
 // NewEverything starts every service. They are closed when the test ends.
@@ -63,13 +68,18 @@ func NewEverything(t *testing.T) *Everything {
 		Redis:    miniredis.RunT(t),
 	}
 	e.Redis.RequireAuth(redisPassword)
-	e.Settings = append(Settings(e.World, "PRICE_MONTHLY_CREDITS=10000",
+	services := Settings(e.World,
+		"PRICE_MONTHLY_CREDITS=10000",
 		"EVM_RPC_URL="+e.World.Chain.URL()+"/v1/"+rpcKey,
-		"REDIS_URL=redis://:"+redisPassword+"@"+e.Redis.Addr()+redisPatience),
-		append(telegram.Settings(), discord.Settings()...)...)
+		"REDIS_URL=redis://:"+redisPassword+"@"+e.Redis.Addr()+redisPatience)
+	e.Settings = slices.Concat(services, telegram.Settings(), discord.Settings())
 	e.Secrets = Secrets{
-		"partner's key": e.World.SecretKey, "price key": e.World.PriceKey, "Telegram token": faketelegram.Token,
-		"Discord token": e.Discord.Token, "Redis password": redisPassword, "node's key": rpcKey,
+		"partner's key":  e.World.SecretKey,
+		"price key":      e.World.PriceKey,
+		"Telegram token": faketelegram.Token,
+		"Discord token":  e.Discord.Token,
+		"Redis password": redisPassword,
+		"node's key":     rpcKey,
 	}
 	return e
 }

@@ -19,7 +19,7 @@ import (
 	"herald/internal/secret/logtest"
 )
 
-// BuildBot builds the program in dir, unless it is there, and returns its path.
+// BuildBot builds the program in dir, unless that has it, and returns its path.
 func BuildBot(t testing.TB, dir string) string {
 	t.Helper()
 	building.Lock()
@@ -36,7 +36,7 @@ func BuildBot(t testing.TB, dir string) string {
 
 var building sync.Mutex
 
-// Process is the bot in a process of its own.
+// Process is the bot in its own process.
 type Process struct {
 	*exec.Cmd
 	// Out holds the standard output so far, and Log the standard error.
@@ -59,7 +59,7 @@ func StartProcess(t testing.TB, cmd *exec.Cmd) *Process {
 		t.Fatal(err)
 	}
 	go func() {
-		_ = cmd.Wait() // its state tells
+		_ = cmd.Wait() // Leaves reads the exit code.
 		close(p.exited)
 	}()
 	t.Cleanup(func() {
@@ -71,8 +71,8 @@ func StartProcess(t testing.TB, cmd *exec.Cmd) *Process {
 	return p
 }
 
-// ServeProcess runs the program until the test ends, with these settings as its whole
-// environment, and waits until it is ready. It logs at level info.
+// ServeProcess runs the program until the test ends, with only these settings as its environment, and
+// waits until it is ready. It logs at level info.
 func ServeProcess(t testing.TB, program string, settings ...string) *Process {
 	t.Helper()
 	cmd := exec.Command(program, "run")
@@ -104,7 +104,7 @@ func (p *Process) AwaitReady() {
 	p.Await("it was ready", func() bool { return p.Readyz() == http.StatusOK })
 }
 
-// Resident returns the most memory that the process has had so far, in MiB.
+// Resident returns the maximum of the process's resident memory so far, in MiB.
 func (p *Process) Resident() int {
 	p.t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.Process.Pid))
@@ -122,7 +122,7 @@ func Number(text, name string) int {
 	return int(n)
 }
 
-// Await waits until done returns true. The test fails if the process ends before.
+// Await waits until done returns true. It ends the test if the process ends before that.
 func (p *Process) Await(what string, done func() bool) {
 	p.t.Helper()
 	Eventually(p.t, what, func() bool {
@@ -146,7 +146,7 @@ func (p *Process) Tell(s syscall.Signal) {
 	}
 }
 
-// Leaves waits until the process ends by itself, for 3 seconds longer than a drain may take.
+// Leaves waits until the process ends by itself, for at most 3 seconds longer than a drain may take.
 // The test fails unless the exit code is 0.
 func (p *Process) Leaves() {
 	p.t.Helper()
@@ -169,6 +169,6 @@ func (p *Process) Leave() {
 
 // Kill sends SIGKILL, and waits until the process is gone.
 func (p *Process) Kill() {
-	_ = p.Process.Kill() // it may be gone
+	_ = p.Process.Kill() // It fails if the process has ended.
 	<-p.exited
 }

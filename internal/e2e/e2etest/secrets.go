@@ -11,13 +11,13 @@ import (
 	"testing"
 )
 
-// InteractionToken is how the stand-in begins the token of every interaction.
+// InteractionToken is how the fake's token of every interaction begins.
 const InteractionToken = "aW50ZXJhY3Rpb246"
 
-// Secrets holds values that nothing may show, by name.
+// Secrets lists values that no text may show, by name.
 type Secrets map[string]string
 
-// MustNotShow fails the test for each secret that text holds in any spelling.
+// MustNotShow fails the test for each secret that a text contains in any spelling.
 func (s Secrets) MustNotShow(t testing.TB, where, text string) {
 	t.Helper()
 	texts := decoded(text)
@@ -30,9 +30,15 @@ func (s Secrets) MustNotShow(t testing.TB, where, text string) {
 
 // decoded returns a text as it is, and after each decoding.
 func decoded(text string) []string {
-	alphabet := strings.NewReplacer("-", "+", "_", "/") // the two of Base64
-	plain := unescape(unescape(text))                   // a URL within a query is encoded twice
-	return []string{text, strings.ToLower(text), plain, alphabet.Replace(text), alphabet.Replace(plain)}
+	standard := strings.NewReplacer("-", "+", "_", "/") // from the URL alphabet of Base64
+	plain := unescape(unescape(text))                   // A URL within a query is encoded twice.
+	return []string{
+		text,
+		strings.ToLower(text),
+		plain,
+		standard.Replace(text),
+		standard.Replace(plain),
+	}
 }
 
 // find returns how secret is spelled in one of the texts, with the text around it, or "" if

@@ -24,11 +24,11 @@ import (
 // Way is one way in which commands reach a bot.
 type Way struct {
 	Name      string
-	OnDiscord bool // else on Telegram
+	OnDiscord bool // on Discord, not on Telegram
 	ByHTTP    bool // the platform calls the bot
 }
 
-// Ways are all of them.
+// Ways lists all of them.
 var Ways = []Way{
 	{Name: "telegram polling"},
 	{Name: "telegram webhook", ByHTTP: true},
@@ -49,7 +49,7 @@ func (w Way) User(p services.Person) int64 {
 	return id
 }
 
-// Platform is a stand-in of Telegram or Discord, and calls the bot if its way is by HTTP.
+// Platform is a fake of Telegram or Discord. It calls the bot if its way is by HTTP.
 type Platform struct {
 	Way
 	Telegram *telegramtest.Server // nil on Discord
@@ -59,11 +59,11 @@ type Platform struct {
 	client *http.Client
 	mu     sync.Mutex
 	urls   []string                // of the HTTP servers of the bot's replicas
-	queues map[int64]chan struct{} // by chat, held by the delivery that is made
-	held   time.Duration           // the slowest delivery
+	queues map[int64]chan struct{} // by chat: full while a delivery is made
+	held   time.Duration           // how long the slowest delivery took
 }
 
-// Held returns how long the slowest delivery of an update took, with the wait for one of
+// Held returns how long the slowest delivery of an update took, including the wait for one of
 // Telegram's 100 connections.
 func (p *Platform) Held() time.Duration {
 	p.mu.Lock()
@@ -81,8 +81,7 @@ func (w Way) Open(t testing.TB) *Platform {
 	if w.OnDiscord {
 		p.Discord = discordtest.New()
 		p.Discord.Client = p.client
-		// A busy machine needs longer than Discord waits. The bot takes a later response for
-		// lost.
+		// A busy machine needs longer than Discord waits. The bot assumes that a later response is lost.
 		p.Discord.FirstResponse *= 2
 		t.Cleanup(p.Discord.Close)
 	} else {
@@ -117,7 +116,7 @@ func (p *Platform) Serve(fakes *fault.Fakes, settings ...string) *Bot {
 	return bot
 }
 
-// Start is Serve of the built program in a process of its own.
+// Start is like Serve, but runs the built program in its own process.
 func (p *Platform) Start(binary string, fakes *fault.Fakes, settings ...string) *Process {
 	p.t.Helper()
 	process := ServeProcess(p.t, binary, append(Settings(fakes, p.Settings()...), settings...)...)
@@ -125,7 +124,7 @@ func (p *Platform) Start(binary string, fakes *fault.Fakes, settings ...string) 
 	return process
 }
 
-// Through has the platform call the bot at another URL, such as a proxy's. What is delivered
+// Through makes the platform call the bot at these URLs, such as a proxy's. An update that is delivered
 // several times goes to one URL after another.
 func (p *Platform) Through(urls ...string) {
 	p.mu.Lock()
@@ -133,66 +132,72 @@ func (p *Platform) Through(urls ...string) {
 	p.urls = urls
 }
 
-// Command is what somebody types.
+// Command is a command that somebody sends.
 type Command struct {
 	User  int64
-	Group bool // in a group or a server, else in private
-	// Ephemeral is a command in a group of Telegram that its user alone sees.
+	Group bool // in a group or a server, not in private
+	// Ephemeral is whether only the user sees the command, in a group of Telegram.
 	Ephemeral bool
 	Name      string
 	Argument  string // the wallet
-	// Times is how often the platform delivers it; 0 means once. Polling has no way
-	// to deliver twice.
+	// Times is how often the platform delivers the command; 0: once. A poll cannot deliver twice.
 	Times int
-	// Alter changes Telegram's message before it is delivered, as to stand in another
-	// group; nil changes nothing.
+	// Alter changes Telegram's message before it is delivered, for example to another group. It may be nil.
 	Alter func(faketelegram.Message)
 	// Guild is the server of Discord, if Group is set; "" means GuildID.
 	Guild string
 }
 
-// Asked is a command that was asked.
+// Asked is a command or a press that was sent.
 type Asked struct {
 	Command
-	At time.Time
-	// Message is Telegram's ID of it, which is another kind of ID for an ephemeral
-	// one; Pending is its interaction on Discord.
-	Message  int64
-	Pending  *fakediscord.Pending
+	At       time.Time
+	Message  int64                // the message's ID on Telegram, or its ephemeral ID
+	Pending  *fakediscord.Pending // the interaction on Discord
 	platform *Platform
-	pressID  string // of a press on Telegram
+	pressID  string // the ID of a press on Telegram
 }
 
-// OnDiscord reports whether the command was asked there.
+// OnDiscord reports whether the command was sent there.
 func (a *Asked) OnDiscord() bool { return a.Pending != nil }
 
-// Answer is a message that answers a command. Private means that others in the
-// chat cannot read it.
+// Answer is a message that answers a command.
 type Answer struct {
 	Text    string
-	Private bool
-	After   time.Duration
+	Private bool          // others in the chat cannot read it
+	After   time.Duration // since the command was sent
 }
 
-// redeliverAfter is how long the stand-in of Telegram waits before it delivers an
-// update again; the real one takes longer.
+// redeliverAfter is how long the fake of Telegram waits before it delivers an update again. Telegram
+// waits longer.
 const redeliverAfter = 20 * time.Millisecond
 
-// Ask has the platform deliver a command, and does not wait for the answer.
+// Ask makes the platform deliver a command. It does not wait for the answer.
 func (p *Platform) Ask(c Command) *Asked {
 	p.t.Helper()
 	a := &Asked{Command: c, At: time.Now(), platform: p}
 	if p.OnDiscord {
-		i := fakediscord.Interaction{Command: c.Name, UserID: strconv.FormatInt(c.User, 10)}
-		if c.Group {
-			i.GuildID = cmp.Or(c.Guild, GuildID)
-		}
-		if c.Argument != "" {
-			i.Options = map[string]string{"wallet": c.Argument}
-		}
-		p.interact(a, i)
-		return a
+		p.interact(a, interaction(c))
+	} else {
+		p.send(a)
 	}
+	return a
+}
+
+// interaction returns a command as an interaction of Discord.
+func interaction(c Command) fakediscord.Interaction {
+	i := fakediscord.Interaction{Command: c.Name, UserID: strconv.FormatInt(c.User, 10)}
+	if c.Group {
+		i.GuildID = cmp.Or(c.Guild, GuildID)
+	}
+	if c.Argument != "" {
+		i.Options = map[string]string{"wallet": c.Argument}
+	}
+	return i
+}
+
+// message returns a command as a message of Telegram.
+func message(c Command) faketelegram.Message {
 	text, chat := "/"+c.Name, faketelegram.Private(c.User)
 	if c.Group {
 		chat = faketelegram.Group(GroupID)
@@ -202,23 +207,28 @@ func (p *Platform) Ask(c Command) *Asked {
 	if c.Alter != nil {
 		c.Alter(m)
 	}
+	return m
+}
+
+// send delivers a command on Telegram.
+func (p *Platform) send(a *Asked) {
+	m := message(a.Command)
 	queue := m["chat"].(faketelegram.Chat).ID
 	switch {
-	case c.Ephemeral:
-		p.Deliver(queue, c.Times, func() { _, a.Message = p.Telegram.PushEphemeral(m) })
+	case a.Ephemeral:
+		p.Deliver(queue, a.Times, func() { _, a.Message = p.Telegram.PushEphemeral(m) })
 	case p.ByHTTP:
 		update := p.Telegram.Update(m)
 		a.Message = m["message_id"].(int64)
-		go p.deliverInTurn(queue, c.Times, update)
+		go p.deliverInTurn(queue, a.Times, update)
 	default:
 		_, a.Message = p.Telegram.Push(m)
 	}
-	return a
 }
 
-// Deliver has Telegram deliver the updates that push queues, each so many times; 0 means
-// once. A webhook gets the updates of one queue one after another. A queue is a chat's,
-// or a user's for presses and inline queries (tdlib/telegram-bot-api, Client.cpp).
+// Deliver makes Telegram deliver the updates that push queues, each this many times; 0: once. A webhook
+// gets the updates of one queue one after another. A queue is a chat, or a user for presses and inline
+// queries (tdlib/telegram-bot-api, Client.cpp).
 func (p *Platform) Deliver(queue int64, times int, push func()) {
 	push()
 	if !p.ByHTTP {
@@ -229,11 +239,12 @@ func (p *Platform) Deliver(queue int64, times int, push func()) {
 	}
 }
 
-// deliverInTurn waits for its queue, and delivers an update until the response is 200.
+// deliverInTurn waits for its queue, and delivers an update until the response is 200. If times is more
+// than 1, the earlier responses are lost, or their connections break.
 func (p *Platform) deliverInTurn(key int64, times int, update []byte) {
 	queue := p.queue(key)
 	queue <- struct{}{}
-	for nth := range times - 1 { // The response is lost, or the connection breaks before it.
+	for nth := range times - 1 {
 		ctx, cancel := context.WithTimeout(p.t.Context(), redeliverAfter)
 		p.deliverOnce(ctx, update, nth)
 		cancel()
@@ -255,7 +266,7 @@ func (p *Platform) queue(chat int64) chan struct{} {
 	return p.queues[chat]
 }
 
-// deliverOnce returns the status, 0 if there is no response.
+// deliverOnce delivers an update, and returns the status of the response, or 0 if there is none.
 func (p *Platform) deliverOnce(ctx context.Context, update []byte, nth int) (status int) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.at(WebhookPath, nth), bytes.NewReader(update))
 	if err != nil {
@@ -274,29 +285,35 @@ func (p *Platform) deliverOnce(ctx context.Context, update []byte, nth int) (sta
 	return resp.StatusCode
 }
 
-// at returns the URL of a path at which the platform makes its nth call to the bot.
+// at returns the URL of a path for the platform's nth call to the bot.
 func (p *Platform) at(path string, nth int) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.urls[nth%len(p.urls)] + path
 }
 
-// Press has somebody press a button under the answer, which may have no button of this
-// state. It does not wait for what comes.
+// Press makes somebody press a button with this state below the answer. The answer may lack that
+// button. Press does not wait for an answer.
 func (a *Asked) Press(user int64, state string) *Asked {
 	p := a.platform
 	p.t.Helper()
-	press := &Asked{Command: Command{User: user, Group: a.Group, Name: state}, At: time.Now(), platform: p}
+	press := &Asked{
+		Command:  Command{User: user, Group: a.Group, Name: state},
+		At:       time.Now(),
+		platform: p,
+	}
 	if p.OnDiscord {
 		p.interact(press, a.Pending.Press(strconv.FormatInt(user, 10), state))
 		return press
 	}
 	card := a.sent()[0]
-	p.Deliver(user, 1, func() { press.pressID = p.Telegram.Press(user, faketelegram.ChatOf(card.Chat), card.ID, state) })
+	p.Deliver(user, 1, func() {
+		press.pressID = p.Telegram.Press(user, faketelegram.ChatOf(card.Chat), card.ID, state)
+	})
 	return press
 }
 
-// States returns what the buttons under the answer hand back.
+// States returns the states of the buttons below the answer.
 func (a *Asked) States() (all []string) {
 	if a.OnDiscord() {
 		for _, b := range slices.Concat(a.Pending.Answer().Buttons...) {
@@ -310,6 +327,7 @@ func (a *Asked) States() (all []string) {
 	return slices.DeleteFunc(all, func(state string) bool { return state == "" })
 }
 
+// interact delivers an interaction on Discord.
 func (p *Platform) interact(a *Asked, i fakediscord.Interaction) {
 	p.t.Helper()
 	for nth := range max(1, a.Times) {
@@ -318,7 +336,8 @@ func (p *Platform) interact(a *Asked, i fakediscord.Interaction) {
 		if p.ByHTTP {
 			a.Pending, body = p.Discord.Prepare(i)
 			go func(pending *fakediscord.Pending) {
-				_, _ = p.Discord.Post(p.t.Context(), p.at(InteractionsPath, nth), pending, body) // notes what Discord would refuse
+				// The fake notes what Discord would refuse.
+				_, _ = p.Discord.Post(p.t.Context(), p.at(InteractionsPath, nth), pending, body)
 			}(a.Pending)
 		} else if a.Pending, err = p.Discord.Push(i); err != nil {
 			p.t.Error(err)
@@ -328,9 +347,8 @@ func (p *Platform) interact(a *Asked, i fakediscord.Interaction) {
 	}
 }
 
-// Answers returns the messages that answer the command so far, or what tells the user that
-// a press on Telegram is answered. In a group of Telegram a private answer is followed by a
-// notice in the group.
+// Answers returns the messages that answer the command so far, or the notice that answers a press on
+// Telegram. In a group of Telegram, a private answer is followed by a message in the group.
 func (a *Asked) Answers() (all []Answer) {
 	if a.OnDiscord() {
 		answer := a.Pending.Answer()

@@ -12,8 +12,8 @@ import (
 	"herald/internal/service/rest/resttest"
 )
 
-// Echo is a fault of any server. Its answer repeats the whole request, with credentials,
-// wherever there is room for text: that is how secrets get into logs.
+// Echo is a fault of any server. Its answer repeats the whole request, including credentials, wherever
+// an answer has text: that is how secrets get into logs.
 type Echo struct {
 	Name  string
 	serve func(w http.ResponseWriter, r *http.Request, echo string)
@@ -27,8 +27,8 @@ func (e Echo) Fault() Fault {
 	return Fault{Name: e.Name, serve: func(x exchange) { e.ServeHTTP(x.w, x.r) }}
 }
 
-// silence is longer than a call of a service may take in the tests, and short, because calls
-// of a platform wait for it.
+// silence is longer than a call of a service may take in the tests. It is short, because calls of a
+// platform wait for it.
 const silence = 500 * time.Millisecond
 
 // Echoes returns one Echo for each way in which a call can fail. Redirects go to elsewhere.
@@ -74,7 +74,7 @@ func Echoes(elsewhere string) []Echo {
 	}
 }
 
-// dump returns the whole request as text, with credentials, as error pages repeat it.
+// dump returns the whole request as text, including credentials, as error pages repeat it.
 func dump(r *http.Request) string {
 	all, err := httputil.DumpRequest(r, true)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package fault makes the stand-ins of internal/demo/fake/services fail in the ways that Of
-// lists. An Echo is a fault of any server. Only tests may import it.
+// Package fault makes the fakes of internal/demo/fake/services fail in the ways that Of lists. An Echo is a
+// fault of any server. Only tests may import the package.
 package fault
 
 import (
@@ -25,7 +25,7 @@ type Fault struct {
 	// Name is unique among the faults of a service.
 	Name   string
 	Effect Effect
-	// Reason is what people are told; "" is Nonsense.
+	// Reason is what people are told. "" means Nonsense.
 	Reason Reason
 	// Wait is how long the service asks callers to wait.
 	Wait time.Duration
@@ -71,7 +71,7 @@ const (
 	TimedOut    Reason = "reason.timeout"
 )
 
-// Reasons are all of them.
+// Reasons lists all of them.
 var Reasons = []Reason{Unreachable, Slow, Limited, UsedUp, Denied, Rejected, Nonsense, NoData, Behind, Paused, TimedOut}
 
 // Answer returns a fault that answers everything with this status, content type and body.
@@ -79,7 +79,7 @@ func Answer(status int, contentType, body string) Fault {
 	return Fault{Name: fmt.Sprintf("%d %s as given", status, contentType), serve: answering(status, contentType, body)}
 }
 
-// Late returns a fault that delays the right answer.
+// Late returns a fault that delays the correct answer.
 func Late(delay time.Duration) Fault {
 	return Fault{Name: "right after " + delay.String(), Effect: Answerable, serve: func(x exchange) {
 		x.wait(delay)
@@ -87,7 +87,7 @@ func Late(delay time.Duration) Fault {
 	}}
 }
 
-// LateUntil returns a fault that delays the right answer until ready is closed.
+// LateUntil returns a fault that delays the correct answer until ready is closed.
 func LateUntil(ready <-chan struct{}) Fault {
 	return Fault{Name: "right when told", Effect: Answerable, serve: func(x exchange) {
 		select {
@@ -99,7 +99,7 @@ func LateUntil(ready <-chan struct{}) Fault {
 	}}
 }
 
-// Hang returns a fault that takes requests and never answers.
+// Hang returns a fault that accepts requests and never answers.
 func Hang() Fault {
 	return Fault{Name: "never answers", Reason: Slow, serve: func(x exchange) { x.wait(math.MaxInt64) }}
 }
@@ -117,7 +117,7 @@ type exchange struct {
 	body    []byte // of the request
 }
 
-// right returns the service's right answer.
+// right returns the service's correct answer.
 func (x exchange) right() *httptest.ResponseRecorder {
 	rec := httptest.NewRecorder()
 	x.service.right.ServeHTTP(rec, x.r)
@@ -134,8 +134,8 @@ func (x exchange) pass(like *httptest.ResponseRecorder, status int, body []byte)
 // breakOff sends raw bytes instead of a response, and closes the connection.
 func (x exchange) breakOff(raw string, reset bool) { resttest.Broken(raw, reset)(x.w, x.r) }
 
-// wait blocks for d. It panics with http.ErrAbortHandler if the client leaves or the service
-// closes meanwhile, because to return would send an answer.
+// wait blocks for d. If the client leaves or the service closes meanwhile, it panics with
+// http.ErrAbortHandler, because returning would send an answer.
 func (x exchange) wait(d time.Duration) {
 	if !transport.Sleep(x.r.Context(), d) {
 		panic(http.ErrAbortHandler)
@@ -184,7 +184,7 @@ const (
 	Chain   Target = "chain"
 )
 
-// Targets are those of all stand-ins.
+// Targets lists the targets of all fakes.
 var Targets = targets()
 
 func targets() (all []Target) {
@@ -194,7 +194,7 @@ func targets() (all []Target) {
 	return all
 }
 
-// Fakes is the stand-ins of all services, each of which can fail.
+// Fakes is the fakes of all services. Each can fail.
 type Fakes struct {
 	*services.Fakes
 
@@ -208,7 +208,7 @@ type Fakes struct {
 	strayed   atomic.Int64
 }
 
-// Start serves every stand-in until the test ends, without a fault.
+// Start serves every fake until the test ends. None has a fault.
 func Start(t testing.TB) *Fakes {
 	t.Helper()
 	s := &Fakes{Fakes: services.New(), all: map[Target]*Service{}}
@@ -233,14 +233,13 @@ func Start(t testing.TB) *Fakes {
 // Elsewhere returns the URL to which faults redirect.
 func (s *Fakes) Elsewhere() (url string) { return s.elsewhere.URL }
 
-// Strayed returns how many requests arrived at Elsewhere. Each of them carried credentials
-// to a stranger.
+// Strayed returns how many requests arrived at Elsewhere. Each carried credentials to a stranger.
 func (s *Fakes) Strayed() int64 { return s.strayed.Load() }
 
 // At returns the service of a target.
 func (s *Fakes) At(t Target) *Service { return s.all[t] }
 
-// Service is a stand-in that can have a Fault. It is safe for concurrent use.
+// Service is a fake that can have a Fault. It is safe for concurrent use.
 type Service struct {
 	*services.Service
 	right     http.Handler // answers without a fault
@@ -258,24 +257,23 @@ func (s *Service) Requests() int64 { return s.requests.Load() }
 // fault that Of lists for one target must not be set for another.
 func (s *Service) SetFault(f Fault) { s.fault.Store(&f) }
 
-// Right serves the service's right answers at another URL until the test ends.
+// Right serves the service's correct answers at another URL until the test ends.
 func (s *Service) Right(t testing.TB) (url string) {
 	server := httptest.NewServer(s.right)
 	t.Cleanup(server.Close)
 	return server.URL
 }
 
-// Failing reports whether its fault leaves no way to the right answer.
+// Failing reports whether the service has a fault that leaves no way to the correct answer.
 func (s *Service) Failing() bool {
 	f := s.fault.Load()
 	return f != nil && f.serve != nil && f.Effect != Answerable
 }
 
-// ServeHTTP answers with the service's fault, or rightly without one.
+// ServeHTTP answers with the service's fault, or correctly if it has none.
 func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.requests.Add(1)
-	// Only once the body is read does the server notice that the client is gone, which ends
-	// faults that wait.
+	// The server notices only after the body is read that the client is gone. That ends faults that wait.
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		http.Error(w, "the request is too large or broke off", http.StatusRequestEntityTooLarge)

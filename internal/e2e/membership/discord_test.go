@@ -17,7 +17,7 @@ import (
 // answerTime is how long people wait for an answer.
 const answerTime = 40 * time.Second
 
-// client returns a client that reaches one process that serves, or nil if none does.
+// client returns a client that reaches a random process of those that serve, or nil if none does.
 func (w *world) client() *http.Client {
 	list := w.alive()
 	if len(list) == 0 {
@@ -31,8 +31,7 @@ func (w *world) client() *http.Client {
 	return &http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}
 }
 
-// interact sends an interaction, and blocks until the whole answer is there or answerTime is
-// over.
+// interact sends an interaction, and blocks until the whole answer is there, for at most answerTime.
 func (w *world) interact(i fakediscord.Interaction) (pending *fakediscord.Pending, answered bool) {
 	pending, body := w.discord.Prepare(i)
 	client := w.client()
@@ -41,7 +40,8 @@ func (w *world) interact(i fakediscord.Interaction) (pending *fakediscord.Pendin
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), answerTime)
 	defer cancel()
-	r, _ := http.NewRequestWithContext(ctx, http.MethodPost, "http://bot"+e2etest.InteractionsPath, bytes.NewReader(body))
+	const endpoint = "http://bot" + e2etest.InteractionsPath
+	r, _ := http.NewRequestWithContext(ctx, http.MethodPost, endpoint, bytes.NewReader(body))
 	r.Header = w.discord.Sign(body, time.Now())
 	resp, err := client.Do(r)
 	if err != nil {
@@ -85,13 +85,18 @@ func (c *card) button(command string, args ...string) string {
 	return ""
 }
 
-// commandOnDiscord has a person send a command in a server, or privately with "".
+// commandOnDiscord makes a person send a command in a server, or in private if server is "".
 func (w *world) commandOnDiscord(p *person, server, name string, options map[string]string) (*card, bool) {
-	pending, answered := w.interact(fakediscord.Interaction{Command: name, Options: options, UserID: p.id, GuildID: server})
+	pending, answered := w.interact(fakediscord.Interaction{
+		Command: name,
+		Options: options,
+		UserID:  p.id,
+		GuildID: server,
+	})
 	return w.discordCard(pending), answered
 }
 
-// pressOnDiscord has a person press a button of a card.
+// pressOnDiscord makes a person press a button of a card.
 func (w *world) pressOnDiscord(p *person, c *card, state string) (*card, bool) {
 	pending, answered := w.interact(c.pending.Press(p.id, state))
 	return w.discordCard(pending), answered

@@ -15,7 +15,7 @@ type event struct {
 	do     func(w *world)
 }
 
-// eventTable lists what happens in tapes, and how often.
+// eventTable lists what happens in tapes. An event with twice the weight happens twice as often.
 var eventTable = []event{
 	{"save", 14, func(w *world) {
 		p, wallet := w.anybody(), w.rand.IntN(2)
@@ -23,18 +23,33 @@ var eventTable = []event{
 		p.press(wallet)
 	}},
 	{"press again", 4, func(w *world) { w.anybody().press(w.rand.IntN(2)) }},
-	{"forget", 4, func(w *world) { p := w.anybody(); p.forget(w.somewhere(p)) }},
-	{"verify", 3, func(w *world) { p := w.anybody(); p.verifyAlone(w.somewhere(p)) }},
-	{"command", 3, func(w *world) { p := w.anybody(); p.returns(p.home(w.rand.IntN(2))) }},
+	{"forget", 4, func(w *world) {
+		p := w.anybody()
+		p.forget(w.somewhere(p))
+	}},
+	{"verify", 3, func(w *world) {
+		p := w.anybody()
+		p.verifyAlone(w.somewhere(p))
+	}},
+	{"command", 3, func(w *world) {
+		p := w.anybody()
+		p.returns(p.home(w.rand.IntN(2)))
+	}},
 	{"stake", 14, func(w *world) {
 		p, wallet := w.anybody(), w.rand.IntN(2)
 		amount := []int64{0, 0, 0, 500, thousand - 1, thousand, plenty}[w.rand.IntN(7)]
 		w.note("%s: wallet %d stakes %d", p.name, wallet, amount)
 		w.setStake(p.wallets[wallet], amount)
 	}},
-	{"node", 5, func(w *world) { w.set("chain", w.oneOf(append(nodeFaults, "", "", ""))) }},
-	{"partner", 2, func(w *world) { w.set("partner", w.oneOf([]fault{away, garbled, "", ""})) }},
-	{"community", 6, func(w *world) { w.set(communities[w.rand.IntN(4)], w.oneOf(append(communityFaults, "", "", once502))) }},
+	{"node", 5, func(w *world) {
+		w.set("chain", w.oneOf(append(nodeFaults, "", "", "")))
+	}},
+	{"partner", 2, func(w *world) {
+		w.set("partner", w.oneOf([]fault{away, garbled, "", ""}))
+	}},
+	{"community", 6, func(w *world) {
+		w.set(communities[w.rand.IntN(4)], w.oneOf(append(communityFaults, "", "", once502)))
+	}},
 	{"store", 1, func(w *world) { w.breakStore(w.rand.IntN(2) == 0) }},
 	{"member", 4, func(w *world) {
 		p := w.anybody()
@@ -104,7 +119,13 @@ func (w *world) happen() {
 			break
 		}
 	}
-	gaps := []time.Duration{0, 0, 2 * time.Second, 2 * time.Second, minute, minute, w.settings.every / 2, w.settings.every}
+	gaps := []time.Duration{
+		0, 0,
+		2 * time.Second, 2 * time.Second,
+		minute, minute,
+		w.settings.every / 2,
+		w.settings.every,
+	}
 	w.wait(gaps[w.rand.IntN(len(gaps))])
 	w.revive()
 }
@@ -124,7 +145,7 @@ func (w *world) revive() {
 
 func (w *world) anybody() *person { return w.people[w.rand.IntN(len(w.people))] }
 
-// somewhere returns a community of which a person is a member, or "" for the private chat.
+// somewhere returns a community that a person is in, or "" for the private chat.
 func (w *world) somewhere(p *person) string {
 	if c := p.home(w.rand.IntN(2)); p.in[c] && w.rand.IntN(3) > 0 {
 		return c
@@ -134,15 +155,16 @@ func (w *world) somewhere(p *person) string {
 
 func (w *world) oneOf(faults []fault) fault { return faults[w.rand.IntN(len(faults))] }
 
-// breakStore makes the store fail, or mends it.
+// breakStore makes the store fail, or fixes it.
 func (w *world) breakStore(broken bool) {
-	f := fault("")
+	f, redisError := fault(""), ""
 	if broken {
 		f = away
+		redisError = "LOADING Redis is loading the dataset in memory"
 	}
 	w.set("store", f)
 	if w.redis != nil {
-		w.redis.SetError(map[bool]string{true: "LOADING Redis is loading the dataset in memory"}[broken])
+		w.redis.SetError(redisError)
 		return
 	}
 	for _, p := range w.alive() {
@@ -150,14 +172,15 @@ func (w *world) breakStore(broken bool) {
 	}
 }
 
-// linkFiles lets the process reach its files, or fail to.
+// linkFiles makes DATA_DIR of the process the world's folder or, if reach is false, a file: an error,
+// unlike a folder without files.
 func (p *process) linkFiles(reach bool) {
 	link := filepath.Join(p.w.dir, p.label)
 	_ = os.Remove(link)
 	if reach {
 		_ = os.Symlink(filepath.Join(p.w.dir, "data"), link)
 	} else {
-		_ = os.WriteFile(link, nil, 0o600) // A file where a folder should be is an error, not a folder without files.
+		_ = os.WriteFile(link, nil, 0o600)
 	}
 }
 
@@ -167,13 +190,18 @@ func (p *person) verifyAlone(community string) {
 	p.w.note("%s: /verify in %q, answered %t", p.name, community, answered)
 }
 
-// atOnce has a person press two buttons and send /forget within a second.
+// atOnce makes a person press two buttons and send /forget within a second, in random order.
 func (p *person) atOnce() {
 	for wallet := range p.wallets {
 		p.verify("", wallet)
 	}
 	var doing sync.WaitGroup
-	for i, act := range p.w.shuffled(func() { p.press(0) }, func() { p.press(1) }, func() { p.forget("") }) {
+	actions := p.w.shuffled(
+		func() { p.press(0) },
+		func() { p.press(1) },
+		func() { p.forget("") },
+	)
+	for i, act := range actions {
 		doing.Go(func() {
 			time.Sleep(time.Duration(i) * 150 * time.Millisecond)
 			act()
@@ -197,7 +225,7 @@ func (w *world) restart(change func(*settings)) {
 	next := w.settings.clone()
 	change(&next)
 	w.settings = next
-	w.note("restart: %s %s, %d pools", next.entries(false), next.entries(true), next.pools)
+	w.note("restart: %s %s, %d pools", next.roleEntries(), next.tagEntries(), next.pools)
 	for range n {
 		w.start()
 	}
@@ -212,7 +240,8 @@ func (w *world) changeSettings(s *settings) {
 		ids = tags
 	}
 	list := s.badges[c]
-	unused := ids[slices.IndexFunc(ids, func(id string) bool { return s.find(c, id) == nil })]
+	isUnused := func(id string) bool { return s.find(c, id) == nil }
+	unused := ids[slices.IndexFunc(ids, isUnused)]
 	switch n := w.rand.IntN(5); {
 	case n == 0:
 		s.pools = 7 - s.pools // 3 or 4
@@ -224,9 +253,11 @@ func (w *world) changeSettings(s *settings) {
 		b := &list[w.rand.IntN(len(list))]
 		amount := []int64{anyStake, thousand / 2, thousand, plenty}[w.rand.IntN(4)]
 		if slices.ContainsFunc(list, func(other badge) bool { return other.amount == amount }) {
-			amount = 2*plenty + b.amount // Two tags of one amount are not told apart.
+			amount = 2*plenty + b.amount // Two tags of a group cannot have one amount.
 		}
-		b.was, b.amount, b.since = b.amount, amount, time.Now()
+		b.was = b.amount
+		b.amount = amount
+		b.since = time.Now()
 	default:
 		list[w.rand.IntN(len(list))].id = unused
 	}

@@ -23,10 +23,10 @@ import (
 
 const minute = time.Minute
 
-// fault is how a service or a community fails; "" is not at all.
+// fault is how a service or a community fails. "" means that it works.
 type fault string
 
-// Faults of the node, of the partner, and of a community.
+// Faults of the node. The partner can be away, too.
 const (
 	away       fault = "away"
 	frozen     fault = "frozen" // old blocks
@@ -34,9 +34,13 @@ const (
 	otherChain fault = "another chain"
 	short      fault = "short answers"
 	reverts    fault = "all pools revert"
+)
 
-	garbled fault = "garbled"
+// garbled is a fault of the partner.
+const garbled fault = "garbled"
 
+// Faults of a community.
+const (
 	lostRight fault = "right lost"
 	thrownOut fault = "thrown out"
 	gone      fault = "not found"
@@ -49,7 +53,7 @@ var (
 	communityFaults = []fault{lostRight, thrownOut, gone, limited, once502}
 )
 
-// set makes a service or a community fail, or mends it with "".
+// set sets the fault of a service or a community. It does not fix the broken community.
 func (w *world) set(what string, f fault) {
 	w.note("%s: %q", what, f)
 	w.locked(func() {
@@ -69,11 +73,11 @@ func (w *world) faultOf(what string) (f fault) {
 	return f
 }
 
-// frozenFor is how far back the blocks of a frozen node are.
+// frozenFor is how old the blocks of a frozen node are.
 const frozenFor = 15 * 24 * time.Hour
 
-// plantPools gives pools the stakes of the world: the first pool two thirds, the third one the
-// rest, and the others none.
+// plantPools divides each stake of the world between two pools: two thirds are in the first, and the
+// rest in the third.
 func (w *world) plantPools() {
 	node := w.fakes.Chain.Handler.(services.Node)
 	for i, pool := range w.fakes.World.Pools {
@@ -89,7 +93,7 @@ func (w *world) plantPools() {
 			}
 			at := n.Now().Add(-2 * time.Second * time.Duration(n.Block()-block))
 			amount := w.stakeAt(common.BytesToAddress(input[4:]), at)
-			part := map[int]int64{0: amount - amount/3, 2: amount / 3}[i]
+			part := map[int]int64{0: amount - amount/3, 2: amount / 3}[i] // 0 in the other pools
 			return evmabi.Uint256(new(big.Int).Mul(big.NewInt(part), thousandth)), nil
 		}
 	}
@@ -111,8 +115,8 @@ func (w *world) answerChain(rw http.ResponseWriter, r *http.Request) {
 	node.ServeHTTP(rw, r)
 }
 
-// answerPartner answers who registered an account or a wallet. The stand-in of package
-// services knows too few people.
+// answerPartner answers who registered an account or a wallet. It replaces the fake of package
+// services, which does not know the people of the world.
 func (w *world) answerPartner(rw http.ResponseWriter, r *http.Request) {
 	var outer struct{ RequestBody string }
 	var inner struct {
@@ -140,31 +144,40 @@ func (w *world) answerPartner(rw http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(rw, `{"code":0,"data":%s,"message":"success"}`, data)
 }
 
-// target finds the server of a call to Discord.
-var target = regexp.MustCompile(`/guilds/(\d+)(?:/|$)`)
+// guildPath matches the path of a call to Discord about a server.
+var guildPath = regexp.MustCompile(`/guilds/(\d+)(?:/|$)`)
 
-// atCommunity answers a call to a platform with the fault of the community that it is about.
-// The judge sees what the call has changed.
+// communityOf returns the community that a call to a platform is about, or "", and whether the call may
+// change badges.
+func communityOf(r *http.Request, body []byte) (community string, changes bool) {
+	if m := guildPath.FindStringSubmatch(r.URL.Path); m != nil {
+		return m[1], r.Method == http.MethodPut || r.Method == http.MethodDelete
+	}
+	_, method, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+	if !slices.Contains([]string{"setChatMemberTag", "getChatMember", "getChat"}, method) {
+		return "", false
+	}
+	for _, c := range communities {
+		if bytes.Contains(body, []byte(c)) {
+			community = c
+		}
+	}
+	return community, method == "setChatMemberTag"
+}
+
+// atCommunity answers a call to a platform, with the fault of the community that it is about. The judge
+// then looks at what the call changed.
 func (w *world) atCommunity(rw http.ResponseWriter, r *http.Request, right http.Handler) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		panic(http.ErrAbortHandler)
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
-	community, changes := "", r.Method == http.MethodPut || r.Method == http.MethodDelete
-	if m := target.FindStringSubmatch(r.URL.Path); m != nil {
-		community = m[1]
-	} else if strings.HasSuffix(r.URL.Path, "setChatMemberTag") || strings.HasSuffix(r.URL.Path, "getChatMember") || strings.HasSuffix(r.URL.Path, "getChat") {
-		changes = strings.HasSuffix(r.URL.Path, "setChatMemberTag")
-		for _, c := range communities {
-			if bytes.Contains(body, []byte(c)) {
-				community = c
-			}
-		}
-	}
+	community, changes := communityOf(r, body)
 	f := w.faultOf(community)
+	onlyChangesFail := f == lostRight || f == once502
 	switch {
-	case community == "" || f == "" || (f == lostRight || f == once502) && !changes:
+	case community == "", f == "", onlyChangesFail && !changes:
 		right.ServeHTTP(rw, r)
 	case f == once502:
 		right.ServeHTTP(httptest.NewRecorder(), r)
@@ -178,24 +191,36 @@ func (w *world) atCommunity(rw http.ResponseWriter, r *http.Request, right http.
 	}
 }
 
-// refuse writes a refusal as the platform words it.
-func refuse(rw http.ResponseWriter, f fault, telegram bool) {
-	if telegram {
-		switch f {
-		case lostRight:
-			faketelegram.Refuse(rw, http.StatusBadRequest, "Bad Request: CHAT_ADMIN_REQUIRED", 0)
-		case thrownOut:
-			faketelegram.Refuse(rw, http.StatusForbidden, "Forbidden: bot was kicked from the supergroup chat", 0)
-		case gone:
-			faketelegram.Refuse(rw, http.StatusBadRequest, "Bad Request: chat not found", 0)
-		case limited:
-			faketelegram.Refuse(rw, http.StatusTooManyRequests, "Too Many Requests: retry after 3600", time.Hour)
-		}
-		return
+// refuse answers with a fault of a community, as its platform does.
+func refuse(rw http.ResponseWriter, f fault, onTelegram bool) {
+	if onTelegram {
+		refuseOnTelegram(rw, f)
+	} else {
+		refuseOnDiscord(rw, f)
 	}
-	fakediscord.Failure{
-		Status:  map[fault]int{lostRight: 403, thrownOut: 403, gone: 404, limited: 429}[f],
-		Code:    map[fault]int{lostRight: 50013, thrownOut: 50001, gone: 10004, limited: 20028}[f],
-		Message: "refused", RetryAfter: map[fault]time.Duration{limited: time.Hour}[f],
-	}.Write(rw)
+}
+
+func refuseOnTelegram(rw http.ResponseWriter, f fault) {
+	switch f {
+	case lostRight:
+		faketelegram.Refuse(rw, http.StatusBadRequest, "Bad Request: CHAT_ADMIN_REQUIRED", 0)
+	case thrownOut:
+		faketelegram.Refuse(rw, http.StatusForbidden, "Forbidden: bot was kicked from the supergroup chat", 0)
+	case gone:
+		faketelegram.Refuse(rw, http.StatusBadRequest, "Bad Request: chat not found", 0)
+	case limited:
+		faketelegram.Refuse(rw, http.StatusTooManyRequests, "Too Many Requests: retry after 3600", time.Hour)
+	}
+}
+
+func refuseOnDiscord(rw http.ResponseWriter, f fault) {
+	failures := map[fault]fakediscord.Failure{
+		lostRight: {Status: http.StatusForbidden, Code: 50013},
+		thrownOut: {Status: http.StatusForbidden, Code: 50001},
+		gone:      {Status: http.StatusNotFound, Code: 10004},
+		limited:   {Status: http.StatusTooManyRequests, Code: 20028, RetryAfter: time.Hour},
+	}
+	failure := failures[f]
+	failure.Message = "refused"
+	failure.Write(rw)
 }

@@ -2,7 +2,6 @@ package membership
 
 import (
 	"fmt"
-	"io"
 	"log/slog"
 	"strings"
 	"testing"
@@ -16,18 +15,19 @@ func (w *world) release() {
 	w.Helper()
 	p := &process{w: w, label: fmt.Sprintf("cli%d", len(w.events))}
 	p.linkFiles(true)
-	cfg, err := app.Load(w.environ(p), "", true)
-	if err == nil {
-		var said strings.Builder
-		err = app.ReleaseBadges(w.Context(), cfg, slog.New(slog.NewTextHandler(io.Discard, nil)), &said)
-		w.note("release: %s", said.String())
+	cfg, err := app.Load(w.environ(p), "", app.ToServe)
+	if err != nil {
+		w.Fatalf("load the settings: %v", err)
 	}
+	var printed strings.Builder
+	err = app.ReleaseBadges(w.Context(), cfg, slog.New(slog.DiscardHandler), &printed)
+	w.note("release: %s", printed.String())
 	if err != nil {
 		w.fail("bot members --release: %v", err)
 	}
 }
 
-// save has a person save their first wallet, which must succeed.
+// save makes a person save their first wallet. It fails if they could not.
 func (p *person) save() {
 	p.w.Helper()
 	p.verify("", 0)
@@ -36,11 +36,11 @@ func (p *person) save() {
 	}
 }
 
-// mustHave fails unless a person has this badge in a community, or none with "".
+// mustHave fails unless a person has exactly this badge in a community, or none if id is "".
 func (p *person) mustHave(community, id string) {
 	p.w.Helper()
-	if has := strings.Join(p.has(community), " "); has != id {
-		p.w.fail("%s has %q in %s, not %q", p.name, has, community, id)
+	if badges := strings.Join(p.badgesIn(community), " "); badges != id {
+		p.w.fail("%s has %q in %s, not %q", p.name, badges, community, id)
 	}
 }
 
@@ -58,7 +58,7 @@ func TestFuseHoldsOneServerUntilReleased(t *testing.T) {
 		for _, p := range w.people {
 			w.setStake(p.wallets[0], plenty)
 			p.save()
-			w.wait(2 * time.Second) // not a rush, which has a bound of its own
+			w.wait(2 * time.Second) // A rush would have its own limit.
 		}
 		other.leave(serverA)
 		for _, p := range append(lose, other) {

@@ -10,36 +10,36 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 )
 
-// judge knows what people had when it last saw them.
+// judge judges each change of a badge. It knows only what people did and what the chain said.
 type judge struct {
-	mu sync.Mutex
-	// had holds the badges of a person in a community.
-	had map[place][]string
+	mu     sync.Mutex
+	badges map[place][]string // as of the last look
 }
 
+// place is a person in a community.
 type place struct {
 	*person
 	community string
 }
 
-// forget drops what the judge knows of a person who leaves a community.
+// forget drops what the judge saw of a person who leaves a community.
 func (j *judge) forget(p *person, community string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	delete(j.had, place{p, community})
+	delete(j.badges, place{p, community})
 }
 
-// see judges what a call has changed in a community.
+// see judges what has changed in a community since the last look.
 func (j *judge) see(w *world, community string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.had == nil {
-		j.had = map[place][]string{}
+	if j.badges == nil {
+		j.badges = map[place][]string{}
 	}
 	for _, p := range w.people {
 		at := place{p, community}
-		before, now := j.had[at], p.has(community)
-		j.had[at] = now
+		before, now := j.badges[at], p.badgesIn(community)
+		j.badges[at] = now
 		for _, id := range now {
 			if !slices.Contains(before, id) {
 				w.judgeGiven(at, id)
@@ -53,36 +53,41 @@ func (j *judge) see(w *world, community string) {
 	}
 }
 
-// judgeGiven fails if a badge was given that is not set, or to a person who did not press, or
-// who never reached it since.
+// judgeGiven fails if a badge was given that is not configured, or to a person who never pressed the
+// button, or whose saved wallets never reached its amount since they were saved.
 func (w *world) judgeGiven(at place, id string) {
 	w.note("  %s has %s in %s", at.name, id, at.community)
 	b := w.settings.find(at.community, id)
 	at.mu.Lock()
 	pressed, list := at.pressed, slices.Clone(at.saved)
 	at.mu.Unlock()
+	reached := func(s saved) bool {
+		return w.reachedSince(s.wallet, b.amount, s.from.Add(-minute))
+	}
 	switch {
 	case !pressed:
 		w.fail("%s was given %s in %s, and never pressed", at.name, id, at.community)
 	case b == nil:
-		w.fail("%s was given %s in %s, which is not set", at.name, id, at.community)
-	case len(list) > 0 && !slices.ContainsFunc(list, func(s saved) bool { return w.reachedSince(s.wallet, b.amount, s.from.Add(-minute)) }):
+		w.fail("%s was given %s in %s, which is not configured", at.name, id, at.community)
+	case len(list) > 0 && !slices.ContainsFunc(list, reached):
 		w.fail("%s was given %s in %s, and never reached it", at.name, id, at.community)
 	}
 }
 
-// judgeTaken fails if a badge was taken from a person who may not lose it.
+// judgeTaken fails if a badge was removed from a person who may not lose it. now are the badges that
+// they have left. In a group a higher tag replaces a lower one.
 func (w *world) judgeTaken(at place, id string, now []string) {
-	w.note("  %s has %s in %s no more", at.name, id, at.community)
+	w.note("  %s no longer has %s in %s", at.name, id, at.community)
 	b := w.settings.find(at.community, id)
 	_, sure := at.wallet()
 	if b == nil || !sure || len(at.saved) == 0 {
 		return
 	}
-	if higher := slices.ContainsFunc(now, func(tag string) bool {
+	isHigherTag := func(tag string) bool {
 		other := w.settings.find(at.community, tag)
 		return isGroup(at.community) && other != nil && other.amount > b.amount
-	}); higher {
+	}
+	if slices.ContainsFunc(now, isHigherTag) {
 		return
 	}
 	if !w.mayLose(at.person, *b) {
@@ -90,12 +95,13 @@ func (w *world) judgeTaken(at place, id string, now []string) {
 	}
 }
 
-// atLeast is how long is between the two checks that take a badge, as the judge sees it: a
-// block is up to a few seconds old.
-const atLeast = time.Hour - 5*time.Second
+// minBetweenChecks is the minimum time between the two low checks that remove a badge: an hour, except
+// that blocks are a few seconds old.
+const minBetweenChecks = time.Hour - 5*time.Second
 
-// mayLose reports whether a person was below a badge's amount at two times that are atLeast
-// apart. Before the amount was changed, they must have been below both.
+// mayLose reports whether a person was below a badge's amount at two times that are at least
+// minBetweenChecks apart. Before the amount changed, the person must have been below the old and the
+// new amount.
 func (w *world) mayLose(p *person, b badge) bool {
 	p.mu.Lock()
 	list := slices.Clone(p.saved)
@@ -106,12 +112,7 @@ func (w *world) mayLose(p *person, b badge) bool {
 		if next := slices.IndexFunc(list[i+1:], func(s saved) bool { return !s.maybe }); next >= 0 {
 			until = list[i+1+next].from
 		}
-		changed := slices.MinFunc([]time.Time{b.since, until}, time.Time.Compare)
-		since := slices.MaxFunc([]time.Time{b.since, s.from}, time.Time.Compare)
-		for _, span := range []struct {
-			from, until time.Time
-			amount      int64
-		}{{s.from, changed, min(b.was, b.amount)}, {since, until, b.amount}} {
+		for _, span := range b.spans(s.from, until) {
 			begin, end, below := w.belowIn(s.wallet, span.amount, span.from, span.until)
 			if below && (first.IsZero() || begin.Before(first)) {
 				first = begin
@@ -121,12 +122,34 @@ func (w *world) mayLose(p *person, b badge) bool {
 			}
 		}
 	}
-	return last.Sub(first) >= atLeast
+	return last.Sub(first) >= minBetweenChecks
 }
 
-// belowIn returns the first and the last time between two at which a wallet stakes less than
-// an amount.
-func (w *world) belowIn(wallet common.Address, amount int64, from, until time.Time) (first, last time.Time, below bool) {
+// span is a time in which a stake below amount counts as too low.
+type span struct {
+	from, until time.Time
+	amount      int64
+}
+
+// spans divides a time at the last change of the badge's amount.
+func (b badge) spans(from, until time.Time) []span {
+	before := span{
+		from:   from,
+		until:  slices.MinFunc([]time.Time{b.since, until}, time.Time.Compare),
+		amount: min(b.was, b.amount),
+	}
+	after := span{
+		from:   slices.MaxFunc([]time.Time{b.since, from}, time.Time.Compare),
+		until:  until,
+		amount: b.amount,
+	}
+	return []span{before, after}
+}
+
+// belowIn returns the first and the last time within a span at which a wallet stakes less than amount.
+func (w *world) belowIn(
+	wallet common.Address, amount int64, from, until time.Time,
+) (first, last time.Time, below bool) {
 	if until.Before(from) {
 		return first, last, false
 	}
@@ -149,7 +172,7 @@ func (w *world) belowIn(wallet common.Address, amount int64, from, until time.Ti
 	return first, last, below
 }
 
-// reachedSince reports whether a wallet reached an amount at any time since.
+// reachedSince reports whether a wallet staked an amount at any time since.
 func (w *world) reachedSince(wallet common.Address, amount int64, since time.Time) (reached bool) {
 	reached = w.stakeAt(wallet, since) >= amount || w.stakeAt(wallet, time.Now()) >= amount
 	w.locked(func() {
@@ -170,37 +193,38 @@ func (j *judge) forgotten(w *world, p *person) {
 	}
 }
 
+// holds reports whether a text contains a wallet.
 func holds(content string, wallet common.Address) bool {
 	return strings.Contains(strings.ToLower(content), strings.ToLower(wallet.Hex()[2:]))
 }
 
-// final judges what people have once all had time to settle.
+// final fails for each difference that unsettled returns.
 func (j *judge) final(w *world) {
 	for _, problem := range j.unsettled(w) {
 		w.fail("%s", problem)
 	}
 }
 
-// unsettled returns how what people have, and what is stored of them, differs from what it
-// must become, in every community but the broken ones.
+// unsettled describes how badges, and what is stored about people, differ from what they must become.
+// Broken communities may differ.
 func (j *judge) unsettled(w *world) (problems []string) {
 	for _, p := range w.people {
 		wallet, sure := p.wallet()
 		if !sure {
 			continue
 		}
-		untouched := true // by any broken community
+		allAnswer := true
 		for _, c := range communities {
 			switch {
 			case w.faultOf(c) != "":
-				untouched = false // It need not even say that they have left.
+				allAnswer = false // The bot may not even learn that they have left.
 			case !p.in[c]:
 			default:
 				problems = append(problems, w.unsettledAt(place{p, c}, wallet)...)
 			}
 		}
-		if wallet == nil && untouched && w.storesID(p) {
-			problems = append(problems, fmt.Sprintf("the ID of %s is in the store, and nothing is saved of them", p.name))
+		if wallet == nil && allAnswer && w.storesID(p) {
+			problems = append(problems, fmt.Sprintf("the ID of %s is in the store, and nothing is saved about them", p.name))
 		}
 	}
 	return problems
@@ -212,13 +236,13 @@ func (w *world) unsettledAt(at place, wallet *common.Address) (problems []string
 	if wallet != nil {
 		want = w.settings.reached(at.community, w.stakeAt(*wallet, time.Now()))
 	}
-	has := at.has(at.community)
+	badges := at.badgesIn(at.community)
 	for _, id := range want {
-		if !slices.Contains(has, id) {
+		if !slices.Contains(badges, id) {
 			problems = append(problems, fmt.Sprintf("%s does not have %s in %s, and reaches it", at.name, id, at.community))
 		}
 	}
-	for _, id := range has {
+	for _, id := range badges {
 		if !slices.Contains(want, id) && !w.lostTrack(at.community) {
 			problems = append(problems, fmt.Sprintf("%s still has %s in %s", at.name, id, at.community))
 		}
@@ -226,10 +250,12 @@ func (w *world) unsettledAt(at place, wallet *common.Address) (problems []string
 	return problems
 }
 
-// lostTrack reports whether the bot may not know what it gave in a community: it was told
-// that it is not in there.
+// lostTrack reports whether the bot may not know which badges it gave in a community, because the
+// platform ever said that the bot is not in it.
 func (w *world) lostTrack(community string) (lost bool) {
-	w.locked(func() { lost = w.hadFault[community+string(gone)] || w.hadFault[community+string(thrownOut)] })
+	w.locked(func() {
+		lost = w.hadFault[community+string(gone)] || w.hadFault[community+string(thrownOut)]
+	})
 	return lost
 }
 
@@ -242,7 +268,8 @@ func (w *world) storesID(p *person) bool {
 func (w *world) checkLogs() {
 	secrets := map[string]string{}
 	for _, p := range w.people {
-		secrets[p.id], secrets[p.did] = "the user ID of "+p.name, "the DID of "+p.name
+		secrets[p.id] = "the user ID of " + p.name
+		secrets[p.did] = "the DID of " + p.name
 		for i, wallet := range p.wallets {
 			secrets[strings.ToLower(wallet.Hex()[2:])] = fmt.Sprintf("wallet %d of %s", i, p.name)
 		}

@@ -1,15 +1,14 @@
-// Package membership tests what the bot promises about saved addresses, roles and tags
-// (contract, section 5) over the whole bot. Tapes of random events drive it, in simulated
-// time, before the stand-ins of both platforms. A judge knows only what people did and what
-// the chain said.
+// Package membership tests what the whole bot promises about saved addresses, roles and tags (contract,
+// section 5). Tapes of random events drive it in simulated time, with fakes of both platforms. A judge
+// knows only what people did and what the chain said.
 //
 //	network_test.go    every host in memory, and gates of a Redis outside of simulated time
 //	world_test.go      communities, people, chain and partner
-//	settings_test.go   what an operator sets, and changes at a restart
+//	settings_test.go   what an operator configures, and changes at a restart
 //	process_test.go    a bot that is started, stopped and killed
 //	fault_test.go      how services and communities fail
 //	discord_test.go    what people do on Discord; telegram_test.go: on Telegram
-//	person_test.go     what people press and send, and what is known of them
+//	person_test.go     what people press and send, and what they know
 //	judge_test.go      what must hold
 //	tape_test.go       random tapes, made of the events in events_test.go
 //	fuse_test.go       a scripted tape of a fuse that blows
@@ -33,8 +32,7 @@ import (
 // worlds holds the *world of each domain.
 var worlds sync.Map
 
-// TestMain has all clients dial the networks of worlds, in memory. A host is
-// service.process.world.
+// TestMain makes all clients dial the networks of worlds, in memory. A host is service.process.world.
 func TestMain(m *testing.M) {
 	changed := http.DefaultTransport.(*http.Transport).Clone()
 	changed.Proxy = nil
@@ -73,8 +71,7 @@ func serveIn(n *faketest.Network, h http.Handler) (stop func()) {
 	}
 }
 
-// gate lets one process reach a Redis outside of simulated time. Shut, it breaks all
-// connections.
+// gate connects one process to a Redis outside of simulated time, until it is shut.
 type gate struct {
 	net.Listener
 	mu     sync.Mutex
@@ -82,7 +79,7 @@ type gate struct {
 	closed bool
 }
 
-// newGate returns a gate of redis, until the test ends.
+// newGate returns a gate to redis that is open until the test ends.
 func newGate(t *testing.T, redis *miniredis.Miniredis) *gate {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -92,24 +89,28 @@ func newGate(t *testing.T, redis *miniredis.Miniredis) *gate {
 	t.Cleanup(g.shut)
 	go func() {
 		for {
-			c, err := l.Accept()
+			conn, err := l.Accept()
 			if err != nil {
 				return
 			}
-			g.mu.Lock()
-			if g.closed {
-				c.Close()
-			} else {
-				g.conns = append(g.conns, c)
-				redis.Server().ServeConn(c)
-			}
-			g.mu.Unlock()
+			g.connect(conn, redis)
 		}
 	}()
 	return g
 }
 
-// shut closes the gate.
+func (g *gate) connect(conn net.Conn, redis *miniredis.Miniredis) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closed {
+		conn.Close()
+		return
+	}
+	g.conns = append(g.conns, conn)
+	redis.Server().ServeConn(conn)
+}
+
+// shut breaks all connections, and accepts no more.
 func (g *gate) shut() {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -20,24 +20,21 @@ type person struct {
 	did                string
 	wallets            [2]common.Address
 
-	mu sync.Mutex
-	// in holds the communities in which they are, and away those that they came back to
-	// without a command since.
-	in, away map[string]bool
-	// pressed says that they ever pressed the button.
-	pressed bool
-	// saved are the wallets that may be saved. sure says that there is no doubt: exactly the
-	// last of them is, or none without one.
+	mu      sync.Mutex
+	in      map[string]bool // the communities that they are in
+	away    map[string]bool // the communities that they entered, and have not sent a command in since
+	pressed bool            // whether they ever pressed the button
+	// saved lists the wallets that may be saved. If sure is true, exactly the last of them is saved, or
+	// none if the list is empty.
 	saved []saved
 	sure  bool
-	// cards are those that had a button to save, by wallet.
-	cards [2]*card
-	// active counts what they do at this moment, and begun all that they did so far.
+	cards [2]*card // the latest card with a button to save, by wallet
+	// active is how many actions of theirs are in flight, and begun how many began so far.
 	active, begun int
 }
 
-// saved is a wallet that was saved at a time. maybe says that this is not sure: then the
-// wallet before may still be the saved one.
+// saved is a wallet that was saved at a time. If maybe is true, the previous wallet may still be saved
+// instead.
 type saved struct {
 	wallet common.Address
 	from   time.Time
@@ -46,9 +43,17 @@ type saved struct {
 
 // addPerson adds person i, who stakes nothing.
 func (w *world) addPerson(i int) {
-	p := &person{w: w, platform: "discord", id: strconv.Itoa(700000000000000100 + i), in: map[string]bool{}, away: map[string]bool{}, sure: true}
+	p := &person{
+		w:        w,
+		platform: "discord",
+		id:       strconv.Itoa(700000000000000100 + i),
+		in:       map[string]bool{},
+		away:     map[string]bool{},
+		sure:     true,
+	}
 	if i%2 == 1 {
-		p.platform, p.id = "telegram", strconv.Itoa(7000000100+i)
+		p.platform = "telegram"
+		p.id = strconv.Itoa(7000000100 + i)
 	}
 	p.name = fmt.Sprintf("%s %d", p.platform, i)
 	p.did = fmt.Sprintf("did:herald:%012x", 0xabc000+i)
@@ -69,10 +74,11 @@ func (w *world) addPerson(i int) {
 	}
 }
 
-// enter makes the person a member of a community, and leave ends that.
+// enter makes the person a member of a community.
 func (p *person) enter(community string) {
 	p.mu.Lock()
-	p.in[community], p.away[community] = true, true
+	p.in[community] = true
+	p.away[community] = true
 	p.mu.Unlock()
 	if isGroup(community) {
 		p.w.telegram.Promote(number(community), number(p.id), "member")
@@ -81,6 +87,7 @@ func (p *person) enter(community string) {
 	}
 }
 
+// leave ends the person's membership of a community.
 func (p *person) leave(community string) {
 	p.mu.Lock()
 	p.in[community] = false
@@ -93,8 +100,8 @@ func (p *person) leave(community string) {
 	p.w.judge.forget(p, community)
 }
 
-// has returns the badges that the person has in a community, sorted.
-func (p *person) has(community string) (ids []string) {
+// badgesIn returns the badges that the person has in a community, sorted.
+func (p *person) badgesIn(community string) (ids []string) {
 	if isGroup(community) {
 		if tag := p.w.telegram.Tag(number(community), number(p.id)); tag != "" {
 			ids = []string{tag}
@@ -109,22 +116,23 @@ func (p *person) has(community string) (ids []string) {
 	return ids
 }
 
-// do runs one thing that the person does. alone is true if they did nothing else
-// meanwhile.
-func (p *person) do(f func()) (alone bool) {
+// do runs an action of the person. It reports whether no other action of theirs overlapped with it.
+func (p *person) do(action func()) (alone bool) {
 	p.mu.Lock()
 	p.active++
 	p.begun++
-	mine, others := p.begun, p.active > 1
+	number := p.begun
+	othersInFlight := p.active > 1
 	p.mu.Unlock()
-	f()
+	action()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.active--
-	return !others && p.begun == mine
+	return !othersInFlight && p.begun == number
 }
 
-// command sends a command in a community, or privately with "", and blocks for the answer.
+// command sends a command in a community, or in private if community is "". It blocks until the answer,
+// and returns it.
 func (p *person) command(community, name, argument string) (*card, bool) {
 	if p.platform == "telegram" {
 		text := "/" + name
@@ -143,7 +151,7 @@ func (p *person) command(community, name, argument string) (*card, bool) {
 	return p.w.commandOnDiscord(p, community, name, options)
 }
 
-// returns sends a command in a community, by which the bot sees who came back.
+// returns sends a command in a community, so that the bot sees that the person is there.
 func (p *person) returns(community string) {
 	_, answered := p.command(community, "help", "")
 	p.w.note("%s: /help in %s, answered %t", p.name, community, answered)
@@ -154,10 +162,10 @@ func (p *person) returns(community string) {
 	}
 }
 
-// verify asks for the card of a wallet, from where the button can be pressed.
+// verify asks for the card of a wallet, and keeps it if it has a button to save.
 func (p *person) verify(community string, wallet int) {
 	if p.platform == "telegram" {
-		community = "" // the answer comes there anyway
+		community = "" // The answer would come in private anyway.
 	}
 	c, answered := p.command(community, "verify", p.wallets[wallet].Hex())
 	if answered && c.button("save", p.wallets[wallet].Hex()) != "" {
@@ -168,7 +176,8 @@ func (p *person) verify(community string, wallet int) {
 	p.w.note("%s: /verify wallet %d in %q, answered %t", p.name, wallet, community, answered)
 }
 
-// press presses the button of the card that the person has of a wallet, if they have one.
+// press presses the button of the latest card of a wallet, if there is one. It reports whether the
+// answer says that the wallet is saved.
 func (p *person) press(wallet int) (isSaved bool) {
 	p.mu.Lock()
 	c := p.cards[wallet]
@@ -177,10 +186,9 @@ func (p *person) press(wallet int) (isSaved bool) {
 		return false
 	}
 	address := p.wallets[wallet]
-	begun := time.Now()
 	p.mu.Lock()
 	p.pressed = true
-	p.saved = append(p.saved, saved{address, begun, true})
+	p.saved = append(p.saved, saved{wallet: address, from: time.Now(), maybe: true})
 	p.sure = false
 	p.mu.Unlock()
 	var answer *card
@@ -200,8 +208,10 @@ func (p *person) press(wallet int) (isSaved bool) {
 	}
 	if isSaved && alone {
 		p.mu.Lock()
-		if last := len(p.saved) - 1; last >= 0 && p.saved[last].wallet == address {
-			p.sure, p.saved[last].maybe = true, false
+		last := len(p.saved) - 1
+		if last >= 0 && p.saved[last].wallet == address {
+			p.saved[last].maybe = false
+			p.sure = true
 		}
 		p.mu.Unlock()
 	}
@@ -227,8 +237,7 @@ func (p *person) forget(community string) {
 	}
 }
 
-// wallet returns the only wallet that can be saved, or nil if none is. It returns false if
-// that is not sure.
+// wallet returns the saved wallet, or nil if none is saved. If sure is false, that is unknown.
 func (p *person) wallet() (wallet *common.Address, sure bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

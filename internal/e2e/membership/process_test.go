@@ -15,22 +15,21 @@ import (
 
 // process is a bot that serves.
 type process struct {
-	w     *world
-	label string
-	// network is the one of its HTTP_ADDR.
-	network *faketest.Network
-	gate    *gate // nil without Redis
+	w       *world
+	label   string
+	network *faketest.Network // on which it serves HTTP
+	gate    *gate             // to Redis; nil if it saves in files
 	log     logtest.Buffer
 	stop    context.CancelFunc
 	ended   chan struct{}
 	dead    atomic.Bool
-	// killIn counts the calls down to the one that the process does not survive; 0: there is
-	// none. carriedOut says whether that call has its effect.
-	killIn     atomic.Int64
+	// killIn is how many calls the process still makes until one kills it; 0: none does.
+	killIn atomic.Int64
+	// carriedOut is whether the call that kills it has its effect.
 	carriedOut atomic.Bool
 }
 
-// process returns the process of a label, or nil.
+// process returns the process with this label, or nil.
 func (w *world) process(label string) (found *process) {
 	w.locked(func() {
 		for _, p := range w.processes {
@@ -54,7 +53,8 @@ func (w *world) alive() (list []*process) {
 	return list
 }
 
-// start starts a process with the world's settings. None starts with a broken store.
+// start starts a process with the world's settings. It first fixes a broken store, without which no
+// process starts.
 func (w *world) start() {
 	w.Helper()
 	if w.faultOf("store") != "" {
@@ -73,7 +73,7 @@ func (w *world) start() {
 		_ = os.Mkdir(data, 0o700)
 		p.linkFiles(true)
 	}
-	cfg, err := app.Load(w.environ(p), "", true)
+	cfg, err := app.Load(w.environ(p), "", app.ToServe)
 	if err != nil {
 		w.Fatalf("load the settings: %v", err)
 	}
@@ -93,12 +93,13 @@ func (w *world) start() {
 	}()
 }
 
-// call counts a call of the process, and returns whether the process dies by it.
+// call counts a call of the process. It returns whether the call kills the process, and then whether
+// the call has its effect.
 func (p *process) call() (dies, carriedOut bool) {
 	return p.killIn.Load() > 0 && p.killIn.Add(-1) == 0, p.carriedOut.Load()
 }
 
-// die ends all effects of the process at once.
+// die kills the process: from now on it has no effect.
 func (p *process) die() {
 	if p.dead.Swap(true) {
 		return

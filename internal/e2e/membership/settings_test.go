@@ -18,18 +18,16 @@ import (
 type options struct {
 	redis  bool
 	people int
-	every  time.Duration // RECHECK_EVERY; 0 is 10 minutes
-	// plain gives each community one badge, for any stake.
-	plain bool
+	every  time.Duration // RECHECK_EVERY; 0: 10 minutes
+	plain  bool          // each community has one badge, for any stake
 }
 
-// badge is a role or a tag that a community gives from an amount on.
+// badge is a role or a tag that a community gives for a stake.
 type badge struct {
-	id     string // of the role, or the tag's text
-	amount int64  // in thousandths of a token; 1 is any stake
-	// was is the amount before since.
-	was   int64
-	since time.Time
+	id     string    // the role's ID, or the tag's text
+	amount int64     // the minimum stake, in thousandths of a token; 1 is any stake
+	was    int64     // the amount before since
+	since  time.Time // when the amount changed
 }
 
 // settings are what an operator has set.
@@ -57,8 +55,8 @@ func (s settings) find(community, id string) *badge {
 	return &s.badges[community][i]
 }
 
-// reached returns the badges of a community that a stake reaches: every role, or the tag with
-// the highest amount.
+// reached returns the badges that a community gives for a stake: every role, or the tag with the
+// highest amount.
 func (s settings) reached(community string, amount int64) (ids []string) {
 	best := badge{}
 	for _, b := range s.badges[community] {
@@ -84,9 +82,13 @@ const (
 	plenty   = 5_000_000
 )
 
-// firstSettings are those that a tape begins with.
+// firstSettings returns the settings with which a tape begins.
 func (w *world) firstSettings(o options) settings {
-	s := settings{badges: map[string][]badge{}, pools: 3, every: max(o.every, 10*time.Minute)}
+	s := settings{
+		badges: map[string][]badge{},
+		pools:  3,
+		every:  max(o.every, 10*time.Minute),
+	}
 	for _, c := range communities {
 		ids := roles
 		if isGroup(c) {
@@ -100,22 +102,25 @@ func (w *world) firstSettings(o options) settings {
 	return s
 }
 
-// entries returns the value of STAKER_ROLES or STAKER_TAGS.
-func (s settings) entries(groups bool) string {
+// roleEntries returns the value of STAKER_ROLES, and tagEntries that of STAKER_TAGS.
+func (s settings) roleEntries() string {
+	return s.entries("discord", func(community string) bool { return !isGroup(community) })
+}
+
+func (s settings) tagEntries() string { return s.entries("telegram", isGroup) }
+
+func (s settings) entries(platform string, on func(community string) bool) string {
 	var list []string
 	for _, c := range slices.Sorted(maps.Keys(s.badges)) {
-		platform := "discord"
-		if isGroup(c) {
-			platform = "telegram"
+		if !on(c) {
+			continue
 		}
 		for _, b := range s.badges[c] {
 			entry := fmt.Sprintf("%s:%s:%s", platform, c, b.id)
 			if b.amount > anyStake {
 				entry += ":" + strconv.FormatFloat(float64(b.amount)/1000, 'f', -1, 64)
 			}
-			if isGroup(c) == groups {
-				list = append(list, entry)
-			}
+			list = append(list, entry)
 		}
 	}
 	return strings.Join(list, ",")
@@ -128,25 +133,39 @@ func (w *world) environ(p *process) []string {
 	for _, pool := range w.fakes.World.Pools[:w.settings.pools] {
 		pools = append(pools, pool.Address.Hex())
 	}
-	env := append(app.DemoSettings(w.fakes), app.TTLs(time.Second)...)
-	env = append(env,
-		"PARTNER_BASE_URL="+at("partner"), "EVM_RPC_URL="+at("chain"), "PRICE_API_URL="+at("price"), "SUPPLY_URL="+at("supply"),
-		"STAKING_POOLS="+strings.Join(pools, ","), "STAKING_PENDING_METHOD=", "STAKING_CLAIM_BLOCKS=", "STAKING_TOTAL_METHOD=",
-		"DISCORD_BOT_TOKEN="+w.discord.Token, "DISCORD_API_URL="+at("discord"), fmt.Sprintf("DISCORD_PUBLIC_KEY=%x", w.discord.PublicKey),
-		"TELEGRAM_BOT_TOKEN="+faketelegram.Token, "TELEGRAM_API_URL="+at("telegram"), "TELEGRAM_PACING=off",
-		"TELEGRAM_WEBHOOK_URL=https://bot.example"+e2etest.WebhookPath, "TELEGRAM_WEBHOOK_SECRET="+e2etest.WebhookSecret,
-		"HTTP_ADDR=127.0.0.1:0", "RECHECK_EVERY="+w.settings.every.String(), "LOG_LEVEL=debug",
-	)
-	if list := w.settings.entries(false); list != "" {
-		env = append(env, "STAKER_ROLES="+list)
+	env := slices.Concat(app.DemoSettings(w.fakes), app.TTLs(time.Second), []string{
+		"PARTNER_BASE_URL=" + at("partner"),
+		"EVM_RPC_URL=" + at("chain"),
+		"PRICE_API_URL=" + at("price"),
+		"SUPPLY_URL=" + at("supply"),
+
+		"STAKING_POOLS=" + strings.Join(pools, ","),
+		"STAKING_PENDING_METHOD=",
+		"STAKING_CLAIM_BLOCKS=",
+		"STAKING_TOTAL_METHOD=",
+
+		"DISCORD_BOT_TOKEN=" + w.discord.Token,
+		"DISCORD_API_URL=" + at("discord"),
+		fmt.Sprintf("DISCORD_PUBLIC_KEY=%x", w.discord.PublicKey),
+
+		"TELEGRAM_BOT_TOKEN=" + faketelegram.Token,
+		"TELEGRAM_API_URL=" + at("telegram"),
+		"TELEGRAM_PACING=off",
+		"TELEGRAM_WEBHOOK_URL=https://bot.example" + e2etest.WebhookPath,
+		"TELEGRAM_WEBHOOK_SECRET=" + e2etest.WebhookSecret,
+
+		"HTTP_ADDR=127.0.0.1:0",
+		"RECHECK_EVERY=" + w.settings.every.String(),
+		"LOG_LEVEL=debug",
+	})
+	if roles := w.settings.roleEntries(); roles != "" {
+		env = append(env, "STAKER_ROLES="+roles)
 	}
-	if list := w.settings.entries(true); list != "" {
-		env = append(env, "STAKER_TAGS="+list)
+	if tags := w.settings.tagEntries(); tags != "" {
+		env = append(env, "STAKER_TAGS="+tags)
 	}
 	if p.gate != nil {
-		env = append(env, "REDIS_URL=redis://"+p.gate.Addr().String()+"?read_timeout=1s&pool_size=2")
-	} else {
-		env = append(env, "DATA_DIR="+filepath.Join(w.dir, p.label))
+		return append(env, "REDIS_URL=redis://"+p.gate.Addr().String()+"?read_timeout=1s&pool_size=2")
 	}
-	return env
+	return append(env, "DATA_DIR="+filepath.Join(w.dir, p.label))
 }

@@ -12,7 +12,7 @@ import (
 	"herald/internal/e2e/e2etest"
 )
 
-// number returns an ID of Telegram.
+// number returns an ID of Telegram as a number.
 func number(id string) int64 {
 	n, err := strconv.ParseInt(id, 10, 64)
 	if err != nil {
@@ -21,30 +21,34 @@ func number(id string) int64 {
 	return n
 }
 
-// deliver posts an update until a process takes it, as Telegram does, or answerTime is over.
+// deliver posts an update every second until a process takes it, as Telegram does, for at most answerTime.
 func (w *world) deliver(body []byte) (taken bool) {
-	for end := time.Now().Add(answerTime); time.Now().Before(end); time.Sleep(time.Second) {
+	ctx, cancel := context.WithTimeout(context.Background(), answerTime)
+	defer cancel()
+	for ; ctx.Err() == nil; time.Sleep(time.Second) {
 		client := w.client()
-		if client == nil {
-			continue
-		}
-		ctx, cancel := context.WithDeadline(context.Background(), end)
-		r, _ := http.NewRequestWithContext(ctx, http.MethodPost, "http://bot"+e2etest.WebhookPath, bytes.NewReader(body))
-		r.Header.Set("X-Telegram-Bot-Api-Secret-Token", e2etest.WebhookSecret)
-		resp, err := client.Do(r)
-		if err == nil {
-			resp.Body.Close()
-		}
-		cancel()
-		if err == nil && resp.StatusCode == http.StatusOK {
+		if client != nil && post(ctx, client, body) {
 			return true
 		}
 	}
 	return false
 }
 
-// commandOnTelegram has a person send a text in a group, or privately with "". Answers in
-// groups are not read: what is private there comes to the private chat.
+// post posts an update once, and reports whether the response is 200.
+func post(ctx context.Context, client *http.Client, body []byte) bool {
+	const webhook = "http://bot" + e2etest.WebhookPath
+	r, _ := http.NewRequestWithContext(ctx, http.MethodPost, webhook, bytes.NewReader(body))
+	r.Header.Set("X-Telegram-Bot-Api-Secret-Token", e2etest.WebhookSecret)
+	resp, err := client.Do(r)
+	if err != nil {
+		return false
+	}
+	resp.Body.Close()
+	return resp.StatusCode == http.StatusOK
+}
+
+// commandOnTelegram makes a person send a text in a group, or in private if group is "". It blocks
+// until the answer in that chat, and returns it.
 func (w *world) commandOnTelegram(p *person, group, text string) (*card, bool) {
 	to := faketelegram.Private(number(p.id))
 	if group != "" {
@@ -63,25 +67,27 @@ func (w *world) commandOnTelegram(p *person, group, text string) (*card, bool) {
 	return w.awaitSent(to.ID, before)
 }
 
-// awaitSent blocks until a message stands in a chat that came after the first n of all, or
-// until answerTime is over.
-func (w *world) awaitSent(to int64, n int) (*card, bool) {
+// awaitSent blocks until the bot sends a message to a chat, for at most answerTime. It ignores the
+// first n of all messages.
+func (w *world) awaitSent(chat int64, n int) (*card, bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), answerTime)
 	defer cancel()
-	c := &card{}
-	err := w.telegram.Wait(ctx, func() bool { return c.stands(to, w.telegram.Sent()[n:]) })
-	return c, err == nil
+	found := &card{}
+	err := w.telegram.Wait(ctx, func() bool { return findCard(found, chat, w.telegram.Sent()[n:]) })
+	return found, err == nil
 }
 
-// stands makes c the first message that stands in a chat, and reports whether there is one.
-func (c *card) stands(in int64, all []faketelegram.Sent) bool {
-	i := slices.IndexFunc(all, func(m faketelegram.Sent) bool { return m.Chat == in && !m.Deleted })
-	if i >= 0 {
-		*c = *telegramCard(all[i])
+// findCard sets c to the first message of a chat that is not deleted, and reports whether there is one.
+func findCard(c *card, chat int64, all []faketelegram.Sent) bool {
+	i := slices.IndexFunc(all, func(m faketelegram.Sent) bool { return m.Chat == chat && !m.Deleted })
+	if i < 0 {
+		return false
 	}
-	return i >= 0
+	*c = *telegramCard(all[i])
+	return true
 }
 
+// telegramCard returns a message as a card.
 func telegramCard(m faketelegram.Sent) *card {
 	c := &card{message: m.ID, text: m.Text}
 	for _, b := range slices.Concat(m.Markup.Rows...) {
@@ -90,27 +96,14 @@ func telegramCard(m faketelegram.Sent) *card {
 	return c
 }
 
-// pressOnTelegram has a person press a button of a card in their private chat.
+// pressOnTelegram makes a person press a button of a card in their private chat. It blocks until the
+// bot edits the card or sends a message there, and returns that.
 func (w *world) pressOnTelegram(p *person, c *card, state string) (*card, bool) {
 	private := faketelegram.Private(number(p.id))
 	before := w.telegram.Sent()
-	edits := func(all []faketelegram.Sent) (n int, now *card) {
-		for _, m := range all {
-			if m.ID == c.message && m.Chat == private.ID {
-				return m.Edits, telegramCard(m)
-			}
-		}
-		return 0, nil
-	}
-	then, _ := edits(before)
-	var body []byte
-	w.pressing.Lock() // Dequeue returns the presses of all.
-	w.telegram.Press(number(p.id), private, c.message, state)
-	if bodies := w.telegram.Dequeue(); len(bodies) == 1 {
-		body = bodies[0]
-	}
-	w.pressing.Unlock()
-	if body == nil || !w.deliver(body) {
+	editsBefore := editsOf(before, private.ID, c.message)
+	press := w.takePress(p, private, c.message, state)
+	if press == nil || !w.deliver(press) {
 		return &card{}, false
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), answerTime)
@@ -118,12 +111,42 @@ func (w *world) pressOnTelegram(p *person, c *card, state string) (*card, bool) 
 	result := &card{}
 	err := w.telegram.Wait(ctx, func() bool {
 		all := w.telegram.Sent()
-		now, edited := edits(all)
-		if now > then {
-			result = edited
+		card := findMessage(all, private.ID, c.message)
+		if card != nil && card.Edits > editsBefore {
+			*result = *telegramCard(*card)
 			return true
 		}
-		return result.stands(private.ID, all[len(before):])
+		return findCard(result, private.ID, all[len(before):])
 	})
 	return result, err == nil
+}
+
+// takePress returns the update of a press, or nil if Telegram does not deliver it.
+func (w *world) takePress(p *person, chat faketelegram.Chat, message int64, state string) []byte {
+	w.pressing.Lock()
+	defer w.pressing.Unlock()
+	w.telegram.Press(number(p.id), chat, message, state)
+	updates := w.telegram.Dequeue()
+	if len(updates) != 1 {
+		return nil
+	}
+	return updates[0]
+}
+
+// findMessage returns a message of a chat, or nil.
+func findMessage(all []faketelegram.Sent, chat, id int64) *faketelegram.Sent {
+	i := slices.IndexFunc(all, func(m faketelegram.Sent) bool { return m.ID == id && m.Chat == chat })
+	if i < 0 {
+		return nil
+	}
+	return &all[i]
+}
+
+// editsOf returns how often a message was edited, 0 if there is no such message.
+func editsOf(all []faketelegram.Sent, chat, id int64) int {
+	m := findMessage(all, chat, id)
+	if m == nil {
+		return 0
+	}
+	return m.Edits
 }

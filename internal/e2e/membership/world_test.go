@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
+	"github.com/bwmarrin/discordgo"
 	"github.com/ethereum/go-ethereum/common"
 
 	fakediscord "herald/internal/demo/fake/discord"
@@ -48,10 +49,10 @@ var (
 
 const botRole = "920000000000000009"
 
-// maxProcesses bounds the processes of one world that uses Redis.
+// maxProcesses is how many processes a world on Redis can have.
 const maxProcesses = 16
 
-// world is everything but the bot.
+// world is everything except the bot.
 type world struct {
 	*testing.T
 	name     string
@@ -61,30 +62,28 @@ type world struct {
 	fakes    *services.Fakes
 	discord  *discordtest.Server
 	telegram *telegramtest.Server
-	dir      string // for files
+	dir      string // of the bot's files
 	redis    *miniredis.Miniredis
 	gates    []*gate
 	people   []*person
 	judge    judge
 	settings settings
-	// failures holds what the judge found.
-	failures []string
-	events   []string
+	failures []string // found by the judge
+	events   []string // for people who read a failure
 
-	pressing sync.Mutex
+	pressing sync.Mutex // held while a press on Telegram is queued and taken
 
 	mu        sync.Mutex
 	processes []*process
 	stakes    map[common.Address][]stake
 	faults    map[string]fault // by service or community
-	// hadFault holds each community with a fault that it ever had, and "limited" and
-	// "refused" if any had such a one.
+	// hadFault has a key for each fault that a community ever had, the community's ID followed by the
+	// fault; and the keys "limited" and "refused" if any community ever limited or refused calls.
 	hadFault map[string]bool
-	// broken is the community that settle does not mend, or "".
-	broken string
+	broken   string // the community that settle does not fix, or ""
 }
 
-// stake is what a wallet stakes from a time on, in thousandths of a token.
+// stake is what a wallet stakes since a time, in thousandths of a token.
 type stake struct {
 	from   time.Time
 	amount int64
@@ -92,8 +91,7 @@ type stake struct {
 
 var worldCount atomic.Int64
 
-// play runs script in a world of its own, in simulated time. It fails the test if the judge
-// finds anything.
+// play runs a script in a new world, in simulated time. It fails the test if the judge finds a failure.
 func play(t *testing.T, seed uint64, options options, script func(w *world)) {
 	t.Helper()
 	dir := t.TempDir()
@@ -107,7 +105,8 @@ func play(t *testing.T, seed uint64, options options, script func(w *world)) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, seed, options, dir)
-		w.redis, w.gates = redis, gates
+		w.redis = redis
+		w.gates = gates
 		if w.redis != nil {
 			w.keepRedisTime()
 		}
@@ -118,29 +117,34 @@ func play(t *testing.T, seed uint64, options options, script func(w *world)) {
 			t.Log("\n" + strings.Join(w.events, "\n"))
 		}
 		if len(w.failures) > 0 {
-			t.Errorf("seed %d:\n%s\nevents:\n%s", seed, strings.Join(w.failures, "\n"), strings.Join(w.events, "\n"))
+			failures, events := strings.Join(w.failures, "\n"), strings.Join(w.events, "\n")
+			t.Errorf("seed %d:\n%s\nevents:\n%s", seed, failures, events)
 		}
 	})
 }
 
-// newWorld makes a world without a process, in which people are members of all communities
-// of their platform.
+// newWorld returns a world without a process. Everybody is in all communities of their platform.
 func newWorld(t *testing.T, seed uint64, o options, dir string) *world {
 	w := &world{
-		T: t, name: fmt.Sprintf("world%d.test", worldCount.Add(1)), rand: rand.New(rand.NewPCG(seed, 1)), begun: time.Now(),
-		network: faketest.NewNetwork(), fakes: services.New(), telegram: telegramtest.NewInMemory(t), discord: discordtest.NewOn(faketest.NewNetwork()),
-		dir: dir, stakes: map[common.Address][]stake{}, faults: map[string]fault{}, hadFault: map[string]bool{},
+		T:        t,
+		name:     fmt.Sprintf("world%d.test", worldCount.Add(1)),
+		rand:     rand.New(rand.NewPCG(seed, 1)),
+		begun:    time.Now(),
+		network:  faketest.NewNetwork(),
+		fakes:    services.New(),
+		telegram: telegramtest.NewInMemory(t),
+		discord:  discordtest.NewOn(faketest.NewNetwork()),
+		dir:      dir,
+		stakes:   map[common.Address][]stake{},
+		faults:   map[string]fault{},
+		hadFault: map[string]bool{},
 	}
 	worlds.Store(w.name, w)
 	t.Cleanup(func() { worlds.Delete(w.name) })
 	t.Cleanup(w.discord.Close)
 	t.Cleanup(serveIn(w.network, http.HandlerFunc(w.serve)))
 	for _, server := range []string{serverA, serverB} {
-		list := []fakediscord.Role{{ID: botRole, Name: "Herald", Position: 9, Permissions: 1 << 28}}
-		for i, role := range roles {
-			list = append(list, fakediscord.Role{ID: role, Name: tags[i], Position: i + 1})
-		}
-		w.discord.AddGuild(server, list, botRole)
+		w.addServer(server)
 	}
 	for _, group := range []string{groupA, groupB} {
 		w.telegram.GrantTags(number(group), true)
@@ -153,10 +157,22 @@ func newWorld(t *testing.T, seed uint64, o options, dir string) *world {
 	return w
 }
 
-// keepRedisTime has Redis follow simulated time until the test ends.
+// addServer adds a server in which the bot can give every role.
+func (w *world) addServer(id string) {
+	list := []fakediscord.Role{
+		{ID: botRole, Name: "Herald", Position: 9, Permissions: discordgo.PermissionManageRoles},
+	}
+	for i, role := range roles {
+		list = append(list, fakediscord.Role{ID: role, Name: tags[i], Position: i + 1})
+	}
+	w.discord.AddGuild(id, list, botRole)
+}
+
+// keepRedisTime makes Redis follow simulated time until the test ends.
 func (w *world) keepRedisTime() {
 	const tick = 5 * time.Second
-	ticker, stop, ended := time.NewTicker(tick), make(chan struct{}), make(chan struct{})
+	ticker := time.NewTicker(tick)
+	stop, ended := make(chan struct{}), make(chan struct{})
 	w.redis.SetTime(time.Now())
 	go func() {
 		defer close(ended)
@@ -170,7 +186,11 @@ func (w *world) keepRedisTime() {
 			}
 		}
 	}()
-	w.Cleanup(func() { close(stop); <-ended; ticker.Stop() })
+	w.Cleanup(func() {
+		close(stop)
+		<-ended
+		ticker.Stop()
+	})
 }
 
 // serve answers a call of any process to any service.
@@ -191,7 +211,7 @@ func (w *world) serve(rw http.ResponseWriter, r *http.Request) {
 	w.answer(rw, r, service)
 }
 
-// answer answers a call with the service's fault or the community's, or rightly.
+// answer answers a call to a service, with the fault of the service or community if it has one.
 func (w *world) answer(rw http.ResponseWriter, r *http.Request, service string) {
 	switch service {
 	case "telegram":
@@ -207,7 +227,7 @@ func (w *world) answer(rw http.ResponseWriter, r *http.Request, service string) 
 	}
 }
 
-// note adds a line to the events, which a failure shows.
+// note adds a line to the events.
 func (w *world) note(format string, args ...any) {
 	line := fmt.Sprintf("%10s  ", time.Since(w.begun).Truncate(time.Second)) + fmt.Sprintf(format, args...)
 	w.locked(func() { w.events = append(w.events, line) })
@@ -224,6 +244,7 @@ func (w *world) fail(format string, args ...any) {
 	})
 }
 
+// locked calls f with mu held.
 func (w *world) locked(f func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -256,7 +277,7 @@ func (w *world) stakeAt(wallet common.Address, at time.Time) (amount int64) {
 	return amount
 }
 
-// packed finds what may be a value in Base64.
+// packed matches what may be a value in Base64.
 var packed = regexp.MustCompile(`[A-Za-z0-9+/]{24,}={0,2}`)
 
 // inStore returns everything that the store holds, as text.

@@ -18,12 +18,12 @@ import (
 	"herald/internal/transport"
 )
 
-// between returns a random duration.
+// between returns a random duration, at least least and below most.
 func between(r *rand.Rand, least, most time.Duration) time.Duration {
 	return least + time.Duration(r.Int64N(int64(most-least)))
 }
 
-// fail begins loops in which everything fails at times. They leave nothing failing.
+// fail begins loops that make everything fail at times. When they end, nothing fails.
 func (s *soak) fail(begin func(stream uint64, loop func(context.Context, *rand.Rand))) {
 	for i, target := range fault.Targets {
 		begin(100+uint64(i), func(ctx context.Context, r *rand.Rand) { s.failService(ctx, target, r) })
@@ -33,10 +33,11 @@ func (s *soak) fail(begin func(stream uint64, loop func(context.Context, *rand.R
 	begin(202, s.failRedis)
 }
 
+// failService makes a service fail at times until ctx is done.
 func (s *soak) failService(ctx context.Context, target fault.Target, r *rand.Rand) {
 	service := s.fakes.At(target)
 	faults := slices.DeleteFunc(fault.Of(target), func(f fault.Fault) bool {
-		// One that says to wait is not asked for as long, for 5 minutes at most.
+		// With these the service asks the bot to wait, for up to 5 minutes.
 		return strings.Contains(f.Name, "9999") || strings.Contains(f.Name, "error code 10")
 	})
 	for transport.Sleep(ctx, between(r, 500*time.Millisecond, 6*time.Second)) {
@@ -46,27 +47,32 @@ func (s *soak) failService(ctx context.Context, target fault.Target, r *rand.Ran
 	}
 }
 
-// listening are the calls by which updates arrive.
-var listening = []string{"getUpdates", "getWebhookInfo", "setWebhook"}
-
-// showing are the calls that show a message; answering are the calls that answer a press
-// or an inline query.
+// Methods of the Bot API.
 var (
-	showing   = []string{"sendMessage", "editMessageText", "editMessageMedia"}
-	answering = []string{"answerCallbackQuery", "answerInlineQuery"}
+	listening = []string{"getUpdates", "getWebhookInfo", "setWebhook"}         // that get updates
+	showing   = []string{"sendMessage", "editMessageText", "editMessageMedia"} // that show a message
+	answering = []string{"answerCallbackQuery", "answerInlineQuery"}           // of a press or an inline query
 )
 
-// failTelegram makes calls of the Bot API fail. Half of those that may or may not
-// have arrived are carried out. After each failure in a row the bot waits longer until it
-// listens again, so a poll succeeds before further ones fail: anything else is an outage.
+// unknownOutcome returns a fault after which the bot cannot know whether Telegram carried out the call.
+// Telegram did so for half of them.
+func unknownOutcome(r *rand.Rand) telegramtest.Fault {
+	all := []telegramtest.Fault{
+		telegramtest.ResetBefore(),
+		telegramtest.Status(500),
+		telegramtest.Status(503),
+		telegramtest.Page(502),
+	}
+	f := all[r.IntN(len(all))]
+	f.Landed = r.IntN(2) == 0
+	return f
+}
+
+// failTelegram makes calls of the Bot API fail at times until ctx is done. After each failure in a row
+// the bot waits longer until it polls again. So polls fail again only after one succeeded: anything
+// else is an outage.
 func (s *soak) failTelegram(ctx context.Context, r *rand.Rand) {
 	fake := s.telegram.Telegram
-	unknown := func() telegramtest.Fault {
-		all := []telegramtest.Fault{telegramtest.ResetBefore(), telegramtest.Status(500), telegramtest.Status(503), telegramtest.Page(502)}
-		f := all[r.IntN(len(all))]
-		f.Landed = r.IntN(2) == 0
-		return f
-	}
 	polled := int64(0)
 	for transport.Sleep(ctx, between(r, time.Second, 5*time.Second)) {
 		n := 1 + r.IntN(5)
@@ -74,15 +80,15 @@ func (s *soak) failTelegram(ctx context.Context, r *rand.Rand) {
 		switch r.IntN(7) {
 		case 0:
 			for range n {
-				fake.Fail(show, unknown())
+				fake.Fail(show, unknownOutcome(r))
 			}
 		case 1:
-			fake.Fail(answering[r.IntN(2)], telegramtest.TooMany(time.Second), unknown())
+			fake.Fail(answering[r.IntN(2)], telegramtest.TooMany(time.Second), unknownOutcome(r))
 		case 2:
 			if *soakPoll && s.polls.Load() < polled {
 				continue
 			}
-			faults := []telegramtest.Fault{telegramtest.TooMany(time.Second), unknown()}
+			faults := []telegramtest.Fault{telegramtest.TooMany(time.Second), unknownOutcome(r)}
 			polled = s.polls.Load() + int64(len(faults)) + 1
 			for _, method := range listening {
 				fake.Heal(method) // Faults of a webhook must not queue up.
@@ -97,18 +103,23 @@ func (s *soak) failTelegram(ctx context.Context, r *rand.Rand) {
 	}
 }
 
-// failDiscord makes REST calls fail, briefly enough that an interaction can
-// still be answered within Discord's 3 seconds.
+// failDiscord makes calls of Discord's API fail at times until ctx is done, so briefly that the bot can
+// still respond within Discord's 3 seconds.
 func (s *soak) failDiscord(ctx context.Context, r *rand.Rand) {
 	calls := map[fakediscord.Route]int{}
 	for transport.Sleep(ctx, between(r, 500*time.Millisecond, 4*time.Second)) {
 		pause := time.Duration(r.IntN(300)) * time.Millisecond
 		faults := []discordtest.Fault{
-			{Status: http.StatusTooManyRequests, RetryAfter: pause}, {Status: http.StatusTooManyRequests, Code: 20028, RetryAfter: pause},
-			{Status: http.StatusBadGateway}, {Status: http.StatusServiceUnavailable}, {Drop: true}, {DropAnswer: true}, {Latency: pause},
+			{Status: http.StatusTooManyRequests, RetryAfter: pause},
+			{Status: http.StatusTooManyRequests, Code: 20028, RetryAfter: pause},
+			{Status: http.StatusBadGateway},
+			{Status: http.StatusServiceUnavailable},
+			{Drop: true},
+			{DropAnswer: true},
+			{Latency: pause},
 		}
 		route := []fakediscord.Route{fakediscord.Edit, fakediscord.Callback, fakediscord.Callback}[r.IntN(3)]
-		// The last fault may still wait for a call: many in a row would be an outage
+		// If the last fault still waits for a call, another one after it would make an outage that is
 		// longer than Discord's limits.
 		n := s.discord.Discord.Calls(route)
 		if last, scripted := calls[route]; scripted && last == n {

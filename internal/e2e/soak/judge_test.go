@@ -20,7 +20,7 @@ import (
 	"herald/internal/e2e/e2etest/truth"
 )
 
-// deliver hands what Telegram has shown since the last call to whom it is for.
+// deliver passes what Telegram has shown since the last call to the people who it is for.
 func (s *soak) deliver() {
 	for _, c := range s.telegram.Telegram.Take(patience / 2) {
 		if slices.Contains(showing, c.Method) && c.Fault.Unclear() {
@@ -36,7 +36,7 @@ func (s *soak) deliver() {
 	for len(s.events) > 0 {
 		e := <-s.events
 		if e.Message != nil && e.Message.Deleted {
-			continue // a notice that has served
+			continue // It is a notice that was no longer needed.
 		}
 		s.mu.Lock()
 		p := s.readerOf(e)
@@ -52,7 +52,7 @@ func (s *soak) deliver() {
 	}
 }
 
-// readerOf returns whom an event is for, or nil. s.mu is held.
+// readerOf returns the person who an event is for, or nil. s.mu is held.
 func (s *soak) readerOf(e faketelegram.Event) *person {
 	switch m := e.Message; {
 	case e.Notice != nil:
@@ -75,10 +75,10 @@ func (s *soak) readerOf(e faketelegram.Event) *person {
 // pointer is what a group of Telegram is shown about a private command.
 var pointer = e2etest.Say("telegram.answered", nil)
 
-// nothingNewer begins the notice to a press that would show an older answer, or the same.
+// nothingNewer is how the notice begins if a press would show an older answer, or the same.
 const nothingNewer = "Nothing newer yet"
 
-// maxAlert is what an alert can say, in characters.
+// maxAlert is the maximum length of an alert, in characters.
 const maxAlert = 200
 
 // see judges what Telegram shows to p.
@@ -101,8 +101,8 @@ func (p *person) see(e faketelegram.Event) {
 	})
 }
 
-// judge finds the question that was answered. It fails if there is none. An edit that shows
-// a refusal or an excuse answers nothing, because it would replace an answer.
+// judge finds the question that lines answer, among those that fit. It fails the test if there is none.
+// An edit must not show a refusal or an excuse, because it would replace an answer.
 func (p *person) judge(said []string, public, edit bool, card faketelegram.Sent, fits func(*question) bool) {
 	var errs []error
 	for _, q := range slices.Backward(p.asked) {
@@ -141,13 +141,14 @@ func (p *person) noticed(n faketelegram.Notice) {
 	delete(p.presses, n.ID)
 	p.mu.Unlock()
 	if q == nil {
-		p.Errorf("a press is answered that waits no more: %+v", n)
+		p.Errorf("a press is answered again, or was never made: %+v", n)
 		return
 	}
 	q.told = time.Now()
 	p.mustNotLeak(q, n.Text, false)
 	switch {
-	case n.Text == "", !q.ended.IsZero(), lines(n.Text)[0] == pointer && q.private: // The answer is elsewhere.
+	case n.Text == "", !q.ended.IsZero(), lines(n.Text)[0] == pointer && q.private:
+		// The answer is elsewhere.
 	case utf8.RuneCountInString(n.Text) >= maxAlert-1: // It is cut.
 		p.end(q, "cut")
 	default:
@@ -155,8 +156,8 @@ func (p *person) noticed(n faketelegram.Notice) {
 	}
 }
 
-// asItStood ends a press that was told and changed nothing for 5 seconds, if the card
-// answers it already.
+// asItStood ends a press whose button stopped waiting 5 seconds ago, if the card has not changed
+// because it answers the press already.
 func (p *person) asItStood(q *question) {
 	if !q.ended.IsZero() || !q.edits || q.told.IsZero() || time.Since(q.told) < 5*time.Second {
 		return
@@ -167,6 +168,7 @@ func (p *person) asItStood(q *question) {
 	}
 }
 
+// end counts a verdict about a question.
 func (p *person) end(q *question, verdict string) {
 	q.ended = time.Now()
 	p.mu.Lock()
@@ -174,10 +176,11 @@ func (p *person) end(q *question, verdict string) {
 	p.verdicts[verdict]++
 }
 
-// mustNotLeak fails if an answer has a secret, or if a public one has private data.
+// mustNotLeak fails the test if an answer contains a secret, or if a public answer contains private data.
 func (s *soak) mustNotLeak(q *question, text string, public bool) {
 	w := s.fakes.World
-	for _, secret := range []string{w.Registered.DID, w.Newcomer.DID, badWord, s.fakes.SecretKey, s.fakes.PriceKey} {
+	secrets := []string{w.Registered.DID, w.Newcomer.DID, badWord, s.fakes.SecretKey, s.fakes.PriceKey}
+	for _, secret := range secrets {
 		if strings.Contains(text, secret) {
 			s.Errorf("%v: an answer has %s: %q", q, secret, text)
 		}
@@ -187,8 +190,8 @@ func (s *soak) mustNotLeak(q *question, text string, public bool) {
 	}
 }
 
-// verdict returns what an answer says, and whether it is only an excuse. It returns an error
-// if the answer is not honest.
+// verdict returns what an answer says, and whether it is only an excuse. It returns an error if the
+// answer is false.
 func (s *soak) verdict(q *question, lines []string) (verdict string, excuse bool, err error) {
 	switch {
 	case q.refusal != "" && lines[0] != q.refusal:
@@ -205,20 +208,25 @@ func (s *soak) verdict(q *question, lines []string) (verdict string, excuse bool
 			verdict = string(o)
 		}
 	}
-	return verdict, len(got) == 1 && (strings.HasPrefix(verdict, "reason.") || verdict == string(truth.Undecided)), err
+	saysWhyNot := strings.HasPrefix(verdict, "reason.") || verdict == string(truth.Undecided)
+	excuse = len(got) == 1 && saysWhyNot
+	return verdict, excuse, err
 }
 
-// dots tell Telegram's readers whether a price rises.
+// dots removes the marks that show on Telegram whether a price rises.
 var dots = strings.NewReplacer("🟢", "", "🔴", "")
 
-// discordTime is a time that Discord shows in its reader's way, discordCommand a
-// command that can be tapped there.
-var discordTime, discordCommand = regexp.MustCompile(`<t:(\d+):R>`), regexp.MustCompile(`<(/\w+):\d+>`)
+var (
+	// discordTime matches a time that Discord shows in the reader's time zone.
+	discordTime = regexp.MustCompile(`<t:(\d+):R>`)
+	// discordCommand matches a command that can be tapped on Discord.
+	discordCommand = regexp.MustCompile(`<(/\w+):\d+>`)
+)
 
-// lines returns the lines of an answer without emoji and markup, with single spaces, and
-// with times to the minute. It returns at least one.
+// lines returns the lines of an answer without emoji and markup, with single spaces, and with times to
+// the minute. It returns at least one.
 func lines(text string) (all []string) {
-	for _, mark := range []string{"\u200b", "✅ ", "❌ ", "⚠️ "} { // the first holds a question's command
+	for _, mark := range []string{"\u200b", "✅ ", "❌ ", "⚠️ "} { // The first holds a question's command.
 		text = strings.TrimPrefix(text, mark)
 	}
 	text = discordTime.ReplaceAllStringFunc(text, func(mark string) string {
@@ -227,15 +235,19 @@ func lines(text string) (all []string) {
 	})
 	text = discordCommand.ReplaceAllString(text, "$1")
 	for line := range strings.Lines(e2etest.Plain(text)) {
-		if line = strings.Join(strings.Fields(dots.Replace(line)), " "); line != "" {
+		line = strings.Join(strings.Fields(dots.Replace(line)), " ")
+		if line != "" {
 			all = append(all, line)
 		}
 	}
-	return append(all, make([]string, max(0, 1-len(all)))...)
+	if len(all) == 0 {
+		return []string{""}
+	}
+	return all
 }
 
-// meant returns the questions that an inline query may mean, by command: a command by its
-// first letters, or a whole wallet.
+// meant returns the questions that an inline query may mean, by command. A query names a command by its
+// first letters, or is a whole wallet.
 func meant(query string) map[string]truth.Question {
 	all := map[string]truth.Question{}
 	query = strings.ToLower(strings.TrimPrefix(query, "/"))
@@ -244,7 +256,8 @@ func meant(query string) map[string]truth.Question {
 			all[command] = truth.Question{Command: command}
 		}
 	}
-	if wallet := strings.TrimPrefix(query, "staked "); len(wallet) == len(common.Address{}.Hex()) && common.IsHexAddress(wallet) {
+	wallet := strings.TrimPrefix(query, "staked ")
+	if len(wallet) == len(common.Address{}.Hex()) && common.IsHexAddress(wallet) {
 		all["staked"] = truth.Question{Command: "staked", Wallet: common.HexToAddress(wallet)}
 	}
 	return all
@@ -253,9 +266,9 @@ func meant(query string) map[string]truth.Question {
 // maxFailureCache is how long Telegram may cache a failed inline query, in seconds.
 const maxFailureCache = 5
 
-// answeredInline judges the results of an inline query. Everybody may read a result once it
-// is sent. One may be missing only if its service could not be asked; if all are, a button
-// says which.
+// answeredInline judges the results of an inline query. Everybody may read a result once it is sent. A
+// result may be missing only if its service is unavailable; if all are missing, a button names that
+// service.
 func (s *soak) answeredInline(a faketelegram.InlineAnswer) {
 	s.mu.Lock()
 	query, asked := s.queries[a.QueryID]
@@ -272,7 +285,8 @@ func (s *soak) answeredInline(a faketelegram.InlineAnswer) {
 			wrong("a result that was not asked for")
 			continue
 		}
-		q := &question{Asked: &e2etest.Asked{Command: e2etest.Command{Name: result.ID, Argument: query}}, about: about}
+		command := e2etest.Command{Name: result.ID, Argument: query}
+		q := &question{Asked: &e2etest.Asked{Command: command}, about: about}
 		s.mustNotLeak(q, a.Button+result.Content.Text+result.Title+result.Description, true)
 		if _, excuse, err := s.verdict(q, lines(result.Content.Text)); err != nil || excuse {
 			wrong(err)

@@ -17,28 +17,28 @@ import (
 // beBusy starts shell loops that use as much of a core as they get, until the test ends.
 func beBusy(t *testing.T, loops int) {
 	for range loops {
-		// A loop also ends after a test that was killed.
+		// The loop ends even if the test is killed.
 		const spin = `while kill -0 "$1"; do :; done`
 		loop := exec.CommandContext(t.Context(), "sh", "-c", spin, "sh", strconv.Itoa(os.Getpid()))
 		if err := loop.Start(); err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { _ = loop.Wait() }) // it is killed
+		t.Cleanup(func() { _ = loop.Wait() }) // It was killed.
 	}
 }
 
-// stalls are the times in which this process, with the bot, waited for the machine.
+// stalls records when this process, which includes the bot, waited for the machine.
 type stalls struct {
 	mu      sync.Mutex
-	recent  []stall // the oldest first
+	recent  []stall // in order of time
 	longest time.Duration
 	total   time.Duration
 }
 
-// stall is a time after which something ran that was due before.
+// stall is a wait for the machine.
 type stall struct {
 	end  time.Time
-	late time.Duration
+	late time.Duration // how long it lasted
 }
 
 // watch records stalls until ctx is done.
@@ -54,14 +54,15 @@ func (s *stalls) watch(ctx context.Context) {
 func (s *stalls) add(one stall) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.longest, s.total = max(s.longest, one.late), s.total+one.late
+	s.longest = max(s.longest, one.late)
+	s.total += one.late
 	for len(s.recent) > 0 && one.end.Sub(s.recent[0].end) > 2*patience {
 		s.recent = s.recent[1:]
 	}
 	s.recent = append(s.recent, one)
 }
 
-// during returns how much of a time was stalls.
+// during returns the sum of stalls within a time.
 func (s *stalls) during(from, to time.Time) (sum time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -84,8 +85,15 @@ func TestStallsAreCountedWithinATime(t *testing.T) {
 	at := func(seconds int) time.Time { return start.Add(time.Duration(seconds) * time.Second) }
 	s.add(stall{end: at(3), late: 2 * time.Second})
 	s.add(stall{end: at(6), late: time.Second})
-	for _, test := range []struct{ from, to, want int }{{0, 10, 3}, {2, 10, 2}, {3, 5, 0}, {0, 2, 1}, {7, 9, 0}} {
-		if got := s.during(at(test.from), at(test.to)); got != time.Duration(test.want)*time.Second {
+	for _, test := range []struct{ from, to, want int }{
+		{0, 10, 3},
+		{2, 10, 2},
+		{3, 5, 0},
+		{0, 2, 1},
+		{7, 9, 0},
+	} {
+		got := s.during(at(test.from), at(test.to))
+		if got != time.Duration(test.want)*time.Second {
 			t.Errorf("from %d to %d there are stalls of %v, want %d s", test.from, test.to, got, test.want)
 		}
 	}

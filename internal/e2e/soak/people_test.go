@@ -23,11 +23,11 @@ import (
 )
 
 const (
-	// pause is how long a person waits at most before the next question.
+	// pause is the maximum time before a person's next question.
 	pause = 2 * time.Second
 	// look is how often a person looks for the answer.
 	look = 50 * time.Millisecond
-	// firstBurst is the number of the first person of those who ask at once.
+	// firstBurst is the number of the first of the people who ask at once.
 	firstBurst = 1000
 	// groups is how many groups of Telegram there are.
 	groups = 12
@@ -40,18 +40,18 @@ const badWord = "zqxtyped"
 
 var oldButton = e2etest.Say("button.old.title", nil)
 
-// privately are the commands that are answered to their user alone.
-var privately = []string{"mylogins", "exists", "verify", "save", "forget", "details"}
+// privateCommands are answered only to their user.
+var privateCommands = []string{"mylogins", "exists", "verify", "save", "forget", "details"}
 
-// person has an account on one platform. They ask one question after another, so that every
-// answer tells which question it is to.
+// person has an account on one platform. They ask one question after another, so that each answer can
+// be matched with its question.
 type person struct {
 	*soak
 	platform *e2etest.Platform
 	account  core.Identity
 	id       int64
 	inbox    chan faketelegram.Event
-	asked    []*question // the newest is the last; those before are over
+	asked    []*question // all but the last are answered
 	busy     sync.Mutex  // held while they ask
 }
 
@@ -60,33 +60,40 @@ type question struct {
 	*e2etest.Asked
 	person *person
 	about  truth.Question
-	// refusal is the title of the refusal that must come; empty if an answer must.
+	// refusal is the title of the refusal that must be the answer, or "".
 	refusal string
-	private bool
-	// pressed is true for a press, and edits if its answer replaces the card.
-	pressed, edits bool
-	card           faketelegram.Sent // that was pressed on Telegram
-	told           time.Time         // when the button stopped waiting on Telegram
-	answer         faketelegram.Sent // on Telegram
-	ended          time.Time
+	private bool              // only its person may be shown the answer
+	pressed bool              // it is a press
+	edits   bool              // the answer replaces the card that was pressed
+	card    faketelegram.Sent // that was pressed on Telegram
+	told    time.Time         // when the button stopped waiting on Telegram
+	answer  faketelegram.Sent // on Telegram
+	ended   time.Time         // when it was answered; zero before
 }
 
 func (q *question) String() string {
 	return fmt.Sprintf("/%s %s by %d, pressed %v", q.about.Command, q.Argument, q.User, q.pressed)
 }
 
-// person returns the nth person of a platform, on Telegram the same one again. The first three are registered, registered
-// without logins, and not.
+// person returns the nth person of a platform. On Telegram it returns the same person again. The first
+// three are registered, registered without logins, and not registered.
 func (s *soak) person(platform *e2etest.Platform, n int) *person {
-	w, name := s.fakes.World, map[bool]string{false: "Telegram", true: "Discord"}[platform.OnDiscord]
-	p := &person{soak: s, platform: platform, id: 7_100_000_000 + int64(n), inbox: make(chan faketelegram.Event, 1000)}
+	w := s.fakes.World
+	p := &person{
+		soak:     s,
+		platform: platform,
+		id:       7_100_000_000 + int64(n),
+		inbox:    make(chan faketelegram.Event, 1000),
+	}
 	if n < 3 {
 		p.id = platform.User([]services.Person{w.Registered, w.Newcomer, w.Unregistered}[n])
 	}
-	p.account = core.Identity{Platform: name, UID: strconv.FormatInt(p.id, 10)}
+	uid := strconv.FormatInt(p.id, 10)
 	if platform.OnDiscord {
+		p.account = core.Identity{Platform: "Discord", UID: uid}
 		return p
 	}
+	p.account = core.Identity{Platform: "Telegram", UID: uid}
 	platform.Telegram.Start(p.id)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -96,7 +103,7 @@ func (s *soak) person(platform *e2etest.Platform, n int) *person {
 	return s.people[p.id]
 }
 
-// live asks until ctx is done and the last answer is there.
+// live asks until ctx is done, and waits for the last answer.
 func (p *person) live(ctx context.Context, r *rand.Rand) {
 	defer p.forget(0)
 	for transport.Sleep(ctx, time.Duration(r.Int64N(int64(pause)))) {
@@ -110,15 +117,15 @@ func (p *person) live(ctx context.Context, r *rand.Rand) {
 	}
 }
 
-// askOnce asks a question and waits for the answer. It returns nil if p waits for another.
+// askOnce asks a question and waits for the answer. It returns nil at once if p waits for another answer.
 func (p *person) askOnce(r *rand.Rand) *question {
 	if !p.busy.TryLock() {
 		return nil
 	}
 	defer p.busy.Unlock()
 	q, command := p.next(r)
-	if r.IntN(25) == 0 { // the platform gets no response, and delivers it again
-		command.Times = 2
+	if r.IntN(25) == 0 {
+		command.Times = 2 // The platform gets no response, and delivers it again.
 	}
 	group := faketelegram.Group(e2etest.GroupID - r.Int64N(groups))
 	command.Alter = func(m faketelegram.Message) {
@@ -126,9 +133,8 @@ func (p *person) askOnce(r *rand.Rand) *question {
 			m["chat"] = group
 		}
 	}
-	if command.Ephemeral = command.Group && !p.platform.OnDiscord && r.IntN(8) == 0; command.Ephemeral {
-		q.private = true
-	}
+	command.Ephemeral = command.Group && !p.platform.OnDiscord && r.IntN(8) == 0
+	q.private = q.private || command.Ephemeral
 	p.mu.Lock()
 	q.Asked = p.platform.Ask(command)
 	p.counts["commands"]++
@@ -140,14 +146,43 @@ func (p *person) askOnce(r *rand.Rand) *question {
 	return q
 }
 
+// kinds lists commands, a malformed one and an unknown one. People ask more often what is listed more
+// often.
+var kinds = []string{
+	"price", "price",
+	"supply", "supply",
+	"staked", "staked", "staked",
+	"mylogins",
+	"exists",
+	"verify",
+	"status",
+	"help",
+	"bad",
+	"unknown",
+}
+
+// malformedWallets returns arguments that are not wallets.
+func malformedWallets(wallet string) []string {
+	return []string{
+		badWord,
+		"0x12",
+		badWord + ".eth",
+		wallet[2:41],
+		"\u202e" + wallet,
+		strings.Repeat("9", 3000),
+		"<@1>@everyone" + badWord,
+		"0x" + strings.Repeat("𝟘", 40),
+		"\x00" + badWord,
+	}
+}
+
 // next returns a random question, and how to type it.
 func (p *person) next(r *rand.Rand) (*question, e2etest.Command) {
 	w := p.fakes.World
 	q := &question{person: p, about: truth.Question{Account: p.account}}
 	wallets := []common.Address{w.Staker, w.Idle, common.BigToAddress(common.Big1)}
-	kinds := []string{"price", "price", "supply", "supply", "staked", "staked", "staked", "mylogins", "exists", "verify", "status", "help", "bad", "unknown"}
 	command := e2etest.Command{User: p.id, Name: kinds[r.IntN(len(kinds))], Group: r.IntN(4) > 0}
-	q.private = slices.Contains(privately, command.Name)
+	q.private = slices.Contains(privateCommands, command.Name)
 	switch command.Name {
 	case "staked", "verify":
 		q.about.Wallet = wallets[r.IntN(len(wallets))]
@@ -156,18 +191,21 @@ func (p *person) next(r *rand.Rand) (*question, e2etest.Command) {
 			command.Argument = strings.ToLower(command.Argument)
 		}
 	case "bad":
-		bad := []string{badWord, "0x12", badWord + ".eth", w.Staker.Hex()[2:41], "\u202e" + w.Staker.Hex(), strings.Repeat("9", 3000),
-			"<@1>@everyone" + badWord, "0x" + strings.Repeat("𝟘", 40), "\x00" + badWord}
-		command.Name, command.Argument, q.refusal = "staked", bad[r.IntN(len(bad))], e2etest.Say("check.wallet", nil)
-	case "unknown": // in a group of Telegram it may be another bot's
-		command.Name, command.Group, q.refusal = badWord, false, e2etest.Say("unknown.title", nil)
+		bad := malformedWallets(w.Staker.Hex())
+		command.Name = "staked"
+		command.Argument = bad[r.IntN(len(bad))]
+		q.refusal = e2etest.Say("check.wallet", nil)
+	case "unknown":
+		command.Name = badWord
+		command.Group = false // In a group of Telegram it may be another bot's command.
+		q.refusal = e2etest.Say("unknown.title", nil)
 	}
 	q.about.Command = command.Name
 	return q, command
 }
 
-// press presses a button under the answer to q, or sends a forged state, and waits for what
-// comes. It returns nil if there is no button.
+// press presses a button below the answer to q, or sends a forged state, and waits for the answer. It
+// returns nil if there is no button.
 func (p *person) press(q *question, r *rand.Rand) *question {
 	states := p.states(q)
 	if len(states) == 0 {
@@ -178,7 +216,8 @@ func (p *person) press(q *question, r *rand.Rand) *question {
 		state = states[r.IntN(len(states))]
 		next = p.meant(state)
 	}
-	next.pressed, next.card = true, q.answer
+	next.pressed = true
+	next.card = q.answer
 	if p.platform.OnDiscord {
 		next.Asked = q.Press(p.id, state)
 	} else {
@@ -189,8 +228,8 @@ func (p *person) press(q *question, r *rand.Rand) *question {
 	return next
 }
 
-// states returns what the buttons of the newest answer hand back, but for [Details]: its
-// answer, to moderators alone, is a message that looks like others.
+// states returns the states of the buttons of the answer to q, except [Details]: its answer, which only
+// moderators get, is a message that looks like others.
 func (p *person) states(q *question) (all []string) {
 	if p.platform.OnDiscord {
 		for _, b := range slices.Concat(q.Pending.Answer().Buttons...) {
@@ -200,7 +239,9 @@ func (p *person) states(q *question) (all []string) {
 	for _, b := range slices.Concat(q.answer.Markup.Rows...) {
 		all = append(all, b.Data)
 	}
-	return slices.DeleteFunc(all, func(state string) bool { return state == "" || strings.HasSuffix(state, " details") })
+	return slices.DeleteFunc(all, func(state string) bool {
+		return state == "" || strings.HasSuffix(state, " details")
+	})
 }
 
 // meant returns the question that a button of the bot asks.
@@ -209,9 +250,10 @@ func (p *person) meant(state string) *question {
 	q := &question{person: p, edits: words[1] == "e"}
 	q.about = truth.Question{Account: p.account, Command: words[3], Argument: strings.Join(words[4:], " ")}
 	if common.IsHexAddress(q.about.Argument) {
-		q.about.Wallet, q.about.Argument = common.HexToAddress(q.about.Argument), ""
+		q.about.Wallet = common.HexToAddress(q.about.Argument)
+		q.about.Argument = ""
 	}
-	q.private = slices.Contains(privately, q.about.Command)
+	q.private = slices.Contains(privateCommands, q.about.Command)
 	return q
 }
 
@@ -222,15 +264,28 @@ func (p *person) forged(r *rand.Rand) (*question, string) {
 	q.edits = kind == "e"
 	state := strings.TrimSpace("1 " + kind + " 0 " + command.Name + " " + command.Argument)
 	if r.IntN(8) == 0 || len(state) > maxData {
-		state = []string{"0" + state[1:], state[:5], badWord, strings.Repeat("x", maxData), "1 e \u202e " + command.Name}[r.IntN(5)]
-		q.refusal, q.private = oldButton, false
+		broken := []string{
+			"0" + state[1:],
+			state[:5],
+			badWord,
+			strings.Repeat("x", maxData),
+			"1 e \u202e " + command.Name,
+		}
+		state = broken[r.IntN(len(broken))]
+		q.refusal = oldButton
+		q.private = false
 	}
 	return q, state
 }
 
+// pressOnTelegram presses a button of the question's card.
 func (p *person) pressOnTelegram(q *question, state string) {
 	c, fake := q.card, p.platform.Telegram
-	q.Asked = &e2etest.Asked{Command: e2etest.Command{User: p.id, Group: c.Chat < 0}, Message: c.ID, At: time.Now()}
+	q.Asked = &e2etest.Asked{
+		Command: e2etest.Command{User: p.id, Group: c.Chat < 0},
+		Message: c.ID,
+		At:      time.Now(),
+	}
 	q.private = q.private || c.Ephemeral != 0 && q.refusal != oldButton
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -243,8 +298,8 @@ func (p *person) pressOnTelegram(q *question, state string) {
 	})
 }
 
-// await judges all that is shown to p until q is answered. A press on Telegram may have no
-// answer if its button was not told to stop waiting, which the adapter counts.
+// await judges all that is shown to p until q is answered. A press on Telegram may have no answer if
+// its button keeps waiting, which the adapter counts.
 func (p *person) await(q *question) {
 	p.forget(afterwards)
 	p.asked = append(p.asked, q)
@@ -292,14 +347,15 @@ func (p *person) lookOnDiscord(q *question) {
 	for _, m := range shown {
 		p.mustNotLeak(q, m.Everything(), !m.Ephemeral)
 	}
-	p.judge(lines(m.Text()), !m.Ephemeral, q.pressed && m.Edited > 0, faketelegram.Sent{}, func(other *question) bool { return other == q })
+	isThis := func(other *question) bool { return other == q }
+	p.judge(lines(m.Text()), !m.Ephemeral, q.pressed && m.Edited > 0, faketelegram.Sent{}, isThis)
 	if q.ended.IsZero() {
 		p.end(q, "wrong")
 	}
 }
 
-// forget drops questions that have been over for so long. Discord's stand-in forgets their
-// messages, and its calls are counted.
+// forget drops questions that were answered this long ago. It counts the calls that were repeated on
+// Discord, and makes the fake forget the messages.
 func (p *person) forget(old time.Duration) {
 	p.asked = slices.DeleteFunc(p.asked, func(q *question) bool {
 		over := time.Since(q.ended) >= old
@@ -315,11 +371,23 @@ func (p *person) forget(old time.Duration) {
 	})
 }
 
-// inline has p write an inline query, perhaps without its last letters.
+// inline makes p write an inline query, perhaps without its last letters.
 func (p *person) inline(r *rand.Rand) {
 	w := p.fakes.World
 	wallet := []common.Address{w.Staker, w.Idle, common.BigToAddress(common.Big1)}[r.IntN(3)].Hex()
-	all := []string{"", "price", "/price", "supply", "Supply", wallet, "staked " + wallet, "mylogins", "exists", "verify " + wallet, badWord}
+	all := []string{
+		"",
+		"price",
+		"/price",
+		"supply",
+		"Supply",
+		wallet,
+		"staked " + wallet,
+		"mylogins",
+		"exists",
+		"verify " + wallet,
+		badWord,
+	}
 	query := all[r.IntN(len(all))]
 	query = query[:len(query)-r.IntN(1+min(len(query), 4))]
 	p.mu.Lock()

@@ -8,12 +8,11 @@
 //	go test -tags speed -v -timeout 0 ./internal/e2e/speed -speed.against COMMIT
 //	go test -tags speed -v -timeout 0 ./internal/e2e/speed -speed.redis
 //
-// Both bots of a way run in processes of their own and take turns. Fakes of their
-// platform in this process ask them /price. A ratio is of two turns that follow
-// each other, and the one printed is the median of all rounds. The fakes share the
-// processors with the bots, and take the same from both. A wrong, doubled or lost
-// answer fails the test. A missed goal is only printed, because a busy machine
-// misses any.
+// Both bots of a way run in their own processes and take turns. Fakes of their platform, in this
+// process, ask them /price. A ratio compares two turns that follow each other; the printed one is the
+// median of all rounds. The fakes share the processors with the bots, and cost both the same. A wrong,
+// doubled or lost answer fails the test. A missed goal is only printed, because a busy machine misses
+// any.
 package speed
 
 import (
@@ -46,17 +45,17 @@ var (
 )
 
 const (
-	// warmUp is how many commands are asked before anything is measured.
+	// warmUp is how many commands are sent before anything is measured.
 	warmUp = 2000
-	// users ask in private, each at most once in a turn.
-	users, firstUser = 20_000, 7_000_000_000
+	// users is how many people ask in private, each at most once in a turn.
+	users     = 20_000
+	firstUser = 7_000_000_000
 )
 
-// goal bounds the ratios of a way in: of the rate from below, of the CPU from above.
+// goal is the minimum ratio of the rates, and the maximum ratio of the CPU times.
 type goal struct{ rate, cpu float64 }
 
-// ways are the goals beside the bare library, by way in, and how many commands are
-// in flight at a time.
+// ways lists how many commands are in flight, and the goals beside the bare library, by way in.
 var ways = map[string]struct {
 	inFlight int
 	goal
@@ -67,11 +66,14 @@ var ways = map[string]struct {
 	"discord over http": {100, goal{0.65, 1.25}},
 }
 
-// noSlower is the goal beside an earlier commit, and withRedis that beside the bot without
-// Redis, which takes its share of the same processors.
-var noSlower, withRedis = goal{1, 1}, goal{0.7, 1.6}
+var (
+	// noSlower is the goal beside an earlier commit.
+	noSlower = goal{1, 1}
+	// withRedis is the goal beside the bot without Redis. Redis uses the same processors.
+	withRedis = goal{0.7, 1.6}
+)
 
-// settings of Herald: rate limits are counted, and are too high to be reached.
+// settings are Herald's. Rate limits are counted, but too high to be reached.
 var settings = []string{"PRICE_TTL=24h", "RATE_LIMIT_USER=10000", "RATE_LIMIT_CHAT=10000"}
 
 func TestSpeed(t *testing.T) {
@@ -111,45 +113,22 @@ func run(t *testing.T, dir, name string, args ...string) {
 	}
 }
 
-// compare measures Herald and the other bot in turn, and returns a row of the
-// table: Herald's figures, the other's, and their ratios with the goals.
+// compare measures Herald and the other bot in turn, and returns a row of the table: Herald's figures,
+// the other's, and their ratios with the goals.
 func compare(t *testing.T, way e2etest.Way, programs string) string {
-	platforms, inFlight, goal := []*e2etest.Platform{way.Open(t), way.Open(t)}, ways[way.Name].inFlight, ways[way.Name].goal
-	bot := filepath.Join(programs, "bot")
-	heralds := slices.Clone(settings)
-	if *redis {
-		heralds = append(heralds, "REDIS_URL="+redistest.Start(t).URL+"?read_timeout=1s")
-	}
-	herald := newContender(platforms[0], platforms[0].Start(bot, fault.Start(t), heralds...))
-	answer, err := herald.load.askOne()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var process *e2etest.Process
-	switch binary := filepath.Join(programs, "other"); {
-	case *redis:
-		goal = withRedis
-		process = platforms[1].Start(bot, fault.Start(t), settings...)
-	case *against != "":
-		goal = noSlower
-		process = platforms[1].Start(binary, fault.Start(t), settings...)
-	default:
-		process = e2etest.ServeProcess(t, binary, append(platforms[1].Settings(), "ANSWER="+answer)...)
-		platforms[1].Through(process.URL())
-	}
-	other := newContender(platforms[1], process)
+	inFlight := ways[way.Name].inFlight
+	herald := startHerald(t, way.Open(t), programs)
+	other, goal := startOther(t, way.Open(t), programs, herald)
 	order := []*contender{herald, other}
 	for _, c := range order {
 		c.turn(t, warmUp, inFlight)
 	}
 	for range *rounds {
 		for _, c := range order {
-			took, cpu := c.turn(t, *commands, inFlight)
-			c.rates = append(c.rates, float64(*commands)/took.Seconds())
-			c.cpus = append(c.cpus, cpu.Seconds()*1e6/float64(*commands))
+			c.measure(t, inFlight)
 		}
 		t.Logf("%.0f : %.0f commands a second, %.0f : %.0f ms of CPU for 1,000",
-			herald.rates[len(herald.rates)-1], other.rates[len(other.rates)-1], herald.cpus[len(herald.cpus)-1], other.cpus[len(other.cpus)-1])
+			last(herald.rates), last(other.rates), last(herald.cpus), last(other.cpus))
 		slices.Reverse(order)
 	}
 	herald.process.Leave()
@@ -160,6 +139,40 @@ func compare(t *testing.T, way e2etest.Way, programs string) string {
 		median(herald.cpus), median(other.cpus), cpu, goal.cpu, missed(cpu > goal.cpu))
 }
 
+// startHerald starts the bot that is measured, with a Redis if -speed.redis is set.
+func startHerald(t *testing.T, platform *e2etest.Platform, programs string) *contender {
+	t.Helper()
+	with := slices.Clone(settings)
+	if *redis {
+		with = append(with, "REDIS_URL="+redistest.Start(t).URL+"?read_timeout=1s")
+	}
+	return newContender(platform, platform.Start(filepath.Join(programs, "bot"), fault.Start(t), with...))
+}
+
+// startOther starts the bot beside which Herald is measured, and returns the goal. The bare library
+// always gives the answer that Herald gives now.
+func startOther(t *testing.T, platform *e2etest.Platform, programs string, herald *contender) (*contender, goal) {
+	t.Helper()
+	other := filepath.Join(programs, "other")
+	switch {
+	case *redis:
+		bot := filepath.Join(programs, "bot")
+		return newContender(platform, platform.Start(bot, fault.Start(t), settings...)), withRedis
+	case *against != "":
+		return newContender(platform, platform.Start(other, fault.Start(t), settings...)), noSlower
+	}
+	answer, err := herald.load.askOne()
+	if err != nil {
+		t.Fatal(err)
+	}
+	process := e2etest.ServeProcess(t, other, append(platform.Settings(), "ANSWER="+answer)...)
+	platform.Through(process.URL())
+	return newContender(platform, process), ways[platform.Name].goal
+}
+
+func last(values []float64) float64 { return values[len(values)-1] }
+
+// missed marks a goal in the table if it is missed.
 func missed(is bool) string {
 	if is {
 		return " missed"
@@ -167,7 +180,7 @@ func missed(is bool) string {
 	return ""
 }
 
-// ratio is the median of the ratios, round by round.
+// ratio returns the median of the ratios, round by round.
 func ratio(a, b []float64) float64 {
 	ratios := make([]float64, len(a))
 	for i := range a {
@@ -181,20 +194,28 @@ func median(values []float64) float64 {
 	return (values[(len(values)-1)/2] + values[len(values)/2]) / 2
 }
 
-// contender is a bot, what it is asked, and what was measured.
+// contender is a bot, its commands, and what was measured.
 type contender struct {
-	process     *e2etest.Process
-	load        *load
-	asked       int
-	rates, cpus []float64
+	process *e2etest.Process
+	load    *load
+	asked   int       // commands so far
+	rates   []float64 // commands a second, by round
+	cpus    []float64 // ms of CPU for 1,000 commands, by round
 }
 
 func newContender(platform *e2etest.Platform, process *e2etest.Process) *contender {
 	return &contender{process: process, load: newLoad(platform)}
 }
 
-// turn asks the bot for n answers, and returns how long that took, and how much
-// CPU of the bot's.
+// measure gives the bot its turn in a round.
+func (c *contender) measure(t *testing.T, inFlight int) {
+	t.Helper()
+	took, cpu := c.turn(t, *commands, inFlight)
+	c.rates = append(c.rates, float64(*commands)/took.Seconds())
+	c.cpus = append(c.cpus, cpu.Seconds()*1e6/float64(*commands))
+}
+
+// turn sends n commands, and returns how long the bot took to answer them, and how much CPU time it used.
 func (c *contender) turn(t *testing.T, n, inFlight int) (took, cpu time.Duration) {
 	t.Helper()
 	before := c.cpu(t)
@@ -210,36 +231,35 @@ func (c *contender) turn(t *testing.T, n, inFlight int) (took, cpu time.Duration
 // clockTick is the unit of times in /proc; Linux has no other.
 const clockTick = 10 * time.Millisecond
 
-// cpu is the processor time that the bot has taken so far.
+// cpu returns the CPU time that the bot has used so far.
 func (c *contender) cpu(t *testing.T) time.Duration {
 	t.Helper()
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", c.process.Process.Pid))
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The name before the parenthesis may hold anything. utime and stime are
-	// fields 14 and 15, https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html
+	// The name before the parenthesis may contain anything. utime and stime are fields 14 and 15,
+	// https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html
 	fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
 	user, _ := strconv.Atoi(fields[11])
 	system, _ := strconv.Atoi(fields[12])
 	return time.Duration(user+system) * clockTick
 }
 
-// answerTime is how long all answers to a load may take before those that are
-// missing count as lost.
+// answerTime is how long all answers of a turn may take. After that, missing answers count as lost.
 const answerTime = time.Minute
 
-// load is the commands that are asked of one bot, and their answers.
+// load sends commands to one bot, and checks the answers.
 type load struct {
 	platform *e2etest.Platform
 
 	mu       sync.Mutex
-	answers  map[string]int // by the chat in Telegram, the interaction in Discord
-	wrong    error          // the first problem
-	inFlight chan struct{}  // holds a token for each command asked and not answered
+	answers  map[string]int // how often a command was answered, by chat on Telegram, by interaction on Discord
+	wrong    error          // every problem so far
+	inFlight chan struct{}  // has a token for each command that is not answered
 }
 
-// newLoad takes the answers that the platform shows from now on.
+// newLoad returns a load that gets the answers that the platform shows from now on.
 func newLoad(platform *e2etest.Platform) *load {
 	l := &load{platform: platform}
 	if platform.OnDiscord {
@@ -254,7 +274,7 @@ func newLoad(platform *e2etest.Platform) *load {
 	return l
 }
 
-// answered takes an answer to the command with this ID.
+// answered counts an answer to the command with this ID.
 func (l *load) answered(id, text string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -269,11 +289,12 @@ func (l *load) answered(id, text string) {
 	<-l.inFlight
 }
 
-// ask asks n commands after the first ones, and returns once all are answered, with
-// the time that took.
+// ask sends n commands, after first earlier ones. It blocks until all are answered, and returns how
+// long that took.
 func (l *load) ask(first, n, inFlight int) (took time.Duration, err error) {
 	l.mu.Lock()
-	l.answers, l.inFlight = map[string]int{}, make(chan struct{}, inFlight)
+	l.answers = map[string]int{}
+	l.inFlight = make(chan struct{}, inFlight)
 	l.mu.Unlock()
 	began, lost := time.Now(), time.After(answerTime)
 	var asked []*e2etest.Asked
@@ -281,15 +302,27 @@ func (l *load) ask(first, n, inFlight int) (took time.Duration, err error) {
 		select {
 		case l.inFlight <- struct{}{}:
 		case <-lost:
-			l.mu.Lock()
-			defer l.mu.Unlock()
-			return 0, errors.Join(fmt.Errorf("%d of %d commands were not answered within %v", n-len(l.answers), n, answerTime), l.wrong)
+			return 0, l.lostError(n)
 		}
-		if i < n { // the others only wait
-			asked = append(asked, l.platform.Ask(e2etest.Command{User: int64(firstUser + (first+i)%users), Name: "price"}))
+		if i < n { // The other tokens only wait for the answers.
+			user := int64(firstUser + (first+i)%users)
+			asked = append(asked, l.platform.Ask(e2etest.Command{User: user, Name: "price"}))
 		}
 	}
-	took = time.Since(began)
+	return time.Since(began), l.verify(asked)
+}
+
+// lostError returns the error that answers to n commands are missing.
+func (l *load) lostError(n int) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	lost := fmt.Errorf("%d of %d commands were not answered within %v", n-len(l.answers), n, answerTime)
+	return errors.Join(lost, l.wrong)
+}
+
+// verify returns every problem so far, including commands that were not answered once. It makes the
+// platform forget the commands.
+func (l *load) verify(asked []*e2etest.Asked) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, a := range asked {
@@ -305,23 +338,24 @@ func (l *load) ask(first, n, inFlight int) (took time.Duration, err error) {
 	if !l.platform.OnDiscord {
 		l.platform.Telegram.Take(0)
 	}
-	return took, l.wrong
+	return l.wrong
 }
 
-// askOne returns what the bot says, as JSON that the bare bot can read.
+// askOne returns the bot's answer, as JSON that the bare bot can read.
 func (l *load) askOne() (answer string, err error) {
 	l.mu.Lock()
-	l.answers, l.inFlight = map[string]int{}, make(chan struct{}, 1)
+	l.answers = map[string]int{}
+	l.inFlight = make(chan struct{}, 1)
 	l.mu.Unlock()
 	l.inFlight <- struct{}{}
 	asked := l.platform.Ask(e2etest.Command{User: firstUser, Name: "price"})
 	asked.Wait()
-	said := any(nil)
+	var sent any
 	if asked.OnDiscord() {
-		said = map[string]any{"type": 4, "data": asked.Pending.Answer().Payload("", "")}
+		sent = map[string]any{"type": 4, "data": asked.Pending.Answer().Payload("", "")}
 	} else {
-		said = l.platform.Telegram.Calls("sendMessage")[0].Params
+		sent = l.platform.Telegram.Calls("sendMessage")[0].Params
 	}
-	text, err := json.Marshal(said)
+	text, err := json.Marshal(sent)
 	return string(text), err
 }

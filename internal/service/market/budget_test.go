@@ -1,203 +1,12 @@
 package market
 
 import (
-	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"herald/internal/core"
 )
-
-const day = 24 * time.Hour
-
-// provider counts the calls of all who have its key, and refuses what the plan does not have.
-type provider struct {
-	plan  int
-	spent int       // of this month
-	month time.Time // begin of the month
-	busy  int       // most spent in a month
-	mine  int       // of spent, by replicas
-	own   int       // most of these in a month
-	full  int       // refusals for want of credits
-}
-
-func (p *provider) pass(d time.Duration) {
-	time.Sleep(d)
-	if !time.Now().Before(p.month.Add(month)) {
-		p.busy, p.spent, p.month = max(p.busy, p.spent), 0, p.month.Add(month)
-		p.own, p.mine = max(p.own, p.mine), 0
-	}
-}
-
-func (p *provider) reading() Reading {
-	return Reading{Left: p.plan - p.spent, Plan: p.plan, Resets: time.Until(p.month.Add(month))}
-}
-
-// call reports whether the plan still has a credit.
-func (p *provider) call() bool {
-	if p.spent == p.plan {
-		p.full++
-		return false
-	}
-	p.spent++
-	return true
-}
-
-// deployment is replicas that ask for the price without a pause and share the last one.
-type deployment struct {
-	*provider
-	perMonth int
-	silent   bool // the provider does not say what is left
-	replicas []*Budget
-	priced   time.Time     // the last price
-	gap      time.Duration // the longest time without one
-	read     time.Time     // the last Reading
-}
-
-func newDeployment(plan, perMonth, replicas int, silent bool) *deployment {
-	start := time.Now()
-	d := &deployment{
-		provider: &provider{plan: plan, month: start},
-		perMonth: perMonth,
-		silent:   silent,
-		replicas: make([]*Budget, replicas),
-		priced:   start,
-	}
-	d.restart()
-	return d
-}
-
-func (d *deployment) restart() {
-	for i := range d.replicas {
-		d.replicas[i] = newBudget(d.perMonth, nil, nil)
-	}
-	d.read = time.Time{}
-}
-
-// step is the TTL of a price.
-const step = 30 * time.Second
-
-// ask has a replica ask for the price, if the last one is older than a TTL. It returns how long the replica has
-// nothing to do then.
-func (d *deployment) ask(i int) (idle time.Duration) {
-	if time.Since(d.priced) < step {
-		return step
-	}
-	if wait, reason := d.replicas[i].spend(); reason != "" {
-		return wait
-	}
-	if !d.call() {
-		d.replicas[i].giveBack()
-		return step
-	}
-	d.mine++
-	d.gap = max(d.gap, time.Since(d.priced))
-	d.priced = time.Now()
-	for j, other := range d.replicas {
-		if j != i {
-			other.Note()
-		}
-	}
-	return step
-}
-
-// run lets a time pass, step by step, and leaves out steps in which nothing can happen. event happens every hour.
-func (d *deployment) run(lasts time.Duration, event func(hour int)) {
-	for past := time.Duration(0); past < lasts; {
-		if past%time.Hour == 0 {
-			event(int(past / time.Hour))
-		}
-		if !d.silent && time.Since(d.read) >= readEvery {
-			d.read = time.Now()
-			for _, b := range d.replicas {
-				b.learn(d.reading())
-			}
-		}
-		idle := readEvery - past%readEvery
-		for i := range d.replicas {
-			idle = min(idle, d.ask((i+int(past/step))%len(d.replicas)))
-		}
-		idle = max((idle+step-1)/step, 1) * step
-		d.pass(idle)
-		past += idle
-	}
-}
-
-// A quarter of each of these never runs out of credits, spends most of them, and never leaves the
-// price older than wanted.
-func TestAMonthsCreditsLastAMonth(t *testing.T) {
-	nothing := func(*deployment, int) {}
-	restartDaily := func(d *deployment, hour int) {
-		if hour%24 == 0 {
-			d.restart()
-		}
-	}
-	for _, test := range []struct {
-		name           string
-		plan, perMonth int
-		silent         bool
-		event          func(*deployment, int)
-		least          float64 // part of the plan that is spent in the busiest month
-		oldest         time.Duration
-	}{
-		{"nothing happens", 15_000, 0, false, nothing, 0.97, 6 * time.Minute},
-		{"a small plan", 300, 0, false, nothing, 0.9, 4 * time.Hour},
-		{"a tiny plan", 10, 0, false, nothing, 0.5, 8 * day},
-		{"restarts each hour", 10_000, 0, false, func(d *deployment, _ int) { d.restart() }, 0.97, time.Hour},
-		{"others spend half", 15_000, 0, false, func(d *deployment, _ int) {
-			for range 10 {
-				d.call()
-			}
-		}, 0.97, time.Hour},
-		{"others spend a fifth at once", 15_000, 0, false, func(d *deployment, hour int) {
-			for range 3000 * min(max(hour%744-47, 0), 1) * max(49-hour%744, 0) {
-				d.call()
-			}
-		}, 0.97, 20 * time.Minute},
-		{"the provider says nothing for three days", 15_000, 0, false, func(d *deployment, hour int) {
-			d.silent = hour%744 >= 240 && hour%744 < 312 || hour%744 < 24
-		}, 0.95, 8 * time.Minute},
-		{"others spend it all at once", 15_000, 0, false, func(d *deployment, hour int) {
-			for range 15_000 * min(hour%744/743, 1) {
-				d.call()
-			}
-		}, 0.97, 2 * time.Hour},
-		{"an operator's bound", 15_000, 5000, false, nothing, 0.25, 20 * time.Minute},
-		{"an operator's bound, restarts each day", 15_000, 5000, false, restartDaily, 0.25, 30 * time.Minute},
-		{"an operator's small bound, restarts each day", 15_000, 300, false, restartDaily, 0.01, 8 * time.Hour},
-		{"an operator's bound, others spend a third", 15_000, 5000, false, func(d *deployment, _ int) {
-			for range 7 {
-				d.call()
-			}
-		}, 0.6, 20 * time.Minute},
-		{"the provider does not say", 10_000, 0, true, nothing, 0.8, 6 * time.Minute},
-		{"the provider does not say, restarts each day", 10_000, 0, true, restartDaily, 0.8, 6 * time.Minute},
-		{"the provider does not say, an operator's bound", 10_000, 5000, true, nothing, 0.4, 12 * time.Minute},
-	} {
-		for _, replicas := range []int{1, 3} {
-			t.Run(fmt.Sprintf("%s, %d replicas", test.name, replicas), func(t *testing.T) {
-				t.Parallel()
-				synctest.Test(t, func(t *testing.T) {
-					d := newDeployment(test.plan, test.perMonth, replicas, test.silent)
-					d.run(3*month, func(hour int) { test.event(d, hour) })
-					if d.full > 0 && test.name != "others spend it all at once" {
-						t.Errorf("%d calls were refused", d.full)
-					}
-					if want := int(test.least * float64(test.plan)); d.busy < want {
-						t.Errorf("%d credits in the busiest month, want at least %d", d.busy, want)
-					}
-					if bound := test.perMonth; bound > 0 && d.own > bound {
-						t.Errorf("%d credits in the busiest month, the operator allows %d", d.own, bound)
-					}
-					if d.gap > test.oldest {
-						t.Errorf("a price was %v old, want at most %v", d.gap, test.oldest)
-					}
-				})
-			})
-		}
-	}
-}
 
 func TestAReadingSetsTheLimit(t *testing.T) {
 	for _, test := range []struct {
@@ -207,17 +16,55 @@ func TestAReadingSetsTheLimit(t *testing.T) {
 		every    time.Duration
 		burst    int
 	}{
-		{"some left", 0, Reading{Left: 11_988, Plan: 15_000, Resets: 10 * day}, 72 * time.Second, 29},
-		{"an operator's bound", 5000, Reading{Left: 11_988, Plan: 15_000, Resets: 10 * day}, 630 * time.Second, 3},
-		{"less left than the operator allows", 10_000, Reading{Left: 24, Resets: day}, time.Hour, 1},
-		{"others spend", 0, Reading{Left: 2400, Plan: 15_000, Resets: 10 * day}, 3 * 360 * time.Second, 2},
-		{"one left", 0, Reading{Left: 1, Resets: 3 * day}, 3 * day, 1},
-		{"none left", 0, Reading{Left: 0, Resets: 3 * day}, 3 * day, 1},
-		{"more than can be spent", 0, Reading{Left: 1_000_000_000, Resets: time.Nanosecond}, time.Millisecond, 1},
+		{
+			name:    "some left",
+			reading: Reading{Left: 11_988, Plan: 15_000, Resets: 10 * day},
+			every:   72 * time.Second,
+			burst:   29,
+		},
+		{
+			name:     "an operator's limit",
+			perMonth: 5000,
+			reading:  Reading{Left: 11_988, Plan: 15_000, Resets: 10 * day},
+			every:    630 * time.Second,
+			burst:    3,
+		},
+		{
+			name:     "less left than the operator allows",
+			perMonth: 10_000,
+			reading:  Reading{Left: 24, Resets: day},
+			every:    time.Hour,
+			burst:    1,
+		},
+		{
+			name:    "others spend",
+			reading: Reading{Left: 2400, Plan: 15_000, Resets: 10 * day},
+			every:   3 * 360 * time.Second,
+			burst:   2,
+		},
+		{
+			name:    "one left",
+			reading: Reading{Left: 1, Resets: 3 * day},
+			every:   3 * day,
+			burst:   1,
+		},
+		{
+			name:    "none left",
+			reading: Reading{Left: 0, Resets: 3 * day},
+			every:   3 * day,
+			burst:   1,
+		},
+		{
+			name:    "more than can be spent",
+			reading: Reading{Left: 1_000_000_000, Resets: time.Nanosecond},
+			every:   time.Millisecond,
+			burst:   1,
+		},
 	} {
 		got := newBudget(test.perMonth, nil, nil).limitBy(test.reading)
 		if got.Every.Round(time.Second) != test.every.Round(time.Second) || got.Burst != test.burst {
-			t.Errorf("%s: got %d at once and one every %v", test.name, got.Burst, got.Every)
+			t.Errorf("%s: %d at once and one every %v, want %d and %v",
+				test.name, got.Burst, got.Every, test.burst, test.every)
 		}
 	}
 }
@@ -236,7 +83,7 @@ func TestOthersSpendIfLessIsLeftThanEvenSpendingLeaves(t *testing.T) {
 		{Reading{Left: 100, Plan: 0, Resets: month}, false}, // The provider does not name the plan.
 	} {
 		if got := test.reading.othersSpend(); got != test.want {
-			t.Errorf("%+v: others spend: %t", test.reading, got)
+			t.Errorf("%+v: others spend is %t, want %t", test.reading, got, test.want)
 		}
 	}
 }
@@ -251,21 +98,52 @@ func spendAll(b *Budget) (n int) {
 	}
 }
 
-func TestAStartIsAllowedSome(t *testing.T) {
+func TestAStartMaySpendSomeCredits(t *testing.T) {
 	for _, test := range []struct {
 		name     string
 		perMonth int
 		reading  *Reading
-		want     int
+		want     int // credits that can be spent at once
 	}{
-		{"nothing is known", 0, nil, 21},
-		{"an operator's bound", 10_000, nil, 21},
-		{"an operator's small bound", 100, nil, 1},
-		{"a whole month", 0, &Reading{Left: 15_000, Resets: month}, 21},
-		{"half of a large plan", 0, &Reading{Left: 100_000, Resets: month / 2}, 21},
-		{"some left", 0, &Reading{Left: 3000, Resets: 3 * day}, 7},
-		{"one left", 0, &Reading{Left: 1, Resets: 3 * day}, 1},
-		{"none left", 0, &Reading{Left: 0, Resets: 3 * day}, 0},
+		{
+			name: "nothing is known",
+			want: 21,
+		},
+		{
+			name:     "an operator's limit",
+			perMonth: 10_000,
+			want:     21,
+		},
+		{
+			name:     "an operator's small limit",
+			perMonth: 100,
+			want:     1,
+		},
+		{
+			name:    "a whole month",
+			reading: &Reading{Left: 15_000, Resets: month},
+			want:    21,
+		},
+		{
+			name:    "half of a large plan",
+			reading: &Reading{Left: 100_000, Resets: month / 2},
+			want:    21,
+		},
+		{
+			name:    "some left",
+			reading: &Reading{Left: 3000, Resets: 3 * day},
+			want:    7,
+		},
+		{
+			name:    "one left",
+			reading: &Reading{Left: 1, Resets: 3 * day},
+			want:    1,
+		},
+		{
+			name:    "none left",
+			reading: &Reading{Left: 0, Resets: 3 * day},
+			want:    0,
+		},
 	} {
 		b := newBudget(test.perMonth, nil, nil)
 		if test.reading != nil {
@@ -280,13 +158,13 @@ func TestAStartIsAllowedSome(t *testing.T) {
 	}
 }
 
-func TestQuietTimesSaveCreditsUp(t *testing.T) {
+func TestCreditsAreSavedUpInQuietTimes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBudget(0, nil, nil)
 		b.learn(Reading{Left: 14_400, Resets: 30 * day})
 		spendAll(b)
 		if wait, reason := b.spend(); wait != 3*time.Minute || reason != core.NoCredit {
-			t.Errorf("the next credit is in %v: %s", wait, reason)
+			t.Errorf("the next credit is in %v: %s; want 3m", wait, reason)
 		}
 		time.Sleep(30 * time.Minute)
 		if got := spendAll(b); got != 10 {
@@ -299,18 +177,36 @@ func TestQuietTimesSaveCreditsUp(t *testing.T) {
 	})
 }
 
-func TestACallThatIsNotCountedIsFree(t *testing.T) {
-	for _, left := range []int{0, 1} { // 0: the provider does not say
-		b := newBudget(0, nil, nil)
-		if left > 0 {
-			b.learn(Reading{Left: left, Resets: day})
-		}
+func TestACallThatIsGivenBackIsFree(t *testing.T) {
+	unknown := newBudget(0, nil, nil)
+	oneLeft := newBudget(0, nil, nil)
+	oneLeft.learn(Reading{Left: 1, Resets: day})
+	for name, b := range map[string]*Budget{"unknown": unknown, "one left": oneLeft} {
 		for i := range 100 {
 			if wait, reason := b.spend(); reason != "" {
-				t.Fatalf("%d left: call %d has to wait for %v", left, i, wait)
+				t.Fatalf("%s: call %d has to wait for %v: %s", name, i, wait, reason)
 			}
 			b.giveBack()
 		}
+	}
+}
+
+// wantUsedUp fails the test unless the plan is used up for a time.
+func wantUsedUp(t *testing.T, b *Budget, lasts time.Duration) {
+	t.Helper()
+	if wait, reason := b.spend(); wait != lasts || reason != core.UsedUp {
+		t.Errorf("wait %v: %s; want %v: %s", wait, reason, lasts, core.UsedUp)
+	}
+	if b.Available() != 0 {
+		t.Errorf("%v credits are available, want 0", b.Available())
+	}
+}
+
+// wantCredit fails the test unless a credit can be spent. It spends the credit.
+func wantCredit(t *testing.T, b *Budget) {
+	t.Helper()
+	if wait, reason := b.spend(); reason != "" {
+		t.Errorf("no credit for %v: %s", wait, reason)
 	}
 }
 
@@ -318,36 +214,36 @@ func TestWithNoneLeftThePlanIsUsedUpUntilItResets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBudget(0, nil, nil)
 		b.learn(Reading{Left: 0, Resets: 2 * day})
-		if wait, reason := b.spend(); wait != 2*day || reason != core.UsedUp || b.Available() != 0 || b.Every() <= 0 {
-			t.Errorf("wait %v: %s", wait, reason)
+		wantUsedUp(t, b, 2*day)
+		if b.Every() <= 0 {
+			t.Errorf("a credit every %v", b.Every())
 		}
 		time.Sleep(2 * day)
-		if _, reason := b.spend(); reason != "" {
-			t.Errorf("no credit in a new month: %s", reason)
-		}
+		wantCredit(t, b)
 	})
 }
 
-func TestARefusalLastsUntilItEndsOrTheNextReading(t *testing.T) {
+func TestARefusalEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBudget(0, nil, nil)
 		b.useUp(time.Hour)
-		if wait, reason := b.spend(); wait != time.Hour || reason != core.UsedUp || b.Available() != 0 {
-			t.Errorf("wait %v: %s", wait, reason)
-		}
+		wantUsedUp(t, b, time.Hour)
 		time.Sleep(time.Hour)
-		if _, reason := b.spend(); reason != "" {
-			t.Errorf("no credit after the refusal: %s", reason)
-		}
-		b.useUp(20 * day)
-		b.learn(Reading{Left: 500, Resets: 2 * day})
-		if _, reason := b.spend(); reason != "" {
-			t.Errorf("no credit after a reading: %s", reason)
-		}
+		wantCredit(t, b)
 	})
 }
 
-func TestOthersCallsTakeAtMostOneCreditAhead(t *testing.T) {
+func TestAReadingEndsARefusal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBudget(0, nil, nil)
+		b.useUp(20 * day)
+		wantUsedUp(t, b, 20*day)
+		b.learn(Reading{Left: 500, Resets: 2 * day})
+		wantCredit(t, b)
+	})
+}
+
+func TestCallsOfOthersCostAtMostOneCreditInAdvance(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBudget(0, nil, nil)
 		for range 1000 {
@@ -355,7 +251,7 @@ func TestOthersCallsTakeAtMostOneCreditAhead(t *testing.T) {
 		}
 		time.Sleep(2 * b.Every())
 		if got := spendAll(b); got != 1 {
-			t.Errorf("%d credits after the time of two", got)
+			t.Errorf("%d credits after the time of two, want 1", got)
 		}
 	})
 }

@@ -20,7 +20,8 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if account, err := parseAccount(got.data); err == nil && account.Registered() && !strings.HasPrefix(account.DID, "did:") {
+		account, err := parseAccount(got.data)
+		if err == nil && account.Registered() && !strings.HasPrefix(account.DID, "did:") {
 			t.Fatalf("%q is taken for the DID %q", body, account.DID)
 		}
 		logins, _ := parseLogins(got.data, now)

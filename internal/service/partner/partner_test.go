@@ -24,12 +24,12 @@ var (
 	now = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 )
 
-// newClient makes a client with a cache of its own.
+// newClient returns a client with its own cache.
 func newClient(s partner.Settings) *partner.Client {
 	return partner.New(s, query.NewCache(query.CacheConfig{CallTimeout: time.Minute}))
 }
 
-// clientOf makes a client of a service that answers every request alike.
+// clientOf returns a client of a service that gives every request the same answer.
 func clientOf(t *testing.T, status int, body string) *partner.Client {
 	t.Helper()
 	url := resttest.Serve(t, func(w http.ResponseWriter, _ *http.Request) {
@@ -38,65 +38,135 @@ func clientOf(t *testing.T, status int, body string) *partner.Client {
 		io.WriteString(w, body)
 	})
 	c := newClient(partner.Settings{
-		URL: url, AppID: "app", SecretKey: secret.New("topsecret"), NotFoundCodes: []string{"", "404", "NO_USER"},
+		URL:           url,
+		AppID:         "app",
+		SecretKey:     secret.New("topsecret"),
+		NotFoundCodes: []string{"", "404", "NO_USER"},
 	})
 	c.SetClock(func() time.Time { return now })
 	return c
 }
 
+// wantReason fails the test unless err has this reason, and repeats nothing about the user.
 func wantReason(t *testing.T, err error, want core.Reason) {
 	t.Helper()
 	resttest.WantReason(t, err, partner.Service, want, did, ann.UID, "NO_USER", "1234567")
 }
 
-func TestOnlyWhatTheContractNamesIsAnAnswer(t *testing.T) {
-	for _, c := range []struct {
-		status int
-		want   core.Reason // "" is an answer, registered if the body has a DID
-		bodies []string
-	}{
-		{200, "", []string{`{"code":0,"data":{"did":"` + did + `","mid":"0x1"},"message":"ok"}`, `{"code":0,"data":{"did":"` + did + `"}}`}},
-		{200, "", []string{`{"code":0,"data":null}`, `{"code":0}`, `{"code":0,"data":{}}`, `{"code":0,"data":{"did":""}}`,
-			`{"code":0,"data":{"did":null,"mid":"0x1"}}`, `{"code":0,"message":"ok","success":true,"traceId":"7","errors":null}`, `{"code":404,"data":{}}`, `{"code":"404"}`, `{"code":"NO_USER"}`}},
-		{404, "", []string{`{"code":404}`}},
-		{400, "", []string{`{"code":"NO_USER","message":"no such user"}`}},
-		{200, core.Rejected, []string{`{"code":1}`, `{"code":-1,"data":null}`, `{"code":"ERROR: ` + did + `"}`, `{"code":1234567890}`, `{"code":"40001"}`, `{"code":1e400}`,
-			`{"code":0.5}`, `{"code":"00"}`, `{"code":40}`}},
-		{404, core.Rejected, []string{`{"code":0,"data":null}`, `{"code":0,"data":{"did":"` + did + `"}}`, `<html>404</html>`, `404`}},
-		{401, core.Denied, []string{`{"code":404}`}},
-		{403, core.Denied, []string{`{"code":404}`}},
-		{429, core.Limited, []string{`{"code":404}`}},
-		{500, core.Unreachable, []string{`{"code":404}`}},
-		{200, core.Malformed, []string{`{"data":null}`, `{"code":null}`, `{"code":false,"data":null}`, `{"code":"0","data":null}`,
-			`{"code":"0","data":{"did":"` + did + `"}}`, `{"code":"","data":null}`, `{"Code":0,"data":null}`, `{"code":0,"code":404}`,
-			`null`, `[{"code":0}]`, `{"code":0,"data":[]}`, `{"code":0,"data":""}`, `{"code":0,"data":0}`, `{"code":0,"data":false}`,
-			`{"code":0,"data":{"user":{"did":"` + did + `"}}}`, `{"code":0,"data":{"DID":"` + did + `"}}`, `{"code":0,"data":{"exists":true}}`,
-			`{"code":0,"user":{"did":"` + did + `"}}`, `{"code":0,"Data":{"did":"` + did + `"}}`, `{"code":0,"did":"` + did + `"}`, `{"code":0,"users":[]}`, `{"code":0,"exists":true}`,
-			`{"code":0,"data":{"mid":"0x1"}}`, `{"code":0,"data":{"did":1234567}}`, `{"code":0,"data":{"did":{}}}`,
-			`{"code":0,"data":{"did":"1234567"}}`, `{"code":0,"data":{"did":"did:herald:"}}`, `{"code":0,"data":{"did":"did::0xAb12"}}`,
-			`{"code":0,"data":{"did":"did:herald:0x Ab12"}}`, `{"code":0,"data":{"did":"` + did + `\n"}}`,
-			`{"code":0,"data":{"did":"did:herald:` + strings.Repeat("1", 300) + `"}}`}},
+func TestABodyWithADIDMeansRegistered(t *testing.T) {
+	for _, body := range []string{
+		`{"code":0,"data":{"did":"` + did + `","mid":"0x1"},"message":"ok"}`,
+		`{"code":0,"data":{"did":"` + did + `"}}`,
 	} {
-		for _, body := range c.bodies {
-			got, err := clientOf(t, c.status, body).Accounts.Fetch(t.Context(), ann)
-			switch {
-			case c.want != "":
-				t.Log(body)
-				wantReason(t, err, c.want)
-			case err != nil || got.Registered() != strings.Contains(body, did):
-				t.Errorf("%d %s: got %v, %v", c.status, body, got, err)
-			}
+		got, err := clientOf(t, http.StatusOK, body).Accounts.Fetch(t.Context(), ann)
+		if err != nil || !got.Registered() {
+			t.Errorf("%s: got %v, %v; want registered", body, got, err)
 		}
 	}
 }
 
-func TestLoginsOfThePastThirtyDaysNewestFirst(t *testing.T) {
-	got, err := clientOf(t, 200, `{"code":0,"data":[
+func TestNoDIDOrANotFoundCodeMeansUnregistered(t *testing.T) {
+	for _, answer := range []struct {
+		status int
+		body   string
+	}{
+		{200, `{"code":0,"data":null}`},
+		{200, `{"code":0}`},
+		{200, `{"code":0,"data":{}}`},
+		{200, `{"code":0,"data":{"did":""}}`},
+		{200, `{"code":0,"data":{"did":null,"mid":"0x1"}}`},
+		{200, `{"code":0,"message":"ok","success":true,"traceId":"7","errors":null}`},
+		{200, `{"code":404,"data":{}}`},
+		{200, `{"code":"404"}`},
+		{200, `{"code":"NO_USER"}`},
+		{404, `{"code":404}`},
+		{400, `{"code":"NO_USER","message":"no such user"}`},
+	} {
+		got, err := clientOf(t, answer.status, answer.body).Accounts.Fetch(t.Context(), ann)
+		if err != nil || got.Registered() {
+			t.Errorf("%d %s: got %v, %v; want unregistered", answer.status, answer.body, got, err)
+		}
+	}
+}
+
+func TestAnyOtherCodeOrStatusIsAnError(t *testing.T) {
+	for _, test := range []struct {
+		status int
+		body   string
+		want   core.Reason
+	}{
+		{200, `{"code":1}`, core.Rejected},
+		{200, `{"code":-1,"data":null}`, core.Rejected},
+		{200, `{"code":"ERROR: ` + did + `"}`, core.Rejected},
+		{200, `{"code":1234567890}`, core.Rejected},
+		{200, `{"code":"40001"}`, core.Rejected},
+		{200, `{"code":1e400}`, core.Rejected},
+		{200, `{"code":0.5}`, core.Rejected},
+		{200, `{"code":"00"}`, core.Rejected},
+		{200, `{"code":40}`, core.Rejected},
+		{404, `{"code":0,"data":null}`, core.Rejected},
+		{404, `{"code":0,"data":{"did":"` + did + `"}}`, core.Rejected},
+		{404, `<html>404</html>`, core.Rejected},
+		{404, `404`, core.Rejected},
+		{401, `{"code":404}`, core.Denied},
+		{403, `{"code":404}`, core.Denied},
+		{429, `{"code":404}`, core.Limited},
+		{500, `{"code":404}`, core.Unreachable},
+	} {
+		t.Log(test.status, test.body)
+		_, err := clientOf(t, test.status, test.body).Accounts.Fetch(t.Context(), ann)
+		wantReason(t, err, test.want)
+	}
+}
+
+func TestABodyOfAnotherFormIsMalformed(t *testing.T) {
+	for _, body := range []string{
+		`{"data":null}`,
+		`{"code":null}`,
+		`{"code":false,"data":null}`,
+		`{"code":"0","data":null}`,
+		`{"code":"0","data":{"did":"` + did + `"}}`,
+		`{"code":"","data":null}`,
+		`{"Code":0,"data":null}`,
+		`{"code":0,"code":404}`,
+		`null`,
+		`[{"code":0}]`,
+		`{"code":0,"data":[]}`,
+		`{"code":0,"data":""}`,
+		`{"code":0,"data":0}`,
+		`{"code":0,"data":false}`,
+		`{"code":0,"data":{"user":{"did":"` + did + `"}}}`,
+		`{"code":0,"data":{"DID":"` + did + `"}}`,
+		`{"code":0,"data":{"exists":true}}`,
+		`{"code":0,"user":{"did":"` + did + `"}}`,
+		`{"code":0,"Data":{"did":"` + did + `"}}`,
+		`{"code":0,"did":"` + did + `"}`,
+		`{"code":0,"users":[]}`,
+		`{"code":0,"exists":true}`,
+		`{"code":0,"data":{"mid":"0x1"}}`,
+		`{"code":0,"data":{"did":1234567}}`,
+		`{"code":0,"data":{"did":{}}}`,
+		`{"code":0,"data":{"did":"1234567"}}`,
+		`{"code":0,"data":{"did":"did:herald:"}}`,
+		`{"code":0,"data":{"did":"did::0xAb12"}}`,
+		`{"code":0,"data":{"did":"did:herald:0x Ab12"}}`,
+		`{"code":0,"data":{"did":"` + did + `\n"}}`,
+		`{"code":0,"data":{"did":"did:herald:` + strings.Repeat("1", 300) + `"}}`,
+	} {
+		t.Log(body)
+		_, err := clientOf(t, http.StatusOK, body).Accounts.Fetch(t.Context(), ann)
+		wantReason(t, err, core.Malformed)
+	}
+}
+
+func TestLoginsOfThePastThirtyDaysAreReturnedLatestFirst(t *testing.T) {
+	const body = `{"code":0,"data":[
 		{"dapp_name":"Swap","login_platform":"EVM","login_time":1795175999},
 		{"dapp_name":"","login_platform":"","login_time":"1795176001"},
 		{"dapp_name":"Old","login_platform":"TON","login_time":1792583999},
 		{"dapp_name":"Oldest","login_platform":"TON","login_time":1792584000}
-	]}`).Logins.Fetch(t.Context(), did)
+	]}`
+	got, err := clientOf(t, http.StatusOK, body).Logins.Fetch(t.Context(), did)
 	want := []core.Login{
 		{At: now.Add(time.Second)},
 		{Dapp: "Swap", Platform: "EVM", At: now.Add(-time.Second)},
@@ -107,175 +177,292 @@ func TestLoginsOfThePastThirtyDaysNewestFirst(t *testing.T) {
 	}
 }
 
-func TestOnlyAListIsAnAnswerAboutLogins(t *testing.T) {
-	if got, err := clientOf(t, 200, `{"code":0,"data":[]}`).Logins.Fetch(t.Context(), did); err != nil || len(got) != 0 {
-		t.Errorf("no logins: got %v, %v", got, err)
+func TestAnEmptyListMeansNoLogins(t *testing.T) {
+	got, err := clientOf(t, http.StatusOK, `{"code":0,"data":[]}`).Logins.Fetch(t.Context(), did)
+	if err != nil || len(got) != 0 {
+		t.Errorf("got %v, %v; want no logins", got, err)
 	}
-	login := func(at string) string { return `[{"dapp_name":"D","login_platform":"EVM","login_time":` + at + `}]` }
+}
+
+func TestLoginsOfAnotherFormAreMalformed(t *testing.T) {
+	loginAt := func(at string) string {
+		return `[{"dapp_name":"D","login_platform":"EVM","login_time":` + at + `}]`
+	}
 	for _, data := range []string{
-		`null`, `{}`, `""`, `0`, `[null]`, `[[]]`, `[{}]`,
-		`[{"dapp_name":"D","login_platform":"EVM"}]`, `[{"dapp_name":"D","login_time":1795175999}]`,
+		`null`,
+		`{}`,
+		`""`,
+		`0`,
+		`[null]`,
+		`[[]]`,
+		`[{}]`,
+		`[{"dapp_name":"D","login_platform":"EVM"}]`,
+		`[{"dapp_name":"D","login_time":1795175999}]`,
 		`[{"dapp_name":5,"login_platform":"EVM","login_time":1795175999}]`,
-		login(`null`), login(`0`), login(`-1795175999`), login(`29919600`), login(`1795175999000`), login(`1795179601`),
-		login(`9223372036854775807`), login(`1e400`), login(`1795175999.5`), login(`"2026-11-20T12:00:00Z"`),
+		loginAt(`null`),
+		loginAt(`0`),
+		loginAt(`-1795175999`),
+		loginAt(`29919600`),
+		loginAt(`1795175999000`),
+		loginAt(`1795179601`),
+		loginAt(`9223372036854775807`),
+		loginAt(`1e400`),
+		loginAt(`1795175999.5`),
+		loginAt(`"2026-11-20T12:00:00Z"`),
 		`[{"dapp_name":"D","login_platform":"EVM","login_time":1795175999},{"dapp_name":1}]`,
 	} {
 		t.Log(data)
-		_, err := clientOf(t, 200, `{"code":0,"data":`+data+`}`).Logins.Fetch(t.Context(), did)
+		_, err := clientOf(t, http.StatusOK, `{"code":0,"data":`+data+`}`).Logins.Fetch(t.Context(), did)
 		wantReason(t, err, core.Malformed)
 	}
-	_, err := clientOf(t, 404, `{"code":404}`).Logins.Fetch(t.Context(), did)
+}
+
+func TestANotFoundCodeAboutLoginsIsAnError(t *testing.T) {
+	_, err := clientOf(t, http.StatusNotFound, `{"code":404}`).Logins.Fetch(t.Context(), did)
 	wantReason(t, err, core.Rejected)
 }
 
-func TestANoIsSaidOnceEverySpellingIsUnknown(t *testing.T) {
-	const wallet, lower = "0x52908400098527886E0F7030069857D2E4169EE7", "0x52908400098527886e0f7030069857d2e4169ee7"
-	const bounceable, plain = "EQCxE6mUtQJKFnGfaROTKOt1lZbDiiX1kCixRv7Nw2Id_sDs", "UQCxE6mUtQJKFnGfaROTKOt1lZbDiiX1kCixRv7Nw2Id_p0p"
-	const raw = "0:b113a994b5024a16719f69139328eb759596c38a25f59028b146fecdc3621dfe"
-	var asked []string
-	known := ""
-	url := resttest.Serve(t, func(w http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body)
-		uid := regexp.MustCompile(`platform_uid\\":\\"([^\\]+)`).FindStringSubmatch(string(body))[1]
-		asked = append(asked, uid)
-		switch known {
-		case uid:
-			io.WriteString(w, `{"code":0,"data":{"did":"`+did+`"}}`)
-		case "fails":
-			if uid == lower {
-				w.WriteHeader(500)
-			}
-			fallthrough
-		default:
-			io.WriteString(w, `{"code":0,"data":null}`)
-		}
-	})
-	c := newClient(partner.Settings{URL: url})
+// Spellings of one EVM wallet, and of one TON wallet.
+const (
+	checksummed = "0x52908400098527886E0F7030069857D2E4169EE7"
+	lowercase   = "0x52908400098527886e0f7030069857d2e4169ee7"
+
+	bounceable    = "EQCxE6mUtQJKFnGfaROTKOt1lZbDiiX1kCixRv7Nw2Id_sDs"
+	nonBounceable = "UQCxE6mUtQJKFnGfaROTKOt1lZbDiiX1kCixRv7Nw2Id_p0p"
+	raw           = "0:b113a994b5024a16719f69139328eb759596c38a25f59028b146fecdc3621dfe"
+)
+
+// directory is a partner that knows at most one spelling of a wallet.
+type directory struct {
+	known string   // has an account
+	fails string   // is answered with status 500
+	asked []string // the spellings so far
+}
+
+var sentUID = regexp.MustCompile(`platform_uid\\":\\"([^\\]+)`)
+
+func (d *directory) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	uid := sentUID.FindStringSubmatch(string(body))[1]
+	d.asked = append(d.asked, uid)
+	switch uid {
+	case d.known:
+		io.WriteString(w, `{"code":0,"data":{"did":"`+did+`"}}`)
+	case d.fails:
+		w.WriteHeader(http.StatusInternalServerError)
+	default:
+		io.WriteString(w, `{"code":0,"data":null}`)
+	}
+}
+
+// fetch asks the directory for a wallet as a user typed it.
+func (d *directory) fetch(t *testing.T, platform, typed string) (core.Account, error) {
+	t.Helper()
+	id, err := core.NewIdentity(platform, typed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := newClient(partner.Settings{URL: resttest.Serve(t, d.ServeHTTP)})
+	return client.Accounts.Fetch(t.Context(), id)
+}
+
+func TestAWalletIsFoundUnderAnySpelling(t *testing.T) {
 	for _, test := range []struct {
-		platform, typed, known, did string
-		asked                       []string
-		want                        core.Reason
+		platform string
+		typed    string
+		known    string
+		asked    []string
 	}{
-		{"EVM", lower, wallet, did, []string{wallet}, ""},
-		{"EVM", wallet, lower, did, []string{wallet, lower}, ""},
-		{"EVM", wallet, "", "", []string{wallet, lower}, ""},
-		{"EVM", wallet, "fails", "", []string{wallet, lower}, core.Unreachable},
-		{"TON", raw, bounceable, did, []string{bounceable}, ""},
-		{"TON", bounceable, raw, did, []string{bounceable, plain, raw}, ""},
-		{"TON", plain, "", "", []string{bounceable, plain, raw}, ""},
-		{"SOL", strings.Repeat("1", 32), "", "", []string{strings.Repeat("1", 32)}, ""},
+		{
+			platform: "EVM",
+			typed:    lowercase,
+			known:    checksummed,
+			asked:    []string{checksummed},
+		},
+		{
+			platform: "EVM",
+			typed:    checksummed,
+			known:    lowercase,
+			asked:    []string{checksummed, lowercase},
+		},
+		{
+			platform: "TON",
+			typed:    raw,
+			known:    bounceable,
+			asked:    []string{bounceable},
+		},
+		{
+			platform: "TON",
+			typed:    bounceable,
+			known:    raw,
+			asked:    []string{bounceable, nonBounceable, raw},
+		},
 	} {
-		known, asked = test.known, nil
-		id, err := core.NewIdentity(test.platform, test.typed)
-		if err != nil {
-			t.Fatal(err)
+		d := &directory{known: test.known}
+		got, err := d.fetch(t, test.platform, test.typed)
+		if err != nil || got.DID != did {
+			t.Errorf("%s, known as %s: got %q, %v; want %s", test.typed, test.known, got.DID, err, did)
 		}
-		got, err := c.Accounts.Fetch(t.Context(), id)
-		if got.DID != test.did || (err != nil) != (test.want != "") {
-			t.Errorf("%q is known: got %q, %v; want %q", test.known, got.DID, err, test.did)
-		}
-		if !slices.Equal(asked, test.asked) {
-			t.Errorf("%q is known: asked for %v, want %v", test.known, asked, test.asked)
+		if !slices.Equal(d.asked, test.asked) {
+			t.Errorf("%s, known as %s: asked for %v, want %v", test.typed, test.known, d.asked, test.asked)
 		}
 	}
+}
+
+func TestUnregisteredOnlyIfEverySpellingIsUnknown(t *testing.T) {
+	solana := strings.Repeat("1", 32)
+	for _, test := range []struct {
+		platform, typed string
+		asked           []string
+	}{
+		{"EVM", checksummed, []string{checksummed, lowercase}},
+		{"TON", nonBounceable, []string{bounceable, nonBounceable, raw}},
+		{"SOL", solana, []string{solana}},
+	} {
+		d := new(directory)
+		got, err := d.fetch(t, test.platform, test.typed)
+		if err != nil || got.DID != "" {
+			t.Errorf("%s: got %q, %v; want unregistered", test.typed, got.DID, err)
+		}
+		if !slices.Equal(d.asked, test.asked) {
+			t.Errorf("%s: asked for %v, want %v", test.typed, d.asked, test.asked)
+		}
+	}
+}
+
+func TestAWalletIsNotUnregisteredIfASpellingFails(t *testing.T) {
+	d := &directory{fails: lowercase}
+	_, err := d.fetch(t, "EVM", checksummed)
+	wantReason(t, err, core.Unreachable)
+	if want := []string{checksummed, lowercase}; !slices.Equal(d.asked, want) {
+		t.Errorf("asked for %v, want %v", d.asked, want)
+	}
+}
+
+// signedClient returns a client with the clock at the timestamp of the signatures below.
+func signedClient(url string) *partner.Client {
+	client := newClient(partner.Settings{
+		URL:       url,
+		AppID:     "app",
+		SecretKey: secret.New("topsecret"),
+	})
+	client.SetClock(func() time.Time { return time.UnixMilli(1700000000123) })
+	return client
 }
 
 // The signatures were made by
 //
 //	printf '%s' 1700000000123POST<path><inner> | openssl dgst -sha256 -hmac topsecret -binary | base64
 func TestRequestIsSignedAsSent(t *testing.T) {
-	var got *http.Request
-	var body []byte
-	url := resttest.Serve(t, func(_ http.ResponseWriter, r *http.Request) {
-		got = r
-		body, _ = io.ReadAll(r.Body)
-	})
-	for prefix, c := range map[string]struct {
-		ask               func(*partner.Client)
-		path, inner, sign string
+	for _, test := range []struct {
+		prefix string // of the URL's path
+		fetch  func(*partner.Client)
+		path   string
+		inner  string // the request's body, before it is quoted
+		sign   string
 	}{
-		"": {
-			ask:   func(c *partner.Client) { c.Accounts.Fetch(t.Context(), ann) },
-			path:  "/api/v1/partner/user/exists",
-			inner: `{"platform":"Telegram","platform_uid":"1234567890"}`,
-			sign:  "3GXXgga87H2AOclc7RmslcH5VOxlzLVQKAO8JVEfFAc=",
+		{
+			prefix: "",
+			fetch:  func(c *partner.Client) { c.Accounts.Fetch(t.Context(), ann) },
+			path:   "/api/v1/partner/user/exists",
+			inner:  `{"platform":"Telegram","platform_uid":"1234567890"}`,
+			sign:   "3GXXgga87H2AOclc7RmslcH5VOxlzLVQKAO8JVEfFAc=",
 		},
-		"/gate": { // with HTML characters
-			ask:   func(c *partner.Client) { c.Logins.Fetch(t.Context(), "did:x:a<b>&c") },
-			path:  "/gate/api/v1/partner/user/dapps/login/log",
-			inner: `{"did":"did:x:a<b>&c"}`,
-			sign:  "Hbb+3Tx04S/OpTrZWxH8rWbljHUEpvwfDAVJbsWLe/Q=",
+		{
+			prefix: "/gate",
+			fetch:  func(c *partner.Client) { c.Logins.Fetch(t.Context(), "did:x:a<b>&c") },
+			path:   "/gate/api/v1/partner/user/dapps/login/log",
+			inner:  `{"did":"did:x:a<b>&c"}`, // with HTML characters
+			sign:   "Hbb+3Tx04S/OpTrZWxH8rWbljHUEpvwfDAVJbsWLe/Q=",
 		},
 	} {
-		client := newClient(partner.Settings{URL: url + prefix, AppID: "app", SecretKey: secret.New("topsecret")})
-		client.SetClock(func() time.Time { return time.UnixMilli(1700000000123) })
-		c.ask(client)
-		if want := `{"requestBody":` + strconv.Quote(c.inner) + `}`; string(body) != want || got.Method != "POST" || got.URL.Path != c.path {
-			t.Errorf("got %s %s of %s, want %s", got.Method, got.URL.Path, body, want)
+		var got *http.Request
+		var body []byte
+		url := resttest.Serve(t, func(_ http.ResponseWriter, r *http.Request) {
+			got = r
+			body, _ = io.ReadAll(r.Body)
+		})
+		test.fetch(signedClient(url + test.prefix))
+		if got.Method != http.MethodPost || got.URL.Path != test.path {
+			t.Errorf("requested %s %s, want POST %s", got.Method, got.URL.Path, test.path)
+		}
+		if want := `{"requestBody":` + strconv.Quote(test.inner) + `}`; string(body) != want {
+			t.Errorf("%s: the body is %s, want %s", test.path, body, want)
 		}
 		for header, want := range map[string]string{
-			"Content-Type": "application/json", "appid": "app", "timestamp": "1700000000123", "sign": c.sign,
+			"Content-Type": "application/json",
+			"appid":        "app",
+			"timestamp":    "1700000000123",
+			"sign":         test.sign,
 		} {
 			if got.Header.Get(header) != want {
-				t.Errorf("%s was %q, want %q", header, got.Header.Get(header), want)
+				t.Errorf("%s: %s is %q, want %q", test.path, header, got.Header.Get(header), want)
 			}
 		}
 	}
 }
 
-// strictService is a service with a clock of its own, which it tells. It refuses a
-// timestamp that is more than 5 seconds away.
+// strictService is a partner that refuses a timestamp more than 5 seconds from its own clock, and
+// gives its time in Date.
 type strictService struct {
-	ahead   time.Duration // of the client's clock
-	refuse  func(http.ResponseWriter)
-	unknown bool // knows nobody
-	always  bool // refuses every timestamp
-	undated bool
-	dateOff time.Duration // how far a proxy's Date is ahead of the service's clock
-	slow    time.Duration // how long an answer takes, by both clocks
+	ahead   time.Duration             // how far its clock is ahead of the client's
+	refuse  func(http.ResponseWriter) // nil: with status 401
+	unknown bool                      // it knows no user
+	always  bool                      // it refuses every timestamp
+	undated bool                      // its answers have no Date
+	dateOff time.Duration             // how far a proxy sets Date ahead of its clock
+	slow    time.Duration             // how long an answer takes, by both clocks
 
-	client time.Time
+	client time.Time // the client's clock
 	calls  int
 }
 
 func (s *strictService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.calls++
-	mine := s.client.Add(s.ahead)
+	received := s.client.Add(s.ahead)
 	s.client = s.client.Add(s.slow)
-	w.Header().Set("Date", mine.Add(s.dateOff).UTC().Format(http.TimeFormat))
+	w.Header().Set("Date", received.Add(s.dateOff).UTC().Format(http.TimeFormat))
 	if s.undated {
 		w.Header()["Date"] = nil
 	}
 	sent, _ := strconv.ParseInt(r.Header.Get("timestamp"), 10, 64)
-	if s.always || mine.Sub(time.UnixMilli(sent)).Abs() > 5*time.Second {
+	switch {
+	case s.always || received.Sub(time.UnixMilli(sent)).Abs() > 5*time.Second:
 		s.refuse(w)
-		return
-	}
-	if s.unknown {
+	case s.unknown:
 		io.WriteString(w, `{"code":404}`)
-		return
+	default:
+		io.WriteString(w, `{"code":0,"data":{"did":"`+did+`"}}`)
 	}
-	io.WriteString(w, `{"code":0,"data":{"did":"`+did+`"}}`)
 }
 
+// start returns a client of the service.
 func (s *strictService) start(t *testing.T) *partner.Client {
 	t.Helper()
 	s.client = now.Add(300 * time.Millisecond)
 	if s.refuse == nil {
-		s.refuse = func(w http.ResponseWriter) { w.WriteHeader(401) }
+		s.refuse = answer(http.StatusUnauthorized, "")
 	}
 	c := newClient(partner.Settings{URL: resttest.Serve(t, s.ServeHTTP), NotFoundCodes: []string{"404"}})
 	c.SetClock(func() time.Time { return s.client })
 	return c
 }
 
-// wantAnswers asks five times and wants an answer each time, from that many
-// calls in all.
+// answer returns a function that writes an answer.
+func answer(status int, body string) func(http.ResponseWriter) {
+	return func(w http.ResponseWriter) {
+		w.WriteHeader(status)
+		io.WriteString(w, body)
+	}
+}
+
+// wantAnswers fails the test unless five questions are all answered, with this many calls in total.
 func wantAnswers(t *testing.T, s *strictService, c *partner.Client, calls int) {
 	t.Helper()
 	s.calls = 0
 	for range 5 {
-		if got, err := c.Accounts.Fetch(t.Context(), ann); err != nil || got.Registered() == s.unknown {
+		got, err := c.Accounts.Fetch(t.Context(), ann)
+		if err != nil || got.Registered() == s.unknown {
 			t.Errorf("%v ahead: %v, %v", s.ahead, got, err)
 		}
 	}
@@ -285,11 +472,12 @@ func wantAnswers(t *testing.T, s *strictService, c *partner.Client, calls int) {
 }
 
 func TestARefusalForTheClockIsRepeatedOnce(t *testing.T) {
-	for _, refuse := range []func(http.ResponseWriter){
-		func(w http.ResponseWriter) { w.WriteHeader(401) },
-		func(w http.ResponseWriter) { io.WriteString(w, `{"code":1003}`) },
-		func(w http.ResponseWriter) { w.WriteHeader(400); io.WriteString(w, `{"code":"BAD_SIGN"}`) },
-	} {
+	refusals := []func(http.ResponseWriter){
+		answer(http.StatusUnauthorized, ""),
+		answer(http.StatusOK, `{"code":1003}`),
+		answer(http.StatusBadRequest, `{"code":"BAD_SIGN"}`),
+	}
+	for _, refuse := range refusals {
 		for _, ahead := range []time.Duration{time.Hour, -time.Hour, 6 * time.Second, -6 * time.Second} {
 			for _, unknown := range []bool{false, true} {
 				s := &strictService{ahead: ahead, refuse: refuse, unknown: unknown}
@@ -299,45 +487,57 @@ func TestARefusalForTheClockIsRepeatedOnce(t *testing.T) {
 	}
 }
 
-func TestOtherRefusalsAreNotRepeated(t *testing.T) {
-	answer := func(status int, body string) func(http.ResponseWriter) {
-		return func(w http.ResponseWriter) {
-			w.WriteHeader(status)
-			io.WriteString(w, body)
-		}
-	}
+func TestARefusalForAnotherReasonIsNotRepeated(t *testing.T) {
 	for name, s := range map[string]*strictService{
-		"wrong key":     {ahead: time.Hour},
-		"right clock":   {},
-		"nearly right":  {ahead: -1400 * time.Millisecond},
-		"slow answer":   {slow: 20 * time.Second},
-		"no date":       {ahead: time.Hour, undated: true},
-		"not a refusal": {ahead: time.Hour, refuse: answer(502, "")},
-		"no answer":     {ahead: time.Hour, refuse: answer(404, "<html>")},
-		"no such user":  {ahead: time.Hour, refuse: answer(200, `{"code":404}`)},
+		"correct clock":        {},
+		"nearly correct clock": {ahead: -1400 * time.Millisecond},
+		"slow answer":          {slow: 20 * time.Second},
+		"no date":              {ahead: time.Hour, undated: true},
+		"not a refusal":        {ahead: time.Hour, refuse: answer(http.StatusBadGateway, "")},
+		"no answer":            {ahead: time.Hour, refuse: answer(http.StatusNotFound, "<html>")},
 	} {
 		s.always = true
 		_, err := s.start(t).Accounts.Fetch(t.Context(), ann)
-		if (err == nil) != (name == "no such user") {
-			t.Errorf("%s: got %v", name, err)
-		}
-		if want := map[bool]int{true: 2, false: 1}[name == "wrong key"]; s.calls != want {
-			t.Errorf("%s: %d calls, want %d", name, s.calls, want)
+		if err == nil || s.calls != 1 {
+			t.Errorf("%s: %v after %d calls, want an error after 1", name, err, s.calls)
 		}
 	}
 }
 
-func TestClockThatIsSetRightAgainIsNoticed(t *testing.T) {
-	for _, dateOff := range []time.Duration{0, time.Hour, -time.Hour, 2 * time.Hour} {
+func TestARefusalForTheClockThatIsRepeatedInVainIsAnError(t *testing.T) {
+	s := &strictService{ahead: time.Hour, always: true} // as if the key were wrong, too
+	_, err := s.start(t).Accounts.Fetch(t.Context(), ann)
+	if err == nil || s.calls != 2 {
+		t.Errorf("%v after %d calls, want an error after 2", err, s.calls)
+	}
+}
+
+func TestAnUnknownUserIsAnAnswerEvenIfTheClockIsWrong(t *testing.T) {
+	s := &strictService{ahead: time.Hour, always: true, refuse: answer(http.StatusOK, `{"code":404}`)}
+	_, err := s.start(t).Accounts.Fetch(t.Context(), ann)
+	if err != nil || s.calls != 1 {
+		t.Errorf("%v after %d calls, want an answer after 1", err, s.calls)
+	}
+}
+
+func TestAClockThatIsCorrectedIsNoticed(t *testing.T) {
+	s := &strictService{ahead: time.Hour}
+	c := s.start(t)
+	wantAnswers(t, s, c, 6)
+	s.client = s.client.Add(time.Hour)
+	s.ahead = 0
+	wantAnswers(t, s, c, 6)
+}
+
+// A proxy sets Date wrong after the client's clock has been corrected.
+func TestAWrongDateAfterACorrectionCostsOneAnswer(t *testing.T) {
+	for _, dateOff := range []time.Duration{time.Hour, -time.Hour, 2 * time.Hour} {
 		s := &strictService{ahead: time.Hour}
 		c := s.start(t)
 		wantAnswers(t, s, c, 6)
-		s.client, s.ahead, s.dateOff = s.client.Add(time.Hour), 0, dateOff
-		if dateOff == 0 {
-			wantAnswers(t, s, c, 6)
-			continue
-		}
-		// By then a proxy's Date is wrong: it costs one answer, and no more.
+		s.client = s.client.Add(time.Hour)
+		s.ahead = 0
+		s.dateOff = dateOff
 		_, err := c.Accounts.Fetch(t.Context(), ann)
 		wantReason(t, err, core.Denied)
 		wantAnswers(t, s, c, 5)
@@ -345,23 +545,42 @@ func TestClockThatIsSetRightAgainIsNoticed(t *testing.T) {
 }
 
 func TestTheSkewOfTheServicesClockIsMeasured(t *testing.T) {
-	for _, test := range []struct {
+	for name, test := range map[string]struct {
 		service strictService
 		want    time.Duration
 	}{
-		{strictService{ahead: time.Second}, time.Second},
-		{strictService{slow: 30 * time.Second}, 0},
-		{strictService{ahead: time.Hour, undated: true, refuse: func(w http.ResponseWriter) { io.WriteString(w, `{"code":404}`) }}, 0},
-		{strictService{ahead: 10 * time.Minute}, 10 * time.Minute},
-		{strictService{ahead: -10 * time.Minute}, -10 * time.Minute},
-		{strictService{dateOff: -10 * time.Minute}, -10 * time.Minute}, // a proxy's clock
+		"a second ahead": {
+			service: strictService{ahead: time.Second},
+			want:    time.Second,
+		},
+		"a slow answer": {
+			service: strictService{slow: 30 * time.Second},
+			want:    0,
+		},
+		"no Date": {
+			service: strictService{ahead: time.Hour, undated: true, refuse: answer(http.StatusOK, `{"code":404}`)},
+			want:    0,
+		},
+		"ahead": {
+			service: strictService{ahead: 10 * time.Minute},
+			want:    10 * time.Minute,
+		},
+		"behind": {
+			service: strictService{ahead: -10 * time.Minute},
+			want:    -10 * time.Minute,
+		},
+		"a proxy's Date": {
+			service: strictService{dateOff: -10 * time.Minute},
+			want:    -10 * time.Minute,
+		},
 	} {
 		c := test.service.start(t)
 		if skew := c.Skew(); skew != 0 {
-			t.Errorf("before any answer: %v", skew)
+			t.Errorf("%s: the skew before any answer is %v", name, skew)
 		}
-		if err := c.Probe(t.Context()); err != nil || (c.Skew()-test.want).Abs() > time.Second {
-			t.Errorf("got %v, %v, want %v", c.Skew(), err, test.want)
+		err := c.Probe(t.Context())
+		if err != nil || (c.Skew()-test.want).Abs() > time.Second {
+			t.Errorf("%s: the skew is %v (%v), want %v", name, c.Skew(), err, test.want)
 		}
 	}
 }

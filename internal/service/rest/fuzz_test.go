@@ -7,7 +7,13 @@ import (
 
 func FuzzFigure(f *testing.F) {
 	for _, seed := range []string{
-		`98765432.1`, `"5"`, `{"result":"5"}`, `{"data":5}`, `0`, `Error calculating total supply`, `{"code":500,"data":"5"}`,
+		`98765432.1`,
+		`"5"`,
+		`{"result":"5"}`,
+		`{"data":5}`,
+		`0`,
+		`Error calculating total supply`,
+		`{"code":500,"data":"5"}`,
 	} {
 		f.Add([]byte(seed))
 	}

@@ -41,16 +41,17 @@ func TestEveryFaultBecomesATypedErrorWithoutSecrets(t *testing.T) {
 	}, secret, path, query)
 }
 
-// Of one that is larger than 1 MiB nothing is kept.
-func TestRefusalKeepsItsBodyAndIsNotRepeated(t *testing.T) {
+// A body of more than 1 MiB is not kept.
+func TestARefusalKeepsItsBodyAndIsNotRepeated(t *testing.T) {
+	tooLarge := make([]byte, 1<<20+1)
 	for status, c := range map[int]struct {
 		want core.Reason
 		body []byte
 		kept bool
 	}{
 		404: {core.Rejected, []byte(`{"code":7}`), true},
-		200: {core.Malformed, make([]byte, 1<<20+1), false},
-		429: {core.Limited, make([]byte, 1<<20+1), false},
+		200: {core.Malformed, tooLarge, false},
+		429: {core.Limited, tooLarge, false},
 		503: {core.Unreachable, make([]byte, 1<<20), true},
 	} {
 		calls := 0
@@ -62,31 +63,61 @@ func TestRefusalKeepsItsBodyAndIsNotRepeated(t *testing.T) {
 		resp, err := rest.New(service, time.Minute).Do(t.Context(), rest.Request{Base: url})
 		failure, ok := errors.AsType[*core.Error](err)
 		if !ok || failure.Service != service || failure.Reason != c.want || calls != 1 {
-			t.Errorf("%d: got %v after %d calls", status, err, calls)
+			t.Errorf("%d: got %v after %d calls, want %s after 1", status, err, calls, c.want)
 		}
 		if resp == nil || (resp.Body != nil) != c.kept || c.kept && string(resp.Body) != string(c.body) {
-			t.Errorf("%d: got %+v", status, resp)
+			t.Errorf("%d: the response is %.100v; its body is kept: want %t", status, resp, c.kept)
 		}
 	}
 }
 
-// Each row is how a host ends its answer. Only a host that announced more was cut off.
+// Only an answer that is shorter than announced is incomplete.
 func TestAnswersEndInEveryWayOfHTTP(t *testing.T) {
 	const number = "98765"
 	for name, test := range map[string]struct {
 		serve http.HandlerFunc
-		want  core.Reason // "" is the number
+		want  core.Reason // "": the number is read
 	}{
-		"a length":             {broken("1.1", "Content-Length: 5", number), ""},
-		"a close":              {broken("1.1", "Connection: close", number), ""},
-		"a close, HTTP/1.0":    {broken("1.0", "Server: old", number), ""},
-		"chunks":               {inChunks("987", "65"), ""},
-		"a byte order mark":    {inChunks("\uFEFF" + number), ""},
-		"half a length":        {broken("1.1", "Content-Length: 9", number), core.Unreachable},
-		"a length, HTTP/1.0":   {broken("1.0", "Content-Length: 9", number), core.Unreachable},
-		"half a chunk":         {broken("1.1", "Transfer-Encoding: chunked", "9\r\n"+number), core.Unreachable},
-		"two byte order marks": {inChunks("\uFEFF\uFEFF" + number), core.Malformed},
-		"nothing":              {broken("1.0", "Server: old", ""), core.Malformed},
+		"a length": {
+			serve: broken("1.1", "Content-Length: 5", number),
+			want:  "",
+		},
+		"a close": {
+			serve: broken("1.1", "Connection: close", number),
+			want:  "",
+		},
+		"a close, HTTP/1.0": {
+			serve: broken("1.0", "Server: old", number),
+			want:  "",
+		},
+		"chunks": {
+			serve: inChunks("987", "65"),
+			want:  "",
+		},
+		"a byte order mark": {
+			serve: inChunks("\uFEFF" + number),
+			want:  "",
+		},
+		"half a length": {
+			serve: broken("1.1", "Content-Length: 9", number),
+			want:  core.Unreachable,
+		},
+		"a length, HTTP/1.0": {
+			serve: broken("1.0", "Content-Length: 9", number),
+			want:  core.Unreachable,
+		},
+		"half a chunk": {
+			serve: broken("1.1", "Transfer-Encoding: chunked", "9\r\n"+number),
+			want:  core.Unreachable,
+		},
+		"two byte order marks": {
+			serve: inChunks("\uFEFF\uFEFF" + number),
+			want:  core.Malformed,
+		},
+		"nothing": {
+			serve: broken("1.0", "Server: old", ""),
+			want:  core.Malformed,
+		},
 	} {
 		url := resttest.Serve(t, test.serve)
 		got, err := rest.New(service, time.Minute).Figure(t.Context(), rest.Request{Base: url})
@@ -96,12 +127,13 @@ func TestAnswersEndInEveryWayOfHTTP(t *testing.T) {
 	}
 }
 
-// broken answers with a version of HTTP, a header and a body, and closes the connection.
+// broken returns a handler that answers with a version of HTTP, a header and a body, and closes the
+// connection.
 func broken(version, header, body string) http.HandlerFunc {
 	return resttest.Broken("HTTP/"+version+" 200 OK\r\n"+header+"\r\n\r\n"+body, false).ServeHTTP
 }
 
-// inChunks answers with parts, a chunk each.
+// inChunks returns a handler that answers with these chunks.
 func inChunks(parts ...string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		for _, part := range parts {
@@ -113,16 +145,27 @@ func inChunks(parts ...string) http.HandlerFunc {
 
 func TestACallThatWasNeverSentIsUnreachable(t *testing.T) {
 	for op, want := range map[string]core.Reason{"dial": core.Unreachable, "read": core.SlowAnswer} {
-		if got := rest.CallError(service, &net.OpError{Op: op, Err: context.DeadlineExceeded}); got.Reason != want {
+		err := &net.OpError{Op: op, Err: context.DeadlineExceeded}
+		if got := rest.CallError(service, err); got.Reason != want {
 			t.Errorf("%s: %s, want %s", op, got.Reason, want)
 		}
 	}
 }
 
-func TestNumbersAreBounded(t *testing.T) {
-	for exponent, want := range map[int32]bool{-201: false, -200: true, 0: true, 200: true, 201: false} {
-		if got, err := rest.IsBounded(decimal.New(1, exponent)), rest.CheckFigure(decimal.New(1, exponent)); got != want || (err == nil) != want {
-			t.Errorf("1e%d is bounded: %t, %v", exponent, got, err)
+func TestExponentsAreLimited(t *testing.T) {
+	for exponent, allowed := range map[int32]bool{
+		-201: false,
+		-200: true,
+		0:    true,
+		200:  true,
+		201:  false,
+	} {
+		n := decimal.New(1, exponent)
+		if got := rest.IsBounded(n); got != allowed {
+			t.Errorf("IsBounded(1e%d) = %t", exponent, got)
+		}
+		if err := rest.CheckFigure(n); (err == nil) != allowed {
+			t.Errorf("CheckFigure(1e%d) = %v", exponent, err)
 		}
 	}
 }
@@ -140,9 +183,22 @@ func TestParse(t *testing.T) {
 			t.Errorf("Parse(%s) = %#v, %v; want %#v", text, got, err, want)
 		}
 	}
+}
+
+func TestParseRefusesAnythingButOneValueOfJSON(t *testing.T) {
 	for _, text := range []string{
-		"", "<html></html>", "Error calculating total supply", "1 2", `{"a":1}}`, `{"a":[1,`, "NaN", "98,765,432", "007",
-		`{"a":1,"a":1}`, `{"a":1,"\u0061":1}`, `[{"a":{"b":1,"b":2}}]`,
+		"",
+		"<html></html>",
+		"Error calculating total supply",
+		"1 2",
+		`{"a":1}}`,
+		`{"a":[1,`,
+		"NaN",
+		"98,765,432",
+		"007",
+		`{"a":1,"a":1}`,
+		`{"a":1,"\u0061":1}`,
+		`[{"a":{"b":1,"b":2}}]`,
 		strings.Repeat("[", 300_000),
 	} {
 		if v, err := rest.Parse([]byte(text)); err == nil {
@@ -152,24 +208,43 @@ func TestParse(t *testing.T) {
 }
 
 func TestDecimal(t *testing.T) {
-	for _, c := range []struct {
-		v    any
-		want string // "" for none
-	}{
-		{json.Number("0.1"), "0.1"},
-		{json.Number("123456789012345678901234567890.123456789"), "123456789012345678901234567890.123456789"},
-		{json.Number("1e+21"), "1000000000000000000000"},
-		{json.Number("-2.5E-7"), "-0.00000025"},
-		{" 5 ", "5"},
-		{json.Number("1e400"), ""},
-		{json.Number("1e-999999999"), ""},
-		{json.Number(strings.Repeat("9", 101)), ""},
-		{"", ""}, {"NaN", ""}, {"Infinity", ""}, {"0x10", ""}, {"1_000", ""}, {"1,000", ""}, {"+5", ""}, {".5", ""}, {"5.", ""}, {"−5", ""}, {"٣", ""},
-		{nil, ""}, {true, ""}, {[]any{}, ""}, {map[string]any{}, ""},
+	for v, want := range map[any]string{
+		json.Number("0.1"): "0.1",
+		json.Number("123456789012345678901234567890.123456789"): "123456789012345678901234567890.123456789",
+		json.Number("1e+21"):   "1000000000000000000000",
+		json.Number("-2.5E-7"): "-0.00000025",
+		" 5 ":                  "5",
 	} {
-		got, ok := rest.Decimal(c.v)
-		if ok != (c.want != "") || ok && got.String() != c.want {
-			t.Errorf("Decimal(%#v) = %v, %v; want %q", c.v, got, ok, c.want)
+		got, ok := rest.Decimal(v)
+		if !ok || got.String() != want {
+			t.Errorf("Decimal(%#v) = %v, %t; want %s", v, got, ok, want)
+		}
+	}
+}
+
+func TestDecimalRefusesOtherValues(t *testing.T) {
+	for _, v := range []any{
+		json.Number("1e400"),
+		json.Number("1e-999999999"),
+		json.Number(strings.Repeat("9", 101)),
+		"",
+		"NaN",
+		"Infinity",
+		"0x10",
+		"1_000",
+		"1,000",
+		"+5",
+		".5",
+		"5.",
+		"−5",
+		"٣",
+		nil,
+		true,
+		[]any{},
+		map[string]any{},
+	} {
+		if got, ok := rest.Decimal(v); ok {
+			t.Errorf("Decimal(%#v) = %v, want none", v, got)
 		}
 	}
 }

@@ -15,13 +15,13 @@ import (
 	"herald/internal/query"
 )
 
-// walletNo is a wallet that stakes n tokens in a counting pool.
+// walletNo returns the wallet that stakes n tokens in a counting pool.
 func walletNo(n int) (wallet common.Address) {
 	binary.BigEndian.PutUint32(wallet[16:], uint32(n))
 	return wallet
 }
 
-// countingPool holds n tokens of walletNo(n). It reverts for 13.
+// countingPool is a pool in which walletNo(n) stakes n tokens. It reverts for the wallet 13.
 func countingPool(_ services.Node, _ uint64, input []byte) ([]byte, error) {
 	n := binary.BigEndian.Uint32(input[len(input)-4:])
 	if n == 13 {
@@ -30,13 +30,13 @@ func countingPool(_ services.Node, _ uint64, input []byte) ([]byte, error) {
 	return tokensOf(int64(n)), nil
 }
 
-// countingNode has 21 pools, of which one holds anything.
+// countingNode returns a node of 20 empty pools and a counting pool.
 func countingNode(t *testing.T) (*node, []core.Pool) {
 	chain, pools := deploy(append(emptyPools(20), countingPool)...)
 	return newNode(t, chain), pools
 }
 
-// walletsTo returns the wallets from 0 to n-1, in another order than that of their bytes.
+// walletsTo returns the wallets from n-1 down to 0, so that their bytes are not in ascending order.
 func walletsTo(n int) (wallets []common.Address) {
 	for i := range n {
 		wallets = append(wallets, walletNo(n-1-i))
@@ -44,7 +44,7 @@ func walletsTo(n int) (wallets []common.Address) {
 	return wallets
 }
 
-// wantStakes checks the answers for walletsTo(n).
+// wantStakes fails the test unless the answers are correct for walletsTo(len(answers)).
 func wantStakes(t *testing.T, answers []query.Answer[core.Stake]) {
 	t.Helper()
 	for i, a := range answers {
@@ -56,29 +56,43 @@ func wantStakes(t *testing.T, answers []query.Answer[core.Stake]) {
 		case 13:
 			want = core.Undetermined
 		}
-		if a.Err != nil || a.Value.StakerStatus() != want || want == core.Staker && a.Value.Total().IntPart() != int64(n) || a.Value.BlockTime.IsZero() {
-			t.Errorf("wallet %d: %+v", n, a)
+		if a.Err != nil || a.Value.StakerStatus() != want || a.Value.BlockTime.IsZero() {
+			t.Errorf("wallet %d: %+v, want %v", n, a, want)
+		}
+		if want == core.Staker && a.Value.Total().IntPart() != int64(n) {
+			t.Errorf("wallet %d stakes %v, want %d", n, a.Value.Total(), n)
 		}
 	}
 }
 
 func TestManyWalletsAreReadInFewCalls(t *testing.T) {
-	for n, trips := range map[int]int{0: 0, 1: 1, 52: 1, 53: 2, 105: 3} {
+	for wallets, trips := range map[int]int{0: 0, 1: 1, 52: 1, 53: 2, 105: 3} {
 		node, pools := countingNode(t)
 		c := newClient(t, node, pools)
-		told := map[core.Pool]int{}
-		c.countUnread = func(p core.Pool) { told[p]++ }
-		answers := c.StakesOf(t.Context(), walletsTo(n))
-		if node.trips != trips || len(answers) != n || told[pools[20]] != min(n/14, 1) {
-			t.Errorf("%d wallets: %d answers in %d calls, want %d calls; unread %v", n, len(answers), node.trips, trips, told)
+		answers := c.StakesOf(t.Context(), walletsTo(wallets))
+		if len(answers) != wallets || node.trips != trips {
+			t.Errorf("%d wallets: %d answers in %d calls, want %d calls", wallets, len(answers), node.trips, trips)
 			continue
 		}
 		wantStakes(t, answers)
 	}
 }
 
-// limitCalls has n refuse an eth_call to Multicall3 with more inner calls, as a cap on gas
-// does. It returns the number of refusals.
+// The counting pool reverts for wallet 13.
+func TestAPoolThatIsUnreadForAWalletIsReportedOnce(t *testing.T) {
+	for wallets, reports := range map[int]int{0: 0, 1: 0, 13: 0, 14: 1, 52: 1, 105: 1} {
+		node, pools := countingNode(t)
+		c := newClient(t, node, pools)
+		counts := countUnread(c)
+		c.StakesOf(t.Context(), walletsTo(wallets))
+		if counts[pools[20]] != reports {
+			t.Errorf("%d wallets: %d reports, want %d", wallets, counts[pools[20]], reports)
+		}
+	}
+}
+
+// limitCalls makes the node refuse an eth_call to Multicall3 with more than most inner calls, as a
+// limit on gas does. It returns where it counts the refusals.
 func limitCalls(n *node, most int) (refused *int) {
 	refused = new(int)
 	inner := n.Contracts[multicallAddr]
@@ -98,11 +112,11 @@ func TestARefusedBatchIsHalvedForTheRest(t *testing.T) {
 	refused := limitCalls(node, 13*21+3)
 	c := newClient(t, node, pools)
 	wantStakes(t, c.StakesOf(t.Context(), walletsTo(100)))
-	if *refused != 2 { // 52 and 26 wallets, and then never more than 13
+	if *refused != 2 { // 52 and 26 wallets; after that, no call has more than 13.
 		t.Errorf("%d calls were refused, want 2", *refused)
 	}
 	if !c.usesMulticall() {
-		t.Error("/staked goes without Multicall3 because many wallets were refused")
+		t.Error("Multicall3 is no longer used, because a call for many wallets was refused")
 	}
 }
 
@@ -112,16 +126,19 @@ func TestManyWalletsAreReadInEveryWay(t *testing.T) {
 		way.node(node)
 		wantStakes(t, newClient(t, node, pools, way.config).StakesOf(t.Context(), walletsTo(30)))
 	}
-	// A node that lets Multicall3 read one wallet at most, or nothing at all.
-	for _, most := range []int{21 + 3, 0} {
+}
+
+func TestManyWalletsAreReadIfMulticallReadsOneOrNone(t *testing.T) {
+	const oneWallet = 21 + 3 // the pools, and three calls about the block
+	for _, most := range []int{oneWallet, 0} {
 		node, pools := countingNode(t)
 		limitCalls(node, most)
 		wantStakes(t, newClient(t, node, pools).StakesOf(t.Context(), walletsTo(30)))
 	}
 }
 
-// None of these answers may become a "no".
-func TestABrokenBatchIsNoAnswer(t *testing.T) {
+// An answer would be wrong: wallet 0 stakes nothing, and all others do.
+func TestABrokenBatchIsAnErrorForEveryWallet(t *testing.T) {
 	for name, spoil := range map[string]func(n *node){
 		"another chain": func(n *node) { n.ChainID++ },
 		"an old block":  func(n *node) { n.setClock(time.Now().Add(-time.Hour)) },
@@ -133,36 +150,41 @@ func TestABrokenBatchIsNoAnswer(t *testing.T) {
 				var m map[string]any
 				_ = json.Unmarshal(right, &m)
 				m["result"] = "0x"
-				_ = json.NewEncoder(w).Encode(m)
+				writeJSON(w, m)
 			}
 		},
-		"fewer results": func(n *node) {
-			inner := n.Contracts[multicallAddr]
-			n.Contracts[multicallAddr] = func(node services.Node, block uint64, input []byte) ([]byte, error) {
-				output, err := inner(node, block, input)
-				return output[:len(output)-32], err
-			}
-		},
-		"no pools":         func(n *node) { clear(n.Contracts) },
-		"Multicall3 alone": func(n *node) { n.Contracts = contracts{multicallAddr: n.Contracts[multicallAddr]} },
+		"no pools":        func(n *node) { clear(n.Contracts) },
+		"only Multicall3": func(n *node) { n.Contracts = contracts{multicallAddr: n.Contracts[multicallAddr]} },
 	} {
 		node, pools := countingNode(t)
 		spoil(node)
 		for i, a := range newClient(t, node, pools).StakesOf(t.Context(), walletsTo(60)) {
-			// Of fewer results, those that are there count; wallet 0 and some others stake nothing.
-			wrong := a.Err == nil
-			if name == "fewer results" {
-				wrong = a.Value.StakerStatus() == core.NotStaker && i < 59 && 59-i != 13
-			}
-			if wrong {
-				t.Errorf("%s: wallet %d: %+v", name, 59-i, a)
+			if a.Err == nil {
+				t.Errorf("%s: wallet %d: %+v, want an error", name, 59-i, a)
 				break
 			}
 		}
 	}
 }
 
-func TestNoWalletIsAskedForOnceTimeIsUp(t *testing.T) {
+// The results that are there may count. Wallet 0 stakes nothing, and wallet 13 cannot be read.
+func TestAMissingResultDoesNotMeanNotStaking(t *testing.T) {
+	node, pools := countingNode(t)
+	multicall := node.Contracts[multicallAddr]
+	node.Contracts[multicallAddr] = func(n services.Node, block uint64, input []byte) ([]byte, error) {
+		output, err := multicall(n, block, input)
+		return output[:len(output)-32], err
+	}
+	for i, a := range newClient(t, node, pools).StakesOf(t.Context(), walletsTo(60)) {
+		wallet := 59 - i
+		if wallet != 0 && wallet != 13 && a.Value.StakerStatus() == core.NotStaker {
+			t.Errorf("wallet %d: %+v", wallet, a)
+			break
+		}
+	}
+}
+
+func TestNoWalletIsReadAfterCancellation(t *testing.T) {
 	node, pools := countingNode(t)
 	c := newClient(t, node, pools)
 	ctx, cancel := context.WithCancel(t.Context())

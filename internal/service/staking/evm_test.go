@@ -26,23 +26,25 @@ import (
 	"herald/internal/service/staking/evmabi"
 )
 
-// evm is a chain of go-ethereum's own EVM, on which the contracts of testdata
-// run.
+// evm is a chain that runs the contracts of testdata on go-ethereum's own EVM.
 type evm struct {
 	t     *testing.T
 	state *state.StateDB
 	contracts
 }
 
+// newEVM returns a chain without contracts, on which ann is rich.
 func newEVM(t *testing.T) *evm {
 	db, err := state.New(types.EmptyRootHash, state.NewDatabaseForTesting())
 	if err != nil {
 		t.Fatal(err)
 	}
-	db.AddBalance(ann, uint256.MustFromBig(new(big.Int).Exp(big.NewInt(10), big.NewInt(30), nil)), tracing.BalanceChangeUnspecified)
+	plenty := new(big.Int).Exp(big.NewInt(10), big.NewInt(30), nil)
+	db.AddBalance(ann, uint256.MustFromBig(plenty), tracing.BalanceChangeUnspecified)
 	return &evm{t, db, contracts{}}
 }
 
+// config returns the settings of a call in a block. Ann sends the call, and pays value.
 func (e *evm) config(number uint64, value *big.Int) *runtime.Config {
 	rules := *params.MergedTestChainConfig
 	rules.ChainID = big.NewInt(testChain)
@@ -98,8 +100,8 @@ func (e *evm) contract(at common.Address) services.Contract {
 	}
 }
 
-// deployAll deploys the Aggregator in Multicall3's place, and the contracts as
-// pools.
+// deployAll deploys the Aggregator at Multicall3's address, and the contracts as pools. A pool without
+// a name has no code.
 func (e *evm) deployAll(contracts ...string) []core.Pool {
 	e.t.Helper()
 	e.deploy("Aggregator", multicallAddr)
@@ -115,45 +117,84 @@ func (e *evm) deployAll(contracts ...string) []core.Pool {
 
 func ether(n int64) *big.Int { return new(big.Int).Mul(big.NewInt(n), big.NewInt(params.Ether)) }
 
+// evmStakes returns a chain with three StakingPools: 0, 1 and 4. Ann staked 1500 tokens in pool 1 and a
+// tiny amount in pool 4. She withdraws 300, which can be claimed, and 25, since 60 blocks. Pool 2
+// reverts, and pool 3 has no code.
+func evmStakes(t *testing.T) (*evm, *node, []core.Pool) {
+	t.Helper()
+	chain := newEVM(t)
+	pools := chain.deployAll("StakingPool", "StakingPool", "RevertingPool", "", "StakingPool")
+	chain.transact(500, pools[1], ether(1500), "stake()")
+	chain.transact(501, pools[1], nil, "unstake(uint256)", ether(300))
+	chain.transact(503, pools[4], big.NewInt(1), "stake()")
+	n := newNode(t, chain.contracts)
+	chain.transact(n.Block()-60, pools[1], nil, "unstake(uint256)", ether(25))
+	return chain, n, pools
+}
+
+// evmDelay is the contract's DELAY in blocks.
+const evmDelay = 100
+
+// wantEVMStakes fails the test unless stake is what evmStakes says. The next claim must have the time
+// at, which may be zero.
+func wantEVMStakes(t *testing.T, stake core.Stake, n *node, pools []core.Pool, at time.Time) {
+	t.Helper()
+	if stake.Block != n.Block() || stake.Checked != 3 {
+		t.Errorf("block %d, checked %d pools, want %d and 3", stake.Block, stake.Checked, n.Block())
+	}
+	wantAmounts(t, "staked", stake.Staked, "pool 1: 1175", "pool 4: 0.000000000000000001")
+	wantAmounts(t, "claimable", stake.Withdrawable, "pool 1: 300")
+	wantAmounts(t, "unbonding", stake.Unbonding, "pool 1: 25")
+	if next := stake.NextWithdrawal; !next.Amount.Equal(whole(25)) || !next.At.Equal(at) {
+		t.Errorf("the next claim is %+v, want 25 at %v", next, at)
+	}
+	unread := pools[2:4]
+	if !slices.Equal(poolsOf(stake.Failed), unread) || !slices.Equal(poolsOf(stake.UnbondingFailed), unread) {
+		t.Errorf("failed %v, withdrawals failed %v", stake.Failed, stake.UnbondingFailed)
+	}
+}
+
+// The EVM's blocks have other times than the node's. So if Multicall3 reads the block, it seems to be
+// another chain's, and the next claim has no time.
 func TestEVMStakesAreReadInEveryWay(t *testing.T) {
 	for _, way := range ways {
 		t.Run(way.name, func(t *testing.T) {
-			chain := newEVM(t)
-			pools := chain.deployAll("StakingPool", "StakingPool", "RevertingPool", "", "StakingPool")
-			chain.transact(500, pools[1], ether(1500), "stake()")
-			chain.transact(501, pools[1], nil, "unstake(uint256)", ether(300))
-			chain.transact(503, pools[4], big.NewInt(1), "stake()")
-			n := newNode(t, chain.contracts)
-			chain.transact(n.Block()-60, pools[1], nil, "unstake(uint256)", ether(25))
+			_, n, pools := evmStakes(t)
 			way.node(n)
-			c := newClient(t, n, pools, way.config, claimBlocks(100)) // the contract's DELAY
-			for _, burning := range []bool{false, true} {
-				if burning { // leaves no gas for those after it in the aggregate
-					chain.deploy("BurningPool", pools[3].Address)
-				}
-				stake, err := c.Stakes.Fetch(t.Context(), ann)
-				if err != nil {
-					t.Fatal(err)
-				}
-				wantAmounts(t, "staked", stake.Staked, "pool 1: 1175", "pool 4: 0.000000000000000001")
-				wantAmounts(t, "claimable", stake.Withdrawable, "pool 1: 300")
-				wantAmounts(t, "unbonding", stake.Unbonding, "pool 1: 25")
-				// The EVM's blocks have other times than the node's, as where Multicall3 tells
-				// another chain's block. Without gas for Multicall3, the node's block is read.
-				at := map[bool]time.Time{false: stake.BlockTime.Add(40 * 2 * time.Second)}[way.name == "multicall" && !burning]
-				if next := stake.NextWithdrawal; !next.Amount.Equal(whole(25)) || !next.At.Equal(at) {
-					t.Errorf("the next claim is %+v", next)
-				}
-				if !slices.Equal(poolsOf(stake.Failed), pools[2:4]) || !slices.Equal(poolsOf(stake.UnbondingFailed), pools[2:4]) {
-					t.Errorf("failed %v, withdrawals failed %v", stake.Failed, stake.UnbondingFailed)
-				}
-				if way.name == "multicall" && !burning && n.trips != 3 {
+			c := newClient(t, n, pools, way.config, claimBlocks(evmDelay))
+			stake, err := c.Stakes.Fetch(t.Context(), ann)
+			if err != nil {
+				t.Fatal(err)
+			}
+			at := stake.BlockTime.Add(40 * 2 * time.Second)
+			if way.name == "multicall" {
+				at = time.Time{}
+				if n.trips != 3 {
 					t.Errorf("%d round trips, want 3: the aggregate, and two for the pace", n.trips)
 				}
-				if stake.Block != n.Block() || stake.Checked != 3 {
-					t.Errorf("block %d, checked %d", stake.Block, stake.Checked)
-				}
 			}
+			wantEVMStakes(t, stake, n, pools, at)
+		})
+	}
+}
+
+// The pool leaves no gas for the pools after it in the aggregate, nor for Multicall3 to read the block.
+func TestEVMAPoolThatBurnsTheGasSpoilsNoOther(t *testing.T) {
+	for _, way := range ways {
+		t.Run(way.name, func(t *testing.T) {
+			chain, n, pools := evmStakes(t)
+			way.node(n)
+			c := newClient(t, n, pools, way.config, claimBlocks(evmDelay))
+			_, err := c.Stakes.Fetch(t.Context(), ann)
+			if err != nil {
+				t.Fatal(err)
+			}
+			chain.deploy("BurningPool", pools[3].Address)
+			stake, err := c.Stakes.Fetch(t.Context(), ann)
+			if err != nil {
+				t.Fatal(err)
+			}
+			wantEVMStakes(t, stake, n, pools, stake.BlockTime.Add(40*2*time.Second))
 		})
 	}
 }
@@ -171,14 +212,18 @@ func TestEVMManyWalletsAreReadAsOne(t *testing.T) {
 	}
 	for i, wallet := range wallets {
 		one, err := c.Stakes.Fetch(t.Context(), wallet)
-		if many := answers[i]; err != nil || many.Err != nil || many.Value.StakerStatus() != one.StakerStatus() || !many.Value.Total().Equal(one.Total()) {
-			t.Errorf("wallet %d: %+v among many, %+v alone, %v", i, many, one, err)
+		many := answers[i]
+		if err != nil || many.Err != nil {
+			t.Errorf("wallet %d: %v among many, %v alone", i, many.Err, err)
+		}
+		if many.Value.StakerStatus() != one.StakerStatus() || !many.Value.Total().Equal(one.Total()) {
+			t.Errorf("wallet %d: %+v among many, %+v alone", i, many, one)
 		}
 	}
 	wantAmounts(t, "staked", answers[51].Value.Staked, "pool 4: 7")
 }
 
-func TestEVMTheCodeReturnsTheNumberThatContractsRead(t *testing.T) {
+func TestEVMHeightCallReturnsTheNumberThatContractsRead(t *testing.T) {
 	chain := newEVM(t)
 	returned, _, _, err := runtime.Create(common.FromHex(heightCall["data"]), chain.config(parentBlock, nil))
 	if number, bad := decodeUint256(returned); err != nil || bad != nil || number.Uint64() != parentBlock {

@@ -11,7 +11,8 @@ func TestRequestsHaveTheFormOfJSONRPC(t *testing.T) {
 	var contentType, body string
 	node := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		sent, _ := io.ReadAll(r.Body)
-		contentType, body = r.Header.Get("Content-Type"), string(sent)
+		contentType = r.Header.Get("Content-Type")
+		body = string(sent)
 		http.Error(w, "no", http.StatusNotImplemented)
 	}))
 	defer node.Close()
@@ -37,7 +38,7 @@ func TestRequestsHaveTheFormOfJSONRPC(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := test.send(c); err == nil {
-			t.Error("status 501 is no error")
+			t.Error("status 501 is not an error")
 		}
 		if body != test.want || contentType != "application/json" {
 			t.Errorf("sent %s as %q, want %s", body, contentType, test.want)

@@ -45,24 +45,25 @@ var (
 	sandboxStarted = time.Now().Round(0)
 )
 
-// node is the demo's JSON-RPC node on loopback, with a chain of the test's own. It
-// answers one request at a time; tests change it between requests. Its clock, and
-// with it its newest block, stands still.
+// node is the demo's JSON-RPC node on loopback, with the test's own chain. It answers one request at a
+// time; tests change it between requests. Its clock stands still, and so does its latest block.
 type node struct {
 	services.Node
 	url string
 
 	mu        sync.Mutex
-	noBatches bool // refuses batches
-	trips     int
+	noBatches bool     // it refuses batches
+	trips     int      // HTTP requests
 	tags      []string // the block of each eth_call
-	// spoil, if set, answers each request, and is given the right answer.
+	// spoil, if it is set, answers each request, given the correct answer.
 	spoil func(w http.ResponseWriter, right []byte)
 }
 
+// newNode starts a node until the test ends. Its latest block is at most 14 seconds old.
 func newNode(t testing.TB, c contracts) *node {
 	n := &node{Node: sandbox}
-	n.ChainID, n.Contracts = testChain, c
+	n.ChainID = testChain
+	n.Contracts = c
 	n.setClock(time.Now().Add(-12 * time.Second))
 	server := httptest.NewServer(n)
 	t.Cleanup(server.Close)
@@ -72,19 +73,20 @@ func newNode(t testing.TB, c contracts) *node {
 
 func (n *node) setClock(now time.Time) { n.Now = func() time.Time { return now } }
 
+// callTag matches an eth_call, and captures the block that it reads.
 var callTag = regexp.MustCompile(`"data":"0x[0-9a-f]*"[^}]*},"([^"]*)"`)
 
 func (n *node) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.trips++
-	asked, _ := io.ReadAll(r.Body)
-	for _, tag := range callTag.FindAllSubmatch(asked, -1) {
+	request, _ := io.ReadAll(r.Body)
+	for _, tag := range callTag.FindAllSubmatch(request, -1) {
 		n.tags = append(n.tags, string(tag[1]))
 	}
-	r.Body = io.NopCloser(bytes.NewReader(asked))
+	r.Body = io.NopCloser(bytes.NewReader(request))
 	right := httptest.NewRecorder()
-	if n.noBatches && asked[0] == '[' {
+	if n.noBatches && request[0] == '[' {
 		writeJSON(right, refusal(-32600))
 	} else {
 		n.Node.ServeHTTP(right, r)
@@ -97,7 +99,7 @@ func (n *node) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Write(right.Body.Bytes())
 }
 
-// tripsOf counts the HTTP requests that f makes.
+// tripsOf returns how many HTTP requests f makes.
 func (n *node) tripsOf(f func()) int {
 	n.trips = 0
 	f()
@@ -107,7 +109,8 @@ func (n *node) tripsOf(f func()) int {
 // contracts is a chain without an EVM: contracts written in Go.
 type contracts = map[common.Address]services.Contract
 
-// pool answers its two methods with fixed bytes; nil reverts and repeats the call.
+// pool returns a pool that answers its two methods with fixed bytes. For nil bytes it reverts, with the
+// call as the reason.
 func pool(stake, pending []byte) services.Contract {
 	return func(_ services.Node, _ uint64, input []byte) ([]byte, error) {
 		output := stake
@@ -121,16 +124,17 @@ func pool(stake, pending []byte) services.Contract {
 	}
 }
 
+// wordOf encodes a number.
 func wordOf(n uint64) []byte {
 	return binary.BigEndian.AppendUint64(make([]byte, 24), n)
 }
 
-// tokensOf is n tokens of 18 decimals.
+// tokensOf encodes an amount of n tokens, with 18 decimals.
 func tokensOf(n int64) []byte {
 	return evmabi.Uint256(new(big.Int).Mul(big.NewInt(n), big.NewInt(1e18)))
 }
 
-// withdrawalsOf encodes a list of withdrawals of whole tokens.
+// withdrawalsOf encodes a list of withdrawals of whole tokens, which began in an early block.
 func withdrawalsOf(tokens ...int64) []byte {
 	var list []Withdrawal
 	for _, n := range tokens {
@@ -142,16 +146,21 @@ func withdrawalsOf(tokens ...int64) []byte {
 func encodeWithdrawals(list ...Withdrawal) []byte {
 	encoded := slices.Concat(wordOf(evmabi.Word), wordOf(uint64(len(list))))
 	for _, w := range list {
-		encoded = append(append(encoded, evmabi.Uint256(w.Amount.Shift(18).BigInt())...), evmabi.Uint256(w.Block)...)
+		encoded = append(encoded, evmabi.Uint256(w.Amount.Shift(18).BigInt())...)
+		encoded = append(encoded, evmabi.Uint256(w.Block)...)
 	}
 	return encoded
 }
 
+// poolAt returns the name and the address of the pool that deploy puts at index i.
 func poolAt(i int) core.Pool {
-	return core.Pool{Address: common.BigToAddress(big.NewInt(int64(0x9000 + i))), Name: fmt.Sprintf("pool %d", i)}
+	return core.Pool{
+		Address: common.BigToAddress(big.NewInt(int64(0x9000 + i))),
+		Name:    fmt.Sprintf("pool %d", i),
+	}
 }
 
-// deploy puts pools, in order, at their addresses, and Multicall3 at its own.
+// deploy returns a chain with Multicall3 and these pools, and the pools' addresses in the same order.
 func deploy(pools ...services.Contract) (contracts, []core.Pool) {
 	chain := contracts{multicallAddr: sandbox.Contracts[multicallAddr]}
 	var at []core.Pool
@@ -162,11 +171,12 @@ func deploy(pools ...services.Contract) (contracts, []core.Pool) {
 	return chain, at
 }
 
-// emptyPools are n pools without a stake.
+// emptyPools returns n pools without a stake.
 func emptyPools(n int) []services.Contract {
 	return slices.Repeat([]services.Contract{pool(wordOf(0), withdrawalsOf())}, n)
 }
 
+// newClient returns a client of a node. Its settings read withdrawals, and use Multicall3.
 func newClient(t testing.TB, n *node, pools []core.Pool, change ...func(*Settings)) *Client {
 	t.Helper()
 	s := Settings{
@@ -183,7 +193,12 @@ func newClient(t testing.TB, n *node, pools []core.Pool, change ...func(*Setting
 	for _, f := range change {
 		f(&s)
 	}
-	cache := query.NewCache(query.CacheConfig{MaxItems: 10, CallTimeout: 10 * time.Second, Timeout: time.Minute, Observer: ops.NewMetrics()})
+	cache := query.NewCache(query.CacheConfig{
+		MaxItems:    10,
+		CallTimeout: 10 * time.Second,
+		Timeout:     time.Minute,
+		Observer:    ops.NewMetrics(),
+	})
 	t.Cleanup(cache.Close)
 	c, err := New(s, cache, func(core.Pool) {})
 	if err != nil {
@@ -192,23 +207,39 @@ func newClient(t testing.TB, n *node, pools []core.Pool, change ...func(*Setting
 	return c
 }
 
+// withoutMulticall is a change of newClient's settings.
 func withoutMulticall(s *Settings) { s.Multicall = nil }
 
-// ways are the three ways in which pools are read.
-var ways = []struct {
+// way is a way in which a client reads pools.
+type way struct {
 	name   string
 	config func(*Settings)
 	node   func(*node)
-}{
-	{"multicall", func(*Settings) {}, func(*node) {}},
-	{"batch", withoutMulticall, func(*node) {}},
-	{"one by one", withoutMulticall, func(n *node) { n.noBatches = true }},
 }
 
-// wantReason checks the error of a source: its type, its reason, and that it
-// repeats neither keys, nor wallets, nor what the node wrote.
+var ways = []way{
+	{
+		name:   "multicall",
+		config: func(*Settings) {},
+		node:   func(*node) {},
+	},
+	{
+		name:   "batch",
+		config: withoutMulticall,
+		node:   func(*node) {},
+	},
+	{
+		name:   "one by one",
+		config: withoutMulticall,
+		node:   func(n *node) { n.noBatches = true },
+	},
+}
+
+// wantReason fails the test unless err is the service's error with this reason, and repeats neither
+// keys, nor wallets, nor what the node wrote. It returns that error.
 func wantReason(t *testing.T, err error, want core.Reason) *core.Error {
 	t.Helper()
 	wallet := ann.Hex()[2:]
-	return resttest.WantReason(t, err, Service, want, "k3y", "/v3", "token=", wallet, strings.ToLower(wallet), "reverted:", "spoiled")
+	hidden := []string{"k3y", "/v3", "token=", wallet, strings.ToLower(wallet), "reverted:", "spoiled"}
+	return resttest.WantReason(t, err, Service, want, hidden...)
 }

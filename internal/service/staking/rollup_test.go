@@ -3,31 +3,35 @@ package staking
 import (
 	"math/big"
 	"net/http"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common/hexutil"
 )
 
-// parentBlock is the number that contracts read on the rollup, in each of its blocks.
+// parentBlock is the block number that contracts on the rollup read: the parent chain's.
 const parentBlock = 234_567
 
 // rollupWays are the ways of reading a rollup: ways, and the batch after Multicall3 failed.
-var rollupWays = append(ways[:3:3], struct {
-	name   string
-	config func(*Settings)
-	node   func(*node)
-}{"batch after Multicall3 failed", func(*Settings) {}, func(n *node) { delete(n.Contracts, multicallAddr) }})
+var rollupWays = append(slices.Clone(ways), way{
+	name:   "batch after Multicall3 failed",
+	config: func(*Settings) {},
+	node:   func(n *node) { delete(n.Contracts, multicallAddr) },
+})
 
-// onRollups runs a test for each way of reading a rollup. In a pool, 500 tokens are withdrawn
-// for 100 blocks, and 7 for as long as it takes.
+// onRollups runs a test for each way of reading a rollup. Pool 20 has two withdrawals: 500 tokens since 100
+// blocks, and 7 since as many blocks as a claim needs.
 func onRollups(t *testing.T, test func(t *testing.T, n *node, c *Client)) {
 	t.Helper()
 	const claim = 50_400
 	for _, way := range rollupWays {
 		t.Run(way.name, func(t *testing.T) {
 			chain, pools := stakers()
-			chain[poolAt(20).Address] = pool(tokensOf(3), entriesAt(parentBlock, entry{500, -100}, entry{7, -claim}))
+			chain[poolAt(20).Address] = pool(tokensOf(3), entriesAt(parentBlock,
+				entry{500, -100},
+				entry{7, -claim},
+			))
 			n := newNode(t, chain)
 			n.Height = func(uint64) uint64 { return parentBlock }
 			way.node(n)
@@ -36,7 +40,7 @@ func onRollups(t *testing.T, test func(t *testing.T, n *node, c *Client)) {
 	}
 }
 
-func TestWithdrawalsAreCountedByTheBlocksThatContractsRead(t *testing.T) {
+func TestWithdrawalsOnARollupAreSplitByTheParentsBlock(t *testing.T) {
 	onRollups(t, func(t *testing.T, _ *node, c *Client) {
 		stake, err := c.Stakes.Fetch(t.Context(), ann)
 		if err != nil || !stake.Complete() || stake.Block != parentBlock {
@@ -45,29 +49,34 @@ func TestWithdrawalsAreCountedByTheBlocksThatContractsRead(t *testing.T) {
 		wantAmounts(t, "claimable", stake.Withdrawable, "pool 20: 7")
 		wantAmounts(t, "unbonding", stake.Unbonding, "pool 20: 500")
 		if next := stake.NextWithdrawal; !next.Amount.Equal(whole(500)) || !next.At.IsZero() {
-			t.Errorf("the next claim is %+v; the headers do not tell the pace of the parent chain", next)
+			t.Errorf("the next claim is %+v, but the rollup's headers do not show the parent chain's pace", next)
 		}
 	})
 }
 
-func TestThePaceOfAnotherChainIsAskedForOnce(t *testing.T) {
+// The second fetch has no round trip for the pace.
+func TestThePaceOfARollupIsRequestedOnce(t *testing.T) {
 	onRollups(t, func(t *testing.T, n *node, c *Client) {
 		fetch := func() { _, _ = c.Stakes.Fetch(t.Context(), ann) }
 		fetch()
-		trips := map[bool]int{true: 1, false: 2}[c.usesMulticall()]
-		if c.settings.Multicall == nil && n.noBatches {
-			trips = 46
+		var want int
+		switch {
+		case c.usesMulticall():
+			want = 1 // the aggregate
+		case n.noBatches:
+			want = 1 + 1 + 1 + 1 + 21*2 // the block, the batch, the chain, the height, the pools
+		default:
+			want = 2 // the block and the batch
 		}
-		if got := n.tripsOf(fetch); got != trips {
-			t.Errorf("%d round trips, want %d", got, trips)
+		if got := n.tripsOf(fetch); got != want {
+			t.Errorf("%d round trips, want %d", got, want)
 		}
 	})
 }
 
-func TestTheBlocksOfAPaceAreThoseOfContracts(t *testing.T) {
+func TestTheNextClaimHasATimeIfContractsCountTheChainsBlocks(t *testing.T) {
 	onRollups(t, func(t *testing.T, n *node, c *Client) {
-		// As on most chains.
-		n.Height = nil
+		n.Height = nil // as on chains that are not rollups
 		n.Contracts[poolAt(20).Address] = pool(tokensOf(3), entriesAt(n.Block(), entry{500, -50_399}))
 		stake, err := c.Stakes.Fetch(t.Context(), ann)
 		if want := stake.BlockTime.Add(2 * time.Second); err != nil || !stake.NextWithdrawal.At.Equal(want) {
@@ -76,8 +85,8 @@ func TestTheBlocksOfAPaceAreThoseOfContracts(t *testing.T) {
 	})
 }
 
-// heights are answers to the call for the number that contracts read.
-var heights = map[string]func(answer map[string]any){
+// heightSpoilers spoil the answer to the call for the block number that contracts read.
+var heightSpoilers = map[string]func(answer map[string]any){
 	"refused": func(answer map[string]any) {
 		delete(answer, "result")
 		answer["error"] = refusal(-32602)["error"]
@@ -92,8 +101,8 @@ var heights = map[string]func(answer map[string]any){
 	"beyond 64 bits": func(answer map[string]any) { answer["result"] = hexutil.Encode(tokensOf(1000)) },
 }
 
-func TestNothingIsToldOfWhenIfTheNumberOfContractsIsUnknown(t *testing.T) {
-	for name, spoil := range heights {
+func TestWithdrawalsStayUnbondingIfTheHeightIsUnknown(t *testing.T) {
+	for name, spoil := range heightSpoilers {
 		chain, pools := stakers()
 		n := newNode(t, chain)
 		chain[poolAt(20).Address] = pool(tokensOf(3), entriesAt(parentBlock, entry{500, -100}))
@@ -111,20 +120,24 @@ func TestNothingIsToldOfWhenIfTheNumberOfContractsIsUnknown(t *testing.T) {
 		if !stake.NextWithdrawal.Amount.IsZero() {
 			t.Errorf("%s: the next claim is %+v", name, stake.NextWithdrawal)
 		}
-		if found, err := c.Probe(t.Context(), ann.Hex()); err != nil || found.Height != 0 || found.ReadAt != 0 {
+		found, err := c.Probe(t.Context(), ann.Hex())
+		if err != nil || found.Height != 0 || found.ReadAt != 0 {
 			t.Errorf("%s: probed: %+v, %v", name, found, err)
 		}
 	}
 }
 
-func TestProbeTellsBlocksOfOneKind(t *testing.T) {
+func TestProbeComparesAWithdrawalWithTheParentsBlock(t *testing.T) {
 	onRollups(t, func(t *testing.T, n *node, c *Client) {
 		found, err := c.Probe(t.Context(), ann.Hex())
-		if err != nil || found.Pending.Block.Cmp(big.NewInt(parentBlock-100)) != 0 || found.ReadAt != parentBlock {
-			t.Errorf("a withdrawal %+v, read at %d, %v", found.Pending, found.ReadAt, err)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if found.Pending.Block.Cmp(big.NewInt(parentBlock-100)) != 0 || found.ReadAt != parentBlock {
+			t.Errorf("the withdrawal is %+v, read at block %d", found.Pending, found.ReadAt)
 		}
 		if found.Block != n.Block() || found.Height != parentBlock {
-			t.Errorf("the newest block is %d, %d for contracts", found.Block, found.Height)
+			t.Errorf("the latest block is %d, and %d for contracts", found.Block, found.Height)
 		}
 	})
 }

@@ -14,7 +14,7 @@ import (
 	"herald/internal/core"
 )
 
-// errorObjects are the errors of nodes and their providers, with the reason that each stands for.
+// errorObjects are errors of nodes and their providers, with the reason that Herald takes each for.
 var errorObjects = map[string]core.Reason{
 	`{"code":-32005,"message":"limit exceeded"}`:                                              core.Limited,
 	`{"code":-32007,"message":"50 a second are allowed"}`:                                     core.Limited,
@@ -63,8 +63,8 @@ func TestEveryErrorOfANodeHasItsReason(t *testing.T) {
 	}
 }
 
-// answering has a node answer each request with this error, as its status allows.
-func answering(status int, object string) func(http.ResponseWriter, []byte) {
+// failWith returns a function that answers each request with this error.
+func failWith(status int, object string) func(http.ResponseWriter, []byte) {
 	return func(w http.ResponseWriter, right []byte) {
 		w.WriteHeader(status)
 		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":%s}`, idIn(right), object)
@@ -82,19 +82,19 @@ func idIn(right []byte) string {
 	return string(found[1])
 }
 
-func TestALimitCostsOneRequestAndProvesNothingOfMulticall(t *testing.T) {
+func TestALimitCostsOneRequestAndKeepsMulticall(t *testing.T) {
 	for object, reason := range errorObjects {
 		if reason == core.Limited {
-			wantOneRequest(t, answering(http.StatusOK, object), core.Limited)
+			wantOneRequest(t, failWith(http.StatusOK, object), core.Limited)
 		}
 	}
 	for _, status := range []int{http.StatusForbidden, http.StatusInternalServerError} {
-		wantOneRequest(t, answering(status, `{"code":-32007,"message":"50 a second are allowed"}`), core.Limited)
+		wantOneRequest(t, failWith(status, `{"code":-32007,"message":"50 a second are allowed"}`), core.Limited)
 	}
 }
 
-// wantOneRequest checks that 52 wallets cost one request if the node refuses it for reason, and the
-// next wallet one more, through Multicall3.
+// wantOneRequest fails the test unless 52 wallets cost one request if the node refuses it, and the next
+// wallet costs one more, still through Multicall3. Both errors must have this reason.
 func wantOneRequest(t *testing.T, spoil func(http.ResponseWriter, []byte), reason core.Reason) {
 	t.Helper()
 	node, pools := countingNode(t)
@@ -110,27 +110,27 @@ func wantOneRequest(t *testing.T, spoil func(http.ResponseWriter, []byte), reaso
 	}
 }
 
-func TestAnUnknownRefusalProvesNothingOfMulticall(t *testing.T) {
+func TestAnUnknownRefusalKeepsMulticall(t *testing.T) {
 	for object, reason := range errorObjects {
 		var e rpcError
 		_ = json.Unmarshal([]byte(object), &e)
 		if reason != core.Rejected || errors.Is(e.reason(), errExecution) || errors.Is(e.reason(), errTooLarge) {
 			continue
 		}
-		wantOneRequest(t, answering(http.StatusOK, object), core.Rejected)
+		wantOneRequest(t, failWith(http.StatusOK, object), core.Rejected)
 	}
 }
 
-// The pools before the limit are known, and the others could not be read.
-func TestALimitWithinABatchIsNotAskedOneByOne(t *testing.T) {
-	for name, cut := range map[string]int{"all answered": 44, "half answered": 30} {
+// The pools before the limit are read, the others are not.
+func TestCallsThatABatchLimitsAreNotMadeOneByOne(t *testing.T) {
+	for name, answers := range map[string]int{"all answered": 44, "half answered": 30} {
 		n, c := withoutMulticallOn(t)
 		n.spoil = onBatches(func(w http.ResponseWriter, a []map[string]any) {
 			for _, limited := range a[10:] {
 				delete(limited, "result")
 				limited["error"] = map[string]any{"code": -32007, "message": "spoiled"}
 			}
-			writeJSON(w, a[:cut])
+			writeJSON(w, a[:answers])
 		})
 		stake, err := c.Stakes.Fetch(t.Context(), ann)
 		if err != nil || n.trips != 2 || stake.Checked != 8 || stake.StakerStatus() != core.Undetermined {
@@ -143,11 +143,14 @@ func TestALimitWithinABatchIsNotAskedOneByOne(t *testing.T) {
 }
 
 func TestARefusedBatchIsJudgedByItsBodyFirst(t *testing.T) {
-	const refused, elsewhere = `{"code":31,"message":"your plan allows 3 at a time"}`, `{"code":"-32600","message":"no batch"}`
+	const (
+		refused   = `{"code":31,"message":"your plan allows 3 at a time"}`
+		elsewhere = `{"code":"-32600","message":"no batch"}` // a code as text, as some nodes have it
+	)
 	for _, test := range []struct {
 		status int
 		object string
-		want   core.Reason // "": the calls are asked one by one
+		want   core.Reason // "": the calls are made one by one
 	}{
 		{http.StatusOK, refused, ""},
 		{http.StatusOK, elsewhere, ""},
@@ -164,7 +167,7 @@ func TestARefusedBatchIsJudgedByItsBodyFirst(t *testing.T) {
 		{http.StatusUnauthorized, refused, core.Denied},
 	} {
 		n, c := withoutMulticallOn(t)
-		spoil := answering(test.status, test.object)
+		spoil := failWith(test.status, test.object)
 		n.spoil = onBatches(func(w http.ResponseWriter, _ []map[string]any) { spoil(w, []byte("[]")) })
 		if test.want == "" {
 			if got := n.tripsOf(func() { wantStaker(t, c) }); got != 46 {
@@ -180,8 +183,12 @@ func TestARefusedBatchIsJudgedByItsBodyFirst(t *testing.T) {
 	}
 }
 
-func TestAPageInPlaceOfAnErrorIsJudgedByItsStatus(t *testing.T) {
-	for status, want := range map[int]core.Reason{500: core.Unreachable, 403: core.Denied, 429: core.Limited} {
+func TestAnErrorPageIsJudgedByItsStatus(t *testing.T) {
+	for status, want := range map[int]core.Reason{
+		500: core.Unreachable,
+		403: core.Denied,
+		429: core.Limited,
+	} {
 		n, c := withoutMulticallOn(t)
 		n.spoil = onBatches(func(w http.ResponseWriter, _ []map[string]any) {
 			w.WriteHeader(status)
@@ -197,15 +204,15 @@ func TestAPageInPlaceOfAnErrorIsJudgedByItsStatus(t *testing.T) {
 
 func TestASingleCallThatIsForbiddenIsDenied(t *testing.T) {
 	n, c := withoutMulticallOn(t)
-	n.spoil = answering(http.StatusForbidden, `{"code":-32000,"message":"no such key"}`)
+	n.spoil = failWith(http.StatusForbidden, `{"code":-32000,"message":"no such key"}`)
 	_, err := c.Stakes.Fetch(t.Context(), ann)
 	wantReason(t, err, core.Denied)
 }
 
-func TestALimitKeepsTheWaitThatTheNodeAsksFor(t *testing.T) {
+func TestALimitKeepsRetryAfter(t *testing.T) {
 	for _, status := range []int{http.StatusOK, http.StatusForbidden, http.StatusTooManyRequests} {
 		n, c := withoutMulticallOn(t)
-		spoil := answering(status, `{"code":-32007,"message":"spoiled"}`)
+		spoil := failWith(status, `{"code":-32007,"message":"spoiled"}`)
 		n.spoil = func(w http.ResponseWriter, right []byte) {
 			w.Header().Set("Retry-After", "7")
 			spoil(w, right)
@@ -219,16 +226,20 @@ func TestALimitKeepsTheWaitThatTheNodeAsksFor(t *testing.T) {
 
 var shortQuantity = regexp.MustCompile(`"0x([0-9a-f]{1,12})"`)
 
-func TestOddFormsOfAnAnswerAreRead(t *testing.T) {
+func TestUnusualFormsOfAnAnswerAreRead(t *testing.T) {
 	for name, change := range map[string]func(right string) string{
 		"leading zeros": func(right string) string {
 			padded := shortQuantity.ReplaceAllString(right, `"0x000$1"`)
 			return strings.ReplaceAll(padded, "0x00060806040", "0x60806040") // A contract's code has no padding.
 		},
-		"IDs as texts": func(right string) string { return anyID.ReplaceAllString(right, `"id":"$1"`) },
+		"IDs as texts": func(right string) string {
+			return anyID.ReplaceAllString(right, `"id":"$1"`)
+		},
 	} {
 		inEveryWay(t, func(t *testing.T, _ contracts, n *node, c *Client) {
-			n.spoil = func(w http.ResponseWriter, right []byte) { io.WriteString(w, change(string(right))) }
+			n.spoil = func(w http.ResponseWriter, right []byte) {
+				io.WriteString(w, change(string(right)))
+			}
 			wantStaker(t, c)
 			found, err := c.Probe(t.Context(), "")
 			if err != nil || found.ChainID.Int64() != testChain || found.Block != n.Block() {
@@ -239,7 +250,18 @@ func TestOddFormsOfAnAnswerAreRead(t *testing.T) {
 }
 
 func TestAQuantityIsHexadecimal(t *testing.T) {
-	for text, want := range map[string]int64{"0x0": 0, "0x00": 0, "0x0012d687": 1_234_567, "0x02ba": 698, "0x": -1, "": -1, "12": -1, "0x-1": -1, "0x1_0": -1, "0xg": -1} {
+	for text, want := range map[string]int64{
+		"0x0":        0,
+		"0x00":       0,
+		"0x0012d687": 1_234_567,
+		"0x02ba":     698,
+		"0x":         -1,
+		"":           -1,
+		"12":         -1,
+		"0x-1":       -1,
+		"0x1_0":      -1,
+		"0xg":        -1,
+	} {
 		var q quantity
 		err := q.UnmarshalText([]byte(text))
 		if (err != nil) != (want < 0) || err == nil && q.toInt().Int64() != want {
@@ -248,7 +270,7 @@ func TestAQuantityIsHexadecimal(t *testing.T) {
 	}
 }
 
-// A request of so many calls may be too large for a proxy in front of the node.
+// A request for 52 wallets may be too large for a proxy in front of the node.
 func TestARequestThatIsTooLargeIsHalved(t *testing.T) {
 	for name, refuse := range map[string]func(w http.ResponseWriter){
 		"status 413": func(w http.ResponseWriter) { w.WriteHeader(http.StatusRequestEntityTooLarge) },
@@ -258,7 +280,7 @@ func TestARequestThatIsTooLargeIsHalved(t *testing.T) {
 	} {
 		node, pools := countingNode(t)
 		node.spoil = func(w http.ResponseWriter, right []byte) {
-			if len(right) > 26*21*600 {
+			if len(right) > 26*21*600 { // 600 bytes for each pool of 26 wallets
 				refuse(w)
 				return
 			}
@@ -272,7 +294,7 @@ func TestARequestThatIsTooLargeIsHalved(t *testing.T) {
 	}
 }
 
-// missingStates are the texts of errors about what a node does not have yet.
+// missingStates returns the errors about a block that a node does not have yet, as JSON.
 func missingStates() (texts []string) {
 	for object, reason := range errorObjects {
 		if reason == core.Unreachable {

@@ -24,34 +24,36 @@ import (
 	"herald/internal/service/staking/evmabi"
 )
 
-func TestStakeTellsTheSameInEveryWay(t *testing.T) {
+// brokenPools returns a chain of nine pools. Pools 0 to 2 work. Pools 3 to 8 are broken in some way.
+func brokenPools() (contracts, []core.Pool) {
+	return deploy(
+		pool(wordOf(0), withdrawalsOf()),
+		pool(tokensOf(1500), withdrawalsOf(7, 5)),
+		pool(wordOf(1), withdrawalsOf(0)),
+		pool(nil, nil), // reverts
+		nil,            // no code
+		pool(append(wordOf(1), 0), append(withdrawalsOf(1), 0)), // too long
+		pool(wordOf(1)[1:], withdrawalsOf(1)[1:]),               // too short
+		pool(tokensOf(1)[:0], withdrawalsOf(3)),                 // an empty stake
+		pool(common.MaxHash[:], withdrawalsOf(2)),               // an impossible stake
+	)
+}
+
+func TestAStakeIsTheSameInEveryWay(t *testing.T) {
 	for _, way := range ways {
 		t.Run(way.name, func(t *testing.T) {
-			chain, pools := deploy(
-				pool(wordOf(0), withdrawalsOf()),
-				pool(tokensOf(1500), withdrawalsOf(7, 5)),
-				pool(wordOf(1), withdrawalsOf(0)),
-				pool(nil, nil), // reverts
-				nil,            // no code
-				pool(append(wordOf(1), 0), append(withdrawalsOf(1), 0)), // too long
-				pool(wordOf(1)[1:], withdrawalsOf(1)[1:]),               // too short
-				pool(tokensOf(1)[:0], withdrawalsOf(3)),                 // empty
-				pool(common.MaxHash[:], withdrawalsOf(2)),               // impossible
-			)
+			chain, pools := brokenPools()
 			n := newNode(t, chain)
 			way.node(n)
 			stake, err := newClient(t, n, pools, way.config).Stakes.Fetch(t.Context(), ann)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if way.name == "multicall" && n.trips != 1 {
-				t.Errorf("%d round trips, want 1: the aggregate", n.trips)
+			if stake.Block != n.Block() || stake.Checked != 3 {
+				t.Errorf("block %d, checked %d pools, want %d and 3", stake.Block, stake.Checked, n.Block())
 			}
 			if age := time.Since(stake.BlockTime); age < 10*time.Second || age > time.Minute {
 				t.Errorf("the block is %v old", age)
-			}
-			if stake.Block != n.Block() || stake.Checked != 3 {
-				t.Errorf("block %d, checked %d pools, want %d and 3", stake.Block, stake.Checked, n.Block())
 			}
 			wantAmounts(t, "staked", stake.Staked, "pool 1: 1500", "pool 2: 0.000000000000000001")
 			wantAmounts(t, "unbonding", stake.Unbonding, "pool 1: 12", "pool 7: 3", "pool 8: 2")
@@ -68,6 +70,16 @@ func TestStakeTellsTheSameInEveryWay(t *testing.T) {
 	}
 }
 
+func TestMulticallReadsAStakeInOneRoundTrip(t *testing.T) {
+	chain, pools := brokenPools()
+	n := newNode(t, chain)
+	c := newClient(t, n, pools)
+	trips := n.tripsOf(func() { _, _ = c.Stakes.Fetch(t.Context(), ann) })
+	if trips != 1 {
+		t.Errorf("%d round trips, want 1: the aggregate", trips)
+	}
+}
+
 func poolsOf(unread []core.UnreadPool) (pools []core.Pool) {
 	for _, p := range unread {
 		pools = append(pools, p.Pool)
@@ -75,6 +87,7 @@ func poolsOf(unread []core.UnreadPool) (pools []core.Pool) {
 	return pools
 }
 
+// wantAmounts fails the test unless the amounts are want, written as in "pool 1: 1500".
 func wantAmounts(t *testing.T, what string, got []core.PoolAmount, want ...string) {
 	t.Helper()
 	var texts []string
@@ -86,98 +99,152 @@ func wantAmounts(t *testing.T, what string, got []core.PoolAmount, want ...strin
 	}
 }
 
-func TestEachUnreadPoolIsToldOnceAReadingAndWhy(t *testing.T) {
-	chain, pools := deploy(pool(tokensOf(1), withdrawalsOf()), pool(nil, nil), pool(wordOf(0), nil), nil)
+// countUnread counts how often the client reports each pool as unread, from now on.
+func countUnread(c *Client) map[core.Pool]int {
+	counts := map[core.Pool]int{}
+	c.countUnread = func(p core.Pool) { counts[p]++ }
+	return counts
+}
+
+func TestEachUnreadPoolIsReportedOnceWithItsReason(t *testing.T) {
+	chain, pools := deploy(
+		pool(tokensOf(1), withdrawalsOf()),
+		pool(nil, nil),
+		pool(wordOf(0), nil),
+		nil,
+	)
 	c := newClient(t, newNode(t, chain), pools)
-	told := map[core.Pool]int{}
-	c.countUnread = func(p core.Pool) { told[p]++ }
+	counts := countUnread(c)
 	stake, err := c.Stakes.Fetch(t.Context(), ann)
+	if err != nil {
+		t.Fatal(err)
+	}
 	unread := stake.Unread()
-	if want := []core.Pool{pools[1], pools[3], pools[2]}; err != nil || !slices.Equal(poolsOf(unread), want) {
-		t.Fatalf("unread %v, %v, want %v", unread, err, want)
+	if want := []core.Pool{pools[1], pools[3], pools[2]}; !slices.Equal(poolsOf(unread), want) {
+		t.Fatalf("unread %v, want %v", unread, want)
 	}
 	for i, want := range []core.Reason{core.Rejected, core.Malformed, core.Rejected} {
 		wantReason(t, unread[i].Err, want)
 	}
-	// Nor is it silent where there is no answer at all.
-	chain[pools[0].Address], chain[pools[2].Address] = pool(nil, nil), pool(nil, nil)
-	_, err = c.Stakes.Fetch(t.Context(), ann)
+	if want := map[core.Pool]int{pools[1]: 1, pools[2]: 1, pools[3]: 1}; !maps.Equal(counts, want) {
+		t.Errorf("reported %v, want %v", counts, want)
+	}
+}
+
+func TestUnreadPoolsAreReportedEvenIfTheStakeIsUnknown(t *testing.T) {
+	chain, pools := deploy(pool(nil, nil), pool(nil, nil), nil)
+	c := newClient(t, newNode(t, chain), pools)
+	counts := countUnread(c)
+	_, err := c.Stakes.Fetch(t.Context(), ann)
 	wantReason(t, err, core.Rejected)
-	if want := map[core.Pool]int{pools[0]: 1, pools[1]: 2, pools[2]: 2, pools[3]: 2}; !maps.Equal(told, want) {
-		t.Errorf("told %v, want %v; %v", told, want, err)
+	if want := map[core.Pool]int{pools[0]: 1, pools[1]: 1, pools[2]: 1}; !maps.Equal(counts, want) {
+		t.Errorf("reported %v, want %v", counts, want)
 	}
 }
 
 func TestDecimalsAreExactAndWithdrawalsOptional(t *testing.T) {
 	for decimals, want := range map[int]string{0: "12345", 2: "123.45", 18: "0.000000000000012345"} {
 		chain, pools := deploy(pool(wordOf(12345), withdrawalsOf(9)))
-		c := newClient(t, newNode(t, chain), pools, func(s *Settings) { s.Decimals, s.PendingMethod = decimals, "" })
+		c := newClient(t, newNode(t, chain), pools, func(s *Settings) {
+			s.Decimals = decimals
+			s.PendingMethod = ""
+		})
 		stake, err := c.Stakes.Fetch(t.Context(), ann)
 		if err != nil || stake.Total().String() != want {
 			t.Errorf("%d decimals: got %v, %v, want %s", decimals, stake.Total(), err, want)
 		}
 		if len(stake.Unbonding)+len(stake.UnbondingFailed) != 0 {
-			t.Errorf("withdrawals were asked for: %+v", stake)
+			t.Errorf("withdrawals were read without their method: %+v", stake)
 		}
 	}
 }
 
 func TestAnAmountIsBelowMaxTokens(t *testing.T) {
-	most := maxTokens.BigInt()
-	for name, c := range map[string]struct {
-		base *big.Int
-		want error
-	}{"most": {most, errImpossible}, "one less": {add(most, -1), nil}} {
-		if got, err := (ethCall{data: evmabi.Uint256(c.base)}).tokens(0); err != c.want || err == nil && got.BigInt().Cmp(c.base) != 0 {
-			t.Errorf("%s: %v, %v", name, got, err)
-		}
+	tooMuch := maxTokens.BigInt()
+	if got, err := (ethCall{data: evmabi.Uint256(tooMuch)}).tokens(0); err != errImpossible {
+		t.Errorf("maxTokens is read as %v, %v", got, err)
+	}
+	allowed := add(tooMuch, -1)
+	got, err := (ethCall{data: evmabi.Uint256(allowed)}).tokens(0)
+	if err != nil || got.BigInt().Cmp(allowed) != 0 {
+		t.Errorf("one less than maxTokens is read as %v, %v", got, err)
 	}
 }
 
-func TestTheAgeOfABlockIsJudgedToTheSecond(t *testing.T) {
-	const limit = 10 * time.Minute
+// verifyBlock verifies a block of this timestamp, which may be nil.
+func verifyBlock(timestamp *big.Int, maxAge time.Duration) error {
+	c := &Client{settings: Settings{MaxBlockAge: maxAge}}
+	return c.verify(block{
+		chainID:   new(big.Int),
+		Number:    new(quantity),
+		Timestamp: (*quantity)(timestamp),
+	})
+}
+
+// timestampAgo returns the timestamp of a block of this age, in seconds.
+func timestampAgo(age time.Duration) *big.Int { return big.NewInt(time.Now().Add(-age).Unix()) }
+
+func TestTheAgeOfABlockIsLimitedToTheSecond(t *testing.T) {
+	const maxAge = 10 * time.Minute
 	synctest.Test(t, func(t *testing.T) {
-		ago := func(d time.Duration) *big.Int { return big.NewInt(time.Now().Add(-d).Unix()) }
-		for name, test := range map[string]struct {
-			timestamp *big.Int
-			want      core.Reason // "": no error
-		}{
-			"now":               {ago(0), ""},
-			"just young enough": {ago(limit), ""},
-			"just too old":      {ago(limit + time.Second), core.Behind},
-			"a little ahead":    {ago(-maxAhead), ""},
-			"too far ahead":     {ago(-maxAhead - time.Second), core.Malformed},
-			"in nanoseconds":    {big.NewInt(time.Now().UnixNano()), core.Malformed},
-			"beyond 64 bits":    {new(big.Int).Add(new(big.Int).Lsh(big.NewInt(1), 64), ago(0)), core.Malformed},
-			"zero":              {new(big.Int), core.Malformed},
-			"none":              {nil, core.Malformed},
-		} {
-			b := block{chainID: new(big.Int), Number: new(quantity), Timestamp: (*quantity)(test.timestamp)}
-			err := (&Client{settings: Settings{MaxBlockAge: limit}}).verify(b)
-			if test.want == "" && err != nil {
-				t.Errorf("%s: %v", name, err)
+		for _, age := range []time.Duration{0, maxAge, -maxAhead} {
+			if err := verifyBlock(timestampAgo(age), maxAge); err != nil {
+				t.Errorf("a block of %v: %v", age, err)
 			}
-			if test.want != "" {
-				wantReason(t, err, test.want)
-			}
-			if err := (&Client{}).verify(b); err != nil { // of any age
-				t.Errorf("%s: of any age, and %v", name, err)
-			}
+		}
+		wantReason(t, verifyBlock(timestampAgo(maxAge+time.Second), maxAge), core.Behind)
+	})
+}
+
+// implausibleTimes returns timestamps that no block has, by name.
+func implausibleTimes() map[string]*big.Int {
+	return map[string]*big.Int{
+		"too far ahead":  timestampAgo(-maxAhead - time.Second),
+		"in nanoseconds": big.NewInt(time.Now().UnixNano()),
+		"beyond 64 bits": new(big.Int).Add(new(big.Int).Lsh(big.NewInt(1), 64), timestampAgo(0)),
+		"zero":           new(big.Int),
+		"none":           nil,
+	}
+}
+
+func TestABlockWithoutAPlausibleTimeIsMalformed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for name, timestamp := range implausibleTimes() {
+			t.Log(name)
+			wantReason(t, verifyBlock(timestamp, 10*time.Minute), core.Malformed)
 		}
 	})
 }
 
+func TestWithoutMaxBlockAgeABlockMayHaveAnyTime(t *testing.T) {
+	timestamps := implausibleTimes()
+	timestamps["a day ago"] = timestampAgo(24 * time.Hour)
+	for name, timestamp := range timestamps {
+		if err := verifyBlock(timestamp, 0); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 func TestAnotherChainIsNeverAnAnswer(t *testing.T) {
 	inEveryWay(t, func(t *testing.T, _ contracts, n *node, c *Client) {
-		for range 2 { // at first, and swapped for the right one later
+		n.ChainID = 1
+		_, err := c.Stakes.Fetch(t.Context(), ann)
+		wantReason(t, err, core.Denied) // Members are told to ask an admin.
+		const want = "the node is of chain 1, but chain 4242 is configured"
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("operators read %q, want %q", err, want)
+		}
+	})
+}
+
+// The other chain's block does not count as seen. The node changes to the other chain twice.
+func TestANodeThatGetsTheRightChainNeedsNoRestart(t *testing.T) {
+	inEveryWay(t, func(t *testing.T, _ contracts, n *node, c *Client) {
+		for range 2 {
 			n.ChainID = 1
 			_, err := c.Stakes.Fetch(t.Context(), ann)
-			wantReason(t, err, core.Denied) // which tells members to tell an admin
-			if want := "the node is of chain 1, but chain 4242 is configured"; !strings.Contains(err.Error(), want) {
-				t.Errorf("operators read %q, want %q", err, want)
-			}
-			// A node put right is taken without a restart: the other chain's block does
-			// not count as seen.
+			wantReason(t, err, core.Denied)
 			n.ChainID = testChain
 			wantStaker(t, c)
 		}
@@ -187,10 +254,15 @@ func TestAnotherChainIsNeverAnAnswer(t *testing.T) {
 func TestEveryFaultBecomesATypedErrorWithoutSecrets(t *testing.T) {
 	_, pools := stakers()
 	resttest.Check(t, func(ctx context.Context, baseURL string, timeout time.Duration) error {
-		s := Settings{RPCURL: secret.New(baseURL + secretPath + secretArgs), Pools: pools, Method: testMethod, Multicall: &multicallAddr}
+		s := Settings{
+			RPCURL:    secret.New(baseURL + secretPath + secretArgs),
+			Pools:     pools,
+			Method:    testMethod,
+			Multicall: &multicallAddr,
+		}
 		c, err := New(s, query.NewCache(query.CacheConfig{CallTimeout: timeout}), func(core.Pool) {})
 		if err != nil {
-			return Service.Fail(core.Unreachable, err) // no URL
+			return Service.Fail(core.Unreachable, err) // baseURL is not a URL.
 		}
 		if text := fmt.Sprintf("%+v %#v", c, c); strings.Contains(text, "k3y") {
 			t.Errorf("the client prints its key: %s", text)
@@ -200,13 +272,13 @@ func TestEveryFaultBecomesATypedErrorWithoutSecrets(t *testing.T) {
 	}, "k3y", "/v3", "token=", ann.Hex()[2:])
 }
 
-// spoilers are answers to any request that are no answers.
-var spoilers = map[string]core.Reason{
+// nonsense lists bodies that answer no request, with the reason of the error.
+var nonsense = map[string]core.Reason{
 	"":                                       core.Malformed,
 	"null":                                   core.Malformed,
 	"[]":                                     core.Malformed,
 	`{"jsonrpc":"2.0","id":1,"result":"0x1`:  core.Malformed,
-	`{"jsonrpc":"2.0","id":1,"result":null}`: core.Malformed, // of a block, where there is no Multicall3
+	`{"jsonrpc":"2.0","id":1,"result":null}`: core.Malformed, // a block, if Multicall3 is not used
 	`{"jsonrpc":"2.0","id":77777,"result":"0x1092"}`:                          core.Malformed,
 	`{"jsonrpc":"2.0","id":1,"error":"spoiled"}`:                              core.Rejected,
 	`{"jsonrpc":"2.0","id":null,"error":{"code":-32603,"message":"spoiled"}}`: core.Rejected,
@@ -215,59 +287,83 @@ var spoilers = map[string]core.Reason{
 }
 
 func TestNonsenseIsNeverAnAnswer(t *testing.T) {
-	for body, want := range spoilers {
+	for body, want := range nonsense {
 		inEveryWay(t, func(t *testing.T, _ contracts, n *node, c *Client) {
 			n.spoil = func(w http.ResponseWriter, _ []byte) { io.WriteString(w, body) }
 			_, err := c.Stakes.Fetch(t.Context(), ann)
 			wantReason(t, err, want)
 			if n.trips > 2 {
-				t.Errorf("%s: asked %d times", body, n.trips)
+				t.Errorf("%s: %d round trips, want at most 2", body, n.trips)
 			}
 		})
 	}
 }
 
-func TestProbeNamesWhatIsNotAsConfigured(t *testing.T) {
-	inEveryWay(t, func(t *testing.T, chain contracts, n *node, c *Client) {
+func TestProbeDescribesTheChainAndHowItIsRead(t *testing.T) {
+	inEveryWay(t, func(t *testing.T, _ contracts, n *node, c *Client) {
 		way := "Multicall3 is off or does not work, so they are read by JSON-RPC batch"
 		if c.settings.Multicall != nil {
 			way = "Multicall3 reads them in one call"
 		}
 		found, err := c.Probe(t.Context(), "")
-		if err != nil || found.ChainID.Int64() != testChain || found.Block != n.Block() || time.Since(found.BlockTime) > time.Minute ||
-			found.Deployed != 21 || found.Missing != 0 || found.Way != way {
-			t.Errorf("got %+v, %v", found, err)
+		if err != nil || found.Way != way {
+			t.Errorf("%q, %v; want %q", found.Way, err, way)
 		}
+		if found.ChainID.Int64() != testChain || found.Block != n.Block() || time.Since(found.BlockTime) > time.Minute {
+			t.Errorf("chain %v, block %d of %v", found.ChainID, found.Block, found.BlockTime)
+		}
+		if found.Deployed != 21 || found.Missing != 0 {
+			t.Errorf("%d pools have code and %d have none, want 21 and 0", found.Deployed, found.Missing)
+		}
+	})
+}
+
+func TestProbeNamesAPoolThatDoesNotAnswerAMethod(t *testing.T) {
+	inEveryWay(t, func(t *testing.T, chain contracts, _ *node, c *Client) {
 		c.settings.TotalMethod = testTotal
 		for _, p := range c.settings.Pools {
-			chain[p.Address] = without("")
+			chain[p.Address] = poolWithout("")
 		}
-		for want, odd := range map[string]services.Contract{
-			"STAKING_METHOD is not answered by ":         without(testMethod),
-			"STAKING_PENDING_METHOD is not answered by ": without(testPend),
-			"STAKING_TOTAL_METHOD is not answered by ":   without(testTotal),
+		broken := c.settings.Pools[3].Address
+		for problem, contract := range map[string]services.Contract{
+			"STAKING_METHOD is not answered by ":         poolWithout(testMethod),
+			"STAKING_PENDING_METHOD is not answered by ": poolWithout(testPend),
+			"STAKING_TOTAL_METHOD is not answered by ":   poolWithout(testTotal),
 			"no contract at ":                            nil,
 		} {
-			one := c.settings.Pools[3]
-			sound := chain[one.Address]
-			chain[one.Address] = odd
-			found, err = c.Probe(t.Context(), "")
-			if err == nil || err.Error() != want+one.Address.Hex() || (found.Missing == 1) != (odd == nil) {
-				t.Errorf("got %+v, %v, want %s", found, err, want)
+			chain[broken] = contract
+			found, err := c.Probe(t.Context(), "")
+			if want := problem + broken.Hex(); err == nil || err.Error() != want {
+				t.Errorf("got %v, want %s", err, want)
 			}
-			chain[one.Address] = sound
+			if (found.Missing == 1) != (contract == nil) {
+				t.Errorf("%s: %d pools have no code", problem, found.Missing)
+			}
 		}
+	})
+}
+
+func TestProbeReportsAFrozenNode(t *testing.T) {
+	inEveryWay(t, func(t *testing.T, _ contracts, n *node, c *Client) {
 		n.setClock(time.Now().Add(-time.Hour - 2*time.Second))
-		found, err = c.Probe(t.Context(), "")
+		found, err := c.Probe(t.Context(), "")
 		wantReason(t, err, core.Behind)
-		if age := time.Since(found.BlockTime); age < time.Hour || !strings.Contains(err.Error(), fmt.Sprintf("newest block %d, 1h0m", n.Block())) {
-			t.Errorf("a frozen node: got %+v, %v", found, err)
+		if age := time.Since(found.BlockTime); age < time.Hour {
+			t.Errorf("the block is %v old", age)
 		}
+		if want := fmt.Sprintf("newest block %d, 1h0m", n.Block()); !strings.Contains(err.Error(), want) {
+			t.Errorf("the error is %v, want %s", err, want)
+		}
+	})
+}
+
+func TestProbeReportsAnotherChain(t *testing.T) {
+	inEveryWay(t, func(t *testing.T, _ contracts, n *node, c *Client) {
 		n.ChainID = 1
-		found, err = c.Probe(t.Context(), "")
+		found, err := c.Probe(t.Context(), "")
 		wantReason(t, err, core.Denied)
 		if found.ChainID.Cmp(big.NewInt(1)) != 0 {
-			t.Errorf("of another chain: got %+v", found)
+			t.Errorf("the chain is %v, want 1", found.ChainID)
 		}
 	})
 }

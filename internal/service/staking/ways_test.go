@@ -20,11 +20,13 @@ import (
 	"herald/internal/service/staking/evmabi"
 )
 
-// stakers are 21 pools with a stake in the last.
+// stakers returns a chain of 21 pools. Every wallet has a stake and a withdrawal in the last pool, and
+// nothing in the others.
 func stakers() (contracts, []core.Pool) {
 	return deploy(append(emptyPools(20), pool(tokensOf(3), withdrawalsOf(4)))...)
 }
 
+// wantStaker fails the test unless the client reads what stakers returns.
 func wantStaker(t *testing.T, c *Client) {
 	t.Helper()
 	stake, err := c.Stakes.Fetch(t.Context(), ann)
@@ -34,12 +36,14 @@ func wantStaker(t *testing.T, c *Client) {
 	wantAmounts(t, "staked", stake.Staked, "pool 20: 3")
 	wantAmounts(t, "unbonding", stake.Unbonding, "pool 20: 4")
 	if stake.Checked != 21 {
-		t.Errorf("checked %d pools", stake.Checked)
+		t.Errorf("checked %d pools, want 21", stake.Checked)
 	}
 }
 
 // inEveryWay runs a test on a new chain of stakers for each way of reading it.
-func inEveryWay(t *testing.T, test func(t *testing.T, chain contracts, n *node, c *Client), change ...func(*Settings)) {
+func inEveryWay(
+	t *testing.T, test func(t *testing.T, chain contracts, n *node, c *Client), change ...func(*Settings),
+) {
 	t.Helper()
 	for _, way := range ways {
 		t.Run(way.name, func(t *testing.T) {
@@ -51,8 +55,8 @@ func inEveryWay(t *testing.T, test func(t *testing.T, chain contracts, n *node, 
 	}
 }
 
-// withoutMulticallOn is a client of a new chain of stakers that reads them by
-// batch, or one by one where the node takes no batches.
+// withoutMulticallOn returns a client of a new chain of stakers. The client reads them by batch, or one by
+// one if the node does not accept batches.
 func withoutMulticallOn(t *testing.T) (*node, *Client) {
 	t.Helper()
 	chain, pools := stakers()
@@ -60,23 +64,27 @@ func withoutMulticallOn(t *testing.T) (*node, *Client) {
 	return n, newClient(t, n, pools, withoutMulticall)
 }
 
-func TestPinnedReadsAreAllOfTheToldBlock(t *testing.T) {
-	n, c := withoutMulticallOn(t)
-	for _, n.noBatches = range []bool{false, true} {
-		n.tags = nil
-		// The chain moves with each request.
+// The chain gets a block with each request.
+func TestEveryCallReadsTheBlockThatIsReported(t *testing.T) {
+	for _, noBatches := range []bool{false, true} {
+		n, c := withoutMulticallOn(t)
+		n.noBatches = noBatches
 		n.spoil = func(w http.ResponseWriter, right []byte) {
 			n.setClock(n.Now().Add(2 * time.Second))
 			w.Write(right)
 		}
 		stake, err := c.Stakes.Fetch(t.Context(), ann)
-		if tags := slices.Compact(n.tags); err != nil || len(tags) != 1 || tags[0] != hexutil.EncodeUint64(stake.Block) {
-			t.Errorf("block %d, asked at %v, %v", stake.Block, tags, err)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tags := slices.Compact(n.tags)
+		if want := []string{hexutil.EncodeUint64(stake.Block)}; !slices.Equal(tags, want) {
+			t.Errorf("no batches is %t: read the blocks %v, want %v", noBatches, tags, want)
 		}
 	}
 }
 
-func TestWithoutMulticallThereTheBatchIsUsed(t *testing.T) {
+func TestABatchIsUsedIfMulticallDoesNotWork(t *testing.T) {
 	for name, multicall := range map[string]services.Contract{
 		"no code":                nil,
 		"reverts, as out of gas": pool(nil, nil),
@@ -91,42 +99,62 @@ func TestWithoutMulticallThereTheBatchIsUsed(t *testing.T) {
 		chain[multicallAddr] = multicall
 		n := newNode(t, chain)
 		c := newClient(t, n, pools)
-		first, then := n.tripsOf(func() { wantStaker(t, c) }), n.tripsOf(func() { wantStaker(t, c) })
-		if first != 3 || then != 2 { // the aggregate, the block, the batch; then without the aggregate
-			t.Errorf("%s: %d round trips, then %d", name, first, then)
+		// The first fetch calls the aggregate, the block and the batch, the second not the aggregate.
+		first := n.tripsOf(func() { wantStaker(t, c) })
+		second := n.tripsOf(func() { wantStaker(t, c) })
+		if first != 3 || second != 2 {
+			t.Errorf("%s: %d round trips and then %d, want 3 and 2", name, first, second)
 		}
 	}
 }
 
-// Each question takes so many round trips at first, within its time, and once that is over.
-func TestWhatIsKnownIsAskedForAgainOnceItsTimeIsOver(t *testing.T) {
-	fetch := func(t *testing.T, c *Client) { _, _ = c.Stakes.Fetch(t.Context(), ann) }
+func TestCachedFactsAreRefetchedAfterTheirTTL(t *testing.T) {
 	for name, test := range map[string]struct {
 		multicall services.Contract
 		entries   []entry
 		ask       func(*testing.T, *Client)
-		lasts     time.Duration
-		trips     [3]int
+		ttl       time.Duration
+		trips     [3]int // round trips of the first call, of one within the TTL, and of one after it
 	}{
-		"the pace":              {sandbox.Contracts[multicallAddr], []entry{{500, 0}}, func(t *testing.T, c *Client) { next(t, c) }, intervalTTL, [3]int{3, 1, 3}},
-		"Multicall3 that fails": {nil, nil, fetch, cooldown, [3]int{3, 2, 3}},
-		"a ping":                {sandbox.Contracts[multicallAddr], nil, func(t *testing.T, c *Client) { _, _ = c.Ping.Get(t.Context(), struct{}{}) }, 15 * time.Second, [3]int{1, 0, 1}},
+		"the pace": {
+			multicall: sandbox.Contracts[multicallAddr],
+			entries:   []entry{{500, 0}},
+			ask:       func(t *testing.T, c *Client) { next(t, c) },
+			ttl:       intervalTTL,
+			trips:     [3]int{3, 1, 3},
+		},
+		"Multicall3 that fails": {
+			multicall: nil,
+			entries:   nil,
+			ask:       func(t *testing.T, c *Client) { _, _ = c.Stakes.Fetch(t.Context(), ann) },
+			ttl:       cooldown,
+			trips:     [3]int{3, 2, 3},
+		},
+		"a ping": {
+			multicall: sandbox.Contracts[multicallAddr],
+			entries:   nil,
+			ask:       func(t *testing.T, c *Client) { _, _ = c.Ping.Get(t.Context(), struct{}{}) },
+			ttl:       15 * time.Second,
+			trips:     [3]int{1, 0, 1},
+		},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			m, c := withdrawing(t, 50_000, test.entries...)
 			m.Contracts[multicallAddr] = test.multicall
-			for i, wait := range []time.Duration{0, test.lasts - 1, 1} {
+			var trips [3]int
+			for i, wait := range []time.Duration{0, test.ttl - 1, 1} {
 				time.Sleep(wait)
-				if got := m.tripsOf(func() { test.ask(t, c) }); got != test.trips[i] {
-					t.Errorf("%s, asked for time %d: %d round trips, want %d", name, i+1, got, test.trips[i])
-				}
+				trips[i] = m.tripsOf(func() { test.ask(t, c) })
+			}
+			if trips != test.trips {
+				t.Errorf("%s: round trips %v, want %v", name, trips, test.trips)
 			}
 		})
 	}
 }
 
-// onBatches has batches answered by spoil, from the right answer, and leaves
-// single calls alone.
+// onBatches returns a function that passes the correct answers to a batch to spoil, which writes what the
+// node answers. Single calls are answered correctly.
 func onBatches(spoil func(w http.ResponseWriter, answers []map[string]any)) func(http.ResponseWriter, []byte) {
 	return func(w http.ResponseWriter, right []byte) {
 		var batch []map[string]any
@@ -138,26 +166,31 @@ func onBatches(spoil func(w http.ResponseWriter, answers []map[string]any)) func
 	}
 }
 
+// writeJSON writes v as an answer.
 func writeJSON(w http.ResponseWriter, v any) { _ = json.NewEncoder(w).Encode(v) }
 
-// refusal is a JSON-RPC error that stands for a whole batch.
+// refusal returns a JSON-RPC error that a node returns instead of a batch.
 func refusal(code int) map[string]any {
-	return map[string]any{"jsonrpc": "2.0", "id": nil, "error": map[string]any{"code": code, "message": "spoiled"}}
+	return map[string]any{
+		"jsonrpc": "2.0",
+		"id":      nil,
+		"error":   map[string]any{"code": code, "message": "spoiled"},
+	}
 }
 
 func TestElementsThatFailInABatchAreFailedPools(t *testing.T) {
 	n, c := withoutMulticallOn(t)
-	n.spoil = onBatches(func(w http.ResponseWriter, a []map[string]any) {
-		stakes := a[2:] // after the chain's ID and the height
+	n.spoil = onBatches(func(w http.ResponseWriter, answers []map[string]any) {
+		stakes := answers[2:] // after the chain's ID and the height
 		delete(stakes[0], "result")
 		stakes[0]["error"] = map[string]any{"code": -32005, "message": "spoiled"}
 		stakes[1]["result"] = nil
 		stakes[2]["result"] = "0xzz"
 		stakes[3]["result"] = 12
 		stakes[4]["result"] = "1"
-		stakes[5]["error"] = nil // as JSON-RPC 1.0 has it beside a result
-		slices.Reverse(a)        // they may come in any order
-		writeJSON(w, a)
+		stakes[5]["error"] = nil // as in JSON-RPC 1.0, beside a result: not a failure
+		slices.Reverse(answers)  // A node may answer in any order.
+		writeJSON(w, answers)
 	})
 	stake, err := c.Stakes.Fetch(t.Context(), ann)
 	if err != nil || n.trips != 2 {
@@ -166,77 +199,101 @@ func TestElementsThatFailInABatchAreFailedPools(t *testing.T) {
 	if !slices.Equal(poolsOf(stake.Failed), c.settings.Pools[:5]) || stake.Checked != 16 {
 		t.Errorf("got %v, checked %d pools, want 16", stake.Failed, stake.Checked)
 	}
-	for _, f := range stake.Failed[1:] { // what go-ethereum says of the others may quote the node
+	for _, f := range stake.Failed[1:] { // go-ethereum's errors about them may quote the node.
 		if f.Err != errNotJSONRPC {
 			t.Errorf("%s: %v", f.Pool.Name, f.Err)
 		}
 	}
 }
 
-func TestBatchesThatAreNotAnsweredRightAreAskedOneByOne(t *testing.T) {
+func TestCallsOfABrokenBatchAreMadeOneByOne(t *testing.T) {
+	// The block, the batch, the chain, the height, and 21 pools by two methods.
+	const trips = 1 + 1 + 1 + 1 + 21*2
 	for name, spoil := range map[string]func(http.ResponseWriter, []map[string]any){
-		"one error":   func(w http.ResponseWriter, _ []map[string]any) { writeJSON(w, refusal(-32600)) },
-		"status 400":  func(w http.ResponseWriter, _ []map[string]any) { http.Error(w, "spoiled", http.StatusBadRequest) },
-		"one missing": func(w http.ResponseWriter, a []map[string]any) { writeJSON(w, append(a[:5:5], a[6:]...)) },
+		"one error": func(w http.ResponseWriter, _ []map[string]any) {
+			writeJSON(w, refusal(-32600))
+		},
+		"status 400": func(w http.ResponseWriter, _ []map[string]any) {
+			http.Error(w, "spoiled", http.StatusBadRequest)
+		},
+		"one missing": func(w http.ResponseWriter, a []map[string]any) {
+			writeJSON(w, append(a[:5:5], a[6:]...))
+		},
 		"too large for geth": func(w http.ResponseWriter, a []map[string]any) {
 			a[0] = map[string]any{"jsonrpc": "2.0", "id": a[0]["id"], "error": refusal(-32600)["error"]}
 			writeJSON(w, a[:1])
 		},
-		"a null": func(w http.ResponseWriter, a []map[string]any) { a[4] = nil; writeJSON(w, a) },
-		"foreign id": func(w http.ResponseWriter, a []map[string]any) {
-			a[3]["id"], a[3]["result"] = 999999, common.MaxHash
+		"a null": func(w http.ResponseWriter, a []map[string]any) {
+			a[4] = nil
 			writeJSON(w, a)
 		},
-		"one doubled besides": func(w http.ResponseWriter, a []map[string]any) {
+		"foreign id": func(w http.ResponseWriter, a []map[string]any) {
+			a[3]["id"] = 999999
+			a[3]["result"] = common.MaxHash
+			writeJSON(w, a)
+		},
+		"one twice": func(w http.ResponseWriter, a []map[string]any) {
 			other := map[string]any{"jsonrpc": "2.0", "id": a[2]["id"], "result": common.MaxHash}
 			writeJSON(w, append([]map[string]any{other}, a...))
 		},
 	} {
 		n, c := withoutMulticallOn(t)
 		n.spoil = onBatches(spoil)
-		if got := n.tripsOf(func() { wantStaker(t, c) }); got != 46 { // the block, the batch, the chain, the height, 21 pools by two methods
-			t.Errorf("%s: %d round trips, want 46", name, got)
+		if got := n.tripsOf(func() { wantStaker(t, c) }); got != trips {
+			t.Errorf("%s: %d round trips, want %d", name, got, trips)
 		}
 	}
 }
 
-func TestSomeCallsAreMadeAtATime(t *testing.T) {
+// oneByOne returns a client of a node in memory that accepts neither Multicall3 nor batches. Each call
+// takes this long.
+func oneByOne(t *testing.T, takes time.Duration) (*inMemory, *Client) {
+	t.Helper()
+	m, c := withdrawing(t, 0)
+	c.settings.Multicall = nil
+	m.noBatches = true
+	m.takes = takes
+	return m, c
+}
+
+// The block and the batch take a second each. The chain and 21 pools by two methods are 43 calls, or 44
+// with the height: two rounds of MaxCalls.
+func TestCallsForOneWalletAreMadeInParallel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m, c := withdrawing(t, 0)
-		c.settings.Multicall, m.noBatches, m.takes = nil, true, time.Second
+		_, c := oneByOne(t, time.Second)
 		began := time.Now()
 		_, err := c.Stakes.Fetch(t.Context(), ann)
-		// The block, the batch, and twice MaxCalls at most for the chain and 21 pools by two methods.
 		if took := time.Since(began); err != nil || took != 4*time.Second {
 			t.Errorf("it took %v, want 4s; %v", took, err)
 		}
 	})
 }
 
-// A node that speaks HTTP/2 has one connection for all of them.
-func TestNoMoreCallsAreMadeAtOnceForManyWallets(t *testing.T) {
+// Otherwise they could exceed a node's limit for one HTTP/2 connection.
+func TestCallsForManyWalletsAreLimitedTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m, c := withdrawing(t, 0)
-		c.settings.Multicall, m.noBatches, m.takes = nil, true, time.Millisecond
-		var asking sync.WaitGroup
+		m, c := oneByOne(t, time.Millisecond)
+		var fetches sync.WaitGroup
 		for i := range 2 * query.MaxCalls {
-			asking.Go(func() {
+			fetches.Go(func() {
 				if _, err := c.Stakes.Get(t.Context(), walletNo(i)); err != nil {
 					t.Errorf("wallet %d: %v", i, err)
 				}
 			})
 		}
-		asking.Wait()
-		if m.most != query.MaxCalls {
-			t.Errorf("%d calls at once, want %d", m.most, query.MaxCalls)
+		fetches.Wait()
+		if m.maxInFlight != query.MaxCalls {
+			t.Errorf("%d calls in flight, want %d", m.maxInFlight, query.MaxCalls)
 		}
 	})
 }
 
-func TestALimitedBatchIsNotAskedOneByOne(t *testing.T) {
+func TestCallsOfALimitedBatchAreNotMadeOneByOne(t *testing.T) {
 	for name, spoil := range map[string]func(w http.ResponseWriter, a []map[string]any){
-		"as a whole": func(w http.ResponseWriter, _ []map[string]any) { writeJSON(w, refusal(-32005)) },
-		"of the chain's id alone": func(w http.ResponseWriter, a []map[string]any) {
+		"the whole batch": func(w http.ResponseWriter, _ []map[string]any) {
+			writeJSON(w, refusal(-32005))
+		},
+		"only the chain's ID": func(w http.ResponseWriter, a []map[string]any) {
 			a[0] = map[string]any{"jsonrpc": "2.0", "id": a[0]["id"], "error": refusal(-32005)["error"]}
 			writeJSON(w, a)
 		},
@@ -246,45 +303,63 @@ func TestALimitedBatchIsNotAskedOneByOne(t *testing.T) {
 		_, err := c.Stakes.Fetch(t.Context(), ann)
 		wantReason(t, err, core.Limited)
 		if n.trips != 2 {
-			t.Errorf("a batch that is limited %s: %d round trips, want 2", name, n.trips)
+			t.Errorf("%s is limited: %d round trips, want 2", name, n.trips)
 		}
 	}
 }
 
-// Behind a load balancer one node tells of a block that another does not know yet.
-func TestABlockThatIsNewsToANodeIsAskedForOnceMore(t *testing.T) {
-	for _, multicall := range []*common.Address{nil, &multicallAddr} {
+// lacksTheBlock makes the node answer the first call about its latest block with an error, given as
+// JSON: it does not have that block.
+func (n *node) lacksTheBlock(text string) {
+	var missing any
+	_ = json.Unmarshal([]byte(text), &missing)
+	n.spoil = func(w http.ResponseWriter, right []byte) {
+		var batch []map[string]any
+		isBatch := json.Unmarshal(right, &batch) == nil
+		isAggregate := !isBatch && len(n.tags) > 0
+		switch {
+		case isBatch && n.trips == 2:
+			delete(batch[3], "result")
+			batch[3]["error"] = missing
+			writeJSON(w, batch)
+		case isAggregate && n.trips == 1:
+			writeJSON(w, map[string]any{"jsonrpc": "2.0", "id": 1, "error": missing})
+		default:
+			w.Write(right)
+		}
+	}
+}
+
+// Behind a load balancer, a node may not have the block yet that another node reported.
+func TestACallIsMadeAgainIfTheNodeLacksTheBlock(t *testing.T) {
+	for _, test := range []struct {
+		multicall *common.Address
+		trips     int
+	}{
+		{nil, 4},            // the block and the batch, twice
+		{&multicallAddr, 2}, // the aggregate, twice
+	} {
 		for _, text := range missingStates() {
 			chain, pools := stakers()
 			n := newNode(t, chain)
-			c := newClient(t, n, pools, func(s *Settings) { s.Multicall = multicall })
-			var news any
-			_ = json.Unmarshal([]byte(text), &news)
-			n.spoil = func(w http.ResponseWriter, right []byte) {
-				var batch []map[string]any
-				if json.Unmarshal(right, &batch) == nil && n.trips == 2 {
-					delete(batch[3], "result")
-					batch[3]["error"] = news
-					writeJSON(w, batch)
-				} else if multicall != nil && n.trips == 1 {
-					writeJSON(w, map[string]any{"jsonrpc": "2.0", "id": 1, "error": news})
-				} else {
-					w.Write(right)
-				}
-			}
+			n.lacksTheBlock(text)
+			c := newClient(t, n, pools, func(s *Settings) { s.Multicall = test.multicall })
 			stake, err := c.Stakes.Get(t.Context(), ann)
-			if want := map[bool]int{true: 4, false: 2}[multicall == nil]; err != nil || stake.Value.Checked != 21 || n.trips != want {
-				t.Errorf("%s: %+v, %v after %d round trips, want %d", text, stake.Value, err, n.trips, want)
+			if err != nil || stake.Value.Checked != 21 {
+				t.Errorf("%s: %+v, %v", text, stake.Value, err)
+			}
+			if n.trips != test.trips {
+				t.Errorf("%s: %d round trips, want %d", text, n.trips, test.trips)
 			}
 		}
 	}
 }
 
-func TestAStakeIsCachedIfItIsComplete(t *testing.T) {
+func TestOnlyACompleteStakeIsCached(t *testing.T) {
 	chain, pools := stakers()
 	n := newNode(t, chain)
 	c := newClient(t, n, pools, withoutMulticall)
-	ask := func() query.Snapshot[core.Stake] {
+	get := func() query.Snapshot[core.Stake] {
 		s, err := c.Stakes.Get(t.Context(), ann)
 		if err != nil {
 			t.Fatal(err)
@@ -293,21 +368,23 @@ func TestAStakeIsCachedIfItIsComplete(t *testing.T) {
 	}
 	sound := chain[pools[3].Address]
 	chain[pools[3].Address] = pool(nil, nil)
-	if s := ask(); s.Value.Complete() || !s.FreshUntil.IsZero() {
-		t.Errorf("complete or fresh, though a pool reverts: %+v", s)
+	if s := get(); s.Value.Complete() || !s.FreshUntil.IsZero() {
+		t.Errorf("a pool reverts, and the stake is complete or fresh: %+v", s)
 	}
 	chain[pools[3].Address] = sound
-	if !ask().Value.Complete() {
+	if !get().Value.Complete() {
 		t.Error("an incomplete stake was cached")
 	}
-	trips := n.trips
-	ask()
-	if n.trips != trips {
-		t.Errorf("asked %d times more", n.trips-trips)
+	if trips := n.tripsOf(func() { get() }); trips != 0 {
+		t.Errorf("a complete stake was fetched again, in %d round trips", trips)
 	}
+}
+
+func TestAPingReadsEveryPool(t *testing.T) {
+	_, c := withoutMulticallOn(t)
 	pinged, err := c.Ping.Get(t.Context(), struct{}{})
 	if err != nil || pinged.Value.Checked != 21 {
-		t.Errorf("pinged: %+v, %v", pinged, err)
+		t.Errorf("got %+v, %v", pinged, err)
 	}
 }
 

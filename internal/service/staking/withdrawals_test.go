@@ -23,26 +23,39 @@ import (
 	"herald/internal/service/staking/evmabi"
 )
 
-// claimBlocks is a change of newClient's settings.
-func claimBlocks(n uint64) func(*Settings) { return func(s *Settings) { s.ClaimBlocks = &n } }
+// claimBlocks returns a change of newClient's settings.
+func claimBlocks(n uint64) func(*Settings) {
+	return func(s *Settings) { s.ClaimBlocks = &n }
+}
 
-// entry is a withdrawal of whole tokens, with a block so far after the node's newest.
+// entry is a withdrawal of whole tokens. Its block is this many blocks after a latest block.
 type entry struct{ tokens, after int64 }
 
-// entriesAt encodes a list of withdrawals.
-func entriesAt(newest uint64, entries ...entry) []byte {
+// entriesAt encodes a list of withdrawals, relative to the latest block.
+func entriesAt(latest uint64, entries ...entry) []byte {
 	var list []Withdrawal
 	for _, e := range entries {
-		list = append(list, Withdrawal{Amount: whole(e.tokens), Block: add(new(big.Int).SetUint64(newest), e.after)})
+		list = append(list, Withdrawal{
+			Amount: whole(e.tokens),
+			Block:  add(new(big.Int).SetUint64(latest), e.after),
+		})
 	}
 	return encodeWithdrawals(list...)
 }
 
+// A withdrawal of block b can be claimed in block b+claim. The fake makes a block every 2 seconds.
 func TestWithdrawalsAreSplitByTheBlockThatWasRead(t *testing.T) {
 	for _, claim := range []int64{0, 100, 50_000} {
 		inEveryWay(t, func(t *testing.T, chain contracts, n *node, c *Client) {
-			chain[poolAt(0).Address] = pool(wordOf(0), entriesAt(n.Block(), entry{1000, -claim}, entry{80, 901 - claim}, entry{0, 1 - claim}))
-			chain[poolAt(1).Address] = pool(wordOf(0), entriesAt(n.Block(), entry{7, -1 - claim}, entry{20, 900 - claim}))
+			chain[poolAt(0).Address] = pool(wordOf(0), entriesAt(n.Block(),
+				entry{1000, -claim},
+				entry{80, 901 - claim},
+				entry{0, 1 - claim},
+			))
+			chain[poolAt(1).Address] = pool(wordOf(0), entriesAt(n.Block(),
+				entry{7, -1 - claim},
+				entry{20, 900 - claim},
+			))
 			chain[poolAt(2).Address] = pool(wordOf(0), entriesAt(n.Block(), entry{500, 900 - claim}))
 			chain[poolAt(20).Address] = pool(tokensOf(3), withdrawalsOf())
 			stake, err := c.Stakes.Fetch(t.Context(), ann)
@@ -51,56 +64,96 @@ func TestWithdrawalsAreSplitByTheBlockThatWasRead(t *testing.T) {
 			}
 			wantAmounts(t, "claimable", stake.Withdrawable, "pool 0: 1000", "pool 1: 7")
 			wantAmounts(t, "unbonding", stake.Unbonding, "pool 0: 80", "pool 1: 20", "pool 2: 500")
-			if next, at := stake.NextWithdrawal, stake.BlockTime.Add(900*2*time.Second); !next.Amount.Equal(whole(520)) || !next.At.Equal(at) {
-				t.Errorf("the next claim is %+v, want 520 at %v", next, at)
+			next := stake.NextWithdrawal
+			wantAt := stake.BlockTime.Add(900 * 2 * time.Second)
+			if !next.Amount.Equal(whole(520)) || !next.At.Equal(wantAt) {
+				t.Errorf("the next claim is %+v, want 520 at %v", next, wantAt)
 			}
 		}, claimBlocks(uint64(claim)))
 	}
 }
 
-// A pool's odd withdrawals are unread, and nothing else.
-func TestOddWithdrawalsAreUnreadInTheirPoolAlone(t *testing.T) {
-	enough := whole(1).Mul(maxTokens)
+// withdrawalsIn sets the withdrawals in pool 4 of a chain of stakers, and returns ann's stake.
+func withdrawalsIn(t *testing.T, change func(*Settings), list func(latest *big.Int) []Withdrawal) core.Stake {
+	t.Helper()
+	chain, pools := stakers()
+	n := newNode(t, chain)
+	latest := new(big.Int).SetUint64(n.Block())
+	chain[poolAt(4).Address] = pool(tokensOf(2), encodeWithdrawals(list(latest)...))
+	stake, err := newClient(t, n, pools, change).Stakes.Fetch(t.Context(), ann)
+	if err != nil || stake.Checked != 21 || stake.Total().String() != "5" {
+		t.Fatalf("%+v, %v; want 5 tokens in 21 pools", stake, err)
+	}
+	return stake
+}
+
+// wantUnreadWithdrawals fails the test unless the withdrawals in pool 4 are unread if unread is set,
+// and those in pool 20 are read.
+func wantUnreadWithdrawals(t *testing.T, name string, stake core.Stake, unread bool) {
+	t.Helper()
+	var want []core.Pool
+	if unread {
+		want = []core.Pool{poolAt(4)}
+	}
+	if !slices.Equal(poolsOf(stake.UnbondingFailed), want) {
+		t.Errorf("%s: unread %v, want %v", name, stake.UnbondingFailed, want)
+	}
+	amounts := append(stake.Withdrawable, stake.Unbonding...)
+	if !slices.ContainsFunc(amounts, func(a core.PoolAmount) bool {
+		return a.Pool == poolAt(20) && a.Amount.Equal(whole(4))
+	}) {
+		t.Errorf("%s: the withdrawals of pool 20 are missing in %v", name, amounts)
+	}
+}
+
+func TestImpossibleWithdrawalsAreUnreadOnlyInTheirPool(t *testing.T) {
+	tooMuch := whole(1).Mul(maxTokens)
 	for name, test := range map[string]struct {
-		list       func(newest *big.Int) []Withdrawal
-		odd, unset bool // whether it is odd with ClaimBlocks, and without
+		list          func(latest *big.Int) []Withdrawal
+		unread        bool // if ClaimBlocks is set
+		unreadIfUnset bool // if ClaimBlocks is not set, so that blocks do not matter
 	}{
-		"too far ahead": {func(newest *big.Int) []Withdrawal {
-			return []Withdrawal{{Amount: whole(1), Block: newest}, {Amount: whole(1), Block: add(newest, maxBlocksAhead+1)}}
-		}, true, false},
-		"as far as can be": {func(newest *big.Int) []Withdrawal {
-			return []Withdrawal{{Amount: whole(1), Block: add(newest, maxBlocksAhead)}}
-		}, false, false},
-		"beyond 64 bits": {func(*big.Int) []Withdrawal { return []Withdrawal{{Amount: whole(1), Block: common.MaxHash.Big()}} }, true, false},
-		"too much in sum": {func(newest *big.Int) []Withdrawal {
-			return []Withdrawal{{Amount: enough.Sub(whole(1)), Block: newest}, {Amount: whole(1), Block: newest}}
-		}, true, true},
-		"as much as can be": {func(newest *big.Int) []Withdrawal { return []Withdrawal{{Amount: enough.Sub(whole(1)), Block: newest}} }, false, false},
-	} {
-		for _, set := range []bool{true, false} {
-			chain, pools := stakers()
-			n := newNode(t, chain)
-			chain[poolAt(4).Address] = pool(tokensOf(2), encodeWithdrawals(test.list(new(big.Int).SetUint64(n.Block()))...))
-			c := newClient(t, n, pools, func(s *Settings) {
-				if set {
-					claimBlocks(0)(s)
+		"too far ahead": {
+			list: func(latest *big.Int) []Withdrawal {
+				return []Withdrawal{
+					{Amount: whole(1), Block: latest},
+					{Amount: whole(1), Block: add(latest, maxBlocksAhead+1)},
 				}
-			})
-			stake, err := c.Stakes.Fetch(t.Context(), ann)
-			if err != nil || stake.Checked != 21 || stake.Total().String() != "5" {
-				t.Fatalf("%s: %+v, %v", name, stake, err)
-			}
-			var want []core.Pool
-			if set && test.odd || !set && test.unset {
-				want = pools[4:5]
-			}
-			if !slices.Equal(poolsOf(stake.UnbondingFailed), want) {
-				t.Errorf("%s, set %t: unread %v, want %v", name, set, stake.UnbondingFailed, want)
-			}
-			if amounts := append(stake.Withdrawable, stake.Unbonding...); !slices.ContainsFunc(amounts, func(a core.PoolAmount) bool { return a.Pool == pools[20] && a.Amount.Equal(whole(4)) }) {
-				t.Errorf("%s, set %t: of the other pool %v", name, set, amounts)
-			}
-		}
+			},
+			unread: true,
+		},
+		"as far ahead as allowed": {
+			list: func(latest *big.Int) []Withdrawal {
+				return []Withdrawal{{Amount: whole(1), Block: add(latest, maxBlocksAhead)}}
+			},
+		},
+		"a block beyond 64 bits": {
+			list: func(*big.Int) []Withdrawal {
+				return []Withdrawal{{Amount: whole(1), Block: common.MaxHash.Big()}}
+			},
+			unread: true,
+		},
+		"too much in total": {
+			list: func(latest *big.Int) []Withdrawal {
+				return []Withdrawal{
+					{Amount: tooMuch.Sub(whole(1)), Block: latest},
+					{Amount: whole(1), Block: latest},
+				}
+			},
+			unread:        true,
+			unreadIfUnset: true,
+		},
+		"as much as allowed": {
+			list: func(latest *big.Int) []Withdrawal {
+				return []Withdrawal{{Amount: tooMuch.Sub(whole(1)), Block: latest}}
+			},
+		},
+	} {
+		stake := withdrawalsIn(t, claimBlocks(0), test.list)
+		wantUnreadWithdrawals(t, name+", ClaimBlocks set", stake, test.unread)
+
+		stake = withdrawalsIn(t, func(*Settings) {}, test.list)
+		wantUnreadWithdrawals(t, name+", ClaimBlocks not set", stake, test.unreadIfUnset)
 	}
 }
 
@@ -108,29 +161,47 @@ func whole(tokens int64) decimal.Decimal { return decimal.NewFromInt(tokens) }
 
 func add(n *big.Int, more int64) *big.Int { return new(big.Int).Add(n, big.NewInt(more)) }
 
-func TestThousandsOfWithdrawalsAreReadUpToMaxBody(t *testing.T) {
-	for count, fits := range map[int]bool{5000: true, 10_000: false} {
-		inEveryWay(t, func(t *testing.T, chain contracts, n *node, c *Client) {
-			chain[poolAt(4).Address] = pool(tokensOf(2), withdrawalsOf(slices.Repeat([]int64{1}, count)...))
-			stake, err := c.Stakes.Fetch(t.Context(), ann)
-			if err != nil || stake.Checked != 21 || stake.Total().String() != "5" || len(stake.Withdrawable) != map[bool]int{true: 2, false: 1}[fits] {
-				t.Fatalf("%d: %+v, %v", count, stake, err)
-			}
-			if unread := poolsOf(stake.Unread()); fits != (len(unread) == 0) || !fits && !slices.Equal(unread, c.settings.Pools[4:5]) {
-				t.Errorf("%d: unread %v", count, unread)
-			}
-		}, claimBlocks(0))
+// fetchMany returns ann's stake if she has this many withdrawals in pool 4, of one token each.
+func fetchMany(t *testing.T, chain contracts, c *Client, withdrawals int) core.Stake {
+	t.Helper()
+	tokens := slices.Repeat([]int64{1}, withdrawals)
+	chain[poolAt(4).Address] = pool(tokensOf(2), withdrawalsOf(tokens...))
+	stake, err := c.Stakes.Fetch(t.Context(), ann)
+	if err != nil || stake.Checked != 21 || stake.Total().String() != "5" {
+		t.Fatalf("%+v, %v", stake, err)
 	}
+	return stake
 }
 
-// inMemory is a node without a network, for simulated time. Its clock goes.
+func TestThousandsOfWithdrawalsAreRead(t *testing.T) {
+	inEveryWay(t, func(t *testing.T, chain contracts, n *node, c *Client) {
+		stake := fetchMany(t, chain, c, 5000)
+		if len(stake.Withdrawable) != 2 || len(stake.Unread()) != 0 {
+			t.Errorf("claimable %v, unread %v", stake.Withdrawable, stake.Unread())
+		}
+	}, claimBlocks(0))
+}
+
+func TestWithdrawalsBeyondMaxBodyAreUnread(t *testing.T) {
+	inEveryWay(t, func(t *testing.T, chain contracts, n *node, c *Client) {
+		stake := fetchMany(t, chain, c, 10_000)
+		if len(stake.Withdrawable) != 1 {
+			t.Errorf("claimable %v, want those of one pool", stake.Withdrawable)
+		}
+		if unread := poolsOf(stake.Unread()); !slices.Equal(unread, c.settings.Pools[4:5]) {
+			t.Errorf("unread %v, want pool 4", unread)
+		}
+	}, claimBlocks(0))
+}
+
+// inMemory is a node without a network, for simulated time. Its clock runs.
 type inMemory struct {
 	*node
-	hangs   bool // never answers a batch
-	takes   time.Duration
-	headers []string // the numbers of the headers it was asked for
+	hangs   bool          // it never answers a batch
+	takes   time.Duration // how long each answer takes
+	headers []string      // the numbers of the headers that were requested
 
-	atOnce, most int // calls
+	inFlight, maxInFlight int // calls
 }
 
 var headerNumber = regexp.MustCompile(`"eth_getBlockByNumber","params":\["([^"]*)"`)
@@ -141,33 +212,46 @@ func (m *inMemory) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	m.mu.Lock()
-	for _, asked := range headerNumber.FindAllSubmatch(body, -1) {
-		m.headers = append(m.headers, string(asked[1]))
-	}
-	m.atOnce++
-	m.most = max(m.most, m.atOnce)
-	m.mu.Unlock()
-	defer func() { m.mu.Lock(); m.atOnce--; m.mu.Unlock() }()
+	m.begin(body)
+	defer m.end()
 	if m.hangs && bytes.HasPrefix(body, []byte("[")) {
 		<-req.Context().Done()
 		return nil, req.Context().Err()
 	}
 	time.Sleep(m.takes)
-	rec, asked := httptest.NewRecorder(), req.Clone(req.Context())
-	asked.Body = io.NopCloser(bytes.NewReader(body))
-	m.ServeHTTP(rec, asked)
-	return rec.Result(), nil
+	received := req.Clone(req.Context())
+	received.Body = io.NopCloser(bytes.NewReader(body))
+	response := httptest.NewRecorder()
+	m.ServeHTTP(response, received)
+	return response.Result(), nil
 }
 
-// withdrawing returns a client of a node in memory, with ann's withdrawals in a pool. Time
-// goes on from when the stand-in's chain began.
+// begin counts a call, and notes the headers that it requests.
+func (m *inMemory) begin(body []byte) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, match := range headerNumber.FindAllSubmatch(body, -1) {
+		m.headers = append(m.headers, string(match[1]))
+	}
+	m.inFlight++
+	m.maxInFlight = max(m.maxInFlight, m.inFlight)
+}
+
+func (m *inMemory) end() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.inFlight--
+}
+
+// withdrawing returns a client of a node in memory. Ann has the withdrawals in pool 20. Simulated time
+// begins when the fake's chain does.
 func withdrawing(t *testing.T, claim uint64, entries ...entry) (*inMemory, *Client) {
 	t.Helper()
 	time.Sleep(time.Until(sandboxStarted.Add(time.Minute)))
 	chain, pools := stakers()
 	m := &inMemory{node: &node{Node: sandbox, url: "http://chain.test"}}
-	m.ChainID, m.Contracts = testChain, chain
+	m.ChainID = testChain
+	m.Contracts = chain
 	m.Now = func() time.Time { return time.Now().Add(-time.Second) }
 	chain[poolAt(20).Address] = pool(tokensOf(3), entriesAt(m.Block(), entries...))
 	c := newClient(t, m.node, pools, claimBlocks(claim))
@@ -179,71 +263,121 @@ func withdrawing(t *testing.T, claim uint64, entries ...entry) (*inMemory, *Clie
 	return m, c
 }
 
-// next returns the next claim of ann, who can always be answered.
+// next returns ann's next claim. It ends the test unless her stake is complete, with one stake and one
+// withdrawal.
 func next(t *testing.T, c *Client) core.NextWithdrawal {
 	t.Helper()
 	stake, err := c.Stakes.Fetch(t.Context(), ann)
-	if err != nil || !stake.Complete() || len(stake.Staked) != 1 || len(stake.Unbonding) != 1 || stake.NextWithdrawal.Amount.IsZero() {
+	if err != nil || !stake.Complete() {
 		t.Fatalf("%+v, %v", stake, err)
+	}
+	if len(stake.Staked) != 1 || len(stake.Unbonding) != 1 || stake.NextWithdrawal.Amount.IsZero() {
+		t.Fatalf("%+v", stake)
 	}
 	return stake.NextWithdrawal
 }
 
+// wantHeaders fails the test unless the headers of the latest block, and of the block that is this many
+// blocks older, were requested.
+func (m *inMemory) wantHeaders(t *testing.T, blocksBack uint64) {
+	t.Helper()
+	want := []string{
+		hexutil.EncodeUint64(m.Block()),
+		hexutil.EncodeUint64(m.Block() - blocksBack),
+	}
+	if !slices.Equal(m.headers, want) {
+		t.Errorf("requested the headers %v, want %v", m.headers, want)
+	}
+}
+
 func TestThePaceIsMeasuredOverTheClaimBlocks(t *testing.T) {
-	for claim, over := range map[uint64]uint64{5000: 5000, 0: intervalBlocks, maxClaimBlocks: 0} {
+	for claim, blocksBack := range map[uint64]uint64{
+		5000: 5000,
+		0:    intervalBlocks,
+	} {
 		synctest.Test(t, func(t *testing.T) {
 			m, c := withdrawing(t, claim, entry{500, 100 - int64(claim)})
-			if claim == maxClaimBlocks { // At most to block 1.
-				m.Contracts[poolAt(20).Address] = pool(tokensOf(3), entriesAt(0, entry{500, 1}))
-				over = m.Block() - 1
-			}
 			next(t, c)
-			if want := []string{hexutil.EncodeUint64(m.Block()), hexutil.EncodeUint64(m.Block() - over)}; !slices.Equal(m.headers, want) {
-				t.Errorf("%d: asked for the headers %v, want %v", claim, m.headers, want)
-			}
+			m.wantHeaders(t, blocksBack)
 		})
 	}
 }
 
-func TestAnUnknownPaceLeavesTheRest(t *testing.T) {
-	header := func(number, timestamp any) map[string]any {
-		return map[string]any{"number": number, "timestamp": timestamp}
+func TestThePaceIsMeasuredFromBlockOneAtMost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, c := withdrawing(t, maxClaimBlocks)
+		m.Contracts[poolAt(20).Address] = pool(tokensOf(3), entriesAt(0, entry{500, 1}))
+		next(t, c)
+		m.wantHeaders(t, m.Block()-1)
+	})
+}
+
+// paceSpoilers spoil the answer to the batch that measures the pace: the headers of the latest block and
+// of an older one. A nil function means that the node does not answer.
+var paceSpoilers = map[string]func(latest, older map[string]any){
+	"pruned": func(_, older map[string]any) {
+		older["result"] = nil
+	},
+	"an error": func(_, older map[string]any) {
+		delete(older, "result")
+		older["error"] = refusal(-32000)["error"]
+	},
+	"another block": func(_, older map[string]any) {
+		header := map[string]any{"number": "0x1", "timestamp": headerOf(older)["timestamp"]}
+		older["result"] = header
+	},
+	"no time": func(_, older map[string]any) {
+		delete(headerOf(older), "timestamp")
+	},
+	"a time of zero": func(_, older map[string]any) {
+		headerOf(older)["timestamp"] = "0x0"
+	},
+	"equal times": func(latest, older map[string]any) {
+		headerOf(older)["timestamp"] = headerOf(latest)["timestamp"]
+	},
+	"times that run backwards": func(latest, older map[string]any) {
+		headerOf(older)["timestamp"] = secondsAfter(latest, 30)
+	},
+	"of another chain": func(latest, _ map[string]any) {
+		headerOf(latest)["timestamp"] = secondsAfter(latest, -100)
+	},
+	"not the latest block": func(latest, older map[string]any) {
+		headerOf(latest)["number"] = headerOf(older)["number"]
+	},
+	"no answer": nil,
+}
+
+func headerOf(answer map[string]any) map[string]any { return answer["result"].(map[string]any) }
+
+// secondsAfter returns a timestamp that is this many seconds after that of the header in answer.
+func secondsAfter(answer map[string]any, seconds int64) string {
+	timestamp := hexutil.MustDecodeUint64(headerOf(answer)["timestamp"].(string))
+	return hexutil.EncodeUint64(timestamp + uint64(seconds))
+}
+
+// spoilPace spoils the answers of a node from now on.
+func (m *inMemory) spoilPace(spoil func(latest, older map[string]any)) {
+	if spoil == nil {
+		m.hangs = true
+		return
 	}
-	older := func(a []map[string]any) map[string]any { return a[1]["result"].(map[string]any) }
-	newest := func(a []map[string]any) map[string]any { return a[0]["result"].(map[string]any) }
-	later := func(header map[string]any, seconds int64) string {
-		return hexutil.EncodeUint64(hexutil.MustDecodeUint64(header["timestamp"].(string)) + uint64(seconds))
-	}
-	for name, spoil := range map[string]func(a []map[string]any){
-		"pruned":               func(a []map[string]any) { a[1]["result"] = nil },
-		"an error":             func(a []map[string]any) { delete(a[1], "result"); a[1]["error"] = refusal(-32000)["error"] },
-		"another block":        func(a []map[string]any) { a[1]["result"] = header("0x1", older(a)["timestamp"]) },
-		"no time":              func(a []map[string]any) { delete(older(a), "timestamp") },
-		"a time of zero":       func(a []map[string]any) { older(a)["timestamp"] = "0x0" },
-		"times that stand":     func(a []map[string]any) { older(a)["timestamp"] = newest(a)["timestamp"] },
-		"times that go back":   func(a []map[string]any) { older(a)["timestamp"] = later(newest(a), 30) },
-		"of another chain":     func(a []map[string]any) { newest(a)["timestamp"] = later(newest(a), -100) },
-		"not the newest block": func(a []map[string]any) { newest(a)["number"] = older(a)["number"] },
-		"no answer":            nil,
-	} {
+	m.spoil = onBatches(func(w http.ResponseWriter, answers []map[string]any) {
+		spoil(answers[0], answers[1])
+		writeJSON(w, answers)
+	})
+}
+
+func TestAnUnknownPaceLeavesOutOnlyTheTimeOfTheNextClaim(t *testing.T) {
+	for name, spoil := range paceSpoilers {
 		synctest.Test(t, func(t *testing.T) {
 			m, c := withdrawing(t, 50_000, entry{500, 0})
-			m.hangs = spoil == nil
-			m.spoil = onBatches(func(w http.ResponseWriter, a []map[string]any) { spoil(a); writeJSON(w, a) })
+			m.spoilPace(spoil)
 			began := time.Now()
 			if at := next(t, c).At; !at.IsZero() {
-				t.Errorf("%s: and yet %v", name, at)
+				t.Errorf("%s: the next claim has the time %v", name, at)
 			}
 			if took := time.Since(began); took > maxIntervalWait {
-				t.Errorf("%s: it took %v", name, took)
-			}
-			if m.hangs {
-				time.Sleep(time.Minute) // The call ends.
-			}
-			synctest.Wait()
-			m.hangs, m.spoil = false, nil
-			if next(t, c).At.IsZero() {
-				t.Errorf("%s: never known again", name)
+				t.Errorf("%s: it took %v, want at most %v", name, took, maxIntervalWait)
 			}
 			if !c.Health().FailingSince.IsZero() {
 				t.Errorf("%s: stakes fail: %+v", name, c.Health())
@@ -252,40 +386,68 @@ func TestAnUnknownPaceLeavesTheRest(t *testing.T) {
 	}
 }
 
-// More wallets at once than there are permits for calls.
-func TestWhoWaitsForThePaceBlocksNobody(t *testing.T) {
+func TestThePaceIsMeasuredAgainOnceTheNodeHasRecovered(t *testing.T) {
+	for name, spoil := range paceSpoilers {
+		synctest.Test(t, func(t *testing.T) {
+			m, c := withdrawing(t, 50_000, entry{500, 0})
+			m.spoilPace(spoil)
+			next(t, c)
+			if m.hangs {
+				time.Sleep(time.Minute) // The call ends.
+			}
+			synctest.Wait()
+			m.hangs = false
+			m.spoil = nil
+			if next(t, c).At.IsZero() {
+				t.Errorf("%s: the next claim still has no time", name)
+			}
+			if !c.Health().FailingSince.IsZero() {
+				t.Errorf("%s: stakes fail: %+v", name, c.Health())
+			}
+		})
+	}
+}
+
+// More wallets wait at once than there are permits for calls.
+func TestWaitingForThePaceCannotDeadlock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, c := withdrawing(t, 50_000, entry{500, 0})
-		var asking sync.WaitGroup
+		var fetches sync.WaitGroup
 		for i := range 2 * query.MaxCalls {
-			asking.Go(func() {
-				if stake, err := c.Stakes.Get(t.Context(), walletNo(i)); err != nil || stake.Value.NextWithdrawal.At.IsZero() {
+			fetches.Go(func() {
+				stake, err := c.Stakes.Get(t.Context(), walletNo(i))
+				if err != nil || stake.Value.NextWithdrawal.At.IsZero() {
 					t.Errorf("wallet %d: %+v, %v", i, stake.Value, err)
 				}
 			})
 		}
-		asking.Wait()
+		fetches.Wait()
 	})
 }
 
-func TestAClaimInAHundredYearsOrAfterAnImpossibleBlockHasNoTime(t *testing.T) {
+func TestAClaimInAHundredYearsHasNoTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, c := withdrawing(t, 0, entry{500, maxBlocksAhead})
 		if at := next(t, c).At; !at.IsZero() {
-			t.Errorf("it is told for %v", at)
+			t.Errorf("the next claim is at %v", at)
 		}
+	})
+}
+
+func TestAClaimAfterABlockOfAnImpossibleTimeHasNoTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		m, c := withdrawing(t, 0, entry{500, 900})
 		c.settings.MaxBlockAge = 0
 		next(t, c)
 		m.Now = func() time.Time { return time.Now().Add(2 * maxAhead) }
 		if at := next(t, c).At; !at.IsZero() {
-			t.Errorf("the next claim is at %v, after a block of an impossible time", at)
+			t.Errorf("the next claim is at %v", at)
 		}
 	})
 }
 
-// Whose total is unread is not taken for one that has no stake.
-func TestTheTotalIsOfEveryPoolOrIncomplete(t *testing.T) {
+// A pool whose total cannot be read is not counted as a pool without a stake.
+func TestTheTotalNamesHowManyPoolsItCounts(t *testing.T) {
 	withTotal := func(total []byte) services.Contract {
 		return poolWith(map[string][]byte{testMethod: wordOf(0), testTotal: total})
 	}
@@ -294,60 +456,120 @@ func TestTheTotalIsOfEveryPoolOrIncomplete(t *testing.T) {
 		want    string
 		checked int
 	}{
-		"all":        {[]services.Contract{withTotal(tokensOf(5)), withTotal(wordOf(0)), withTotal(tokensOf(7))}, "12", 3},
-		"impossible": {[]services.Contract{withTotal(tokensOf(5)), withTotal(common.MaxHash[:])}, "5", 1},
-		"reverts":    {[]services.Contract{withTotal(tokensOf(5)), withTotal(nil)}, "5", 1},
-		"none":       {[]services.Contract{withTotal(nil), nil}, "0", 0},
+		"all": {
+			pools:   []services.Contract{withTotal(tokensOf(5)), withTotal(wordOf(0)), withTotal(tokensOf(7))},
+			want:    "12",
+			checked: 3,
+		},
+		"impossible": {
+			pools:   []services.Contract{withTotal(tokensOf(5)), withTotal(common.MaxHash[:])},
+			want:    "5",
+			checked: 1,
+		},
+		"reverts": {
+			pools:   []services.Contract{withTotal(tokensOf(5)), withTotal(nil)},
+			want:    "5",
+			checked: 1,
+		},
+		"none": {
+			pools:   []services.Contract{withTotal(nil), nil},
+			want:    "0",
+			checked: 0,
+		},
 	} {
 		for _, way := range []func(*Settings){func(*Settings) {}, withoutMulticall} {
 			chain, pools := deploy(test.pools...)
-			n := newNode(t, chain)
-			c := newClient(t, n, pools, way, func(s *Settings) { s.TotalMethod, s.PendingMethod = testTotal, "" })
-			told := map[core.Pool]int{}
-			c.countUnread = func(p core.Pool) { told[p]++ }
+			c := newClient(t, newNode(t, chain), pools, way, totalMethod)
+			unread := map[core.Pool]int{}
+			c.countUnread = func(p core.Pool) { unread[p]++ }
 			total, err := c.Total(time.Minute).Get(t.Context(), struct{}{})
-			if err != nil || total.Value.Total().String() != test.want || total.Value.Checked != test.checked || total.Value.Complete() != (test.checked == len(pools)) {
-				t.Errorf("%s: %+v, %v", name, total, err)
+			if err != nil || total.Value.Total().String() != test.want || total.Value.Checked != test.checked {
+				t.Errorf("%s: %+v, %v; want %s of %d pools", name, total, err, test.want, test.checked)
 			}
-			if trips := n.tripsOf(func() { _, _ = c.Total(time.Minute).Get(t.Context(), struct{}{}) }); trips != 0 {
-				t.Errorf("%s: not cached", name)
+			if complete := test.checked == len(pools); total.Value.Complete() != complete {
+				t.Errorf("%s: complete is %t, want %t", name, !complete, complete)
 			}
-			if !c.Health().FailingSince.IsZero() || len(told) != len(pools)-test.checked {
-				t.Errorf("%s: the service fails: %+v; told %v", name, c.Health(), told)
+			if len(unread) != len(pools)-test.checked {
+				t.Errorf("%s: reported as unread: %v", name, unread)
 			}
-			c.settings.TotalMethod = ""
-			if c.Total(time.Minute) != nil {
-				t.Errorf("%s: there is a source without the method", name)
+			if !c.Health().FailingSince.IsZero() {
+				t.Errorf("%s: the service fails: %+v", name, c.Health())
 			}
 		}
 	}
 }
 
-func TestProbeTellsTheLatestWithdrawalOfAWallet(t *testing.T) {
+// totalMethod is a change of newClient's settings: pools answer the total, and no withdrawals.
+func totalMethod(s *Settings) {
+	s.TotalMethod = testTotal
+	s.PendingMethod = ""
+}
+
+func TestTheTotalIsCached(t *testing.T) {
+	sound := poolWith(map[string][]byte{testMethod: wordOf(0), testTotal: tokensOf(5)})
+	for name, contracts := range map[string][]services.Contract{
+		"complete":   {sound, sound},
+		"incomplete": {sound, nil},
+		"none":       {nil, nil},
+	} {
+		chain, pools := deploy(contracts...)
+		n := newNode(t, chain)
+		source := newClient(t, n, pools, totalMethod).Total(time.Minute)
+		get := func() { _, _ = source.Get(t.Context(), struct{}{}) }
+		get()
+		if trips := n.tripsOf(get); trips != 0 {
+			t.Errorf("%s: the second total took %d round trips", name, trips)
+		}
+	}
+}
+
+func TestThereIsNoTotalWithoutItsMethod(t *testing.T) {
+	chain, pools := stakers()
+	if newClient(t, newNode(t, chain), pools).Total(time.Minute) != nil {
+		t.Error("there is a source without TotalMethod")
+	}
+}
+
+func TestProbeReturnsTheLatestWithdrawalOfAWallet(t *testing.T) {
 	inEveryWay(t, func(t *testing.T, chain contracts, n *node, c *Client) {
 		chain[poolAt(3).Address] = pool(wordOf(0), entriesAt(0, entry{1000, 500}, entry{500, 1_234_567}))
 		chain[poolAt(4).Address] = pool(wordOf(0), entriesAt(0, entry{0, 2_000_000}, entry{9, 700}))
 		found, err := c.Probe(t.Context(), ann.Hex())
-		if p := found.Pending; err != nil || p == nil || !p.Amount.Equal(whole(500)) || p.Block.Int64() != 1_234_567 || found.ReadAt != n.Block() {
-			t.Errorf("got %+v, %v", found, err)
+		if err != nil || found.Pending == nil {
+			t.Fatalf("got %+v, %v", found, err)
 		}
-		for _, p := range []int{3, 4, 20} {
-			chain[poolAt(p).Address] = pool(wordOf(0), withdrawalsOf())
+		if p := found.Pending; !p.Amount.Equal(whole(500)) || p.Block.Int64() != 1_234_567 {
+			t.Errorf("the withdrawal is %+v, want 500 of block 1234567", p)
 		}
-		if found, err = c.Probe(t.Context(), ann.Hex()); err != nil || found.Pending == nil || !found.Pending.Amount.IsZero() {
-			t.Errorf("of nothing: %+v, %v", found, err)
-		}
-		if found, err = c.Probe(t.Context(), ""); err != nil || found.Pending != nil {
-			t.Errorf("of nobody: %+v, %v", found, err)
-		}
-		c.settings.PendingMethod = ""
-		if found, err = c.Probe(t.Context(), ann.Hex()); err != nil || found.Pending != nil {
-			t.Errorf("without the testTotal: %+v, %v", found, err)
+		if found.ReadAt != n.Block() {
+			t.Errorf("read at block %d, want %d", found.ReadAt, n.Block())
 		}
 	})
 }
 
-// poolWith answers methods with fixed bytes, and reverts others.
+func TestProbeReturnsZeroIfAWalletWithdrawsNothing(t *testing.T) {
+	inEveryWay(t, func(t *testing.T, chain contracts, n *node, c *Client) {
+		chain[poolAt(20).Address] = pool(wordOf(0), withdrawalsOf())
+		found, err := c.Probe(t.Context(), ann.Hex())
+		if err != nil || found.Pending == nil || !found.Pending.Amount.IsZero() {
+			t.Errorf("got %+v, %v", found, err)
+		}
+	})
+}
+
+func TestProbeNeedsAWalletAndTheMethodToReadAWithdrawal(t *testing.T) {
+	inEveryWay(t, func(t *testing.T, chain contracts, n *node, c *Client) {
+		if found, err := c.Probe(t.Context(), ""); err != nil || found.Pending != nil {
+			t.Errorf("without a wallet: %+v, %v", found, err)
+		}
+		c.settings.PendingMethod = ""
+		if found, err := c.Probe(t.Context(), ann.Hex()); err != nil || found.Pending != nil {
+			t.Errorf("without the method: %+v, %v", found, err)
+		}
+	})
+}
+
+// poolWith returns a pool that answers these methods with fixed bytes, and reverts on any other.
 func poolWith(answers map[string][]byte) services.Contract {
 	return func(_ services.Node, _ uint64, input []byte) ([]byte, error) {
 		for method, output := range answers {
@@ -359,14 +581,14 @@ func poolWith(answers map[string][]byte) services.Contract {
 	}
 }
 
-// without is a pool with no stake that answers every method but one.
-func without(method string) services.Contract {
+// poolWithout returns a pool without a stake that answers every method but one.
+func poolWithout(method string) services.Contract {
 	answers := map[string][]byte{testMethod: wordOf(0), testPend: withdrawalsOf(), testTotal: wordOf(0)}
 	delete(answers, method)
 	return poolWith(answers)
 }
 
-func TestAPoolWithoutThePendingMethodIsNamedAsSuch(t *testing.T) {
+func TestAPoolWithoutThePendingMethodIsReportedAsSuch(t *testing.T) {
 	chain, pools := stakers()
 	chain[poolAt(4).Address] = pool(tokensOf(2), []byte{})
 	stake, err := newClient(t, newNode(t, chain), pools, claimBlocks(0)).Stakes.Fetch(t.Context(), ann)

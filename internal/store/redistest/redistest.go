@@ -18,7 +18,7 @@ import (
 
 const password = "correct-horse-battery"
 
-// Server is a redis-server, which keeps nothing on disk unless told to.
+// Server is a redis-server. It writes nothing to disk, unless its options say so.
 type Server struct {
 	URL string
 
@@ -26,15 +26,15 @@ type Server struct {
 	process *exec.Cmd
 }
 
-// Start starts a Server with these options until the test ends. It skips the test where
-// redis-server is not installed.
+// Start starts a Server with these options until the test ends. It skips the test if redis-server is
+// not installed.
 func Start(t *testing.T, options ...string) *Server {
 	t.Helper()
 	return launch(t, "redis", append(options, "--port")...)
 }
 
-// StartTLS is Start of a Server that speaks TLS, with a certificate that this process
-// trusts alone. The process must not have verified another one before.
+// StartTLS is like Start, but the Server uses TLS, with the only certificate that this process then
+// trusts. Call it before the process first verifies a certificate.
 func StartTLS(t *testing.T) *Server {
 	t.Helper()
 	certified := httptest.NewTLSServer(nil) // its certificate is for 127.0.0.1
@@ -73,8 +73,8 @@ func launch(t *testing.T, scheme string, args ...string) (s *Server) {
 	return nil
 }
 
-// start fails if another process took the port before redis-server did, which cannot
-// choose one itself.
+// start fails if another process took the port before redis-server did: redis-server cannot choose a
+// port itself.
 func start(t *testing.T, scheme string, args []string) (*Server, error) {
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -112,7 +112,7 @@ func (s *Server) Admin(t *testing.T) redis.Conn {
 	return conn
 }
 
-// Run starts the process, again after Kill.
+// Run starts the process again after Kill.
 func (s *Server) Run() error {
 	s.process = exec.Command("redis-server", s.args...)
 	return s.process.Start()
@@ -121,7 +121,7 @@ func (s *Server) Run() error {
 // Signal sends the process a signal.
 func (s *Server) Signal(signal os.Signal) { _ = s.process.Process.Signal(signal) }
 
-// Kill ends the process as a machine that fails does, and returns once it is gone.
+// Kill ends the process as a failing machine does, and returns once it is gone.
 func (s *Server) Kill() {
 	s.Signal(os.Kill)
 	_ = s.process.Wait() // its state tells

@@ -14,47 +14,49 @@ import (
 )
 
 const (
-	// maxAge is how old a part of an answer may be in a test. Times are shown to the minute,
-	// and the block of a stake may be some minutes old.
+	// maxAge is how old a part of an answer may be in a test. Times are shown to the minute, and the
+	// block of a stake may be some minutes old.
 	maxAge = 5 * time.Minute
-	// OldAfter is the age from which on a figure that its service does not renew is marked
-	// as old.
+	// OldAfter is the age at which a figure that its service does not renew is marked as old.
 	OldAfter = 10 * time.Minute
 )
 
 var (
-	// oldTitle matches a title that is marked as old, and atOldPrice a price that is marked as
-	// old under a supply.
-	oldTitle   = regexp.MustCompile(`^(.*) \((\d+) (s|min|h|days?) old\)$`)
+	// oldTitle matches a title that is marked as old.
+	oldTitle = regexp.MustCompile(`^(.*) \((\d+) (s|min|h|days?) old\)$`)
+	// atOldPrice matches a price below a supply that is marked as old.
 	atOldPrice = regexp.MustCompile(`^(at \$[0-9.]+), (\d+) (s|min|h|days?) old$`)
-	// ageUnits are the units of ages.
-	ageUnits = map[string]time.Duration{
-		"s": time.Second, "min": time.Minute, "h": time.Hour, "day": 24 * time.Hour, "days": 24 * time.Hour,
+	ageUnits   = map[string]time.Duration{
+		"s":    time.Second,
+		"min":  time.Minute,
+		"h":    time.Hour,
+		"day":  24 * time.Hour,
+		"days": 24 * time.Hour,
 	}
-	// recent matches what an old title does not end with: a change, or a share of the total
-	// supply.
+	// recent matches the end of a title that an old one lacks: a change, or a share of the total supply.
 	recent = regexp.MustCompile(` \(?[▲▼]? ?[\d.]+%\)?(?: \(24h\))?$`)
 	// checkedAt matches the time of an answer's oldest part, if none is marked as old.
 	checkedAt = regexp.MustCompile(`^(?:Checked )?(\d{4}-\d\d-\d\d \d\d:\d\d UTC)$`)
 	reference = regexp.MustCompile(`^Reference \S+$`)
-	// consent is what a press would save, under an answer about one's own wallet.
+	// consent says what a press would save, below an answer about one's own wallet.
 	consent = e2etest.Say("save.offer", chat.Values{
 		"verify": chat.CommandLink("/verify"),
 		"forget": chat.CommandLink("/forget"),
 	})
 )
 
-// uncheckedCommands have no answer that a fault may change or withhold, or one that is tested
-// in package commands.
+// uncheckedCommands lists commands whose answers do not depend on faults, or are tested in package
+// commands.
 var uncheckedCommands = []string{"status", "save", "details", "forget"}
 
-// Check returns what an answer, split by e2etest.Lines, says of each service that it needs.
-// It returns an error if the answer is not honest: neither the whole truth, nor marked as
-// old, nor a "could not be checked" of a service that the question needs. On a busy machine
-// the truth itself may lack a part that comes late, so Check compares with it three times.
+// Check returns what an answer, split by e2etest.Lines, says about each service that it needs. It
+// returns an error if the answer is not honest: it must be the whole truth, be marked as old, or say
+// that a service that it needs could not be asked. On a busy machine the truth itself may lack a part
+// that comes late, so Check tries up to three times.
 func (c *Checker) Check(q Question, lines []string) (got Outcomes, err error) {
 	for range 3 {
-		if got, err = c.compare(q, lines); err == nil {
+		got, err = c.compare(q, lines)
+		if err == nil {
 			break
 		}
 		c.forget(q)
@@ -62,7 +64,7 @@ func (c *Checker) Check(q Question, lines []string) (got Outcomes, err error) {
 	return got, err
 }
 
-// compare does what Check does, with the truth as it was first told.
+// compare does what Check does, once.
 func (c *Checker) compare(q Question, lines []string) (Outcomes, error) {
 	if slices.Contains(uncheckedCommands, q.Command) {
 		return nil, nil
@@ -96,7 +98,7 @@ func (c *Checker) compare(q Question, lines []string) (Outcomes, error) {
 		return nil, wrong("an answer from %q", said.at)
 	}
 	if said.tellsClaimTime() != want.tellsClaimTime() {
-		// On a busy machine the chain's pace comes too late, for either bot.
+		// On a busy machine the chain's pace may come too late for either bot.
 		said, want = said.withoutClaimTime(), want.withoutClaimTime()
 	}
 	switch q.Command {

@@ -14,15 +14,14 @@ import (
 type Expectation struct {
 	Service fault.Target
 	Fault   fault.Fault
-	// Warm means that a right answer is cached and has expired.
+	// Warm means that a correct answer is cached, and has expired.
 	Warm bool
 }
 
 // Reason returns why the service could not be asked.
 func (e Expectation) Reason() Outcome { return Outcome(cmp.Or(e.Fault.Reason, fault.Nonsense)) }
 
-// outcome returns what the answer to q must say of the service. A staker is told more than
-// others.
+// outcome returns what the answer to q must say about the service. It depends on whether the wallet stakes.
 func (e Expectation) outcome(q Question, staker bool) Outcome {
 	unread := e.Fault.Effect == fault.OnePoolUnread
 	if q.Command == "supply" && e.Service == fault.Chain && e.Fault.Effect != fault.Answerable {
@@ -44,7 +43,7 @@ func (e Expectation) outcome(q Question, staker bool) Outcome {
 	return e.Reason()
 }
 
-// wantWorth adds to want whether a stake's worth is shown. The last price is shown for a while.
+// wantWorth adds to want whether the value of a stake is shown. The latest price is used for a while.
 func (e Expectation) wantWorth(want Outcomes, staker bool) {
 	switch chain := want[fault.Chain]; {
 	case !staker || chain != Right && chain != Partial:
@@ -55,7 +54,7 @@ func (e Expectation) wantWorth(want Outcomes, staker bool) {
 	}
 }
 
-// Want returns what the answer to q must say of each service.
+// Want returns what the answer to q must say about each service.
 func (e Expectation) Want(q Question, staker bool) Outcomes {
 	want := Outcomes{}
 	for i, service := range Uses(q.Command) {

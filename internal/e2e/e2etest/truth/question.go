@@ -1,6 +1,5 @@
-// Package truth checks what the bot answers, and knows what it must answer while a service
-// fails. It reads an answer line by line, and compares the lines with those of a bot whose
-// services never fail.
+// Package truth checks what the bot answers, and what it must answer while a service fails. It compares
+// an answer, line by line, with the answer of a bot whose services never fail.
 package truth
 
 import (
@@ -23,22 +22,22 @@ import (
 	"herald/internal/e2e/fault"
 )
 
-// Outcome is what an answer says of one service's part in it.
+// Outcome is what an answer says about one service's part in it.
 type Outcome string
 
 // The honest outcomes, with each fault.Reason. There are no others.
 const (
 	Right Outcome = "right"
 	Stale Outcome = "right and marked old"
-	// Partial tells a staker that some pools are unread.
+	// Partial says that a wallet stakes, and that some pools are unread.
 	Partial Outcome = "right as far as could be read"
-	// Undecided tells that the pools that could be read hold no stake of the wallet.
+	// Undecided says that the wallet stakes nothing in the pools that could be read.
 	Undecided Outcome = "cannot be told from the pools that could be read"
-	// Omitted leaves out what a stake is worth, or what all wallets have staked.
+	// Omitted leaves out the value of a stake, or the total of all stakes.
 	Omitted Outcome = "left out"
 )
 
-// Outcomes are what an answer says of each service.
+// Outcomes is what an answer says about each service.
 type Outcomes map[fault.Target]Outcome
 
 // All reports whether there are outcomes, and every one is want.
@@ -108,7 +107,7 @@ type Question struct {
 	Argument string
 }
 
-// Checker judges answers by those of a bot whose services never fail.
+// Checker compares answers with the answers of a bot that has services which never fail.
 type Checker struct {
 	world   services.World
 	healthy func() *app.Bot // makes the bot when it is first asked
@@ -117,7 +116,7 @@ type Checker struct {
 	said map[Question][]string // by healthy
 }
 
-// NewChecker returns a checker of answers about these stand-ins.
+// NewChecker returns a checker of answers about these fakes.
 func NewChecker(t testing.TB, fakes *fault.Fakes) *Checker {
 	healthy := sync.OnceValue(func() *app.Bot {
 		settings := e2etest.Settings(fakes, "MAX_PRICE_AGE=off")
@@ -129,7 +128,7 @@ func NewChecker(t testing.TB, fakes *fault.Fakes) *Checker {
 	return &Checker{world: fakes.World, healthy: healthy, said: map[Question][]string{}}
 }
 
-// truth returns the whole answer to q.
+// truth returns the answer to q of the bot whose services never fail.
 func (c *Checker) truth(q Question) []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()

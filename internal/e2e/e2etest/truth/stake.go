@@ -18,17 +18,17 @@ import (
 
 var (
 	poolsRead = regexp.MustCompile(`^(?:All 21|(\d+) of 21) pools$`)
-	block     = regexp.MustCompile(`^block 1,0[\d,]+$`) // the stand-in's chain starts at a million
+	block     = regexp.MustCompile(`^block 1,0[\d,]+$`) // The fake's chain begins at a million.
 	pool      = regexp.MustCompile(`^0x[[:xdigit:]]{4}…[[:xdigit:]]{4} `)
 	exits     = regexp.MustCompile(`^Couldn't check unstaking in (\d+) of 21 pools\.$`)
 	undecided = regexp.MustCompile(`^Not sure yet: (\d+) of 21 pools didn't answer\. Try again in a minute\.$`)
 	atLeast   = regexp.MustCompile(`^(Staking|staking|Unstaking|Ready to claim) at least (.*) HRLD(?: ≈ \$(\S+))?$`)
 )
 
-// unknownOwner is what /verify says if the registration could not be checked.
+// unknownOwner is the answer of /verify if the registration could not be checked.
 const unknownOwner = "I can't tell whose wallet this is."
 
-// verdicts are what /verify says of the registration.
+// verdicts lists what /verify may answer about the registration.
 var verdicts = func() (all []string) {
 	service := chat.Values{"service": chat.Say("exists.service")}
 	for _, key := range []string{"verify.you.same", "verify.you.another", "verify.you.unregistered"} {
@@ -37,8 +37,7 @@ var verdicts = func() (all []string) {
 	return all
 }()
 
-// shown reports whether an amount is the sum of all of these, or of some of them, as it is
-// shown if the exact one is elsewhere or left out.
+// shown reports whether an amount is sum plus the amounts of some of all, rounded as in a hedged amount.
 func shown(amount string, all []core.PoolAmount, sum decimal.Decimal) bool {
 	if len(all) > 0 {
 		return shown(amount, all[1:], sum) || shown(amount, all[1:], sum.Add(all[0].Amount))
@@ -47,22 +46,24 @@ func shown(amount string, all []core.PoolAmount, sum decimal.Decimal) bool {
 		amount == "< 0.0001" && sum.IsPositive() && sum.LessThan(decimal.New(1, -4))
 }
 
-// number returns a number that is grouped in thousands, or 0.
+// number parses a number that is grouped in thousands. It returns 0 if text is not a number.
 func number(text string) decimal.Decimal {
 	n, _ := decimal.NewFromString(strings.ReplaceAll(text, ",", ""))
 	return n
 }
 
-// stake is what an answer says of a stake beside what the whole truth has too.
+// stake is what an answer says about a wallet's stake.
 type stake struct {
-	failed, unknown int  // pools that are unread, and pools whose withdrawals are
-	undecided       bool // nothing is known of a stake
-	atLeast         map[string]string
-	worth           string // of what is staked at least
-	blocks          int
-	rest            []string // of the truth
+	failed    int               // pools that are unread; -1: the answer does not say
+	unknown   int               // pools whose withdrawals are unread
+	undecided bool              // the answer says that it does not know of a stake
+	atLeast   map[string]string // hedged amounts, by "staking", "unstaking" or "ready to claim"
+	worth     string            // of the hedged stake
+	blocks    int               // parts that name the block
+	rest      []string          // the other parts, which must be parts of the truth
 }
 
+// readStake reads the parts of an answer.
 func readStake(parts []string) (s stake) {
 	s = stake{atLeast: map[string]string{}, failed: -1}
 	count := func(form *regexp.Regexp, part string) int {
@@ -91,13 +92,15 @@ func readStake(parts []string) (s stake) {
 	return s
 }
 
-// worth begins what a stake is worth, beside its title or alone.
+// worth is how a part that values a stake begins. It is alone, or behind the stake.
 const worth = "≈ $"
 
+// tellsWorth reports whether an answer values the stake.
 func (a answer) tellsWorth() bool {
 	return slices.ContainsFunc(a.parts, func(part string) bool { return strings.Contains(part, worth) })
 }
 
+// withoutWorth returns an answer without the values of the stake.
 func (a answer) withoutWorth() answer {
 	a = a.without(worth)
 	for i, part := range a.parts {
@@ -106,13 +109,14 @@ func (a answer) withoutWorth() answer {
 	return a
 }
 
-// checkStake checks what an answer says of a wallet's stake, and sets its outcomes. It may
-// lack what the stake is worth, and what is in pools that are unread.
+// checkStake checks what an answer says about a wallet's stake, and sets the outcomes. The answer may
+// lack the value of the stake, and what is in unread pools.
 func (c *Checker) checkStake(got Outcomes, wallet common.Address, said, want answer) error {
 	if got[fault.Price] == Right && !said.tellsWorth() {
 		delete(got, fault.Price)
 		if want.tellsWorth() {
-			got[fault.Price], want = Omitted, want.withoutWorth()
+			got[fault.Price] = Omitted
+			want = want.withoutWorth()
 		}
 	}
 	a, whole := readStake(said.parts), readStake(want.parts)
@@ -134,8 +138,8 @@ func (c *Checker) checkStake(got Outcomes, wallet common.Address, said, want ans
 	return c.checkPartly(a, whole, wallet)
 }
 
-// checkPartly checks what is said of a stake if some pools are unread: amounts are hedged,
-// pools that are missing are among the unread, and the rest is of the truth.
+// checkPartly checks what an answer says about a stake if some pools are unread: amounts must be
+// hedged, at most as many pools may be missing as are unread, and the rest must be part of the truth.
 func (c *Checker) checkPartly(a, whole stake, wallet common.Address) error {
 	if err := c.checkHedged(a, wallet); err != nil {
 		return err
@@ -146,11 +150,13 @@ func (c *Checker) checkPartly(a, whole stake, wallet common.Address) error {
 	return a.checkRest(whole)
 }
 
-// checkHedged checks the amounts that are said to be at least so much, and their worth.
+// checkHedged checks the hedged amounts, as in "at least 5 HRLD", and the value of the hedged stake.
 func (c *Checker) checkHedged(a stake, wallet common.Address) error {
 	var staked, claimable, leaving []core.PoolAmount
 	if wallet == c.world.Staker {
-		staked, claimable, leaving = c.world.Staked, c.world.Claimable, c.world.Unbonding
+		staked = c.world.Staked
+		claimable = c.world.Claimable
+		leaving = c.world.Unbonding
 	}
 	for what, there := range map[string][]core.PoolAmount{
 		"staking":        staked,
@@ -184,10 +190,12 @@ func (a stake) checkPools(whole stake) error {
 	return nil
 }
 
-// checkRest checks that the rest is of the truth, and says nothing final of what is unread.
+// checkRest checks that the rest is part of the truth, and says nothing final about what is unread.
 func (a stake) checkRest(whole stake) error {
 	begins := func(part string, beginnings ...string) bool {
-		return slices.ContainsFunc(beginnings, func(b string) bool { return strings.HasPrefix(strings.ToLower(part), b) })
+		return slices.ContainsFunc(beginnings, func(beginning string) bool {
+			return strings.HasPrefix(strings.ToLower(part), beginning)
+		})
 	}
 	for _, part := range a.rest {
 		final := begins(part, "unstaking ", "ready to claim ") ||
@@ -199,7 +207,8 @@ func (a stake) checkRest(whole stake) error {
 	return nil
 }
 
-// checkVerify checks whose the wallet is and what it stakes, each by itself.
+// checkVerify checks what /verify answers about the registration, and about the stake. Either may be
+// unknown.
 func (c *Checker) checkVerify(got Outcomes, wallet common.Address, said, want answer) (err error) {
 	owner := want.parts[0]
 	switch {

@@ -1,5 +1,5 @@
-// Package resttest breaks the connection, the transfer and the answer of a
-// service in every way that its client has to survive, on real servers.
+// Package resttest tests clients of services against real servers whose connections, transfers and answers
+// fail in every way that a client must survive.
 package resttest
 
 import (
@@ -24,10 +24,10 @@ import (
 	"herald/internal/demo/fake/transporttest"
 )
 
-// Time limits of the calls that Check makes: ample, but for the faults that
-// never answer, where it is enough to connect in.
+// Time limits of the calls that Check makes.
 const (
 	ample = time.Minute
+	// short is for faults that never answer. It suffices to connect.
 	short = 200 * time.Millisecond
 )
 
@@ -37,17 +37,17 @@ type fault struct {
 	want       core.Reason
 	retryAfter time.Duration
 	serve      http.HandlerFunc
-	url        string // of one that cannot be spoken to, in place of serve
+	url        string // instead of serve, if no server can answer
 }
 
-// discard takes what net/http's servers say of their broken connections.
+// discard is where net/http's servers log their broken connections.
 var discard = log.New(io.Discard, "", 0)
 
-// Check meets a client, which makes a call with that time limit to a service at
-// baseURL, with every fault: it must fail with the *core.Error of
-// that fault, whose text holds none of the secrets, nothing of the URL but its
-// host, and nothing that the service said. The secrets include the paths and
-// queries that the client asks for. Then it cancels a call halfway.
+// Check calls ask once for each fault. ask must make a call to a service at baseURL, with this time
+// limit, and return the call's error. Check fails the test unless that is the *core.Error of the fault,
+// and its text holds none of the secrets, no part of the URL except its host, and nothing that the
+// service answered. The secrets should include the paths and queries that ask requests. Check also
+// cancels a call halfway.
 func Check(
 	t *testing.T, ask func(ctx context.Context, baseURL string, timeout time.Duration) error, secrets ...string,
 ) {
@@ -92,6 +92,7 @@ func Serve(t *testing.T, handler http.HandlerFunc) string {
 	return server.URL
 }
 
+// checkError fails the test unless err has the reason and the wait of the fault.
 func checkError(t *testing.T, err error, f fault, secrets []string) {
 	t.Helper()
 	if failure := WantReason(t, err, nil, f.want, secrets...); failure.RetryAfter != f.retryAfter {
@@ -99,8 +100,8 @@ func checkError(t *testing.T, err error, f fault, secrets []string) {
 	}
 }
 
-// WantReason ends the test unless err is an error of the service, nil for any,
-// with that reason. It fails the test as noLeak does.
+// WantReason ends the test unless err is a *core.Error with this reason, of this service unless that is
+// nil. It fails the test if the error holds a secret, as noLeak does. It returns the *core.Error.
 func WantReason(t *testing.T, err error, service *core.Service, want core.Reason, secrets ...string) *core.Error {
 	t.Helper()
 	failure, ok := errors.AsType[*core.Error](err)
@@ -111,8 +112,8 @@ func WantReason(t *testing.T, err error, service *core.Service, want core.Reason
 	return failure
 }
 
-// noLeak fails the test if the text of err, or of any error in it, holds one of
-// the secrets, or if there is a *url.Error in it.
+// noLeak fails the test if err, or an error that it wraps, has a text that holds one of the secrets, or
+// is a *url.Error.
 func noLeak(t *testing.T, err error, secrets ...string) {
 	t.Helper()
 	var address *url.Error
@@ -129,13 +130,12 @@ func noLeak(t *testing.T, err error, secrets ...string) {
 	}
 }
 
-// echoed stands in all that the faulty services say. It must not come back in
-// an error.
+// echoed is part of every answer of the failing services. An error must not repeat it.
 const echoed = "echo-of-the-service"
 
 const html = "<!doctype html><title>" + echoed + "</title>"
 
-// faults are all ways to fail. A service is started for each that can be reached.
+// faults returns all ways to fail.
 func faults(t *testing.T) []fault {
 	hourAgo := time.Now().Add(-time.Hour).UTC()
 	all := []fault{
@@ -158,11 +158,7 @@ func faults(t *testing.T) []fault {
 				"\r\nContent-Length: 1\r\n\r\n5", false),
 		},
 		{name: "silent", want: core.SlowAnswer, serve: hang},
-		{name: "silent in the body", want: core.SlowAnswer, serve: func(w http.ResponseWriter, r *http.Request) {
-			io.WriteString(w, "5")
-			w.(http.Flusher).Flush()
-			hang(w, r)
-		}},
+		{name: "silent in the body", want: core.SlowAnswer, serve: hangInBody},
 		{name: "429 with seconds", want: core.Limited, retryAfter: 7 * time.Second, serve: retryAfter(429, "7")},
 		{
 			name:       "429 with a date",
@@ -208,13 +204,20 @@ func retryAfter(status int, value string) http.HandlerFunc {
 	return header("Retry-After", value, answer(status, html))
 }
 
-// hang answers nothing until the client gives up.
+// hang does not answer. It returns when the client gives up.
 func hang(_ http.ResponseWriter, r *http.Request) {
-	io.Copy(io.Discard, r.Body) // only then does the server watch the connection
+	io.Copy(io.Discard, r.Body) // The server watches the connection only after that.
 	<-r.Context().Done()
 }
 
-// bomb is a valid JSON number behind 16 MiB of white space, in 16 KiB.
+// hangInBody writes a part of its answer, and then does as hang.
+func hangInBody(w http.ResponseWriter, r *http.Request) {
+	io.WriteString(w, "5")
+	w.(http.Flusher).Flush()
+	hang(w, r)
+}
+
+// bomb returns 16 KiB of gzip, which hold 16 MiB of white space and a JSON number.
 var bomb = sync.OnceValue(func() []byte {
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
@@ -228,7 +231,7 @@ func zipped(body []byte) http.HandlerFunc {
 	return header("Content-Encoding", "gzip", answer(200, string(body)))
 }
 
-// header is next, with a header.
+// header returns a handler that sets a header and calls next.
 func header(name, value string, next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set(name, value)
@@ -236,8 +239,8 @@ func header(name, value string, next http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// Broken says text instead of a response and ends the connection, or resets it:
-// the client has read the text by then or has not; it has not read an end.
+// Broken returns a handler that writes text instead of a response, and then closes the connection. If
+// reset is set, it resets the connection instead; the client may then lose the text.
 func Broken(text string, reset bool) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		io.Copy(io.Discard, r.Body)

@@ -11,11 +11,32 @@ import (
 	"pgregory.net/rapid"
 )
 
-// oracle is Multicall3 as go-ethereum reads it.
+// multicall3 describes Multicall3's method aggregate3.
+const multicall3 = `[{
+	"type": "function",
+	"name": "aggregate3",
+	"inputs": [{
+		"name": "calls",
+		"type": "tuple[]",
+		"components": [
+			{"name": "target", "type": "address"},
+			{"name": "allowFailure", "type": "bool"},
+			{"name": "callData", "type": "bytes"}
+		]
+	}],
+	"outputs": [{
+		"name": "results",
+		"type": "tuple[]",
+		"components": [
+			{"name": "success", "type": "bool"},
+			{"name": "returnData", "type": "bytes"}
+		]
+	}]
+}]`
+
+// oracle is go-ethereum's encoder and decoder of multicall3.
 var oracle = func() abi.ABI {
-	parsed, err := abi.JSON(strings.NewReader(`[{"type":"function","name":"aggregate3","inputs":[{"name":"calls","type":"tuple[]",
-		"components":[{"name":"target","type":"address"},{"name":"allowFailure","type":"bool"},{"name":"callData","type":"bytes"}]}],
-		"outputs":[{"name":"results","type":"tuple[]","components":[{"name":"success","type":"bool"},{"name":"returnData","type":"bytes"}]}]}]`))
+	parsed, err := abi.JSON(strings.NewReader(multicall3))
 	if err != nil {
 		panic(err)
 	}
@@ -27,8 +48,11 @@ var oracle = func() abi.ABI {
 // (https://etherscan.io/address/0xca11bde05977b3631167028862be2a173976ca11#code).
 func TestSelectorsAreThoseOfTheDeployedContracts(t *testing.T) {
 	for signature, want := range map[string]string{
-		"aggregate3((address,bool,bytes)[])": "82ad56cb", "getBlockNumber()": "42cbb15c", "getChainId()": "3408e470",
-		"getCurrentBlockTimestamp()": "0f28c97d", "balanceOf(address)": "70a08231",
+		"aggregate3((address,bool,bytes)[])": "82ad56cb",
+		"getBlockNumber()":                   "42cbb15c",
+		"getChainId()":                       "3408e470",
+		"getCurrentBlockTimestamp()":         "0f28c97d",
+		"balanceOf(address)":                 "70a08231",
 	} {
 		if got := common.Bytes2Hex(Selector(signature)); got != want {
 			t.Errorf("%s is %s, want %s", signature, got, want)
@@ -36,7 +60,7 @@ func TestSelectorsAreThoseOfTheDeployedContracts(t *testing.T) {
 	}
 }
 
-// call and result are Multicall3's Call3 and Result, as go-ethereum writes them.
+// call and result are Multicall3's Call3 and Result, in the form that go-ethereum needs.
 type (
 	call struct {
 		Target       common.Address
@@ -56,40 +80,63 @@ func boolean(b bool) []byte {
 	return number(0)
 }
 
-func TestCallsAndResultsAreReadAndWrittenAsByGoEthereum(t *testing.T) {
+// drawn is one random call, and its result, in both forms.
+type drawn struct {
+	call        call
+	callTuple   Tuple
+	result      result
+	resultTuple Tuple
+}
+
+func draw(t *rapid.T) drawn {
+	target := common.BytesToAddress(rapid.SliceOfN(rapid.Byte(), 20, 20).Draw(t, "target"))
+	flag := rapid.Bool().Draw(t, "flag")
+	content := rapid.SliceOfN(rapid.Byte(), 0, 70).Draw(t, "content")
+	return drawn{
+		call:        call{target, flag, content},
+		callTuple:   Tuple{Words: append(Address(target), boolean(flag)...), Content: content},
+		result:      result{flag, content},
+		resultTuple: Tuple{Words: boolean(flag), Content: content},
+	}
+}
+
+// requireSameAsGoEthereum fails the test unless tuples of this many words are encoded as go-ethereum
+// encodes values, and decoded again.
+func requireSameAsGoEthereum(t *rapid.T, arguments abi.Arguments, values any, tuples []Tuple, words int) {
+	want, err := arguments.Pack(values)
+	if got := EncodeList(tuples); err != nil || !bytes.Equal(got, want) {
+		t.Errorf("encoded as\n%x, want\n%x, %v", got, want, err)
+	}
+	got, err := DecodeList(want, words)
+	if err != nil || !reflect.DeepEqual(got, tuples) {
+		t.Errorf("decoded as %v, %v, want %v", got, err, tuples)
+	}
+}
+
+func TestCallsAndResultsAreEncodedAsByGoEthereum(t *testing.T) {
 	method := oracle.Methods["aggregate3"]
 	rapid.Check(t, func(t *rapid.T) {
 		calls, callTuples := []call{}, []Tuple{}
 		results, resultTuples := []result{}, []Tuple{}
 		for range rapid.IntRange(0, 5).Draw(t, "length") {
-			target := common.BytesToAddress(rapid.SliceOfN(rapid.Byte(), 20, 20).Draw(t, "target"))
-			flag := rapid.Bool().Draw(t, "flag")
-			content := rapid.SliceOfN(rapid.Byte(), 0, 70).Draw(t, "content")
-			calls = append(calls, call{target, flag, content})
-			callTuples = append(callTuples, Tuple{Words: append(Address(target), boolean(flag)...), Content: content})
-			results = append(results, result{flag, content})
-			resultTuples = append(resultTuples, Tuple{Words: boolean(flag), Content: content})
+			d := draw(t)
+			calls = append(calls, d.call)
+			callTuples = append(callTuples, d.callTuple)
+			results = append(results, d.result)
+			resultTuples = append(resultTuples, d.resultTuple)
 		}
-		for _, c := range []struct {
-			arguments abi.Arguments
-			values    any
-			tuples    []Tuple
-			words     int
-		}{{method.Inputs, calls, callTuples, 2}, {method.Outputs, results, resultTuples, 1}} {
-			want, err := c.arguments.Pack(c.values)
-			if got := EncodeList(c.tuples); err != nil || !bytes.Equal(got, want) {
-				t.Errorf("written as\n%x, want\n%x, %v", got, want, err)
-			}
-			if got, err := DecodeList(want, c.words); err != nil || !reflect.DeepEqual(got, c.tuples) {
-				t.Errorf("read as %v, %v, want %v", got, err, c.tuples)
-			}
-		}
+		requireSameAsGoEthereum(t, method.Inputs, calls, callTuples, 2)
+		requireSameAsGoEthereum(t, method.Outputs, results, resultTuples, 1)
 	})
 }
 
-// What go-ethereum refuses is refused, and what both read is the same.
+// DecodeList must refuse what go-ethereum refuses, and otherwise decode the same.
 func FuzzDecodeList(f *testing.F) {
-	whole := EncodeList([]Tuple{{number(1), []byte("one")}, {number(0), nil}, {number(1), make([]byte, 40)}})
+	whole := EncodeList([]Tuple{
+		{Words: number(1), Content: []byte("one")},
+		{Words: number(0), Content: nil},
+		{Words: number(1), Content: make([]byte, 40)},
+	})
 	for _, cut := range []int{0, 31, 64, 100, 200, len(whole) - Word, len(whole) - 1, len(whole)} {
 		f.Add(whole[:cut])
 	}
@@ -106,7 +153,7 @@ func FuzzDecodeList(f *testing.F) {
 		for i, tuple := range tuples {
 			got[i] = result{bytes.Equal(tuple.Words, number(1)), tuple.Content}
 			if !got[i].Success && !bytes.Equal(tuple.Words, number(0)) {
-				return // not a boolean, which is for the caller to judge
+				return // It is not a boolean, and the caller must refuse it.
 			}
 		}
 		switch {

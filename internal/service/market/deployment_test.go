@@ -1,0 +1,325 @@
+package market
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+const day = 24 * time.Hour
+
+// provider counts the calls of everybody who has its key, and refuses calls beyond the plan.
+type provider struct {
+	plan    int       // credits of a month
+	month   time.Time // when the month began
+	refused int       // calls, because the plan was used up
+
+	spent, maxSpent           int // credits of this month, and of the busiest one
+	byReplicas, maxByReplicas int // the part of these that the deployment spent
+}
+
+// pass lets time pass, and begins a new month if it is time.
+func (p *provider) pass(d time.Duration) {
+	time.Sleep(d)
+	if time.Now().Before(p.month.Add(month)) {
+		return
+	}
+	p.month = p.month.Add(month)
+	p.maxSpent = max(p.maxSpent, p.spent)
+	p.spent = 0
+	p.maxByReplicas = max(p.maxByReplicas, p.byReplicas)
+	p.byReplicas = 0
+}
+
+func (p *provider) reading() Reading {
+	return Reading{
+		Left:   p.plan - p.spent,
+		Plan:   p.plan,
+		Resets: time.Until(p.month.Add(month)),
+	}
+}
+
+// call spends a credit, and reports whether the plan had one.
+func (p *provider) call() bool {
+	if p.spent == p.plan {
+		p.refused++
+		return false
+	}
+	p.spent++
+	return true
+}
+
+// calls spends n credits, for somebody else who has the key.
+func (p *provider) calls(n int) {
+	for range n {
+		p.call()
+	}
+}
+
+// deployment is replicas that ask for the price all the time, and share the latest price.
+type deployment struct {
+	*provider
+	perMonth int  // the operator's limit; 0: none
+	silent   bool // the provider does not say what is left
+	replicas []*Budget
+	priced   time.Time     // when the latest price was fetched
+	maxAge   time.Duration // the oldest that a price became
+	read     time.Time     // when the latest Reading was
+}
+
+func newDeployment(plan, perMonth, replicas int, silent bool) *deployment {
+	start := time.Now()
+	d := &deployment{
+		provider: &provider{plan: plan, month: start},
+		perMonth: perMonth,
+		silent:   silent,
+		replicas: make([]*Budget, replicas),
+		priced:   start,
+	}
+	d.restart()
+	return d
+}
+
+// restart replaces every replica. Nothing is kept.
+func (d *deployment) restart() {
+	for i := range d.replicas {
+		d.replicas[i] = newBudget(d.perMonth, nil, nil)
+	}
+	d.read = time.Time{}
+}
+
+// step is the TTL of a price.
+const step = 30 * time.Second
+
+// ask lets a replica ask for the price, if the latest one is older than a TTL. It returns how long that
+// replica then has nothing to do.
+func (d *deployment) ask(i int) (idle time.Duration) {
+	if time.Since(d.priced) < step {
+		return step
+	}
+	if wait, reason := d.replicas[i].spend(); reason != "" {
+		return wait
+	}
+	if !d.call() {
+		d.replicas[i].giveBack()
+		return step
+	}
+	d.byReplicas++
+	d.maxAge = max(d.maxAge, time.Since(d.priced))
+	d.priced = time.Now()
+	for j, other := range d.replicas {
+		if j != i {
+			other.Note()
+		}
+	}
+	return step
+}
+
+// run lets a time pass, and calls event every hour. It leaves out steps in which nothing can happen.
+func (d *deployment) run(lasts time.Duration, event func(hour int)) {
+	for past := time.Duration(0); past < lasts; {
+		if past%time.Hour == 0 {
+			event(int(past / time.Hour))
+		}
+		if !d.silent && time.Since(d.read) >= readEvery {
+			d.readPlan()
+		}
+		idle := readEvery - past%readEvery
+		for i := range d.replicas {
+			turn := (i + int(past/step)) % len(d.replicas)
+			idle = min(idle, d.ask(turn))
+		}
+		wholeSteps := max((idle+step-1)/step, 1)
+		d.pass(wholeSteps * step)
+		past += wholeSteps * step
+	}
+}
+
+func (d *deployment) readPlan() {
+	d.read = time.Now()
+	for _, b := range d.replicas {
+		b.learn(d.reading())
+	}
+}
+
+// A month has 744 hours.
+const hoursPerMonth = int(month / time.Hour)
+
+// Events of an hour.
+
+func nothing(*deployment, int) {}
+
+func restartHourly(d *deployment, _ int) { d.restart() }
+
+func restartDaily(d *deployment, hour int) {
+	if hour%24 == 0 {
+		d.restart()
+	}
+}
+
+// silentForDays makes the provider silent on the first day of a month, and on three later days.
+func silentForDays(d *deployment, hour int) {
+	hour %= hoursPerMonth
+	d.silent = hour < 24 || hour >= 240 && hour < 312
+}
+
+// othersSpendHourly makes others spend n credits in each hour.
+func othersSpendHourly(n int) func(*deployment, int) {
+	return func(d *deployment, _ int) { d.calls(n) }
+}
+
+// othersSpendAt makes others spend n credits in one hour of each month.
+func othersSpendAt(hourOfMonth, n int) func(*deployment, int) {
+	return func(d *deployment, hour int) {
+		if hour%hoursPerMonth == hourOfMonth {
+			d.calls(n)
+		}
+	}
+}
+
+// scenario is what happens to a deployment in three months, and what may come of it.
+type scenario struct {
+	plan     int
+	perMonth int  // the operator's limit; 0: none
+	silent   bool // the provider does not say what is left
+	event    func(d *deployment, hour int)
+
+	minSpent float64 // the part of the plan that must be spent in the busiest month
+	maxAge   time.Duration
+	mayEnd   bool // whether the plan may be used up
+}
+
+var scenarios = map[string]scenario{
+	"nothing happens": {
+		plan:     15_000,
+		event:    nothing,
+		minSpent: 0.97,
+		maxAge:   6 * time.Minute,
+	},
+	"a small plan": {
+		plan:     300,
+		event:    nothing,
+		minSpent: 0.9,
+		maxAge:   4 * time.Hour,
+	},
+	"a tiny plan": {
+		plan:     10,
+		event:    nothing,
+		minSpent: 0.5,
+		maxAge:   8 * day,
+	},
+	"restarts each hour": {
+		plan:     10_000,
+		event:    restartHourly,
+		minSpent: 0.97,
+		maxAge:   time.Hour,
+	},
+	"others spend half": {
+		plan:     15_000,
+		event:    othersSpendHourly(10),
+		minSpent: 0.97,
+		maxAge:   time.Hour,
+	},
+	"others spend a fifth at once": {
+		plan:     15_000,
+		event:    othersSpendAt(48, 3000),
+		minSpent: 0.97,
+		maxAge:   20 * time.Minute,
+	},
+	"others spend it all at once": {
+		plan:     15_000,
+		event:    othersSpendAt(743, 15_000),
+		minSpent: 0.97,
+		maxAge:   2 * time.Hour,
+		mayEnd:   true,
+	},
+	"the provider says nothing for three days": {
+		plan:     15_000,
+		event:    silentForDays,
+		minSpent: 0.95,
+		maxAge:   8 * time.Minute,
+	},
+	"an operator's limit": {
+		plan:     15_000,
+		perMonth: 5000,
+		event:    nothing,
+		minSpent: 0.25,
+		maxAge:   20 * time.Minute,
+	},
+	"an operator's limit, restarts each day": {
+		plan:     15_000,
+		perMonth: 5000,
+		event:    restartDaily,
+		minSpent: 0.25,
+		maxAge:   30 * time.Minute,
+	},
+	"an operator's small limit, restarts each day": {
+		plan:     15_000,
+		perMonth: 300,
+		event:    restartDaily,
+		minSpent: 0.01,
+		maxAge:   8 * time.Hour,
+	},
+	"an operator's limit, others spend a third": {
+		plan:     15_000,
+		perMonth: 5000,
+		event:    othersSpendHourly(7),
+		minSpent: 0.6,
+		maxAge:   20 * time.Minute,
+	},
+	"the provider does not say": {
+		plan:     10_000,
+		silent:   true,
+		event:    nothing,
+		minSpent: 0.8,
+		maxAge:   6 * time.Minute,
+	},
+	"the provider does not say, restarts each day": {
+		plan:     10_000,
+		silent:   true,
+		event:    restartDaily,
+		minSpent: 0.8,
+		maxAge:   6 * time.Minute,
+	},
+	"the provider does not say, an operator's limit": {
+		plan:     10_000,
+		perMonth: 5000,
+		silent:   true,
+		event:    nothing,
+		minSpent: 0.4,
+		maxAge:   12 * time.Minute,
+	},
+}
+
+func TestAMonthsCreditsLastAMonth(t *testing.T) {
+	for name, s := range scenarios {
+		for _, replicas := range []int{1, 3} {
+			t.Run(fmt.Sprintf("%s, %d replicas", name, replicas), func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					d := newDeployment(s.plan, s.perMonth, replicas, s.silent)
+					d.run(3*month, func(hour int) { s.event(d, hour) })
+					d.verify(t, s)
+				})
+			})
+		}
+	}
+}
+
+// verify fails the test if credits ran out, too few were spent, or a price became too old.
+func (d *deployment) verify(t *testing.T, s scenario) {
+	t.Helper()
+	if d.refused > 0 && !s.mayEnd {
+		t.Errorf("%d calls were refused", d.refused)
+	}
+	if want := int(s.minSpent * float64(s.plan)); d.maxSpent < want {
+		t.Errorf("%d credits in the busiest month, want at least %d", d.maxSpent, want)
+	}
+	if s.perMonth > 0 && d.maxByReplicas > s.perMonth {
+		t.Errorf("%d credits in the busiest month, the operator allows %d", d.maxByReplicas, s.perMonth)
+	}
+	if d.maxAge > s.maxAge {
+		t.Errorf("a price was %v old, want at most %v", d.maxAge, s.maxAge)
+	}
+}
