@@ -67,8 +67,8 @@ func isAbsent(err error, isHere bool) bool {
 	return notThere || failed.Problem == chat.CannotHave || failed.Problem == chat.CommunityGone
 }
 
-// eachCommunity returns what f returns for each community, in order. It calls f for all at once, and blocks until all calls
-// have returned.
+// eachCommunity returns what f returns for each community, in order. It calls f for all at once, and blocks until all
+// calls have returned.
 func eachCommunity[T any](m *Members, communities []*community, f func(*community) []T) []T {
 	found := make([][]T, len(communities))
 	var calling sync.WaitGroup

@@ -40,13 +40,19 @@ func (r *Router) count(ctx context.Context, req *chat.Request) (wait time.Durati
 	return wait
 }
 
-// countForm counts req against the form's own limit, if it has one. It returns what count returns.
+// countForm counts req against the form's own limit, if it has one. The anonymous senders of a chat count as one, and
+// inline queries, of which each typed letter is one, do not count. It returns what count returns.
 func (r *Router) countForm(ctx context.Context, req *chat.Request, command route, f *chat.Form) (wait time.Duration) {
 	own := f.Limit
-	if own.Uses == 0 || own.Counts != nil && !own.Counts(req) {
+	isCounted := own.Counts == nil || own.Counts(req)
+	if own.Uses == 0 || !isCounted || req.Inline {
 		return 0
 	}
-	key := r.key(req, command.Name, senderKey(req), req.Args.Value(own.Of))
+	who := senderKey(req)
+	if who == "" {
+		who = "chat " + req.Chat
+	}
+	key := r.key(req, command.Name, who, req.Args.Value(own.Of))
 	wait, _ = r.Limiter.Reserve(ctx, 0, limit(own.Uses, own.Per, key))
 	return wait
 }

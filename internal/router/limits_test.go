@@ -409,3 +409,42 @@ func TestAFormMayLimitEachArgumentByItself(t *testing.T) {
 		}
 	}
 }
+
+func TestALongWaitIsToldInMinutes(t *testing.T) {
+	for _, test := range []struct {
+		per  time.Duration
+		want string
+		n    chat.Count
+	}{
+		{per: 2 * time.Minute, want: "limit.text", n: 120},
+		{per: time.Hour, want: "limit.minutes", n: 60},
+	} {
+		command := hidden(1, ran)
+		command.Forms[0].Limit.Per = test.per
+		synctest.Test(t, func(t *testing.T) {
+			r := newRouter(t, io.Discard, func(c *router.Config) {
+				withCommand(command)(c)
+				c.Limiter = ratelimit.NewMemory()
+			})
+			r.Handle(t.Context(), hiddenRequest("-5"))
+			reply := r.Handle(t.Context(), hiddenRequest("-5"))
+			if reply.Text.Key != test.want || reply.Text.Args["n"] != test.n {
+				t.Errorf("one each %v: the sender is told %+v, want %s of %d", test.per, reply.Text, test.want, test.n)
+			}
+		})
+	}
+}
+
+// Many anonymous moderators share a name: they count as one in their chat, and not in another.
+func TestAnonymousSendersOfAChatShareTheLimitOfAForm(t *testing.T) {
+	r := newRouter(t, io.Discard, withCommand(hidden(1, ran)))
+	anonymousIn := func(chatID string) *chat.Request {
+		req := hiddenRequest("-5")
+		req.From = chat.User{Platform: "telegram"}
+		req.Chat = chatID
+		return req
+	}
+	if got := allowed(t, r, anonymousIn("-1"), anonymousIn("-1"), anonymousIn("-2")); got != 2 {
+		t.Errorf("%d are allowed, want one in each of two chats", got)
+	}
+}

@@ -15,6 +15,9 @@ import (
 func (r *Router) tooMany(ctx context.Context, req *chat.Request, wait time.Duration) *chat.Reply {
 	reply := chat.Refusal("limit.title", "limit.text")
 	reply.Text.Args = chat.Values{"n": chat.Count(math.Ceil(wait.Seconds()))}
+	if wait > 2*time.Minute {
+		reply.Text = chat.SayWith("limit.minutes", chat.Values{"n": chat.Count(math.Ceil(wait.Minutes()))})
+	}
 	_, isFirst := r.Limiter.Reserve(ctx, 0, r.perMinute(1, req, "refusal", senderKey(req), req.Chat))
 	if !isFirst {
 		reply.Audience = chat.SenderAgain
