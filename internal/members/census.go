@@ -83,7 +83,7 @@ func (n *census) add(p *platform, r Row) {
 	if r.Forgotten() {
 		return
 	}
-	isChecked := time.Since(r.CheckedAt.Time) <= t.every+tickEvery
+	isChecked := time.Since(r.CheckedAt.Time) <= t.settings.Every+tickEvery
 	n.rows++
 	if isChecked {
 		n.checked++

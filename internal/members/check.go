@@ -81,7 +81,7 @@ func (m *Members) checkBatch(ctx context.Context, p *platform, batch []Row, proo
 	var unproven []int
 	for i, r := range batch {
 		checks[i].check = check{stake: stakes[i].Value, failed: stakes[i].Err != nil}
-		isWorth := len(r.Badges) > 0 || checks[i].answer(decimal.Zero) == reached
+		isWorth := len(r.Badges) > 0 || checks[i].answerFor(decimal.Zero) == reached
 		if isWorth && time.Since(r.ProvenAt.Time) >= proofLasts {
 			unproven = append(unproven, i)
 		}
@@ -119,7 +119,7 @@ func (m *Members) prove(ctx context.Context, r Row, c check) checked {
 	account, owner := query.Both(ctx, m.Accounts, user, m.Accounts, core.IdentityOf(r.Wallet))
 	failed := cmp.Or(err, account.Err, owner.Err) != nil
 	switch {
-	case failed && c.answer(decimal.Zero) == missed:
+	case failed && c.answerFor(decimal.Zero) == missed:
 		return checked{check: c}
 	case failed:
 		return checked{check: check{failed: true}}
@@ -157,9 +157,9 @@ func (m *Members) saveCheck(ctx context.Context, p *platform, r Row, c checked) 
 
 // countCheck counts a check of a row.
 func (m *Members) countCheck(p *platform, after Row, c check) {
-	isUnknown := func(amount decimal.Decimal) bool { return c.answer(amount) == unknown }
+	isUnknown := func(amount decimal.Decimal) bool { return c.answerFor(amount) == unknown }
 	switch {
-	case p.losses(after) > 0 || c.answer(decimal.Zero) == missed:
+	case p.losses(after) > 0 || c.answerFor(decimal.Zero) == missed:
 		m.Count("check_below")
 	case slices.ContainsFunc(p.tiers.amounts, isUnknown):
 		m.Count("check_unknown")

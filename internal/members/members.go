@@ -155,7 +155,7 @@ func newPlatform(c *Config, name chat.Platform, of Platform) *platform {
 		bot:         of.Bot,
 		config:      c,
 		adapter:     of.Adapter,
-		tiers:       newTiers(c.Chain, c.Pools, of.Configured, c.Every),
+		tiers:       newTiers(c.Chain, c.Pools, of.Configured, c.Settings),
 		latest:      &latest{known: map[uint64]bool{}},
 		communities: map[string]*community{},
 	}
@@ -167,8 +167,8 @@ func newPlatform(c *Config, name chat.Platform, of Platform) *platform {
 	p.rows = &rows{platform: name, store: c.Bucket("members/" + owner), latest: p.latest}
 	if c.Former != nil {
 		p.rows.former = &former{
-			platform: name, bot: p.bot, store: c.Former, shared: c.FormerIsShared, names: p.tiers.names,
-			claim:   c.claims,
+			platform: name, bot: p.bot, store: c.Former, shared: c.FormerIsShared, names: p.tiers.namesAny,
+			claim:   c.tryClaim,
 			release: func(key string) { c.Claims.Release(key) },
 		}
 	}

@@ -253,7 +253,7 @@ func (m *Members) Refresh(
 // raises reports whether a check reaches a higher amount than the latest one.
 func (t tiers) raises(r Row, c check) bool {
 	for _, amount := range t.amounts {
-		if c.answer(amount) == reached && !t.reaches(r, amount) {
+		if c.answerFor(amount) == reached && !t.reaches(r, amount) {
 			return true
 		}
 	}
@@ -262,13 +262,13 @@ func (t tiers) raises(r Row, c check) bool {
 
 // isWorthAsking reports whether the user of a row holds a badge in the community, or is to be given one.
 func (c *community) isWorthAsking(r Row) bool {
-	isReached := func(b tier) bool { return c.tiers.reaches(r, b.Amount) }
+	isReached := func(b tier) bool { return c.tiers.earns(r, b) }
 	return len(r.in(c.id)) > 0 || slices.ContainsFunc(c.tiers.in(c.id), isReached)
 }
 
 // lacks reports whether a user who wears badges lacks one that they hold or reach.
 func (c *community) lacks(r Row, wears []string) bool {
-	after := r.seen(c.id, wears, time.Now())
+	after := r.afterAnswer(c.id, wears, time.Now())
 	isGone := len(after.in(c.id)) < len(r.in(c.id))
 	return isGone || c.tiers.next(after, place{community: c.id, oneEach: c.adapter.OneEach()}).action == give
 }
@@ -280,7 +280,7 @@ func (m *Members) Seen(user chat.User, community string, wears []string) {
 	if p == nil || p.adapter == nil {
 		return
 	}
-	if !p.tiers.names(community) {
+	if !p.tiers.namesAny(community) {
 		return
 	}
 	c := p.community(community)
@@ -327,9 +327,9 @@ func (m *Members) giveBack(ctx context.Context, c *community, user chat.User, we
 			return r
 		}
 		if c.isForeign(*r, wears) {
-			return new(r.away(c.id))
+			return new(r.idleIn(c.id))
 		}
-		return new(r.returned(c.id, wears))
+		return new(r.afterCommand(c.id, wears))
 	})
 	if err != nil {
 		return nil

@@ -78,7 +78,7 @@ type Low struct {
 // Under stands for settings. Two equal ones are of the same settings, and 0 is of none. There are three kinds:
 //   - of a check: the chain and the pools (tiers.pools)
 //   - of a badge: these and its amount (tier.under)
-//   - of a community: these and all its badges (tiers.lists)
+//   - of a community: these and all its badges (tiers.underOf)
 type Under uint64
 
 // Loss is why a badge goes, or is gone.
