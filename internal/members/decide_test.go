@@ -402,7 +402,7 @@ func TestPressingInTurnKeepsNoBadge(t *testing.T) {
 	tiers := testTiers()
 	r := Row{User: user(1), Wallet: wallet(1), Badges: []Held{{Community: "9001", Badge: "7001"}}}
 	for hours := 1.0; hours <= 2.5; hours += 0.5 {
-		r = pressedRow(&r, user(1), wallet(1+int(hours*2)%2), at(hours))
+		r = rowWithWallet(&r, user(1), wallet(1+int(hours*2)%2), at(hours))
 		r = tiers.decide(r, byPressOf(0, hours), at(hours))
 	}
 	if !tiers.mustGo(r.Badges[0]) {

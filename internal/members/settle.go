@@ -32,8 +32,8 @@ type Change struct {
 }
 
 // settle makes a community follow the row of a user, call by call, until nothing is left, the community refuses, or ctx
-// is done. It alone makes calls that give or remove. Before a call, the row says that the badge is unsure: if the process
-// is killed, the next settle asks the platform, and does not guess. What follows a call:
+// is done. It alone makes calls that give or remove. Before a call, the row says that the badge is unsure: after a
+// kill, the next settle asks the platform, and does not guess. What follows a call:
 //
 //	the call                            the row                              settle
 //	succeeded                           the badge is held, or gone           takes the next step

@@ -142,7 +142,7 @@ func (w *walk) cycle(known bool, o outcome) string {
 
 // press is a press that saves the wallet again.
 func (w *walk) press(known bool, o outcome) string {
-	w.row = pressedRow(&w.row, w.row.User, w.row.Wallet, w.now)
+	w.row = rowWithWallet(&w.row, w.row.User, w.row.Wallet, w.now)
 	w.check(known, true)
 	wrong := w.settle(o)
 	if wrong == "" && known && o == succeeds && w.isMember {
