@@ -136,11 +136,27 @@ func (c verifyCommand) badgeNotes(s *members.Saved) (notes []chat.Text) {
 			"time":  clock(s.LastBlock),
 		}))
 	}
-	if len(s.Missing) > 0 {
-		why := members.WhyLost(*s.Lost, c.address(s.Wallet), s.Missing[0].Amount, c.Symbol)
-		notes = append(notes, chat.SayWith("badge.lost", chat.Values{"badge": badgeNames(s.Missing), "why": why}))
+	for _, lost := range byChecks(s.Missing) {
+		first := lost[0]
+		why := members.WhyLost(first.Why, c.address(s.Wallet), first.Amount, c.Symbol)
+		notes = append(notes, chat.SayWith("badge.lost", chat.Values{"badge": badgeNames(lostBadges(lost)), "why": why}))
 	}
 	return notes
+}
+
+// byChecks groups badges that were lost by the same two checks. The groups are in the order of their first badges.
+func byChecks(missing []members.LostBadge) (groups [][]members.LostBadge) {
+	for _, l := range missing {
+		i := slices.IndexFunc(groups, func(group []members.LostBadge) bool {
+			return group[0].Why.IsBySameChecks(l.Why)
+		})
+		if i < 0 {
+			groups = append(groups, []members.LostBadge{l})
+		} else {
+			groups[i] = append(groups[i], l)
+		}
+	}
+	return groups
 }
 
 // clock returns a time of day, such as "14:05 UTC".
@@ -167,23 +183,38 @@ func (from Sources) noteForModerators(ctx context.Context, id core.Identity, com
 // savedState says whether a saved wallet stakes, and which badges its owner has, is about to lose, or has lost in a
 // community. If community is "", it says so of all communities.
 func savedState(s *members.Saved, community string) chat.Text {
-	isElsewhere := func(b members.Badge) bool { return community != "" && b.Community != community }
-	here := func(all []members.Badge) []members.Badge {
-		return slices.DeleteFunc(slices.Clone(all), isElsewhere)
+	if community != "" {
+		s = onlyIn(s, community)
 	}
-	given, going, lost := here(badgesOf(s.Given)), here(badgesOf(s.AtRisk)), here(s.Missing)
 	checked := chat.Moment{Time: s.CheckedAt}
 	switch {
-	case len(going) > 0:
-		return chat.SayWith("exists.going", chat.Values{"badge": badgeNames(going), "time": clock(s.LastBlock)})
-	case len(given) > 0:
-		return chat.SayWith("exists.has", chat.Values{"badge": badgeNames(given), "checked": checked})
-	case len(lost) > 0 && s.Lost.Disowned:
-		return chat.SayWith("exists.disowned", chat.Values{"badge": badgeNames(lost), "when": members.WhenLost(*s.Lost)})
-	case len(lost) > 0:
-		return chat.SayWith("exists.lost", chat.Values{"badge": badgeNames(lost), "when": members.WhenLost(*s.Lost)})
+	case len(s.AtRisk) > 0:
+		going := badgeNames(badgesOf(s.AtRisk))
+		return chat.SayWith("exists.going", chat.Values{"badge": going, "time": clock(s.LastBlock)})
+	case len(s.Given) > 0:
+		return chat.SayWith("exists.has", chat.Values{"badge": badgeNames(badgesOf(s.Given)), "checked": checked})
+	case len(s.Missing) > 0:
+		key := "exists.lost"
+		why := s.Missing[0].Why
+		if why.Disowned {
+			key = "exists.disowned"
+		}
+		lost := badgeNames(lostBadges(s.Missing))
+		return chat.SayWith(key, chat.Values{"badge": lost, "when": members.WhenLost(why)})
 	case s.Stakes:
 		return chat.SayWith("exists.stakes", chat.Values{"checked": checked})
 	}
 	return chat.SayWith("exists.idle", chat.Values{"checked": checked})
+}
+
+// onlyIn returns a copy of s with the badges of one community.
+func onlyIn(s *members.Saved, community string) *members.Saved {
+	copied := *s
+	isElsewhere := func(b members.GivenBadge) bool { return b.Community != community }
+	copied.Given = slices.DeleteFunc(slices.Clone(s.Given), isElsewhere)
+	copied.AtRisk = slices.DeleteFunc(slices.Clone(s.AtRisk), isElsewhere)
+	copied.Missing = slices.DeleteFunc(slices.Clone(s.Missing), func(l members.LostBadge) bool {
+		return l.Community != community
+	})
+	return &copied
 }

@@ -169,8 +169,8 @@ func (n *census) blown(community string) (t tally, blown bool) {
 	return t, blown
 }
 
-// held returns the users whom the fuse of a community holds, in order.
-func (n *census) held(community string) []chat.User {
+// heldBack returns the users whom the fuse of a community holds, in order.
+func (n *census) heldBack(community string) []chat.User {
 	if _, blown := n.blown(community); !blown {
 		return nil
 	}
@@ -285,7 +285,7 @@ func (m *Members) Census() (rows, checked, held, unreadable float64) {
 		checked += float64(n.checked)
 		unreadable += float64(n.unreadable)
 		for _, community := range p.tiers.communities() {
-			held += float64(len(n.held(community)))
+			held += float64(len(n.heldBack(community)))
 		}
 	}
 	return rows, checked, held, unreadable

@@ -314,8 +314,8 @@ func TestATagThatManyWouldLoseIsHeld(t *testing.T) {
 		m.equal("error", err, nil)
 		m.equal("have", s.Have, 30)
 		m.equal("losing", s.Losing, 30)
-		m.equal("held", s.Held, 30)
-		m.equal("named", len(s.FirstHeld), 10)
+		m.equal("held", s.HeldBack, 30)
+		m.equal("named", len(s.FirstHeldBack), 10)
 	})
 }
 

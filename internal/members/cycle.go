@@ -272,7 +272,7 @@ func (c *community) endSettling() {
 func (m *Members) tellRemoved(ctx context.Context, c *community, user chat.User, changes []Change) {
 	for _, change := range changes {
 		if change.Removed && change.Problem == "" && !change.Later {
-			m.tell(ctx, c, user, change.Badge)
+			m.tellWhyLost(ctx, c, user, change.Badge)
 		}
 	}
 }
