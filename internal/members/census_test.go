@@ -46,7 +46,7 @@ func countsOf(t *tally) counts {
 	if t == nil {
 		return notCounted
 	}
-	return counts{t.have, t.losing, t.checked, len(t.held)}
+	return counts{t.have, t.losing, t.checked, len(t.notReleased)}
 }
 
 // countedCase is a row of user 1, and how it counts.

@@ -42,7 +42,7 @@ func (p *platform) saveRelease(ctx context.Context) (all []Place, err error) {
 	_, err = p.rows.each(ctx, func(r Row) {
 		n.add(p, r)
 		for _, h := range r.Badges {
-			if p.tiers.standing(r, h) == fused {
+			if p.tiers.prospect(r, h) == lostUnlessHeld {
 				named[r.User.ID] = append(named[r.User.ID], badgeKey{h.Community, h.Badge})
 			}
 		}
