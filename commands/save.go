@@ -49,7 +49,7 @@ func (c saveCommand) run(ctx context.Context, req *chat.Request) (*chat.Reply, e
 	}
 	p := c.prove(ctx, id, wallet)
 	if !p.owned() || !p.stakeKnown() {
-		return c.ownCard(p, &chat.Reply{Notes: []chat.Text{chat.Say("save.not")}})
+		return c.ownCard(p, cardParts{notes: []chat.Text{chat.Say("save.not")}})
 	}
 	changes, err := c.Members.Save(ctx, req.From, wallet, p.stake.Value)
 	if errors.Is(err, members.ErrUnreadable) {

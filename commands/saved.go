@@ -28,29 +28,33 @@ func (c verifyCommand) ownSaved(ctx context.Context, req *chat.Request) (*chat.R
 	return reply, partly(err)
 }
 
-// saveOrRefresh returns the end of a card about the sender's own wallet: refreshBadges if the wallet is saved, and
-// offerSave if it can be. If the saved row is unreadable, a note says so, and saveOrRefresh also returns the error.
-func (c verifyCommand) saveOrRefresh(ctx context.Context, req *chat.Request, p proof) (*chat.Reply, error) {
+// saveOrRefresh returns the end of a card about the sender's own wallet: refreshBadges if the wallet is saved,
+// offerSave if it can be, and otherwise nothing. If the saved row is unreadable, a note says so, and saveOrRefresh also
+// returns the error. It ignores other errors of the store, because the card answers the question without it.
+func (c verifyCommand) saveOrRefresh(ctx context.Context, req *chat.Request, p proof) (cardParts, error) {
 	if !p.owned() || !c.canSave() {
-		return &chat.Reply{}, nil
+		return cardParts{}, nil
 	}
 	s, err := c.Members.Saved(ctx, req.From)
 	switch {
 	case errors.Is(err, members.ErrUnreadable):
-		return &chat.Reply{Notes: []chat.Text{chat.Say("save.unreadable")}}, err
-	case err != nil: // The card has its answer all the same.
-		return &chat.Reply{}, nil
+		return cardParts{notes: []chat.Text{chat.Say("save.unreadable")}}, err
+	case err != nil:
+		return cardParts{}, nil
 	case s != nil && s.Wallet == p.wallet:
 		return c.refreshBadges(ctx, req, p, s), nil
 	case !p.stakeKnown(): // A press would save nothing.
-		return &chat.Reply{}, nil
+		return cardParts{}, nil
 	}
-	return c.offerSave(ctx, req.From, req.Community, p), nil
+	note, button := c.offerSave(ctx, req.From, req.Community, p)
+	return cardParts{notes: []chat.Text{note}, actions: []chat.Action{button}}, nil
 }
 
-// offerSave returns the button that saves a wallet. Before the press, its note says what is saved, who sees what, and
-// which badges the user gets, and where. The user is in the community here.
-func (c verifyCommand) offerSave(ctx context.Context, user chat.User, here string, p proof) *chat.Reply {
+// offerSave returns the button that saves a wallet, and the note that people read before they press it: what is saved,
+// who sees what, which badges they get, and where. The user is in the community here.
+func (c verifyCommand) offerSave(
+	ctx context.Context, user chat.User, here string, p proof,
+) (note chat.Text, button chat.Action) {
 	offered := c.Members.Offer(ctx, user, here, p.stake.Value)
 	consent, label := "save.offer", "button.save"
 	if len(offered) > 0 {
@@ -63,19 +67,19 @@ func (c verifyCommand) offerSave(ctx context.Context, user chat.User, here strin
 		"verify": chat.CommandLink("/verify"),
 		"forget": chat.CommandLink("/" + forgetName),
 	}
-	button := chat.Action{
+	button = chat.Action{
 		Label:    chat.SayWith(label, values),
 		Command:  saveName,
 		Args:     []string{p.wallet.Hex()},
 		Edit:     true,
 		NextStep: true,
 	}
-	return &chat.Reply{Notes: []chat.Text{chat.SayWith(consent, values)}, Actions: []chat.Action{button}}
+	return chat.SayWith(consent, values), button
 }
 
-// refreshBadges gives the sender the badges that their saved wallet's stake reaches. It returns notes about their
-// badges, and the button that deletes what is saved. The tone is Negative if they have fewer badges than they expect.
-func (c verifyCommand) refreshBadges(ctx context.Context, req *chat.Request, p proof, s *members.Saved) *chat.Reply {
+// refreshBadges gives the sender the badges that the stake of their saved wallet reaches. It returns notes about the
+// changes, or else about the badges that they have, and the button that deletes what is saved.
+func (c verifyCommand) refreshBadges(ctx context.Context, req *chat.Request, p proof, s *members.Saved) cardParts {
 	var changes []members.Change
 	if p.stake.Err == nil {
 		// If this fails, nothing has changed.
@@ -99,11 +103,7 @@ func (c verifyCommand) refreshBadges(ctx context.Context, req *chat.Request, p p
 		notes = append(notes, lines(badgeResults(req.Community, waiting))...)
 		notes = append(notes, whyNot(req.From.Platform, chat.RulesPending))
 	}
-	reply := &chat.Reply{Notes: notes, Actions: []chat.Action{forgetButton(badgesOf(s.Given))}}
-	if isBad {
-		reply.Tone = chat.Negative
-	}
-	return reply
+	return cardParts{notes: notes, actions: []chat.Action{forgetButton(badgesOf(s.Given))}, isBad: isBad}
 }
 
 // waitingForRules returns the badges that the sender's stake reaches in the community of req, where they have not

@@ -223,11 +223,9 @@ func (l *latest) users() map[uint64]bool {
 // publish replaces the census. before are the users who were known when the reading of rows began. publish returns how
 // many rows are missing, by what is known of each user:
 //
-//	before  now   counted   the row
-//	yes     yes   no        is missing: it is gone, and this process did not delete it
-//	yes     no    any       was deleted by this process
-//	no      yes   no        was saved by this process since
-//	any     any   yes       is there, unless this process has deleted it
+//	known then, known now, not counted     it is missing: it is gone, and this process did not delete it
+//	known then, not known now              this process has deleted it since
+//	not known then, known now              this process has saved it since
 func (l *latest) publish(n *census, before map[uint64]bool) (missing int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -21,8 +21,8 @@ const (
 	minDue = 1000
 )
 
-// Run checks each saved address once in Every, and gives and removes badges accordingly. It blocks until ctx is done and
-// all background work has ended. If no address can be saved, it returns at once.
+// Run checks each saved address once in Every, and gives and removes badges accordingly. It blocks until ctx is done
+// and all background work has ended. If no address can be saved, it returns at once.
 func (m *Members) Run(ctx context.Context) {
 	if !m.Enabled() {
 		return
@@ -130,8 +130,8 @@ func (p *platform) tickLimit() ratelimit.Limit {
 	return ratelimit.Limit{Key: p.key("tick"), Burst: 1, Every: tickEvery - retryTick}
 }
 
-// read reads all rows. It counts those that are not checked at this tick, and returns the others in due, the longest due
-// first. If mayCheck is false, it counts all.
+// read reads all rows. It counts those that are not checked at this tick, and returns the others in due, the longest
+// due first. If mayCheck is false, it counts all.
 func (m *Members) read(ctx context.Context, p *platform, mayCheck bool) (n *census, due []Row, err error) {
 	n = newCensus()
 	now := time.Now()
@@ -163,8 +163,8 @@ func (m *Members) maxDue(rows int) int {
 	return max(minDue, int(share))
 }
 
-// isDue reports whether a row is to be checked. No row is if Stakes is nil, because nothing can be read then. A row that
-// is due later than in a whole cycle was written by a clock that was wrong, or under a longer cycle: it is due now.
+// isDue reports whether a row is to be checked. No row is if Stakes is nil, because nothing can be read then. A row
+// that is due later than in a whole cycle was written by a wrong clock, or under a longer cycle: it is due now.
 func (p *platform) isDue(r Row, now time.Time) bool {
 	if p.config.Stakes == nil || r.Forgotten() {
 		return false

@@ -42,8 +42,8 @@ type Change struct {
 //	no badge there                      the community is idle
 //	the user has to accept rules        a give is dropped                    stops, until the next cycle or a command
 //	the role is deleted                 the badge is dropped                 tries another badge
-//	the role is above the bot's, or a   a removal notes since when it is     tries another badge, and this one again in
-//	right is missing for it             refused                              the next cycle
+//	the role is above the bot's, or     a removal notes since when it is     tries another badge, and this one again in
+//	no right for it                     refused                              the next cycle
 //	a right is missing for all badges   a removal notes since when it is     stops, until the next cycle
 //	                                    refused
 //	the community is unknown            a removal notes since when it is     stops, until the next cycle; other users
