@@ -68,8 +68,8 @@ func (c detailsCommand) run(_ context.Context, req *chat.Request) (*chat.Reply, 
 	return reply, nil
 }
 
-// mentionHeld mentions the first users whom the fuse holds, and counts the others.
-func mentionHeld(s members.Status) (named chat.Parts) {
+// mentionHeldBack mentions the first users whom the fuse holds back, and counts the others.
+func mentionHeldBack(s members.Status) (named chat.Parts) {
 	for _, u := range s.FirstHeldBack {
 		named = append(named, chat.Mention{User: u})
 	}
@@ -128,7 +128,7 @@ func badgeLines(p chat.Platform, s members.Status, recheckEvery time.Duration, s
 			"have":    chat.Count(s.Have),
 			"command": chat.Code("bot members --release"),
 		})
-		lines = append(lines, held, textField("details.held_back", chat.Values{"users": mentionHeld(s)}))
+		lines = append(lines, held, textField("details.held_back", chat.Values{"users": mentionHeldBack(s)}))
 	}
 	for _, each := range s.Each {
 		if each.Refused != "" {

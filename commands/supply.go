@@ -78,8 +78,8 @@ func (f supplyFigures) stakeKnown() bool {
 	return f.staked.Err == nil && s.Checked > 0 && s.Complete() && !s.Total().GreaterThan(f.supply.Value.Total)
 }
 
-// quoteForCounts returns the quote with the price provider's counts of tokens. known is false if there is no quote. Of a
-// doubtful price, it leaves out the market cap, which may be as wrong.
+// quoteForCounts returns the quote with the price provider's counts of tokens. known is false if there is no quote. If
+// the price is doubtful, it leaves out the market cap, which may be as wrong.
 func (f supplyFigures) quoteForCounts() (q core.Quote, known bool) {
 	if doubt, isDoubt := doubtOf(f.price.Err); isDoubt {
 		q = *doubt.Answer.Value
@@ -201,8 +201,8 @@ func (f supplyFigures) times() supplyTimes {
 	return supplyTimes{checked: core.Earlier(checked, quoted), priceAsOf: quoted, freshUntil: freshUntil}
 }
 
-// share returns part as a share of whole, in per cent: of 200, 50 is 25. whole must not be 0; the Total of a core.Supply
-// never is.
+// share returns part as a share of whole, in per cent: of 200, 50 is 25. whole must not be 0, as the Total of a
+// core.Supply never is.
 func share(part, whole decimal.Decimal) chat.Share {
 	const digits = 40 // so that a share above 0 is not rounded to 0
 	return chat.Share{Decimal: part.Shift(2).DivRound(whole, digits)}
@@ -241,8 +241,8 @@ func worthFields(s core.Supply, q core.Quote) []chat.Field {
 }
 
 // otherCap returns a note with the provider's market cap, if it differs from the worth of the circulating supply by a
-// tenth or more: the provider then counts another supply. For example, if the worth is 100, the market cap is at most 90
-// or at least 110. It returns no note if the price is old.
+// tenth or more: the provider then counts another supply. For example, if the worth is 100, that is a market cap of at
+// most 90 or at least 110. It returns no note if the price is old.
 func otherCap(s core.Supply, q core.Quote) []chat.Text {
 	if q.Old() || !q.MarketCap.Valid {
 		return nil

@@ -41,7 +41,7 @@ type leftCall struct {
 	evenIfHeld bool
 }
 
-// badgeKey names a badge.
+// badgeKey identifies a badge of a platform.
 type badgeKey struct{ Community, Badge string }
 
 // tally counts the users who hold something, or may hold it.
@@ -195,14 +195,14 @@ type latest struct {
 	known map[uint64]bool
 }
 
-// knows reports whether a user has a row, as far as this process knows. It reports true until all rows were counted.
+// knows reports whether a user has a row, as far as this process knows. Until all rows were counted, it returns true.
 func (l *latest) knows(id string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.census == nil || l.known[hashOf(id)]
 }
 
-// note notes that this process has saved a row of a user, or deleted it.
+// note records that this process has saved a row of a user, or deleted it.
 func (l *latest) note(id string, exists bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

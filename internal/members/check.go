@@ -15,14 +15,14 @@ import (
 )
 
 const (
-	// checksLast bounds the checks of a tick. What is left is due at the next tick.
+	// checksLast is the longest time for the checks of a tick. The rows that are left are due at the next tick.
 	checksLast = 4 * time.Minute
 	// checkBatch is how many addresses are checked before they are saved: two calls to the chain.
 	checkBatch = 100
-	// proofLasts is how long the proof that a wallet is its user's is not asked for anew.
+	// proofLasts is how long a proof is valid that a wallet is its user's.
 	proofLasts = 30 * 24 * time.Hour
-	// maxProofs and proofsLast bound the proofs of a tick, because the partner is asked twice for each. Rows for which
-	// no proof is left are checked without.
+	// maxProofs and proofsLast limit the proofs of a tick, because each asks the partner twice. The rows beyond these
+	// limits are checked without a proof.
 	maxProofs  = 150
 	proofsLast = time.Minute
 )
@@ -40,7 +40,8 @@ func (m *Members) checkDue(ctx context.Context, p *platform, due []Row) (after [
 		}
 		for i, r := range batch {
 			saved := &r
-			if ctx.Err() == nil && i < len(checks) { // No time, or a panic: answers are missing.
+			isAnswered := i < len(checks) // After a panic, there are no answers.
+			if ctx.Err() == nil && isAnswered {
 				m.guard(func() { saved = m.saveCheck(ctx, p, r, checks[i]) })
 			}
 			if saved != nil {
@@ -51,7 +52,7 @@ func (m *Members) checkDue(ctx context.Context, p *platform, due []Row) (after [
 	return after
 }
 
-// proofs bounds the proofs of a tick.
+// proofs counts the proofs of a tick.
 type proofs struct {
 	left int
 	took time.Duration
@@ -86,7 +87,8 @@ func (m *Members) checkBatch(ctx context.Context, p *platform, batch []Row, proo
 			unproven = append(unproven, i)
 		}
 	}
-	// Those who were losing a badge come first. The others are shuffled, because a proof that failed is due again.
+	// Users who are losing most badges come first. Among equals, the order is random: a proof that failed is due again at
+	// once, and must not keep others from theirs.
 	rand.Shuffle(len(unproven), func(i, k int) { unproven[i], unproven[k] = unproven[k], unproven[i] })
 	slices.SortStableFunc(unproven, func(a, b int) int {
 		return cmp.Compare(p.losses(batch[b]), p.losses(batch[a]))
@@ -112,8 +114,8 @@ func (p *platform) losses(r Row) (n int) {
 	return n
 }
 
-// prove asks whether the wallet is still the user's. If that is not known, the check counts as failed. Only a stake of
-// nothing counts all the same: it misses every amount for any owner.
+// prove asks the partner whether the wallet is still the user's, and returns the check with the answer. If the partner
+// does not say, the check counts as failed, unless nothing is staked: that misses every amount for any owner.
 func (m *Members) prove(ctx context.Context, r Row, c check) checked {
 	user, err := core.NewIdentity(string(r.User.Platform), r.User.ID)
 	account, owner := query.Both(ctx, m.Accounts, user, m.Accounts, core.IdentityOf(r.Wallet))

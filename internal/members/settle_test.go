@@ -66,9 +66,19 @@ func runSettle(t *testing.T, table map[string]settleCase) {
 				m.equal("calls", m.called(), c.calls)
 				m.equal("told", changed(changes), c.told)
 				m.equal("row", shown(m.saved(1)), c.row)
+				if t.Failed() {
+					logState(m)
+				}
 			})
 		})
 	}
+}
+
+// logState logs the row of user 1, and its next step in server 9001.
+func logState(m *membersTest) {
+	r := m.saved(1)
+	here := place{community: "9001", oneEach: m.oneEach}
+	m.Logf("the row is %s, and its next step %+v", encode(r), m.platform.tiers.next(r, here))
 }
 
 func TestSettleGivesAndRemovesRoles(t *testing.T) {
