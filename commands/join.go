@@ -274,10 +274,10 @@ func (c joinCommand) welcome(ctx context.Context, req *chat.Request, p *proof) *
 	if s, err := c.Members.Saved(ctx, req.From); err != nil || s != nil && s.Wallet == p.wallet {
 		return reply
 	}
-	offer := c.offerSave(ctx, req.From, req.Args.Value(groupParam.Name), *p)
+	note, button := c.offerSave(ctx, req.From, req.Args.Value(groupParam.Name), *p)
 	reply.FullValues = stakeText{Options: c.Options}.full(p.wallet)
-	reply.Notes = offer.Notes
-	reply.Actions = append(reply.Actions, offer.Actions...)
+	reply.Notes = []chat.Text{note}
+	reply.Actions = append(reply.Actions, button)
 	return reply
 }
 
