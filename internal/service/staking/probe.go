@@ -33,11 +33,11 @@ type Found struct {
 }
 
 // Probe asks the node, past the cache, for the ID and the newest block of its chain, for the code at every pool's
-// address, and for a stake. If wallet is not empty, it then asks for the wallet's withdrawals. It fails as verify does,
+// address, and for a stake. If wallet is an address, it then asks for the wallet's withdrawals. It fails as verify does,
 // and if a pool has no code or does not answer the methods.
 func (c *Client) Probe(ctx context.Context, wallet string) (found Found, err error) {
 	newest, err := c.readPinned(ctx, nil)
-	if newest.Number != nil {
+	if isReported := newest.Number != nil; isReported {
 		found = Found{
 			ChainID:   newest.chainID,
 			Block:     newest.Number.toInt().Uint64(),
@@ -46,7 +46,7 @@ func (c *Client) Probe(ctx context.Context, wallet string) (found Found, err err
 		}
 	}
 	if err != nil {
-		return found, failedTo("check the chain", err)
+		return found, during("check the chain", err)
 	}
 	missing, err := c.withoutCode(ctx)
 	if err != nil {
@@ -93,11 +93,12 @@ func (c *Client) probePools(ctx context.Context) (way string, err error) {
 		if len(method.unread) == 0 {
 			continue
 		}
-		switch first := method.unread[0]; first.Err.Reason {
+		first := method.unread[0]
+		switch first.Err.Reason {
 		case core.Rejected, core.Malformed:
 			return way, fmt.Errorf("%s is not answered by %s", method.setting, addresses(method.unread))
 		default: // The node failed, and perhaps the pools have the method.
-			return way, poolFailedTo("ask the pools for "+method.setting, first)
+			return way, duringPoolCall("ask the pools for "+method.setting, first)
 		}
 	}
 	return way, nil
@@ -115,7 +116,7 @@ func (c *Client) withoutCode(ctx context.Context) (missing []core.UnreadPool, er
 	c.sendEach(ctx, calls)
 	for i, call := range calls {
 		if call.err != nil {
-			return nil, failedTo("look for the contracts", call.err)
+			return nil, during("look for the contracts", call.err)
 		}
 		if len(code[i]) == 0 {
 			missing = append(missing, core.UnreadPool{Pool: pools[i], Err: errNoData})
@@ -124,7 +125,7 @@ func (c *Client) withoutCode(ctx context.Context) (missing []core.UnreadPool, er
 	return missing, nil
 }
 
-// addresses returns the addresses of pools as a text with commas.
+// addresses returns the addresses of pools, separated by commas.
 func addresses(pools []core.UnreadPool) string {
 	var list []string
 	for _, p := range pools {
@@ -139,13 +140,13 @@ func (c *Client) latestWithdrawal(ctx context.Context, wallet common.Address) (*
 	calls := c.callsOf(c.settings.PendingMethod, wallet)
 	at, err := c.read(ctx, calls)
 	if err != nil {
-		return nil, 0, failedTo("read the withdrawals of the wallet", err)
+		return nil, 0, during("read the withdrawals of the wallet", err)
 	}
 	latest := &Withdrawal{Block: new(big.Int)}
 	for _, call := range calls {
 		list, err := c.withdrawals(call, at)
 		if err != nil {
-			return nil, 0, failedTo("read the withdrawals of the wallet", err)
+			return nil, 0, during("read the withdrawals of the wallet", err)
 		}
 		for _, w := range list {
 			if w.Block.Cmp(latest.Block) >= 0 {
