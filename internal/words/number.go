@@ -20,7 +20,7 @@ const (
 	shareDecimals = 1
 	// priceDigits is the number of significant digits of a price.
 	priceDigits = 4
-	// maxWithUnit is the largest number shown before the largest unit. Any larger number is an error of
+	// maxWithUnit is the digits of the largest number shown before the largest unit. Any larger number is an error of
 	// the service that sent it.
 	maxWithUnit = "999999"
 )
@@ -63,6 +63,7 @@ func (c *catalogue) number(digits, layout string) string {
 func (c *catalogue) large(d decimal.Decimal, layout string) string {
 	exponent := firstDigitExponent(d)
 	largestUnit := slices.Max(slices.Collect(maps.Keys(c.Units)))
+	// With 12 as the largest unit, 10^18 has seven digits before the unit.
 	if exponent >= largestUnit+len(maxWithUnit) {
 		return ">\u00a0" + c.number(maxWithUnit, strings.Replace(layout, "#", "#"+c.Units[largestUnit], 1))
 	}
@@ -76,7 +77,7 @@ func (c *catalogue) large(d decimal.Decimal, layout string) string {
 	}
 	digits := strings.TrimSuffix(rounded.StringFixed(centDecimals), ".00")
 	layout = strings.Replace(layout, "#", "#"+c.Units[exponent], 1)
-	if c.Units[exponent+4] != "" {
+	if unitsAreFourApart := c.Units[exponent+4] != ""; unitsAreFourApart {
 		return strings.Replace(layout, "#", strings.Replace(digits, ".", c.Point, 1), 1)
 	}
 	return c.number(digits, layout)
