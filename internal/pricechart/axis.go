@@ -117,8 +117,8 @@ func (p picture) price(price decimal.Decimal) string {
 // number of zeros after the point: -2 for 0.001.
 func wholeDigits(d decimal.Decimal) int32 { return int32(d.NumDigits()) + d.Exponent() }
 
-// unit returns the largest unit of the language that the price reaches: 9 for 2,000,000,000 in English. It returns noUnit
-// if the price is below a million.
+// unit returns the largest unit of the language that the price reaches: 9 for 2,000,000,000 in English. It returns
+// noUnit if the price is below a million.
 func (p picture) unit(price decimal.Decimal) int32 {
 	largest := int32(noUnit)
 	for exponent := range p.language.Info().Units {

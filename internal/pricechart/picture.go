@@ -87,10 +87,10 @@ func (p picture) hasLine() bool { return p.seen() >= minSeen }
 // lineFrom returns when there will be a line, rounded up to a minute or, for a period above a day, to a day. It returns
 // zero if there is a line already, or if the quote is old or has no time.
 //
-// lineFrom assumes that from now on all time is seen. Then it takes at most a quarter of the period until a quarter of it
-// is seen. Meanwhile the period moves on by at most a quarter, so time that was seen in its first quarter may be lost,
-// and does not count. If the period is 24 hours and the last 2 hours are seen, there will be a line after 4 more hours,
-// plus the step by which the latest quote may be old.
+// lineFrom assumes that from now on all time is seen. Then it takes at most a quarter of the period until a quarter of
+// it is seen. Meanwhile the period moves on by at most a quarter, so time that was seen in its first quarter may be
+// lost, and does not count. If the period is 24 hours and the last 2 hours are seen, there will be a line after 4 more
+// hours, plus the step by which the latest quote may be old.
 func (p picture) lineFrom() time.Time {
 	if p.hasLine() || p.quote.Old() || p.quote.LastUpdated.IsZero() {
 		return time.Time{}

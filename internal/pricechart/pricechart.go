@@ -1,5 +1,5 @@
-// Package pricechart draws the price of a token over a period as a picture. It uses the quotes that the bot has received,
-// and the latest quote's changes over periods from an hour to 30 days.
+// Package pricechart draws the price of a token over a period as a picture. It uses the quotes that the bot has
+// received, and the latest quote's changes over periods from an hour to 30 days.
 //
 // It does not invent prices: it does not join points that are far apart, and a line to an estimate is dashed. It calls
 // no service. Package belief decides which prices it gets.

@@ -33,8 +33,8 @@ type catalogue struct {
 // message is a template for each of its plural forms. Every message has plural.Other.
 type message map[plural.Form]template
 
-// template is a text in pieces. Each piece is words, followed by the argument with the name arg. Either may be empty. The
-// template of "{symbol} is {price}." is {"", "symbol"}, {" is ", "price"}, {".", ""}.
+// template is a text in pieces. Each piece is words, followed by the argument with the name arg. Either may be empty.
+// The template of "{symbol} is {price}." is {"", "symbol"}, {" is ", "price"}, {".", ""}.
 type template []struct{ words, arg string }
 
 // parseTemplate returns the template of a text such as "{symbol} is {price}". It makes the space

@@ -9,8 +9,8 @@ import (
 	"herald/internal/chat"
 )
 
-// The maximum sizes of the lines of a card that is too long, as divisors of its limit: Text may take a quarter of it, and
-// every other line a sixteenth. So a title, a subtitle and a text always fit together.
+// The maximum sizes of the lines of a card that is too long, as divisors of its limit: Text may take a quarter of it,
+// and every other line a sixteenth. So a title, a subtitle and a text always fit together.
 const (
 	textShare = 4
 	lineShare = 16
@@ -21,9 +21,9 @@ const (
 // Fit passes a Field that has only a Value.
 //
 // Fit always cuts Title and Subtitle to a sixteenth of the limit. It leaves the rest unchanged if the card then fits.
-// Otherwise, it cuts Text to a quarter of the limit and every other line to a sixteenth, and lets each list have at most
-// n entries. n is the same for all lists, and the largest number for which the card fits. A line with the number of the
-// omitted entries replaces them. The lists are Sections, the Fields of each Section, FullValues and Notes.
+// Otherwise, it cuts Text to a quarter of the limit and every other line to a sixteenth, and lets each list have at
+// most n entries. n is the same for all lists, and the largest number for which the card fits. A line with the number
+// of the omitted entries replaces them. The lists are Sections, the Fields of each Section, FullValues and Notes.
 //
 // Fit does not count Source, because Footer repeats it, nor Sign, Dot and Folded: a platform that shows them passes a
 // smaller limit, or puts them into a field that Fit counts.

@@ -167,8 +167,8 @@ func parseAnswer(body []byte, now time.Time) (data any, refusal *core.Error) {
 	return nil, refusalOf(code, now)
 }
 
-// refusalOf returns the refusal that an error code other than 0 stands for. A code below 1001 repeats an HTTP status. An
-// unknown code is Rejected, without a RetryAfter.
+// refusalOf returns the refusal that an error code other than 0 stands for. A code below 1001 repeats an HTTP status.
+// An unknown code is Rejected, without a RetryAfter.
 // https://coinmarketcap.com/api/documentation/guides/errors-and-rate-limits
 func refusalOf(code int, now time.Time) *core.Error {
 	refusal := Service.Fail(core.Rejected, fmt.Errorf("answered with error code %d", code))

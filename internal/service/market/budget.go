@@ -63,8 +63,9 @@ type Budget struct {
 	bucket    *ratelimit.Memory
 
 	mu     sync.Mutex
-	readAt time.Time // when a Reading was last asked for
-	limit  ratelimit.Limit
+	readAt time.Time // when a Reading was last asked for; zero: never
+	// limit is how often a credit comes back, and how many can be saved up.
+	limit ratelimit.Limit
 	// left is the latest Reading's Left, less the credits spent since. It is valid until monthEnds.
 	left int
 	// monthEnds is when the month of the latest Reading ends. It is zero if there is no Reading of this month.
@@ -98,7 +99,8 @@ func (b *Budget) fallbackInterval() time.Duration {
 // For example, 11,988 credits left for 10 days are one every 72 s, and 29 at once. If the operator's limit is 5,000 a
 // month, they are one every 630 s, and 3 at once.
 func (b *Budget) limitBy(r Reading) ratelimit.Limit {
-	every := max(r.MonthEndsIn/time.Duration(max(r.Left, 1)), time.Millisecond)
+	const minInterval = time.Millisecond // not 0, by which spread could not divide
+	every := max(r.MonthEndsIn/time.Duration(max(r.Left, 1)), minInterval)
 	if r.othersSpend() {
 		every *= othersFactor
 	}
@@ -166,7 +168,7 @@ func (b *Budget) startReading() bool {
 	return true
 }
 
-// learn sets the limit and the credits that are left by a Reading, and ends a pause.
+// learn replaces the previous Reading by r, and ends a pause.
 func (b *Budget) learn(r Reading) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -181,8 +183,8 @@ func (b *Budget) spend() (wait time.Duration, reason core.Reason) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.endMonth()
-	if wait := b.usedUpFor(); wait > 0 {
-		return wait, core.UsedUp
+	if usedUpFor := b.usedUpFor(); usedUpFor > 0 {
+		return usedUpFor, core.UsedUp
 	}
 	wait, isSpent := b.bucket.Reserve(context.Background(), 0, b.limit)
 	if !isSpent {
@@ -192,9 +194,9 @@ func (b *Budget) spend() (wait time.Duration, reason core.Reason) {
 	return 0, ""
 }
 
-// recordCall records the result of a call for which Spend spent a credit. status is the HTTP status of the response,
-// or 0 if there was none. recordCall gives the credit back if the provider cannot have counted the call, because its
-// status is not 200 or because the request was never sent.
+// recordCall records the result of a call for which Spend spent a credit. status is the HTTP status of the response, or
+// noResponse. recordCall gives the credit back if the provider cannot have counted the call, because its status is not
+// 200 or because the request was never sent. If the provider says that the plan is used up, recordCall begins a pause.
 func (b *Budget) recordCall(status int, err error) {
 	isRefused := status != noResponse && status != http.StatusOK
 	if isRefused || rest.NeverSent(err) {
@@ -221,7 +223,8 @@ func (b *Budget) pauseFor(wait time.Duration) {
 }
 
 // NoteReplicaCall implements query.Budget. It counts a call that another replica made: it spends a credit of this
-// Budget, because each replica's Budget spreads all credits that are left. It spends at most one credit ahead.
+// Budget, because each replica's Budget spreads all credits that are left. If no credit is due, it spends the next one
+// in advance, but not the one after it.
 func (b *Budget) NoteReplicaCall() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

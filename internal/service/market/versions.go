@@ -95,8 +95,8 @@ func withV1Gone(err error, status int) error {
 // IsV1Gone reports whether the quote is from version 3, because version 1 is gone.
 func (l Listing) IsV1Gone() bool { return l.Quote.Endpoint == pathV3 }
 
-// EndedEndpoints is a query.FindEnded. It returns version 1 of the quotes if answer is a quote from version 3, or if err
-// wraps a V1GoneError.
+// EndedEndpoints is a query.FindEnded. It returns version 1 of the quotes if answer is a quote from version 3, or if
+// err wraps a V1GoneError.
 func EndedEndpoints(answer any, err error) (ended []query.EndedEndpoint) {
 	if quote, is := answer.(*core.Quote); is && quote != nil && quote.Endpoint == pathV3 {
 		ended = append(ended, query.EndedEndpoint{Path: pathV1, Replacement: pathV3, State: query.ReplacementWorks})

@@ -1,8 +1,8 @@
 // Package partner asks the partner API whether a person is registered, and for their logins.
 //
 // Both answers are about people, so any doubt is an error. Only the documented forms of an answer and
-// PARTNER_NOT_FOUND_CODES mean "not registered", and only the documented form means "no logins". An error never contains
-// a DID, a user ID or text of the service.
+// PARTNER_NOT_FOUND_CODES mean "not registered", and only the documented form means "no logins". An error never
+// contains a DID, a user ID or text of the service.
 //
 // An answer has a code: 0 for success, and another one for a refusal. The operator lists the codes that mean "no such
 // user"; they are called NotFoundCodes.

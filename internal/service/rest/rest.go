@@ -78,8 +78,8 @@ type Response struct {
 // ByteOrderMark is U+FEFF in UTF-8. Some hosts put it before an answer.
 var ByteOrderMark = []byte("\uFEFF")
 
-// Do sends r once and reads the whole answer. It blocks until it has read it, the client's time limit has passed, or ctx
-// is done.
+// Do sends r once and reads the whole answer. It blocks until the answer is read, the client's time limit has passed,
+// or ctx is done.
 //
 // If an answer has neither a Content-Length nor chunks, it ends when the service closes the connection, as in HTTP/1.0.
 // A connection that is reset, or closed before the Content-Length is reached, is an error.

@@ -45,8 +45,8 @@ const (
 func (i interval) isCacheable() bool { return i.state != intervalUnknown }
 
 // measureInterval measures the block interval: the average over the ClaimBlocks blocks before the newest block, or over
-// intervalBlocks if ClaimBlocks is 0. It goes back to block 1 at most, because the time of a genesis block is arbitrary.
-// ClaimBlocks must not be nil.
+// intervalBlocks if ClaimBlocks is 0. It goes back to block 1 at most, because the time of a genesis block is
+// arbitrary. ClaimBlocks must not be nil.
 //
 // If the height of the newest block is 1000 and ClaimBlocks is 100, it compares the times of the blocks 1000 and 900.
 func (c *Client) measureInterval(ctx context.Context, _ struct{}) (interval, error) {
@@ -56,6 +56,7 @@ func (c *Client) measureInterval(ctx context.Context, _ struct{}) (interval, err
 	}
 	height := at.knownHeight()
 	if height < 2 {
+		// The height is unknown, or there is no interval after block 1.
 		return interval{state: intervalUnknown}, nil
 	}
 	blocks := min(cmp.Or(*c.settings.ClaimBlocks, intervalBlocks), height-1)
@@ -72,6 +73,7 @@ func (c *Client) measureInterval(ctx context.Context, _ struct{}) (interval, err
 		return interval{state: intervalUnknowable}, nil
 	}
 	if difference > 0 {
+		// Two nodes answered, and have different blocks with this number.
 		return interval{state: intervalUnknown}, nil
 	}
 	length := newest.time().Sub(oldest.time()) / time.Duration(blocks)
@@ -92,5 +94,8 @@ func (c *Client) headers(ctx context.Context, first, second uint64) (a, b block,
 
 // isBlock reports whether b is a header with this number and a possible time.
 func (b block) isBlock(number uint64) bool {
-	return b.Number != nil && b.Number.toInt().Cmp(new(big.Int).SetUint64(number)) == 0 && !b.time().IsZero()
+	if b.Number == nil || b.time().IsZero() {
+		return false
+	}
+	return b.Number.toInt().Cmp(new(big.Int).SetUint64(number)) == 0
 }

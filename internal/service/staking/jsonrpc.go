@@ -50,6 +50,7 @@ type rpcCall struct {
 // errUnanswered is the error of a call that the node left out of its answer to a batch.
 var errUnanswered = errors.New("the node did not answer this call of a batch")
 
+// isUnanswered reports whether the node left the call out of its answer to a batch.
 func (c rpcCall) isUnanswered() bool { return errors.Is(c.err, errUnanswered) }
 
 // isLimited reports whether the node refused the call because there were too many calls.
@@ -62,10 +63,11 @@ func (c rpcCall) lacksBlock() bool { return errors.Is(c.err, errUnknownBlock) }
 func (c *rpcClient) call(ctx context.Context, result any, method string, args ...any) error {
 	sent := c.newRequest(method, args)
 	messages, err := c.post(ctx, single, []request{sent})
-	if err == nil {
-		err = messages[sent.ID].decode(result)
+	if err != nil {
+		return withMethod(method, err)
 	}
-	return withMethod(method, err)
+	// An answer to a single request always has its message.
+	return withMethod(method, messages[sent.ID].decode(result))
 }
 
 // callBatch makes all calls in one HTTP request, and sets their results or errors. If the HTTP request as a whole
@@ -195,8 +197,8 @@ func readAnswer(form bodyForm, sent []request, resp *http.Response) (map[json.Nu
 // statusError returns the error of an answer whose HTTP status is a failure. byStatus is the error that the status
 // stands for, and form is the form of the request's body.
 //
-// 413 always means errTooLarge. 401, 402 and 429 mean what they say, whatever the body says. For any other status, a
-// JSON-RPC error in the body wins if it says more than Rejected, or if the node may refuse every batch so.
+// 413 always means errTooLarge. 401, 402 and 429 outweigh the body. For any other status, a JSON-RPC error in the body
+// wins if it says more than Rejected, or if a batch was refused with a status that some nodes use for every batch.
 func statusError(form bodyForm, body []byte, status int, byStatus *core.Error) error {
 	switch status {
 	case http.StatusRequestEntityTooLarge:
@@ -209,7 +211,8 @@ func statusError(form bodyForm, body []byte, status int, byStatus *core.Error) e
 	if byBody == nil {
 		return byStatus
 	}
-	if saysMoreThanRejected(byBody) || form == batch && mayRefuseBatches(status) {
+	mayRefuseBatches := form == batch && refusesBatches(status)
+	if saysMoreThanRejected(byBody) || mayRefuseBatches {
 		return byBody
 	}
 	return byStatus
@@ -229,9 +232,9 @@ func saysMoreThanRejected(byBody *core.Error) bool {
 	return byBody.Reason != core.Rejected || errors.Is(byBody, errExecution) || errors.Is(byBody, errTooLarge)
 }
 
-// mayRefuseBatches reports whether some nodes refuse every batch with this HTTP status. The body's error is then
-// Rejected, after which sendAll makes the calls one by one.
-func mayRefuseBatches(status int) bool {
+// refusesBatches reports whether some nodes refuse every batch with this HTTP status. The error in the body of such an
+// answer is Rejected, and after that sendAll makes the calls one by one.
+func refusesBatches(status int) bool {
 	return status == http.StatusForbidden || status >= http.StatusInternalServerError
 }
 
@@ -272,9 +275,9 @@ func parseMessages(body []byte) (messages []message, form bodyForm, err error) {
 }
 
 // checkAnswer returns the messages in the body of an answer by ID. sentForm is the form of the body with the requests.
-// A request may have no message. checkAnswer fails if the answer is one error about everything that was sent. It
-// returns errMismatch if a message belongs to no request, if two messages belong to the same request, or if the answer
-// does not have sentForm.
+// In a batch, a request may have no message. checkAnswer fails if the answer is one error about everything that was
+// sent. It returns errMismatch if a message belongs to no request, if two messages belong to the same request, or if
+// the answer does not have sentForm.
 func checkAnswer(sentForm bodyForm, sent []request, body []byte) (map[json.Number]message, error) {
 	messages, form, err := parseMessages(body)
 	if err != nil {
@@ -286,7 +289,7 @@ func checkAnswer(sentForm bodyForm, sent []request, body []byte) (map[json.Numbe
 	}
 	if form == single && messages[0].Error != nil {
 		id := messages[0].id()
-		hasNoID := id == "" || id == "null"
+		hasNoID := id == "" || id == "null" // An error about an unreadable request has none.
 		if sentForm == batch || hasNoID || expected[id] {
 			return nil, messages[0].Error.reason()
 		}
@@ -311,6 +314,7 @@ var (
 	errMismatch   = malformed("the answer is not to what was asked")
 )
 
+// malformed returns the error of an answer that does not have the expected form.
 func malformed(problem string) *core.Error {
 	return Service.Fail(core.Malformed, errors.New(problem))
 }

@@ -21,20 +21,22 @@ type Found struct {
 	Height uint64
 	// BlockTime is the time of that block. It is zero if the node reports an impossible time.
 	BlockTime time.Time
-	// Missing counts the pools without code, and Deployed the others.
-	Missing, Deployed int
+	// Missing is the number of pools without code.
+	Missing int
+	// Deployed is the number of pools with code.
+	Deployed int
 	// Way is a sentence for operators about how the pools are read.
 	Way string
 	// Pending is the wallet's withdrawal with the latest block. Its Amount is zero if the wallet has no withdrawals.
-	// Pending is nil if Probe was given no wallet, and if PendingMethod is not set.
+	// Pending is nil if Probe was given no wallet, or if PendingMethod is not set.
 	Pending *Withdrawal
 	// ReadAt is the Height of the block at which Pending was read.
 	ReadAt uint64
 }
 
 // Probe asks the node, past the cache, for the ID and the newest block of its chain, for the code at every pool's
-// address, and for a stake. If wallet is an address, it then asks for the wallet's withdrawals. It fails as verify does,
-// and if a pool has no code or does not answer the methods.
+// address, and for a stake. If wallet is an address, it then asks for the wallet's withdrawals. It fails as verify
+// does, and if a pool has no code or does not answer the methods.
 func (c *Client) Probe(ctx context.Context, wallet string) (found Found, err error) {
 	newest, err := c.readPinned(ctx, nil)
 	if isReported := newest.Number != nil; isReported {
@@ -58,12 +60,14 @@ func (c *Client) Probe(ctx context.Context, wallet string) (found Found, err err
 		return found, fmt.Errorf("no contract at %s", addresses(missing))
 	}
 	found.Way, err = c.probePools(ctx)
-	if err != nil || c.settings.PendingMethod == "" {
+	if err != nil || c.settings.PendingMethod == noMethod {
 		return found, err
 	}
-	if address, invalid := core.ParseWallet(wallet); invalid == nil {
-		found.Pending, found.ReadAt, err = c.latestWithdrawal(ctx, address)
+	address, invalid := core.ParseWallet(wallet)
+	if invalid != nil {
+		return found, nil
 	}
+	found.Pending, found.ReadAt, err = c.latestWithdrawal(ctx, address)
 	return found, err
 }
 
@@ -86,9 +90,9 @@ func (c *Client) probePools(ctx context.Context) (way string, err error) {
 		setting string
 		unread  []core.UnreadPool
 	}{
-		{"STAKING_METHOD", stake.Failed},
-		{"STAKING_PENDING_METHOD", stake.UnbondingFailed},
-		{"STAKING_TOTAL_METHOD", total.Failed},
+		{setting: "STAKING_METHOD", unread: stake.Failed},
+		{setting: "STAKING_PENDING_METHOD", unread: stake.UnbondingFailed},
+		{setting: "STAKING_TOTAL_METHOD", unread: total.Failed},
 	} {
 		if len(method.unread) == 0 {
 			continue
