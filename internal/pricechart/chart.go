@@ -79,7 +79,7 @@ func (p plot) at(t time.Time, price float64) position {
 func (s sheet) layout(a axis, last point) (p plot, tag rect) {
 	const halfTag = 30 // the half of its height
 	tagWidth := s.textWidth(s.big(labelSize), a.last) + 2*tagPadding
-	widest := tagWidth - tagPadding
+	widest := tagWidth - tagPadding // from the left edge of the texts, which tag and labels have in common
 	for _, label := range a.labels {
 		widest = max(widest, s.textWidth(s.small(labelSize), label))
 	}
@@ -118,7 +118,7 @@ func (s sheet) drawChart() {
 	s.drawLine(plot)
 	textOnInk := background
 	if s.ink == downInk {
-		textOnInk = whiteInk
+		textOnInk = whiteInk // The background is too dark to be read on red.
 	}
 	s.fill(s.ink, 1, tag.outline(10))
 	s.text(style{size: labelSize, bold: true, color: textOnInk}, tag.inset(tagPadding), a.last)
@@ -128,11 +128,11 @@ func (s sheet) drawChart() {
 // instead.
 func (s sheet) drawDates(p plot) {
 	const count = 4
-	interval := (s.period() / count).Round(day)
-	format := s.language.Info().Day
-	if s.period() <= day {
-		interval = s.period() / count
-		format = "15:04"
+	interval := s.period() / count
+	format := "15:04"
+	if s.period() > day {
+		interval = interval.Round(day)
+		format = s.language.Info().Day
 	}
 	outside := s.period() - (count-1)*interval // the part of the period before the first and after the last date
 	first := s.from.UTC().Add(outside / 2)
@@ -230,9 +230,9 @@ func (s sheet) drawExtreme(nameKey string, price decimal.Decimal, y float64) (le
 	return name.left
 }
 
-// drawLine draws the line and a dot at its last price, and fills the area under its recorded parts. A
-// point that is not joined to a neighbor is drawn as a dot. Parts that begin or end at an estimate are
-// dashed, and have a label.
+// drawLine draws the line and a dot at its last price, and fills the area under its recorded parts. Each part begins
+// with a dot, so that a point without a joined neighbor is visible. Parts that begin or end at an estimate are dashed,
+// and have a label.
 func (s sheet) drawLine(in plot) {
 	_, highest := bounds(s.points)
 	top := in.at(s.to, highest.Price.InexactFloat64()).y
@@ -243,7 +243,7 @@ func (s sheet) drawLine(in plot) {
 	}
 	dashed := pen{ink: s.ink, thickness: solid.thickness, dash: 18, gap: 16}
 	var previous position
-	var estimated []position // the middles of dashed parts
+	var dashedMiddles []position // the middles of dashed parts
 	for i, p := range s.points {
 		here := in.at(p.At, p.Price.InexactFloat64())
 		switch {
@@ -251,7 +251,7 @@ func (s sheet) drawLine(in plot) {
 			s.stroke(solid, here, here)
 		case s.estimated(i):
 			s.stroke(dashed, previous, here)
-			estimated = append(estimated, xy((previous.x+here.x)/2, (previous.y+here.y)/2))
+			dashedMiddles = append(dashedMiddles, xy((previous.x+here.x)/2, (previous.y+here.y)/2))
 		default:
 			s.fillBelow(previous, here, top)
 			s.stroke(solid, previous, here)
@@ -260,10 +260,10 @@ func (s sheet) drawLine(in plot) {
 	}
 	s.fill(background, 1, disc(previous, 13))
 	s.fill(s.ink, 1, disc(previous, 9))
-	if len(estimated) > 0 {
+	if len(dashedMiddles) > 0 {
 		look := s.small(labelSize).aligned(alignCenter)
 		text := s.say(chat.Say("picture.estimated"))
-		s.text(look, s.placeBeside(estimated, s.textWidth(look, text), in), text)
+		s.text(look, s.placeBeside(dashedMiddles, s.textWidth(look, text), in), text)
 	}
 }
 
@@ -274,7 +274,9 @@ func (s sheet) placeBeside(positions []position, textWidth float64, in plot) rec
 	halfWidth := textWidth/2 + labelPadding
 	halfHeight := float64(labelSize)/2 + labelPadding
 	const maxDistance = 300
-	for distance := halfHeight + 4; distance < maxDistance; distance += 10 {
+	const minGap = 4
+	const step = 10
+	for distance := halfHeight + minGap; distance < maxDistance; distance += step {
 		for _, p := range positions {
 			for _, y := range []float64{p.y + distance, p.y - distance} {
 				place := rect{left: p.x - halfWidth, top: y - halfHeight, right: p.x + halfWidth, bottom: y + halfHeight}
