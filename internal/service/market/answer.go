@@ -79,17 +79,26 @@ func (c *Client) get(ctx context.Context, attempt, path string, parameters url.V
 	if refusal != nil && !ended.isGone() {
 		c.logRefusal(ctx, resp)
 	}
-	switch {
-	case err == nil && refusal == nil:
+	ended.err = ended.errorOf(attempt, err, refusal)
+	if ended.err == nil {
 		ended.data = data
-	case err == nil:
-		ended.err = ended.withRequest(refusal.During(attempt))
-	case saysMoreThanStatus(refusal):
-		ended.err = ended.withRequest(withLongerWait(refusal, err).During(attempt))
-	default:
-		ended.err = err
 	}
 	return ended
+}
+
+// errorOf returns the error of a call with a response. byStatus is the error that its status and header stand for, and
+// refusal what parseAnswer returned for its body. Each is nil if it reports no failure. If the status is a failure, the
+// refusal counts only if it says more.
+func (c call) errorOf(attempt string, byStatus error, refusal *core.Error) error {
+	switch {
+	case byStatus == nil && refusal == nil:
+		return nil
+	case byStatus == nil:
+		return c.withRequest(refusal.During(attempt))
+	case saysMoreThanStatus(refusal):
+		return c.withRequest(withLongerWait(refusal, byStatus).During(attempt))
+	}
+	return byStatus
 }
 
 // saysMoreThanStatus reports whether the body of a failed response refuses the call for a known reason. refusal is what
