@@ -63,8 +63,8 @@ func decimals(step, last decimal.Decimal) int32 {
 	return min(max(stepDecimals, lastDecimals), stepDecimals+2)
 }
 
-// noUnit is the unit of a price that is written without one, such as $12.34. Other units are exponents of powers of ten:
-// 6 in $1.2M.
+// noUnit is the unit of a price that is written without one, such as $12.34. Other units are exponents of powers of
+// ten: 6 in $1.2M.
 const noUnit = 0
 
 // inUnit formats a price in a unit with this number of decimals. Zero is formatted without decimals.

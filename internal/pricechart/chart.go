@@ -307,8 +307,8 @@ func (s sheet) fillBelow(a, b position, top float64) {
 const slots = 60
 
 // shownPoints returns the points to draw. In each slot, they are the first, the lowest, the highest and the last point,
-// so that every spike and every gap is shown. In a long period, they are the first point of each slot, the points beside
-// a gap, and the lowest and the highest point of the period.
+// so that every spike and every gap is shown. In a long period, they are the first point of each slot, the points
+// beside a gap, and the lowest and the highest point of the period.
 //
 // A gap is a slot without points, or a dashed part of the line. A slot that a gap divides counts as two.
 func (p picture) shownPoints() (shown []point) {

@@ -119,9 +119,9 @@ func (p picture) extremes() (lowest, highest decimal.Decimal) {
 	return low.Price, high.Price
 }
 
-// change returns the change over the period in per cent. It is the provider's if the provider sent one. Otherwise change
-// compares the first and the last recorded price, if there is a line and the first recorded price is at most a 24th of
-// the period after its beginning. If not, the result is invalid.
+// change returns the change over the period in per cent. It is the provider's if the provider sent one. Otherwise
+// change compares the first and the last recorded price, if there is a line and the first recorded price is at most a
+// 24th of the period after the beginning of the period. If not, the result is invalid.
 func (p picture) change() decimal.NullDecimal {
 	provided := p.quote.Changes()[p.period()]
 	if provided.Valid || !p.hasLine() {

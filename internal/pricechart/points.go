@@ -45,9 +45,9 @@ func thinned(points []point) []point {
 	return points[max(0, len(points)-maxPoints):]
 }
 
-// pointsBetween returns the points between from and to, sorted by time: the recorded points, the point of the quote, and
-// estimates, which are computed from the quote's changes. It omits an estimate that is less than 1/24 of the period away
-// from a recorded point in the period. If the quote has no time, it adds no points.
+// pointsBetween returns the points between from and to, sorted by time: the recorded points, the point of the quote,
+// and estimates, which are computed from the quote's changes. It omits an estimate that is less than 1/24 of the period
+// away from a recorded point in the period. If the quote has no time, it adds no points.
 func pointsBetween(recorded []point, quote core.Quote, from, to time.Time) []point {
 	last := pointOf(quote)
 	if last.isPossible() {

@@ -189,8 +189,8 @@ func parseContract(value string) (common.Address, error) {
 	return address, nil
 }
 
-// parsePools reads the addresses in value, separated by commas, or those in a file if value is @ and the file's path.
-// Each line of the file has a pool's address and optionally, after white space, its name. A # begins a comment.
+// parsePools reads the addresses in value, separated by commas or white space. If value is @ and the path of a file,
+// parsePools reads the file: each line has a pool's address and optionally, after white space, its name.
 func parsePools(value string) ([]core.Pool, error) {
 	path, isFile := strings.CutPrefix(value, "@")
 	if !isFile {

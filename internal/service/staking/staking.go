@@ -7,8 +7,8 @@
 // The words of the package:
 //
 //   - A stake is what a wallet has in the pools. The total is what all wallets have there.
-//   - A withdrawal is an amount that a wallet has unstaked and not yet taken out. It is unbonding until the pool pays it
-//     out, ClaimBlocks blocks after its own block, and withdrawable from then on.
+//   - A withdrawal is an amount that a wallet has unstaked and not yet taken out. It is unbonding for ClaimBlocks
+//     blocks from its own block, and withdrawable from then on.
 //   - A pool is unread if it gave no possible answer.
 //   - A block's number is in its header. Its height is the number that contracts read; on some rollups it differs.
 //   - The interval is the average time between two blocks.
