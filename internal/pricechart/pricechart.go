@@ -71,8 +71,8 @@ func New(quotes *Quotes, symbol string, settings Settings) *Charts {
 }
 
 // Chart returns the chart of the period that ends at the time of the quote, or now if the quote has no time. Its footer
-// shows name, the community or the bot, and handle, such as "@herald_bot"; both may be empty. Chart blocks for at most 3
-// seconds. Callers that ask for the same chart within a minute share it, so they must not change it.
+// shows name, the community or the bot, and handle, such as "@herald_bot"; both may be empty. Chart blocks for at most
+// drawTimeout. Callers that ask for the same chart within keptTTL share it, so they must not change it.
 func (c *Charts) Chart(
 	ctx context.Context, quote core.Quote, period time.Duration, l chat.Language, name, handle string,
 ) (core.Chart, error) {
