@@ -71,9 +71,10 @@ func (c *catalogue) large(d decimal.Decimal, layout string) string {
 		exponent--
 	}
 	rounded := d.Shift(-int32(exponent)).Round(centDecimals)
-	roundedUp := rounded.Shift(int32(exponent))
-	if roundedUp.GreaterThan(d) {
-		return c.large(roundedUp, layout) // 999,999,999 becomes 1B, not 1,000M.
+	shown := rounded.Shift(int32(exponent))
+	if isRoundedUp := shown.GreaterThan(d); isRoundedUp {
+		// 999,999,999 becomes 1B, not 1,000M. large rounds a number up only once.
+		return c.large(shown, layout)
 	}
 	digits := strings.TrimSuffix(rounded.StringFixed(centDecimals), ".00")
 	layout = strings.Replace(layout, "#", "#"+c.Units[exponent], 1)
@@ -88,8 +89,7 @@ func firstDigitExponent(d decimal.Decimal) int {
 	return d.NumDigits() + int(d.Exponent()) - 1
 }
 
-// amount formats a number of tokens with its symbol. If Digits is Short, an amount below 0.0001 is
-// shown as "< 0.0001".
+// amount formats a number of tokens with its symbol.
 func (c *catalogue) amount(a chat.Amount) string {
 	layout := strings.TrimSuffix("#\u00a0"+chat.OneLine(a.Symbol), "\u00a0")
 	switch a.Digits {
@@ -98,6 +98,12 @@ func (c *catalogue) amount(a chat.Amount) string {
 	case chat.Whole:
 		return c.number(a.Round(0).String(), layout)
 	}
+	return c.shortAmount(a, layout)
+}
+
+// shortAmount formats a number of tokens whose Digits are Short: with four decimals below one, with two decimals, or
+// with a unit, depending on its size. An amount below 0.0001 is shown as "< 0.0001".
+func (c *catalogue) shortAmount(a chat.Amount, layout string) string {
 	smallest := decimal.New(1, -smallAmountDecimals)
 	switch {
 	case a.IsPositive() && a.LessThan(smallest):
