@@ -306,7 +306,8 @@ func aboutCredits(left market.Reading, err error, counted bool) string {
 	case err != nil:
 		return "it does not say what is left of the plan: credits are counted here, by PRICE_MONTHLY_CREDITS or 10000 a month"
 	}
-	return fmt.Sprintf("credits left: %s, a new month in %.1f days", say(chat.Count(left.Left)), left.Resets.Hours()/24)
+	days := left.MonthEndsIn.Hours() / 24
+	return fmt.Sprintf("credits left: %s, a new month in %.1f days", say(chat.Count(left.Left)), days)
 }
 
 // aboutSupply says what is known of the two supplies.
