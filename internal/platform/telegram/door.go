@@ -108,6 +108,6 @@ func (j *joining) personLimit() ratelimit.Limit {
 	return ratelimit.Limit{
 		Key:   fmt.Sprint("join message ", j.s.me().ID, " ", j.request.UserChatID, " ", j.request.Chat.ID),
 		Burst: 1,
-		Every: time.Minute + messageTime,
+		Every: time.Minute + minOutcomeTime,
 	}
 }
