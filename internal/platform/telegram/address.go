@@ -80,7 +80,7 @@ func (a *answering) forJoin(group, address string) *answering {
 		s:       a.s,
 		cmd:     &cmd,
 		arrived: a.arrived,
-		waits:   a.waits,
+		onWait:  a.onWait,
 		request: requestRemembered,
 	}
 }

@@ -23,7 +23,7 @@ func (a *answering) message(content outbox.Content) outbox.Message {
 		Content:  content,
 		Sender:   a.cmd.sender,
 		Deadline: a.arrived.Add(a.s.a.CommandTimeout),
-		Waits:    a.waits,
+		OnWait:   a.onWait,
 	}
 }
 

@@ -19,8 +19,8 @@ type answering struct {
 	cmd     *command
 	arrived time.Time
 	// press is the press to answer; nil if the command came in a message.
-	press *press
-	waits func() // update.waits
+	press  *press
+	onWait func() // update.waits
 	// request is what a JoinCommand knows of the sender's request to join. If it is requestGone, nothing is sent.
 	request requestState
 }
@@ -33,7 +33,7 @@ func (s *session) respond(id string, u *update) (done bool) {
 		s.respondInline(id, u.InlineQuery)
 		return true
 	}
-	a := &answering{s: s, cmd: u.command, arrived: time.Now(), waits: u.waits}
+	a := &answering{s: s, cmd: u.command, arrived: time.Now(), onWait: u.onWait}
 	if u.Press != nil {
 		a.press = &press{s: s, id: u.Press.ID}
 		defer a.press.answer(bot.AnswerCallbackQueryParams{}) // if nothing else has

@@ -23,7 +23,7 @@ type update struct {
 	Join *joinRequest `json:"chat_join_request"`
 
 	command *command // what parse returns
-	waits   func()   // passed on as outbox.Message.Waits
+	onWait  func()   // passed on as outbox.Message.Waits
 }
 
 // callbackQuery is the press of a button below a message of the bot.

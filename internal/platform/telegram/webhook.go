@@ -162,23 +162,23 @@ func (h *webhook) passOn(u *update) (status int) {
 // start answers an update in a goroutine of its own. It blocks until the update is answered, but for ackAfter at most,
 // and returns the status for Telegram.
 func (h *webhook) start(u *update) (status int) {
-	held := h.s.a.inFlight.tryEnter()
-	if held == nil {
+	flight := h.s.a.inFlight.tryEnter()
+	if flight == nil {
 		h.s.a.Count("webhook_full")
 		return http.StatusServiceUnavailable
 	}
-	u.waits = held.stopRunning
+	u.onWait = flight.stopRunning
 	ended := make(chan int, 1)
 	started := h.s.work.Go(func(id string) {
-		result := http.StatusOK // even after a panic, which would come again
+		result := http.StatusOK // Also after a panic: the update would panic again.
 		defer func() {
-			held.leave()
+			flight.leave()
 			ended <- result
 		}()
 		result = h.answer(id, u)
 	})
 	if !started {
-		held.leave()
+		flight.leave()
 		return http.StatusServiceUnavailable
 	}
 	select {

@@ -114,7 +114,7 @@ func (d *delivery) call(ctx context.Context) error {
 	case botapi.TooManyRequests:
 		d.out.Count("rate_limited")
 		d.out.pause(d.m.To.Chat, e.RetryAfter)
-		d.m.Waits()
+		d.m.OnWait()
 	case botapi.OutcomeUnknown:
 		d.m.Unknown++
 		d.out.Count("send_outcome_unknown")

@@ -251,7 +251,7 @@ func (d *delivery) wait(ctx context.Context, wait time.Duration) error {
 	if wait > d.patience() {
 		return errNoRoom
 	}
-	d.m.Waits()
+	d.m.OnWait()
 	if !transport.Sleep(ctx, wait) {
 		return ctx.Err()
 	}

@@ -97,9 +97,9 @@ type Message struct {
 	Unknown int
 	// Sharing says which messages may be sent as one; the zero value shares nothing. A Notice needs none.
 	Sharing Sharing
-	// Waits is called, perhaps often, if the message waits for its chat's rate, its sender's, the end of a 429,
+	// OnWait is called, perhaps often, if the message waits for its chat's rate, its sender's, the end of a 429,
 	// or another message; it may be nil.
-	Waits func()
+	OnWait func()
 }
 
 // Sharing joins messages that wait at the same time. One is sent: the newest, or what Combined makes of all.
@@ -113,8 +113,8 @@ type Sharing struct {
 	// Combined returns the content that is sent instead of two or more messages; nil sends the Content of the
 	// newest.
 	Combined func(messages int) Content
-	// Joined is called if another message will be sent instead of this one; it may be nil.
-	Joined func()
+	// OnJoin is called if another message will be sent instead of this one; it may be nil.
+	OnJoin func()
 }
 
 // olderThan reports whether other has the same Subject and a newer AsOf.
@@ -161,8 +161,8 @@ type Receipt struct {
 // Send sends a message. It blocks until the outcome is known, or ctx ends. A message that joined another has that one's
 // outcome, whatever its own ctx.
 func (o *Outbox) Send(ctx context.Context, m Message) Receipt {
-	if m.Waits == nil {
-		m.Waits = func() {}
+	if m.OnWait == nil {
+		m.OnWait = func() {}
 	}
 	if m.Notice != "" {
 		m.Sharing.Key = noticeKey{m.To.Chat, m.To.DirectTopic, m.Notice}

@@ -103,9 +103,9 @@ func (d *delivery) receiptFor(ctx context.Context, m *Message) Receipt {
 	if m.Notice != "" {
 		return Receipt{Result: Dropped}
 	}
-	m.Waits()
-	if m.Sharing.Joined != nil {
-		m.Sharing.Joined()
+	m.OnWait()
+	if m.Sharing.OnJoin != nil {
+		m.Sharing.OnJoin()
 	}
 	<-d.ended
 	switch {
@@ -132,7 +132,7 @@ func (d *delivery) waitForPrevious(ctx context.Context) error {
 		}
 		return d.wait(ctx, gap)
 	}
-	d.m.Waits()
+	d.m.OnWait()
 	<-previous.ended // It ends soon after ctx at the latest.
 	d.made = previous.made
 	return nil
@@ -148,7 +148,7 @@ func (d *delivery) seal() bool {
 	m := *newest
 	// It replies to the one who has waited longest.
 	m.To = d.m.To
-	m.Waits = d.m.Waits
+	m.OnWait = d.m.OnWait
 	m.Unknown = d.m.Unknown
 	d.m = &m
 	if m.EditID != 0 && m.Sharing.olderThan(&d.made) {
