@@ -111,8 +111,8 @@ func (s *session) afterLimits(until time.Time, call func(context.Context) error)
 }
 
 // untilKnown retries a call that was not sent, was rate-limited, or has an unknown outcome, until the given time or
-// until ctx is done. Retrying after an unknown outcome does no harm: an approval may be repeated, and Telegram refuses a
-// second answer to a query.
+// until ctx is done. Retrying after an unknown outcome does no harm: an approval may be repeated, and Telegram refuses
+// a second answer to a query.
 func (s *session) untilKnown(ctx context.Context, until time.Time, call func(context.Context) error) error {
 	ctx, cancel := context.WithDeadline(ctx, until)
 	defer cancel()

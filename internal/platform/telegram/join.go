@@ -15,8 +15,8 @@ import (
 	"herald/internal/transport"
 )
 
-// A join request is a person's request to join one of JoinChats. The bot checks the person, and the request then ends in
-// one of three ways:
+// A join request is a person's request to join one of JoinChats. The bot checks the person, and the request then ends
+// in one of three ways:
 //
 //	let in     the person is in the group
 //	lacking    the person lacks what the group requires

@@ -290,8 +290,8 @@ func (o *Outbox) pause(chat int64, wait time.Duration) {
 	}
 }
 
-// pauseOf returns how much longer a chat is paused. It is negative after the end of the pause, by how long ago that was,
-// and if there was none.
+// pauseOf returns how much longer a chat is paused. It is negative after the end of the pause, by how long ago that
+// was, and if there was none.
 func (o *Outbox) pauseOf(chat int64) time.Duration {
 	o.mu.Lock()
 	defer o.mu.Unlock()

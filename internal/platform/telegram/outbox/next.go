@@ -123,8 +123,8 @@ func (s state) retryAfter429(asked time.Duration) step {
 	return step{action: retry, after: max(asked, s.backoff)}
 }
 
-// resendAfterUnknown resends a message that may be delivered already. The second time it leaves out the picture, because
-// that may be what the server fails on.
+// resendAfterUnknown resends a message that may be delivered already. The second time it leaves out the picture,
+// because that may be what the server fails on.
 func (s state) resendAfterUnknown() step {
 	maxResends := len(unknownWaits)
 	if s.lifetime == short {

@@ -36,7 +36,7 @@ type keyed struct {
 	// newest is the newest of the messages that share the delivery, and requests counts these messages.
 	newest   *Message
 	requests int
-	// deadline is the latest Deadline of the messages that share the delivery; zero: one of them has none.
+	// deadline is the latest Deadline of the messages that share the delivery; zero: the first of them has none.
 	deadline time.Time
 	sealedAt time.Time
 }
