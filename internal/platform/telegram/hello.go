@@ -35,30 +35,30 @@ func addsBot(m *models.ChatMemberUpdated) bool {
 func (s *session) needsNoAnswer(u *update, c *command) bool {
 	switch group := u.chat(); {
 	case u.MyChatMember != nil:
-		s.note(botAdded, group)
+		s.recordEvent(botAdded, group)
 		transport.Sleep(s.work.Commands, helloAfter)
-		return s.noted(groupMoved, group)
+		return s.happened(groupMoved, group)
 	case u.Message != nil && u.Message.MigrateToChatID != 0:
-		s.note(groupMoved, u.Message.MigrateToChatID)
+		s.recordEvent(groupMoved, u.Message.MigrateToChatID)
 		s.a.moved(group, u.Message.MigrateToChatID)
 	case u.Message != nil && u.Message.MigrateFromChatID != 0:
 		s.a.moved(u.Message.MigrateFromChatID, group)
 	case c != nil && c.request.Command == "start" && !c.request.Direct:
 		transport.Sleep(s.work.Commands, helloAfter/2)
-		return s.noted(botAdded, group)
+		return s.happened(botAdded, group)
 	case c != nil && u.Message != nil:
 		return !s.answersAlbum(u.Message, c.guessed)
 	}
 	return false
 }
 
-// note notes an event in a group for ten seconds. Replicas with one Limiter share events.
-func (s *session) note(event string, group int64) {
+// recordEvent notes an event in a group for ten seconds. Replicas with one Limiter share events.
+func (s *session) recordEvent(event string, group int64) {
 	_, _ = s.a.Limiter.Reserve(s.work.Commands, 0, s.eventLimit(event, group))
 }
 
-// noted reports whether an event in a group is noted.
-func (s *session) noted(event string, group int64) bool {
+// happened reports whether an event in a group is happened.
+func (s *session) happened(event string, group int64) bool {
 	return s.a.Limiter.Peek(s.work.Commands, s.eventLimit(event, group)) > 0
 }
 

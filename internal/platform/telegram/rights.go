@@ -35,18 +35,18 @@ func (a *Adapter) Rights(ctx context.Context, entries ...platform.Entry) []platf
 func (a *Adapter) rightsOf(ctx context.Context, self int64, entries []platform.Entry) (all []platform.Right) {
 	for _, group := range slices.Sorted(maps.Keys(a.Settings.JoinChats)) {
 		r := platform.Right{Setting: "JOIN_CHATS", Name: chat.NewUntrusted(fmt.Sprint(group), maxTitle)}
-		all = append(all, a.right(ctx, r, group, self, mayLetIn))
+		all = append(all, a.right(ctx, r, group, self, judgeLettingIn))
 	}
 	for i, tag := range a.Settings.StakerTags {
 		if i > 0 && tag.Community == a.Settings.StakerTags[i-1].Community {
 			continue
 		}
 		r := platform.Right{Setting: "STAKER_TAGS", Name: a.BadgeName(tag.Community, tag.ID)}
-		all = append(all, a.right(ctx, r, idOf(tag.Community), self, maySetTags))
+		all = append(all, a.right(ctx, r, idOf(tag.Community), self, judgeTags))
 	}
 	for _, e := range entries {
 		r := platform.Right{Setting: e.Setting, Name: chat.NewUntrusted(e.ID, maxTitle)}
-		all = append(all, a.right(ctx, r, idOf(e.ID), self, isThere))
+		all = append(all, a.right(ctx, r, idOf(e.ID), self, judgePresence))
 	}
 	return all
 }
@@ -82,16 +82,16 @@ func (a *Adapter) right(
 	return r
 }
 
-// isThere sets whether the bot is in a group. Telegram describes a public group to everybody.
-func isThere(r *platform.Right, _ botapi.ChatInfo, own *models.ChatMember) {
+// judgePresence sets whether the bot is in a group. Telegram describes a public group to everybody.
+func judgePresence(r *platform.Right, _ botapi.ChatInfo, own *models.ChatMember) {
 	r.May = "the bot is there"
 	if isAbsent(own) {
 		r.May, r.Problem = "", "the bot is not in the group: add it, or take the entry out"
 	}
 }
 
-// mayLetIn sets whether the bot may let people into a group.
-func mayLetIn(r *platform.Right, info botapi.ChatInfo, own *models.ChatMember) {
+// judgeLettingIn sets whether the bot may let people into a group.
+func judgeLettingIn(r *platform.Right, info botapi.ChatInfo, own *models.ChatMember) {
 	if !mayInvite(own) {
 		r.Problem = "the bot may not let people in: make it an administrator there, with the right to invite users via link"
 		return
@@ -107,8 +107,8 @@ func mayLetIn(r *platform.Right, info botapi.ChatInfo, own *models.ChatMember) {
 	}
 }
 
-// maySetTags sets whether the bot may set tags in a group, and nobody else.
-func maySetTags(r *platform.Right, info botapi.ChatInfo, own *models.ChatMember) {
+// judgeTags sets whether the bot may set tags in a group, and nobody else.
+func judgeTags(r *platform.Right, info botapi.ChatInfo, own *models.ChatMember) {
 	switch {
 	case !mayTag(own):
 		r.Problem = "the bot may not set tags: make it an administrator there, with the right to manage member tags"
