@@ -13,9 +13,9 @@ import (
 	"herald/internal/platform/telegram/botapi"
 )
 
-// Rights returns whether the bot may do in the groups of JoinChats and StakerTags what these ask for, and whether it
-// is in the groups of entries. It stores the groups' names. It blocks for two calls a group, and for one more if Run
-// does not run yet.
+// Rights reports on each group of JoinChats and StakerTags whether the bot has the rights that these settings need
+// there, and on each group of entries whether the bot is there. It stores the groups' names. It makes two calls for
+// each group, and one more if Run does not run yet.
 func (a *Adapter) Rights(ctx context.Context, entries ...platform.Entry) []platform.Right {
 	if len(a.Settings.JoinChats)+len(a.Settings.StakerTags)+len(entries) == 0 {
 		return nil
@@ -31,7 +31,7 @@ func (a *Adapter) Rights(ctx context.Context, entries ...platform.Entry) []platf
 	return a.rightsOf(ctx, me.ID, entries)
 }
 
-// rightsOf is Rights of the bot whose ID is self.
+// rightsOf is Rights for the bot whose ID is self.
 func (a *Adapter) rightsOf(ctx context.Context, self int64, entries []platform.Entry) (all []platform.Right) {
 	for _, group := range slices.Sorted(maps.Keys(a.Settings.JoinChats)) {
 		r := platform.Right{Setting: "JOIN_CHATS", Name: chat.NewUntrusted(fmt.Sprint(group), maxTitle)}
@@ -51,7 +51,8 @@ func (a *Adapter) rightsOf(ctx context.Context, self int64, entries []platform.E
 	return all
 }
 
-// right asks Telegram about a group and the bot's standing there, and has judge set what r says.
+// right asks Telegram about a group and the bot's membership there, and passes both to judge, which completes r. If a
+// call fails, right sets r.Problem instead.
 func (a *Adapter) right(
 	ctx context.Context, r platform.Right, group, self int64,
 	judge func(*platform.Right, botapi.ChatInfo, *models.ChatMember),
@@ -72,7 +73,8 @@ func (a *Adapter) right(
 	}
 	if err != nil {
 		e := botapi.ErrorOf(err)
-		r.Problem, r.Temporary = err.Error(), e.Temporary() || e.Kind == botapi.Unauthorized
+		r.Problem = err.Error()
+		r.Temporary = e.Temporary() || e.Kind == botapi.Unauthorized
 		if !r.Temporary {
 			r.Problem += ": is the ID right, and the bot in the group?"
 		}
@@ -84,10 +86,11 @@ func (a *Adapter) right(
 
 // judgePresence sets whether the bot is in a group. Telegram describes a public group to everybody.
 func judgePresence(r *platform.Right, _ botapi.ChatInfo, own *models.ChatMember) {
-	r.May = "the bot is there"
 	if isAbsent(own) {
-		r.May, r.Problem = "", "the bot is not in the group: add it, or take the entry out"
+		r.Problem = "the bot is not in the group: add it, or take the entry out"
+		return
 	}
+	r.May = "the bot is there"
 }
 
 // judgeLettingIn sets whether the bot may let people into a group.

@@ -13,7 +13,7 @@ import (
 	"herald/internal/platform/telegram/botapi"
 )
 
-// maxTitle bounds the shown name of a group, in characters.
+// maxTitle limits the shown name of a group, in characters.
 const maxTitle = 64
 
 // notifyTime is how long Notify may take.
