@@ -146,7 +146,7 @@ type session struct {
 	albums albums
 	work   *platform.Work
 	out    *outbox.Outbox
-	// limits limits how often Connected is called, and how often the bot's name is asked for.
+	// limits counts calls of Connected and of askName, which are rare.
 	limits *ratelimit.Memory
 	// running ends when the drain begins.
 	running context.Context

@@ -110,7 +110,8 @@ func (s *session) crowdLimit() ratelimit.Limit {
 }
 
 // personLimit returns the limit of new messages to one person about their requests to join one group: one a minute.
-// A message is out within messageTime after its slot, unless Telegram delays it for longer.
+// A message is sent within minOutcomeTime after its slot, unless Telegram delays it for longer. So two messages are at
+// least a minute apart.
 func (j *joining) personLimit() ratelimit.Limit {
 	return ratelimit.Limit{
 		Key:   fmt.Sprint("join message ", j.s.me().ID, " ", j.request.UserChatID, " ", j.request.Chat.ID),

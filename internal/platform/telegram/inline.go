@@ -42,7 +42,8 @@ func (s *session) respondInline(requestID string, q *models.InlineQuery) {
 		req.From = userOf(q.From.ID)
 		req.Locale = q.From.LanguageCode
 		req.Inline = true
-		req.Chat = "inline " + req.From.ID                    // Each letter typed is a query, so queries have a rate limit of their own.
+		// Each letter typed is a query, so queries count against a chat of their own.
+		req.Chat = "inline " + req.From.ID
 		results[i].reply = chat.SomethingWentWrong(requestID) // the reply if even Handle's own fallback panics
 		handled.Go(func() {
 			s.work.Recover(requestID, func() {

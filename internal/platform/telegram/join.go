@@ -24,10 +24,13 @@ import (
 //
 // After the last two the request is left open: moderators decide it. A request may come with a query, which Telegram
 // wants answered within 10 seconds: approved, or queued for the moderators.
+//
+// A new message about a request waits for its turn: a slot of joinLimit or, in a crowd, of crowdLimit (door.go).
 
 // Telegram waits 10 seconds from a request's date for the answer to its query, and lets the bot write to the person
 // for 5 minutes or until the request is processed, https://core.telegram.org/bots/api#chatjoinrequest.
 const (
+	// answerWithin is how long after the date of a request its query is to be answered.
 	answerWithin = 10 * time.Second
 	// minAnswerTime is how long the answer to a query may take however old its date is: the clocks may differ.
 	minAnswerTime = 5 * time.Second
@@ -308,8 +311,12 @@ func (j *joining) queue() {
 	err := j.s.untilKnown(j.s.work.Sends, j.deadline, func(ctx context.Context) error {
 		return j.s.a.api.AnswerChatJoinRequestQuery(ctx, j.request.QueryID, botapi.JoinQueued)
 	})
-	// A refusal that is not about rights means that the query is answered or has expired: nothing to log.
-	if e := botapi.ErrorOf(err); err != nil && (e.Kind != botapi.Refused || e.NotAllowed()) {
+	if err == nil {
+		return
+	}
+	e := botapi.ErrorOf(err)
+	isProcessed := e.Kind == botapi.Refused && !e.NotAllowed() // The query is answered or has expired.
+	if !isProcessed {
 		j.s.logJoin(slog.LevelWarn, err)
 	}
 }
@@ -322,8 +329,8 @@ func (j *joining) tell(reply *chat.Reply, until time.Time) {
 	}
 }
 
-// awaitTurn waits until a limit allows a new message to the person, and returns true. It returns false if the limit
-// does not allow one until the given time, or if personLimit does not allow one.
+// awaitTurn waits until a limit allows a new message to the person, sets mayTell, and returns true. It returns false if
+// the limit does not allow one until the given time, or if personLimit does not allow one.
 func (j *joining) awaitTurn(limit ratelimit.Limit, until time.Time) bool {
 	ctx, limiter := j.s.work.Sends, j.s.a.Limiter
 	if limiter.Peek(ctx, j.personLimit()) > 0 { // Reserve below would use up a turn for nothing.

@@ -64,7 +64,7 @@ func resultOf(err error) Result {
 	return NotSent
 }
 
-// limits are the limits that hold for one message. A limit that does not hold has no Key.
+// limits are the limits that hold for one message. A limit that does not hold is zero (holds).
 type limits struct {
 	// sender is the limit of the user who asked in a group. An edit has none: only one of a message's edits waits,
 	// and a newer one must not overtake it while it waits for a slot of its sender.
@@ -76,6 +76,9 @@ type limits struct {
 	// notice is the limit of a kind of Notice.
 	notice ratelimit.Limit
 }
+
+// holds reports whether a limit of limits holds.
+func holds(l ratelimit.Limit) bool { return l.Key != "" }
 
 // limitsOf returns the limits that hold for m.
 func (o *Outbox) limitsOf(m *Message) (l limits) {
@@ -133,7 +136,7 @@ func (o *Outbox) limit(l ratelimit.Limit, kind string, chat int64) ratelimit.Lim
 // waitForSender blocks until the sender has a slot. It fails with errNoRoom, and takes no slot, if the slot of the
 // sender or of the chat would come after the deadline.
 func (d *delivery) waitForSender(ctx context.Context) error {
-	if d.limits.sender.Key == "" {
+	if !holds(d.limits.sender) {
 		return nil
 	}
 	if d.out.plan.Peek(ctx, d.limits.planned) > d.patience() {
@@ -143,14 +146,14 @@ func (d *delivery) waitForSender(ctx context.Context) error {
 }
 
 // waitForSlots blocks until the message may be sent at once. It fails with errNoRoom if its slots come after the
-// deadline, or if a Notice has used its limit; with errPaused if a 429 lasts too long; and with ctx's error. The
-// global rate may delay the message past its deadline: the notice "busy" would be just as late.
+// deadline, or if another Notice has used the slot of this kind. It fails with errPaused if a pause lasts too long, and
+// with ctx's error. The global rate may delay the message past its deadline: the notice "busy" would be just as late.
 func (d *delivery) waitForSlots(ctx context.Context) error {
 	for {
 		if err := d.waitForPause(ctx); err != nil {
 			return err
 		}
-		if d.limits.planned.Key != "" {
+		if holds(d.limits.planned) {
 			if err := d.book(ctx, d.out.plan, d.limits.planned); err != nil {
 				return err
 			}
@@ -159,7 +162,7 @@ func (d *delivery) waitForSlots(ctx context.Context) error {
 		if !errors.Is(err, errPauseBegan) {
 			return err
 		}
-		if d.limits.planned.Key != "" {
+		if holds(d.limits.planned) {
 			d.out.plan.GiveBack(d.limits.planned) // Its time in the plan was not used.
 		}
 	}
@@ -189,8 +192,8 @@ func (d *delivery) takeSlots(ctx context.Context) error {
 	}
 }
 
-// book reserves one slot, however far ahead, and blocks until it is due in at most takeAhead. It fails with errNoRoom
-// if the slot would be due later than the message may wait, and with ctx's error.
+// book reserves one slot, however far ahead, and blocks until it is due. It does not block if the slot is due within
+// takeAhead. It fails with errNoRoom if the slot would be due later than the message may wait, and with ctx's error.
 func (d *delivery) book(ctx context.Context, limiter ratelimit.Limiter, l ratelimit.Limit) error {
 	wait, ok := limiter.Reserve(ctx, d.patience(), l)
 	if !ok {

@@ -110,8 +110,8 @@ type Message struct {
 type Sharing struct {
 	// Key is equal for messages of which one is enough, such as the edits of one message; nil equals no other.
 	Key any
-	// Subject and AsOf order messages. Of two with the same Subject, the one with the older AsOf is older; of
-	// any other two, the one that came first.
+	// Subject and AsOf order messages. If two have the same Subject, the one with the older AsOf is older. Of any
+	// other two, the one that came first is older.
 	Subject string
 	AsOf    chat.Version
 	// Combined returns the content that is sent instead of two or more messages; nil sends the Content of the
@@ -163,7 +163,8 @@ type Receipt struct {
 }
 
 // Send sends a message. It blocks until the outcome is known, or ctx ends. If the message joined another one, Send
-// blocks until the outcome of that one is known, even if ctx ends, and returns that outcome.
+// blocks until the outcome of that one is known, even if ctx ends, and returns that outcome. But a Notice that joined
+// another one is Dropped at once.
 func (o *Outbox) Send(ctx context.Context, m Message) Receipt {
 	if m.OnWait == nil {
 		m.OnWait = func() {}

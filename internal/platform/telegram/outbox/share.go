@@ -119,7 +119,9 @@ func (d *delivery) receiptFor(ctx context.Context, m *Message) Receipt {
 	return d.receipt
 }
 
-// waitForPrevious blocks until the delivery may follow the previous one with its Key.
+// waitForPrevious blocks until the delivery may follow the previous one with its Key: an edit until the previous edit
+// has ended, any other message until sameAnswerGap after the previous message was sealed. A Notice does not wait. It
+// fails with errNoRoom if the message may not wait that long, and with ctx's error.
 func (d *delivery) waitForPrevious(ctx context.Context) error {
 	previous := d.previous
 	d.previous = nil
