@@ -49,7 +49,7 @@ const (
 var (
 	errNoRoom = errors.New("its slot would come too late")
 	errPaused = errors.New("a 429 holds its chat back for too long")
-	// errPauseBegan makes waitForSlots begin again, which does not return it.
+	// errPauseBegan makes waitForSlots begin again. It never leaves waitForSlots.
 	errPauseBegan = errors.New("a 429 has come")
 )
 
