@@ -55,7 +55,7 @@ type Config struct {
 const TokenSetting = "DISCORD_BOT_TOKEN"
 
 // parseToken refuses a token of Telegram.
-var parseToken = config.Except(`^[0-9]+:[\w-]+$`, "looks like Telegram's token (are the two swapped?)", config.Visible)
+var parseToken = config.Except(`[0-9]+:[\w-]+`, "looks like Telegram's token (are the two swapped?)", config.Visible)
 
 // Table declares the settings that fill s. The rows of Token and PublicKey stand before that of
 // Presence, because rows are read in order and parsePresence uses both.
