@@ -141,9 +141,7 @@ func assign(f chat.Form, req *chat.Request) (b binding, isTaken bool) {
 			b.values[p.Name] = argument(p, given)
 			continue
 		}
-		// If the person is the only parameter, it takes any word, so that the form can say what is wrong with the word.
-		isOnly := len(f.Params) == 1
-		if !isOnly && !p.Accepts(given) {
+		if !mayBePerson(f, p, given) {
 			return binding{}, false
 		}
 		b.target = &chat.User{Platform: req.From.Platform, ID: given}
@@ -153,6 +151,13 @@ func assign(f chat.Form, req *chat.Request) (b binding, isTaken bool) {
 	}
 	ignoresTarget := req.Target != nil && b.target == nil
 	return b, !ignoresTarget || mayIgnoreTarget(req.Args)
+}
+
+// mayBePerson reports whether f takes a word as its person p. If the person is the only parameter, f takes any word, so
+// that it can say what is wrong with the word.
+func mayBePerson(f chat.Form, p chat.Param, word string) bool {
+	isOnly := len(f.Params) == 1
+	return isOnly || p.Accepts(word)
 }
 
 // mayIgnoreTarget reports whether a form without a person may take args although there is a Target. Typed words may be
