@@ -37,7 +37,7 @@ func (r *Redis) Probe(ctx context.Context) error {
 			_, _, err := claimOn(conn, update, id, nil)
 			return nil, err
 		}},
-		{"release an update in", script(replaceScript, []string{update}, id, "")},
+		{"release an update in", deleteCall(update, id)},
 		{"save an address in", rows.replaceCall("", nil, []byte(id))},
 		{"read an address in", rows.loadCall("")},
 		{"list the addresses in", rows.scanCall("0")},
