@@ -50,7 +50,7 @@ func (b belief) isSameDoubt(price decimal.Decimal) bool {
 	return b.isDoubted() && !areApart(price, b.Doubtful, contradiction)
 }
 
-// isLastingDoubt reports whether a price of this time has been doubted for believedAfter, after which it is believed.
+// isLastingDoubt reports whether a price has been doubted for believedAfter at this time. It is then believed.
 func (b belief) isLastingDoubt(price decimal.Decimal, at time.Time) bool {
 	return b.isSameDoubt(price) && at.Sub(b.Doubted) >= believedAfter
 }

@@ -63,9 +63,9 @@ func (q *Query[K, V]) freshnessOf(s Snapshot[V]) freshness {
 	return usual.during(q.upstream.creditLull(), q.cache.CallTimeout)
 }
 
-// during returns the freshness of an answer during a lull, after which the first call gives the next answer. The
-// answer expires when that call ends, but not later than it would have become useless without the lull. It may stand in
-// at least until that call ends.
+// during returns the freshness of an answer during a lull, in which the answer is held after its TTL. The first call
+// after the lull gives the next answer. The held answer expires when that call ends, but not later than it would have
+// become useless without the lull. It may stand in at least until that call ends.
 //
 // For example, an answer of 12:00:00 with a TTL of 30 s expires at 12:00:30, and calls take at most 5 s. If a lull
 // lasts until 12:05:00, the answer expires at 12:05:05.

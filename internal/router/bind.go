@@ -71,9 +71,10 @@ func isAboutSender(req *chat.Request) bool {
 	return req.Target != nil && *req.Target == req.From && req.From.ID != ""
 }
 
-// retyped returns args as typed words if they are one named argument, which a Phrase parameter has, and another
-// parameter accepts one of its words. A period may have been given in the place of an amount, for example, and is then
-// assigned like a typed one. retyped returns any other args unchanged.
+// retyped undoes a mistake in a form that names its arguments: a Phrase parameter was given the word of another
+// parameter, such as a period for an amount. If the only argument is that of a Phrase parameter, and another parameter
+// accepts one of its words, retyped returns the words as if they had been typed, so that they are assigned anew. It
+// returns any other args unchanged.
 func (c route) retyped(args chat.Args) chat.Args {
 	if len(args.ByName()) != 1 {
 		return args
