@@ -26,8 +26,8 @@ const (
 	maxAhead = time.Minute
 )
 
-// belief is remembered in addition to the prices so far: the last quote that was believed, and whether the quotes since
-// then are doubted. It is stored as JSON.
+// belief is what is remembered in addition to the prices so far: the last quote that was believed, and the last doubt,
+// which is a run of doubtful quotes. It is stored as JSON.
 type belief struct {
 	// At is when the provider gave the last believed quote, and Price its price. They are zero if there was none.
 	At    time.Time       `json:"at"`
@@ -35,12 +35,13 @@ type belief struct {
 	// Count and CapLags are as in memory.
 	Count   decimal.Decimal `json:"count"`
 	CapLags bool            `json:"cap_lags"`
-	// Doubted is when the provider gave the first quote of the last doubt, and Doubtful the price of that quote. The doubt
-	// is over if Doubted is not after At.
+	// Doubted is when the provider gave the first quote of the last doubt, and Doubtful is the price of that quote. They
+	// are zero if there was no doubt. The doubt is over if a quote was believed since, so that Doubted is not after At.
 	Doubted  time.Time       `json:"doubted"`
 	Doubtful decimal.Decimal `json:"doubtful"`
 }
 
+// isDoubted reports whether there is a doubt that is not over.
 func (b belief) isDoubted() bool { return b.Doubted.After(b.At) }
 
 // isSameDoubt reports whether a doubtful price belongs to the doubt. Two prices that contradict each other are two
@@ -49,12 +50,12 @@ func (b belief) isSameDoubt(price decimal.Decimal) bool {
 	return b.isDoubted() && !areApart(price, b.Doubtful, contradiction)
 }
 
-// isLastingDoubt reports whether this price has been doubted for believedAfter: then it is believed.
+// isLastingDoubt reports whether a price has been doubted for believedAfter at this time. It is then believed.
 func (b belief) isLastingDoubt(price decimal.Decimal, at time.Time) bool {
 	return b.isSameDoubt(price) && at.Sub(b.Doubted) >= believedAfter
 }
 
-// mergedWith returns the belief with the later At. Its doubt is the doubt of either belief that takesPrecedence.
+// mergedWith returns the belief with the later At. Its doubt is the one of the two doubts that takesPrecedence.
 func (b belief) mergedWith(other belief) belief {
 	newer, older := b, other
 	if other.At.After(b.At) {
@@ -68,9 +69,9 @@ func (b belief) mergedWith(other belief) belief {
 	return newer
 }
 
-// takesPrecedence reports whether the doubt of b is remembered rather than the doubt of other. If both are about the
-// same price, it is the doubt that began first, because believedAfter counts from then. Otherwise it is the doubt
-// that began last, because it is about the current price.
+// takesPrecedence reports whether the doubt of b is remembered rather than the doubt of other. If both doubts are about
+// the same price, the one that began first is remembered, because believedAfter counts from its beginning. Otherwise
+// the one that began last is remembered, because it is about the current price.
 func (b belief) takesPrecedence(other belief) bool {
 	switch {
 	case !other.isDoubted():
@@ -112,7 +113,7 @@ func isPossibleCount(count decimal.Decimal) bool {
 type kept struct {
 	mu     sync.Mutex
 	belief belief
-	// isStored is set once a store was found to have something under the belief's key.
+	// isStored is true once Merge got a stored belief.
 	isStored bool
 }
 

@@ -95,7 +95,7 @@ type verdict struct {
 	at    time.Time   // of the answer
 	quote *core.Quote // as memory.judge returned it
 	doubt *DoubtError // nil: the quote is believed
-	// hasLasted is set if the quote is believed only because it was doubted for believedAfter.
+	// hasLasted is true if the quote is believed only because it was doubted for believedAfter.
 	hasLasted bool
 }
 
@@ -141,7 +141,9 @@ func (p *Prices) memoryWith(b belief) memory {
 // verdict.
 func (p *Prices) record(answer query.Snapshot[*core.Quote]) verdict {
 	p.load()
-	if last := p.lastVerdict(); last.at.Equal(answer.At) {
+	last := p.lastVerdict()
+	isJudged := last.at.Equal(answer.At)
+	if isJudged {
 		return last
 	}
 	if !p.isLoaded() && p.reloads.Allow(ratelimit.Limit{Burst: 1, Every: reloadEvery}) {
@@ -173,8 +175,8 @@ func (p *Prices) lastVerdict() verdict {
 type effect int
 
 const (
-	// nothing: the verdict is not about the newest answer, or a doubt continues.
-	nothing effect = iota
+	// noChange: the verdict is not about the newest answer, or a doubt continues.
+	noChange effect = iota
 	// quoteBelieved: the quote is now the last believed quote. A doubt, if there was one, is over.
 	quoteBelieved
 	// doubtBegan: the quote is doubted, and was not before.
@@ -185,22 +187,24 @@ const (
 // verdict until all stores were read.
 func (p *Prices) remember(v verdict) effect {
 	if !p.isLoaded() {
-		return nothing // The stores may hold something that contradicts v.
+		return noChange // The stores may contain prices that contradict v.
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if isNewest := v.at.After(p.last.at); !isNewest {
-		return nothing
+	isNewest := v.at.After(p.last.at)
+	if !isNewest {
+		return noChange
 	}
 	p.last = v
 	if v.doubt == nil {
 		p.kept.believe(v)
 		return quoteBelieved
 	}
-	if begins := p.kept.doubt(v); begins {
+	isNewDoubt := p.kept.doubt(v)
+	if isNewDoubt {
 		return doubtBegan
 	}
-	return nothing
+	return noChange
 }
 
 // load exchanges with the stores in its first call, and does nothing in later ones.

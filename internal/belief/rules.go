@@ -57,15 +57,15 @@ func areApart(a, b decimal.Decimal, times int64) bool {
 	return a.GreaterThanOrEqual(b.Mul(factor)) || b.GreaterThanOrEqual(a.Mul(factor))
 }
 
-// memory holds the known facts about quotes that were believed.
+// memory is what is known of the quotes that were believed.
 type memory struct {
-	// Prices are sorted by time. The last one is the price that was believed last.
+	// Prices are the believed prices, sorted by time.
 	Prices []core.PricedAt
 	// Count is a number of tokens: the market cap divided by the price in the last quote whose market cap fitted. It is
 	// zero if it is unknown.
 	Count decimal.Decimal
-	// CapLags is set if the last quote was believed although its market cap did not fit. A market cap may follow a move of
-	// the price later.
+	// CapLags is true if the last quote was believed although its market cap did not fit. A market cap may follow a move
+	// of the price later.
 	CapLags bool
 }
 

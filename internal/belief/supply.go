@@ -9,7 +9,7 @@ import (
 // SupplyDoubt says that a figure of a Supply contradicts the price provider's count, for example because the figure
 // is in base units.
 type SupplyDoubt struct {
-	// IsTotal is set if the figure is the total supply. Otherwise it is the circulating supply.
+	// IsTotal is true if the figure is the total supply. Otherwise it is the circulating supply.
 	IsTotal bool
 	Count   decimal.Decimal // the provider's
 }
@@ -25,7 +25,8 @@ func JudgeSupply(q core.Quote, s core.Supply) *SupplyDoubt {
 	if contradictsCount(s.Circulating, circulating) {
 		return &SupplyDoubt{Count: circulating}
 	}
-	if total := q.Total.Decimal; contradictsCount(s.Total, total) {
+	total := q.Total.Decimal
+	if contradictsCount(s.Total, total) {
 		return &SupplyDoubt{IsTotal: true, Count: total}
 	}
 	return nil

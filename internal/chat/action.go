@@ -11,30 +11,27 @@ import (
 // Invite is set.
 type Action struct {
 	Label Text
-	// Command and Args make the Request that a press sends, in the name of whoever presses.
+	// Command and Args make the Request that a press sends. Its sender is the user who presses.
 	Command string
 	Args    []string
-	// Edit shows the answer in place of the message with the button. Otherwise the answer is
-	// a message of its own.
+	// Edit makes the answer replace the message with the button. Otherwise the answer is a new message.
 	Edit bool
-	// Refresh marks a Command that makes the same Reply anew. If the new Reply is Older than the shown
-	// one or the Same (Version.Compare), or looks the same, the platform leaves the message as it is.
+	// Refresh marks a Command that answers the same question again. The platform leaves the message as it is if the
+	// new Reply is Older than the shown one or the Same (Version.Compare), or looks the same.
 	Refresh bool
 	// URL is opened.
 	URL string
-	// Copy is put on the clipboard where the platform can.
+	// Copy is put on the clipboard, if the platform can do that.
 	Copy string
-	// Private opens the private chat with the bot, where the platform has one.
+	// Private opens the private chat with the bot, if the platform has private chats.
 	Private bool
-	// Invite adds the bot to a group of the person who presses, where the platform has a
-	// link for that.
+	// Invite adds the bot to a group of the user who presses, if the platform has a link for that.
 	Invite bool
 	// NewRow begins a row of buttons.
 	NewRow bool
 	// Current marks the choice that the Reply shows.
 	Current bool
-	// NextStep marks what the reader most likely does next. Only the first one of a Reply
-	// stands out.
+	// NextStep marks what the reader most likely does next. Only the first NextStep of a Reply stands out.
 	NextStep bool
 }
 
@@ -46,20 +43,27 @@ const maxState = 64
 // older buttons are refused.
 const stateVersion = "1"
 
+// The second word of a state: what happens to the message with the button.
+const (
+	wordEdit = "e" // Action.Edit
+	wordKeep = "n"
+)
+
 // State returns the text that a platform stores with the button and hands back on a press. It
 // is these words with a space between them, such as "1 e je#4ym1hc staked 0x…":
 //   - stateVersion
-//   - "e" with Edit, or "n"
-//   - what the Reply is as of (Version.word), or 0 if the Action is not a Refresh
+//   - wordEdit or wordKeep
+//   - the Version of the Reply (Version.word), or 0 if the Action is not a Refresh
 //   - Command and Args
 //
 // State returns false if the text is longer than maxState, if Command or an argument is empty, or
 // if one of them contains a space.
 func (a Action) State(asOf Version) (state string, fits bool) {
-	kind, at := "n", "0"
+	kind := wordKeep
 	if a.Edit {
-		kind = "e"
+		kind = wordEdit
 	}
+	at := "0"
 	if a.Refresh {
 		// Not 0, even if asOf is unknown: a Reply may have a second button that asks the same
 		// without being a Refresh, and Discord refuses two buttons with one state.
@@ -82,20 +86,21 @@ type Press struct {
 	AsOf Version
 }
 
-// ErrOldButton is the error of ParseState for a text that is no state of this version.
+// ErrOldButton is returned by ParseState for a text that is not a state of this version.
 var ErrOldButton = errors.New("the button is not of this version")
 
 // ParseState returns the content of a state, or ErrOldButton. Anybody can forge a state, so a
 // Press gives no rights: the Router checks its Request like one that was typed.
 func ParseState(state string) (Press, error) {
 	words := strings.Fields(state)
-	clean := len(state) <= maxState && utf8.ValidString(state) && strings.Join(words, " ") == state
-	if !clean || len(words) < 4 || words[0] != stateVersion {
+	isClean := len(state) <= maxState && utf8.ValidString(state) && strings.Join(words, " ") == state
+	if !isClean || len(words) < 4 || words[0] != stateVersion {
 		return Press{}, ErrOldButton
 	}
-	asOf, ok := parseVersion(words[2])
-	if !ok || words[1] != "e" && words[1] != "n" {
+	kind := words[1]
+	asOf, isVersion := parseVersion(words[2])
+	if !isVersion || (kind != wordEdit && kind != wordKeep) {
 		return Press{}, ErrOldButton
 	}
-	return Press{Command: words[3], Args: words[4:], Edit: words[1] == "e", AsOf: asOf}, nil
+	return Press{Command: words[3], Args: words[4:], Edit: kind == wordEdit, AsOf: asOf}, nil
 }

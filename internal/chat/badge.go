@@ -29,11 +29,11 @@ func AnyIn(badges []Badge, community string) bool {
 	return slices.ContainsFunc(badges, func(b Badge) bool { return b.Community == community })
 }
 
-// BadgeGiver gives and removes the badges of one platform. An adapter implements it. It remembers
-// nobody: the platform alone knows who has a badge.
+// BadgeGiver gives and removes the badges of one platform. Adapters implement it. It does not store who has a badge;
+// only the platform knows.
 type BadgeGiver interface {
-	// OneEach reports whether a member has one badge of a community at a time: giving one
-	// replaces another.
+	// OneEach reports whether a member has at most one badge of a community at a time, so that giving a badge replaces
+	// another one.
 	OneEach() bool
 	// BadgeName returns a badge as members see it, such as "@Staker" on Discord or "Staker" on
 	// Telegram. It returns "" while the name is not known. It does not block.
@@ -41,19 +41,22 @@ type BadgeGiver interface {
 	// CommunityName returns the name of a server or group, or "" while it is not known. It does
 	// not block.
 	CommunityName(community string) Untrusted
-	// Give gives a user a badge, unless they have not accepted the rules. Remove removes it, also one
-	// that the settings no longer name, and leaves any other badge alone. Each succeeds if that was so
-	// before. They block for two calls, or a few if one fails, and fail with a *BadgeError. The reason
-	// is at most 400 characters of ASCII, names nobody, and is shown to moderators where the platform
-	// has an audit log.
+	// Give gives a user a badge. It fails with RulesPending if they have not accepted the rules. It succeeds if they
+	// had the badge already.
+	//
+	// Give and Remove block for two calls, or for a few more if a call fails. They fail with a *BadgeError. If the
+	// platform has an audit log, it shows the reason to moderators. The reason has at most 400 characters of ASCII, and
+	// names nobody.
 	Give(ctx context.Context, community, id, user, reason string) error
+	// Remove removes a badge from a user, even if it is no longer in the settings. It leaves all other badges alone. It
+	// succeeds if they did not have the badge.
 	Remove(ctx context.Context, community, id, user, reason string) error
-	// Worn returns the IDs of the badges that a user has in a community now: all roles, or the
-	// tag if there is one. It blocks for a call, and fails with a *BadgeError: NotAMember and
-	// CannotHave are known before a badge is promised.
+	// Worn returns the IDs of the badges that a user has in a community now: all roles, or the tag if there is one. It
+	// blocks for one call. It fails with a *BadgeError, so that NotAMember and CannotHave are known before a badge is
+	// promised.
 	Worn(ctx context.Context, community, user string) ([]string, error)
-	// Notify sends a reply to a user's private chat with the bot, if there is one, and nothing
-	// otherwise. It blocks until the message is out or cannot be sent.
+	// Notify sends a reply to a user's private chat with the bot. If there is no such chat, it does nothing. It blocks
+	// until the message is delivered or cannot be sent.
 	Notify(ctx context.Context, user string, reply *Reply)
 }
 
@@ -64,7 +67,8 @@ type BadgeProblem string
 const (
 	// NotAMember: the user is not in the community, or is a bot.
 	NotAMember BadgeProblem = "not_member"
-	// CannotHave: the platform allows this user no badge, as Telegram an administrator.
+	// CannotHave: the platform does not allow this user a badge. Telegram, for example, does not allow an administrator
+	// a tag.
 	CannotHave BadgeProblem = "cannot_have"
 	// RulesPending: the user is a member, and has not accepted the community's rules yet. A badge would
 	// let them skip the rules.
@@ -81,14 +85,14 @@ const (
 	TwoFactor BadgeProblem = "two_factor"
 	// BadgeGone: the badge is deleted, or nobody may give it any more.
 	BadgeGone BadgeProblem = "gone"
-	// CommunityGone: the platform knows no such community, or it has another ID now. Discord may
-	// say so of a server that removed the bot.
+	// CommunityGone: the platform does not know the community, or it has another ID now. Discord may also report this
+	// for a server that removed the bot.
 	CommunityGone BadgeProblem = "community_gone"
 	// BadgeFailed: a rate limit, a fault of the platform, or no answer. A later call may succeed.
 	BadgeFailed BadgeProblem = "failed"
 )
 
-// BadgeError is the error of BadgeGiver.Give, Remove and Worn.
+// BadgeError is returned by BadgeGiver.Give, Remove and Worn.
 type BadgeError struct {
 	Problem BadgeProblem
 	// OutcomeUnknown is true if the badge may have been given or removed: the platform had a

@@ -7,11 +7,11 @@
 //	reply.go     Reply, and the values in it (value.go)
 //	action.go    the button under a Reply; version.go: which of two replies is newer
 //	join.go      join requests of a group
-//	badge.go     roles and tags that follow a stake
+//	badge.go     roles and tags that come with a stake
 //	language.go  the languages of the bot
 //
-// A command cannot send. An adapter treats all commands alike, by their fields; it knows only "join" and "start" by
-// name.
+// A command does not send messages; it returns a Reply. An adapter treats all commands alike, by their fields. It knows
+// only "join" and "start" by name.
 package chat
 
 import "time"
@@ -55,8 +55,8 @@ type Request struct {
 	Asked time.Time
 	// Deadline is when the answer comes too late; zero: only Config.Timeout bounds it.
 	Deadline time.Time
-	// Inline marks a query that the platform sends anew with every letter typed. Of the rate
-	// limits, only that of its Chat counts it.
+	// Inline marks a query that the platform sends again with every letter typed. Only the rate limit of its Chat counts
+	// it.
 	Inline bool
 	// Community is the ID of the group or server. It is empty in a private chat.
 	Community string
@@ -73,17 +73,16 @@ type Request struct {
 	// GroupName is the display name of the group that a JoinCommand is about. It is
 	// untrusted, and may be empty.
 	GroupName string
-	// GroupURL opens that group; empty: no link does.
+	// GroupURL opens that group; empty: there is no link to it.
 	GroupURL string
 	// Chat identifies the chat on its platform.
 	Chat string
 	// Direct marks a chat that only the sender and the bot can read.
 	Direct bool
-	// BotName is the bot's display name, and BotHandle what people type to name it, such as
-	// "@herald_bot", both for pictures. They are empty until the adapter has received them.
+	// BotName is the bot's display name, and BotHandle is how people mention it, such as "@herald_bot". Both are for
+	// pictures. They are empty until the adapter has received them.
 	BotName, BotHandle string
-	// CanReplyEphemerally marks a chat in which the platform can show a message to the sender
-	// alone.
+	// CanReplyEphemerally marks a chat in which the platform can show a message to the sender only.
 	CanReplyEphemerally bool
 	// Locale is the sender's language tag from the platform, such as "pt-BR", or "".
 	Locale string
@@ -99,18 +98,19 @@ type Request struct {
 	// "telegram:-100123"; empty: the entry is there, or there is no Community.
 	UnlistedChat string
 
-	// Set by an adapter that counts the request beside its claim.
+	// Set by an adapter that claims the update and counts the request in one call (claim.Claims).
 
-	// Counted is true once the rate limits have counted the request. Wait is how long the sender then has to wait; 0:
-	// not at all.
+	// Counted is true if the rate limits have counted the request. The Router then does not count it. Wait is how long
+	// the sender has to wait according to those limits; 0: not at all.
 	Counted bool
 	Wait    time.Duration
 }
 
-// MightModerate returns false if the sender certainly may not use moderators' forms. With an
-// UnknownRole it returns true where a Moderator may. /help names these forms then.
+// MightModerate reports whether the sender may use moderators' forms, as far as that is known. If the Role is an
+// UnknownRole, it reports whether a Moderator may use them here.
 func (req *Request) MightModerate() bool {
-	return req.MayModerate || req.Role == UnknownRole && req.UnlistedChat == ""
+	moderatorsMay := req.UnlistedChat == ""
+	return req.MayModerate || (req.Role == UnknownRole && moderatorsMay)
 }
 
 // Move is a group that has another ID now. Both IDs are as settings name the group, such as

@@ -8,15 +8,14 @@ import (
 	"time"
 )
 
-// Visibility says who may read a command's answer. Its zero value is refused, so
-// that nobody forgets to choose.
+// Visibility is who may read a command's answer. The Router refuses a Command with the zero value.
 type Visibility int
 
 // The visibilities.
 const (
 	// Public answers are shown in the chat of the request.
 	Public Visibility = iota + 1
-	// Private answers reach the sender alone, errors included.
+	// Private answers are shown only to the sender, and so are errors.
 	Private
 )
 
@@ -30,27 +29,25 @@ type Param struct {
 	// Proof marks the argument that may prove to a group that the sender can come in, such as a wallet.
 	// The Router's Proof finds it.
 	Proof bool
-	// Phrase lets the argument have several words, such as "1 500 HRLD": all that were typed,
-	// if Like matches them together and no other parameter accepts one of them. Without
-	// Phrase an argument is one word.
+	// Phrase marks an argument that may have several words, such as "1 500 HRLD". All typed words are then the argument,
+	// if Like matches them together, and if no other parameter accepts one of them. Any other argument is one word.
 	Phrase bool
-	// Like matches a word that looks like the argument, whether or not it is valid. nil
-	// matches the Choices, or any word if there are none.
+	// Like matches a word that looks like the argument, even if it is not valid. If Like is nil, the Choices look like
+	// the argument, or any word if there are no Choices.
 	Like *regexp.Regexp
-	// Tidy returns the typed words in the form that the parameters of the command accept, such
-	// as "7d" for "7" and "days"; nil: as typed. It must not change typed, and must return its
-	// own result as it is.
+	// Tidy rewrites all typed words of a command so that its parameters accept them, such as "7" and "days" to "7d"; nil:
+	// words stay as typed. It must not change typed. If it gets its own result, it must return that unchanged.
 	Tidy func(typed []string) []string
-	// Question asks for an argument that was left out of a form with this parameter
-	// alone. Without a Key nothing is asked.
+	// Question asks for the argument if this is a form's only parameter and nothing was typed. If it has no Key, nothing
+	// is asked.
 	Question Text
-	// Check is the title of the reply to a wrong value, such as "Check the wallet
-	// address". Without a Key it is "Check what you typed".
+	// Check is the title of the reply to a wrong value, such as "Check the wallet address". If it has no Key, the title
+	// is "Check what you typed".
 	Check Text
-	// Choices are the only values, at least two, typed in upper or lower case; nil allows any
-	// value.
+	// Choices are the only valid values, at least two. They may be typed in upper or lower case. If Choices is nil, any
+	// value is valid.
 	Choices []string
-	// Problem words the error for an argument that is not one of Choices. nil lists the Choices.
+	// Problem words the error for an argument that is not one of Choices. If it is nil, the error lists the Choices.
 	Problem func(typed string) Text
 }
 
@@ -61,7 +58,7 @@ func (p Param) Label() Text { return Say("name." + p.Name) }
 // message for it, the choice itself is shown.
 func ChoiceLabel(choice string) Text { return Say("choice." + choice) }
 
-// Choice returns the one of Choices that a word means, or "".
+// Choice returns the element of Choices that a word spells, in upper or lower case, or "".
 func (p Param) Choice(word string) string {
 	for _, choice := range p.Choices {
 		if strings.EqualFold(choice, word) {
@@ -123,7 +120,8 @@ type Limit struct {
 	// Uses is how many uses are allowed at once, and as many again spread over each Per.
 	Uses int
 	Per  time.Duration
-	// Of is the name of a parameter: the limit then holds for each of its arguments by itself. "": for all uses together.
+	// Of is the name of a parameter. Uses with different arguments of it then count separately. If Of is empty, all uses
+	// count together.
 	Of string
 	// Counts reports whether a request counts; nil: every request does.
 	Counts func(*Request) bool
@@ -137,8 +135,8 @@ type Limit struct {
 //     replace the button that tries again.
 type Run func(ctx context.Context, req *Request) (*Reply, error)
 
-// PartialError is returned with a Reply that lacks a part and says so. Err is the cause for the
-// log, and holds nothing personal.
+// PartialError is returned with a Reply that lacks a part and says so. Err is the cause for the log. It must not
+// contain personal data.
 type PartialError struct{ Err error }
 
 func (e *PartialError) Error() string { return "not the whole answer: " + e.Err.Error() }
@@ -148,23 +146,22 @@ func (e *PartialError) Unwrap() error { return e.Err }
 // Command is one command of the bot, such as /price.
 type Command struct {
 	Name string // [a-z][a-z0-9]{0,31}
-	// Aliases are names that menus do not list, each with the arguments that it gives
-	// if none are typed.
+	// Aliases are names that menus do not list. Each has the arguments that are used if none are typed.
 	Aliases map[string][]string
 	Summary Text // at most 100 characters in every language
 	// ModeratorSummary replaces the Summary in moderators' menus, if it has a Key.
 	ModeratorSummary Text
-	// Topic names what the command is about, in a list of what the bot knows: "price". Without a Key it is not listed.
+	// Topic names what the command is about in a list of what the bot knows, such as "price". If it has no Key, the
+	// command is not in that list.
 	Topic Text
-	// PersonMenu is the command's entry in the menu of a person, on platforms that
-	// have one. Without a Key there is no entry.
+	// PersonMenu is the command's entry in the menu of a person, if the platform has such menus. If it has no Key, there
+	// is no entry.
 	PersonMenu Text
 	// Forms are tried in order; the first that takes the arguments runs. A command
 	// without parameters has one Form without Params.
 	Forms      []Form
 	Visibility Visibility
-	// NoDeepLink keeps deep links from running the command: anybody can hide one behind
-	// harmless words.
+	// NoDeepLink forbids deep links that run the command, because anybody can hide a link behind harmless words.
 	NoDeepLink bool
 	// Asks names the services that the command may ask. While the first fails, the answer
 	// is missing or incomplete. Asks is nil if no service can prevent the answer. Only tests
@@ -197,9 +194,8 @@ func (all Commands) Find(name string) (c *Command, known bool) {
 	return &Command{}, false
 }
 
-// Guess returns the name of the command to run for a text without one, in a chat with the bot
-// alone. It is the first command with an Inline form whose parameters accept one of the words,
-// and "start" if there is none.
+// Guess returns the name of the command to run for a text without a command, in a private chat with the bot. It is the
+// first command with an Inline form that has a parameter for one of the words. If there is none, it is "start".
 func (all Commands) Guess(text string) (name string) {
 	words := strings.Fields(text)
 	isMeant := func(f Form) bool { return f.Inline && len(Meant(words, f.Params...)) > 0 }
@@ -211,8 +207,7 @@ func (all Commands) Guess(text string) (name string) {
 	return "start"
 }
 
-// Usage is a Value that shows how a form is typed, such as "/exists <platform> <ID>". It is
-// shown like Code.
+// Usage is a Value that shows how a form is typed, such as "/exists <platform> <ID>". It looks like Code.
 type Usage struct {
 	Command string
 	Params  []Text // the labels of the parameters
@@ -234,8 +229,8 @@ func (c *Command) listed() []Form {
 	return slices.DeleteFunc(slices.Clone(c.Forms), func(f Form) bool { return f.Unlisted })
 }
 
-// Params returns each parameter of the listed forms once. required tells by name whether all
-// of these forms have it. If no form is listed, Params does so for all forms.
+// Params returns each parameter of the listed forms once. required[name] reports whether all these forms have the
+// parameter. If no form is listed, Params returns the parameters of all forms.
 func (c *Command) Params() (params []Param, required map[string]bool) {
 	forms := c.listed()
 	if len(forms) == 0 {
@@ -254,7 +249,7 @@ func (c *Command) Params() (params []Param, required map[string]bool) {
 	return params, required
 }
 
-// Tidied returns typed words as the Tidy of each parameter leaves them.
+// Tidied returns the words after the Tidy of each parameter, in order.
 func Tidied(words []string, params []Param) []string {
 	for _, p := range params {
 		if p.Tidy != nil {
@@ -264,8 +259,7 @@ func Tidied(words []string, params []Param) []string {
 	return words
 }
 
-// Meant tidies the words and returns those that one of the parameters accepts. A parameter with
-// Phrase accepts no single word here.
+// Meant tidies the words and returns those that one of the parameters accepts. It ignores parameters with Phrase.
 func Meant(words []string, params ...Param) []string {
 	isMeant := func(word string) bool {
 		return slices.ContainsFunc(params, func(p Param) bool { return !p.Phrase && p.Accepts(word) })

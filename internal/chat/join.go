@@ -6,26 +6,23 @@ import (
 	"github.com/shopspring/decimal"
 )
 
-// JoinCommand is the name of the command that checks whether its sender may join a group.
-// Its arguments are the group's ID and perhaps a wallet. An adapter asks it for a request to
-// join; buttons and links ask it too.
+// JoinCommand is the name of the command that checks whether its sender may join a group. Its arguments are the group's
+// ID and perhaps a wallet. An adapter runs it for each join request. Buttons and links run it, too.
 const JoinCommand = "join"
 
-// HelloCommand is the name of the command that an adapter asks, with no sender, once the bot was
-// added to a Community.
+// HelloCommand is the name of the command that an adapter runs, without a sender, after the bot was added to a
+// Community.
 const HelloCommand = "hello"
 
-// Requirement is what a person has to prove to join a group. The zero value is an account with
-// the service.
+// Requirement is what a person has to prove to join a group. The zero value requires an account with the service.
 type Requirement struct {
-	// Staker adds a wallet that the person registered with the service, and that stakes.
+	// Staker also requires a wallet that the person registered with the service, and that stakes.
 	Staker bool
-	// Amount is the least stake in tokens; 0 is any stake.
+	// Amount is the minimum stake in tokens; 0 is any stake.
 	Amount decimal.Decimal
 }
 
-// Admission is in the Reply to a person who may join a group. It has the adapter approve the
-// person's own open request.
+// Admission is in the Reply to a person who may join a group. The adapter then approves the person's own open request.
 type Admission struct {
 	// Group is the group's ID.
 	Group string
@@ -33,7 +30,7 @@ type Admission struct {
 	Say func(ApprovalResult) *Reply `json:"-"`
 }
 
-// ApprovalResult is what became of an Admission.
+// ApprovalResult is how an approval ended.
 type ApprovalResult int
 
 // The outcomes.
@@ -56,24 +53,27 @@ const (
 	AccountDeleted
 )
 
-// Personal reports whether the person, and not the bot or the platform, is the reason that they
-// were not let in.
+// Personal reports whether the person was not let in for a reason of their own, which is not the bot's or the
+// platform's.
 func (o ApprovalResult) Personal() bool {
 	return o == InTooManyGroups || o == BannedThere || o == AccountDeleted
 }
 
 // JoinCounts counts requests to join a group.
 type JoinCounts struct {
-	// LetIn counts the people let in. LeftOpen counts the requests of those who lack what is
-	// required, or are asked for a wallet first. Unchecked counts those that could not be
-	// checked or approved. A request may count in LeftOpen, and later in LetIn.
-	LetIn, LeftOpen, Unchecked int
+	// LetIn counts the requests of people who were let in.
+	LetIn int
+	// LeftOpen counts the requests of people who do not meet the requirement, or who are asked for a wallet first. Such
+	// a request may later count in LetIn, too.
+	LeftOpen int
+	// Unchecked counts the requests that could not be checked or approved.
+	Unchecked int
 }
 
 // LeftOut is a person whose request to join a group stays open.
 type LeftOut struct {
 	User User
 	At   time.Time
-	// Why is the WhyLeftOut of the reply that they got; without a Key they could not be checked.
+	// Why is Join.WhyLeftOut of the reply that they got. If it has no Key, they could not be checked.
 	Why Text
 }

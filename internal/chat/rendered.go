@@ -2,31 +2,32 @@ package chat
 
 import "sync"
 
-// Rendered keeps what adapters make of one Reply that many people get, such as the current
-// price. It is safe for concurrent use.
+// Rendered caches what adapters make of one Reply that many people get, such as the current price. It is safe for
+// concurrent use.
 type Rendered struct {
-	kept sync.Map // by renderedFor
+	made sync.Map // by renderedFor
 }
 
-// renderedFor is all that a rendering depends on besides the Reply, and what an adapter learns
-// once, such as Discord's command IDs: a Reply that links commands must not be Rendered.
+// renderedFor is what a rendering depends on besides the Reply. A Reply that links commands must not be Rendered,
+// because Discord's command IDs are not part of it.
 type renderedFor struct {
 	platform Platform
 	language Language
 }
 
-// RenderOnce returns what render makes of r for a platform. If r is Rendered, RenderOnce keeps
-// the result, and returns it to all later callers with the same platform and language. Callers
-// share the result and must not change it.
+// RenderOnce returns what render makes of r for a platform. If r.Rendered is set, RenderOnce caches the result there,
+// and returns it to all later callers with the same platform and language. Callers share the result and must not change
+// it.
 func RenderOnce[T any](p Platform, r *Reply, render func(*Reply) T) T {
 	if r.Rendered == nil {
 		return render(r)
 	}
 	key := renderedFor{p, r.Language}
-	if kept, ok := r.Rendered.kept.Load(key); ok {
-		return kept.(T)
+	cached, isCached := r.Rendered.made.Load(key)
+	if isCached {
+		return cached.(T)
 	}
 	made := render(r)
-	r.Rendered.kept.Store(key, made)
+	r.Rendered.made.Store(key, made)
 	return made
 }

@@ -20,7 +20,7 @@ const (
 )
 
 // Reply is an answer as values, without words or anything of its platform. Package words prints a Reply as a card, and
-// an adapter renders the card. Whoever changes a Reply that others may read changes a copy.
+// an adapter renders the card. Code that changes a Reply which other goroutines may read must change a copy.
 type Reply struct {
 	// Language is the language to print in. The Router sets it.
 	Language Language
@@ -34,11 +34,11 @@ type Reply struct {
 	Subtitle Value
 	Text     Text
 	Sections []Section
-	// FullValues holds in full the values that are shortened above.
+	// FullValues has the full form of values that are shortened above.
 	FullValues []Field
-	// Folded is shown folded after FullValues. Platforms that cannot fold leave it out.
+	// Folded follows FullValues. It is folded until the reader opens it. Platforms that cannot fold leave it out.
 	Folded []Field
-	// Notes are small print, a line each.
+	// Notes are lines of small print.
 	Notes []Text
 	// Footer is the last line, such as the source.
 	Footer Parts
@@ -70,7 +70,7 @@ type Audience int
 
 // The audiences.
 const (
-	// TheChat: whoever may read an answer to the command.
+	// TheChat: everybody who may read an answer to the command (Visibility).
 	TheChat Audience = iota
 	// SenderAlone: only the sender is meant, as with wrong input or a refusal. A platform shows it to the sender alone
 	// if it can.
@@ -98,7 +98,7 @@ type Join struct {
 	// Admit lets the sender into the group; nil: there is nothing to approve. The Reply says that they may join, and is
 	// shown until the outcome is known.
 	Admit *Admission
-	// WhyLeftOut says why the request stays open. It is not shown to the sender, but to moderators. Without a Key they
+	// WhyLeftOut says why the request stays open, for moderators. The sender does not see it. If it has no Key, moderators
 	// read that the sender could not be checked.
 	WhyLeftOut Text
 }
@@ -181,7 +181,7 @@ func (r *Reply) Unchanged() *Reply {
 	return &Reply{Title: title, Text: r.Source.Why, Audience: SenderAlone}
 }
 
-// LineFrom says from when on a chart will have a line: a day, or a time within a day.
+// LineFrom says that a chart will have a line from t on. It shows a day if t begins one, and otherwise a time of day.
 func LineFrom(t time.Time) Text {
 	var from Value = Plain(t.UTC().Format("15:04 UTC"))
 	if t.Equal(t.Truncate(24 * time.Hour)) {
@@ -204,7 +204,7 @@ func (r *Reply) ForSender() bool { return r.Audience != TheChat }
 // earlier answer in a chat with such a reply.
 func (r *Reply) Unanswered() bool { return r.ForSender() || r.Title.Key == noAnswerKey }
 
-// Question returns a reply that asks for the argument of a command's only parameter.
+// Question returns a reply that asks for the argument of p, the only parameter of a command's form.
 func Question(command string, p Param) *Reply {
 	return &Reply{
 		Audience: SenderAlone,

@@ -74,8 +74,8 @@ type (
 		decimal.Decimal
 		Dot bool
 	}
-	// Share is a fraction in per cent, from 0 to 100. It is shown with one decimal, and as 0
-	// or 100 only if it is that.
+	// Share is a fraction in per cent, from 0 to 100. It is shown with one decimal, and as 0 or 100 only if it is exactly
+	// that.
 	Share struct{ decimal.Decimal }
 	// Moment is a point in time, shown as its age: "2 min ago".
 	Moment struct{ time.Time }
@@ -153,8 +153,8 @@ type Untrusted string
 // NewUntrusted returns text as one line of at most limit characters, without mentions or
 // links that have a scheme. All text of services and users must pass through it.
 func NewUntrusted(s string, limit int) Untrusted {
-	// The cut bounds the work. It leaves eight bytes a character, of which UTF-8 takes at
-	// most four, because OneLine may drop some.
+	// The cut limits the work. A character has at most four bytes. The cut leaves twice as many, because OneLine may drop
+	// some.
 	s = OneLine(strings.ReplaceAll(s[:min(len(s), 8*limit)], wordJoiner, ""))
 	if runes := []rune(s); len(runes) > limit {
 		s = string(runes[:limit-1]) + "…"

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Version says what an answer is as of: a time, or a block of a chain. A refreshed answer that is Older
-// than the shown one, or the Same, does not replace it.
+// Version is what an answer is as of: a time, or a block of a chain. A refreshed answer does not replace the shown one
+// if it is Older or the Same.
 type Version struct {
 	Time time.Time
 	// If both answers have a Block, it orders them. Their Times then only say when they were fetched.
@@ -58,11 +58,12 @@ func (v Version) Compare(shown Version) Order {
 	return Newer
 }
 
+// compare returns how an answer of block b compares with one of block shown.
 func (b Block) compare(shown Block) Order {
+	isOtherChain := b.Chain%chainTags != shown.Chain%chainTags
+	isFarBehind := shown.Number > b.Number+maxLag
 	switch {
-	case b.Chain%chainTags != shown.Chain%chainTags, b.Number == shown.Number:
-		return Unordered
-	case shown.Number > b.Number+maxLag:
+	case isOtherChain, isFarBehind, b.Number == shown.Number:
 		return Unordered
 	case b.Number < shown.Number:
 		return Older
@@ -71,8 +72,8 @@ func (b Block) compare(shown Block) Order {
 }
 
 const (
-	// maxLag is how many blocks one node may be behind another at most. A block that is further behind
-	// is of a chain that began anew, or the shown one was never there.
+	// maxLag is the maximum number of blocks that one node may be behind another. If a block is further behind, its chain
+	// has restarted, or the shown block never existed.
 	maxLag = 100_000
 	// chainTags is how many chains a button's state tells apart: two digits in base 36.
 	chainTags = 36 * 36

@@ -1,5 +1,5 @@
-// Package claim lets exactly one caller of all replicas do a piece of work, so that an update whose delivery is
-// repeated is answered once. Package store implements Claims in memory and in Redis.
+// Package claim lets exactly one caller of all replicas do a piece of work. So an update is answered once, even if it
+// is delivered twice. Package store implements Claims in memory and in Redis.
 package claim
 
 import (
@@ -12,29 +12,30 @@ import (
 // Progress is how far a piece of work is, such as the answer to an update.
 type Progress int
 
-// How far work is.
+// The states of work.
 const (
-	// New is work that nobody had claimed. The caller has claimed it now, and must do it and then end the claim.
+	// New means that nobody had claimed the work. The caller has claimed it now. It must do the work and then end the
+	// claim.
 	New Progress = iota + 1
-	// InFlight is work that another caller has claimed.
+	// InFlight means that another caller has claimed the work.
 	InFlight
-	// Done is work that was marked as done.
+	// Done means that the work was marked as done.
 	Done
 )
 
-// Lasts is how long a claim lasts that is neither released nor marked as done: longer than any work. Work that may take
-// longer is marked as done once its update is acknowledged.
+// Lasts is how long a claim lasts if it is neither released nor marked as done. It is longer than any work, except work
+// that is marked as done early: when its update is acknowledged.
 const Lasts = time.Minute
 
-// Claims are the claims of one bot. Their methods never fail: without its store an implementation uses what this
-// process remembers.
+// Claims are the claims of one bot. Their methods never fail: while a shared store is unavailable, the memory of this
+// process decides.
 type Claims interface {
-	// Claim returns the Progress of the work with this key, and claims New work. For New work it also reserves a slot
-	// of limits, as ratelimit.Limiter's Reserve does with within 0, and returns the wait. It blocks for one call to a
-	// shared store at most. A claim ends after Lasts.
+	// Claim returns the Progress of the work with this key. If the work is New, Claim claims it for Lasts, reserves a
+	// slot of the limits if all have one that is due now, and returns the wait until they are due. Claim blocks for at
+	// most one call to a shared store.
 	Claim(ctx context.Context, key string, limits ...ratelimit.Limit) (p Progress, wait time.Duration)
-	// Release ends the claim of New work that was not done. The next Claim returns New.
+	// Release ends the caller's claim because the work was not done. The next Claim returns New.
 	Release(key string)
-	// MarkDone ends the claim of New work that was done. Claim returns Done for as long as lasts.
+	// MarkDone ends the caller's claim because the work is done. For as long as lasts, Claim then returns Done.
 	MarkDone(key string, lasts time.Duration)
 }

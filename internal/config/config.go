@@ -1,9 +1,12 @@
-// Package config fills structs of settings from the environment, an env file and files
-// that hold secrets, and reports all mistakes in them at once.
+// Package config fills structs of settings from the environment, an env file and files that contain secrets, and
+// reports all mistakes in them at once.
 //
-// Each package declares its own settings in a table, and internal/app joins the tables.
-// Package config makes no calls: an accepted setting has the right form, but may not work.
-// No error repeats a value, because the value may be a misplaced secret.
+// Each package declares its own settings in a table, and internal/app joins the tables. Package config makes no calls:
+// an accepted setting has the right form, but may not work. No error repeats a value, because the value may be a
+// misplaced secret.
+//
+// The files, in reading order: config.go (tables of settings, and how they are filled), value.go (lines of an env
+// file), read.go and entry.go (how the text of one setting is parsed).
 package config
 
 import (
@@ -24,17 +27,18 @@ type Setting struct {
 	// Default is the value if none is given. If it is empty, there is no default.
 	Default  string
 	Required bool
-	// Secret settings may also be given as NAME_FILE, the path of a file with the value.
+	// Secret marks a setting that may also be given as NAME_FILE, the path of a file with the value.
 	Secret bool
-	// Needs names the settings that must be set and not Off if this one is given.
+	// Needs names other settings of the table. If this one is given, all of them must be set and not Off.
 	Needs []string
-	// NeedsOneOf names other settings of the table. At least one of them must be set if this
-	// one is given.
+	// NeedsOneOf names other settings of the table. If this one is given, at least one of them must be given, too.
 	NeedsOneOf []string
 	// Example is an invented value of the right form. If it is empty, the Default is shown.
 	Example string
-	// Heading begins a group in config.example.env. Comment explains the setting there.
-	Heading, Comment string
+	// Heading begins a group in config.example.env, unless it is empty.
+	Heading string
+	// Comment explains the setting in config.example.env.
+	Comment string
 	// Set stores a value that is not empty. Field returns such a function. The error is printed
 	// after the setting's name, as in "is not a number". Each of its lines is one mistake.
 	Set func(value string) error
@@ -42,8 +46,8 @@ type Setting struct {
 
 func (s Setting) example() string { return cmp.Or(s.Example, s.Default) }
 
-// mistakes returns a line for each line of err, about this setting, which is given at place.
-// The lines end with the example of helpful, the setting that the operator should correct.
+// mistakes returns a line for each line of err, an error about s, which is given at place. Each line ends with the
+// example of helpful, the setting that the operator should correct.
 func (s Setting) mistakes(place string, err error, helpful Setting) (wrong Errors) {
 	for line := range strings.SplitSeq(err.Error(), "\n") {
 		wrong = append(wrong,
@@ -54,6 +58,13 @@ func (s Setting) mistakes(place string, err error, helpful Setting) (wrong Error
 
 // Off is the value that turns off a setting.
 const Off = "off"
+
+const (
+	// maxEnvFile is the maximum size of an env file in bytes.
+	maxEnvFile = 1 << 20
+	// maxSecretFile is the maximum size in bytes of a file that NAME_FILE names.
+	maxSecretFile = 64 << 10
+)
 
 // fileSuffix is added to the name of a secret setting to give the path of a file instead.
 const fileSuffix = "_FILE"
@@ -67,12 +78,11 @@ func (e Errors) Error() string { return strings.Join(e, "\n") }
 // Given holds the values from the environment and the env file, by name.
 type Given map[string]value
 
-// Collect returns the values in environ, which has the form of os.Environ, and in the file
-// envFile, unless that is "". If both give a value to a setting, Collect uses the one in
-// environ. It ignores empty values in environ. The Errors are about the file. If the file cannot
-// be read or is not an env file, Given is nil.
+// Collect returns the values in environ, which has the form of os.Environ, and in the file envFile, unless that is "".
+// If both have a value for a setting, Collect returns the one in environ. It ignores empty values in environ. The
+// Errors are about the file. If the file cannot be read or is not an env file, Given is nil.
 func Collect(environ []string, envFile string) (Given, Errors) {
-	inEnviron, inFile := Given{}, Given{}
+	inEnviron := Given{}
 	for _, variable := range environ {
 		name, raw, _ := strings.Cut(variable, "=")
 		if v := readValue(raw); v.isSet() {
@@ -82,22 +92,15 @@ func Collect(environ []string, envFile string) (Given, Errors) {
 	if envFile == "" {
 		return inEnviron, nil
 	}
-	content, err := ReadFile(envFile, 1<<20)
+	content, err := ReadFile(envFile, maxEnvFile)
 	if err != nil {
-		advice := ""
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			advice = "; make one with `install -m 0600 config.example.env herald.env`, fill it in, " +
-				"and give it as --env-file herald.env"
-		case errors.Is(err, fs.ErrPermission):
-			advice = "; let the user that runs bot read it"
-		}
-		return nil, Errors{fmt.Sprintf("--env-file: the file %v%s", err, advice)}
+		return nil, Errors{fmt.Sprintf("--env-file: the file %v%s", err, adviceFor(err))}
 	}
 	if other := otherFormat(content); other != "" {
 		const advice = "write one setting a line, for example LOG_LEVEL=info, as in config.example.env"
 		return nil, Errors{fmt.Sprintf("--env-file: the file %s; %s", other, advice)}
 	}
+	inFile := Given{}
 	wrong := inFile.parse(envFile, content)
 	// KEY in the environment also overrides KEY_FILE in the file, and KEY_FILE overrides KEY.
 	isOverridden := func(name string, _ value) bool { return inEnviron.Has(strings.TrimSuffix(name, fileSuffix)) }
@@ -106,11 +109,24 @@ func Collect(environ []string, envFile string) (Given, Errors) {
 	return inFile, wrong
 }
 
-// Has reports whether a value is given for the setting with this name, valid or not.
+// adviceFor returns what the operator can do about an env file that cannot be read. It begins with a semicolon, or is
+// "".
+func adviceFor(err error) string {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "; make one with `install -m 0600 config.example.env herald.env`, fill it in, " +
+			"and give it as --env-file herald.env"
+	case errors.Is(err, fs.ErrPermission):
+		return "; let the user that runs bot read it"
+	}
+	return ""
+}
+
+// Has reports whether a value is given for the setting with this name. The value need not be valid.
 func (g Given) Has(name string) bool { return g[name].isSet() || g[name+fileSuffix].isSet() }
 
-// Place returns where the setting with this name is given, as the beginning of an error:
-// "herald.env:7: ", or "" if it is given in the environment or not at all.
+// Place returns the place of the setting with this name as the beginning of an error, such as "herald.env:7: ". It
+// returns "" if the setting is given in the environment, or not given.
 func (g Given) Place(name string) string { return cmp.Or(g[name].place, g[name+fileSuffix].place) }
 
 // Fill sets every setting of the table, in order, to its given value or its default. It
@@ -123,17 +139,19 @@ func (g Given) Fill(table []Setting) Errors {
 	return wrong
 }
 
-// fill sets one setting of the table, and returns all mistakes about it. It calls Set only if
-// there is a value, and if no other setting needs this one while it is Off.
+// fill sets one setting of the table, and returns all mistakes about it. It does not call Set if the setting has no
+// value, or if the setting is Off although another one needs it.
 func (g Given) fill(s Setting, table []Setting) Errors {
 	v := g.value(s)
 	if v.err != nil {
 		return s.mistakes(v.place, v.err, s)
 	}
-	if v.text == "" && s.Required {
+	isUnset := v.text == ""
+	if isUnset && s.Required {
 		return s.mistakes(v.place, errors.New("is required but not set"), s)
 	}
-	if needing := g.neededBy(s.Name, table); needing != nil && (v.text == "" || v.text == Off) {
+	needing := g.neededBy(s.Name, table)
+	if needing != nil && (isUnset || v.text == Off) {
 		place := v.place
 		if !g.Has(s.Name) {
 			place = cmp.Or(place, g.Place(needing[0]))
@@ -141,7 +159,7 @@ func (g Given) fill(s Setting, table []Setting) Errors {
 		state := cmp.Or(v.text, "not set")
 		return s.mistakes(place, fmt.Errorf("is needed by %s but %s", strings.Join(needing, " and "), state), s)
 	}
-	if v.text == "" {
+	if isUnset {
 		return nil
 	}
 	var wrong Errors
@@ -166,20 +184,21 @@ func (g Given) neededBy(name string, table []Setting) (needing []string) {
 	return needing
 }
 
-// value returns the value that is given for s, itself or in its file, or else the default. Its err
-// is set if both are given, or if the file cannot be read or is empty.
+// value returns the value of s: the given value, the content of the given file, or the default. Its err is set if a
+// value and a file are given, or if the file cannot be read or is empty.
 func (g Given) value(s Setting) value {
 	v, path := g[s.Name], g[s.Name+fileSuffix]
-	if !s.Secret || !path.isSet() {
-		if !v.isSet() {
-			v.text = s.Default
-		}
+	isInFile := s.Secret && path.isSet()
+	switch {
+	case !isInFile && !v.isSet():
+		v.text = s.Default
 		return v
-	}
-	if v.isSet() {
+	case !isInFile:
+		return v
+	case v.isSet():
 		return value{place: v.place, err: fmt.Errorf("is set, and so is %s%s; keep one of the two", s.Name, fileSuffix)}
 	}
-	content, err := ReadFile(path.text, 64<<10)
+	content, err := ReadFile(path.text, maxSecretFile)
 	text := Trim(content)
 	if err == nil && text == "" {
 		err = errors.New("is empty")
@@ -211,19 +230,19 @@ func (g Given) unknown(table []Setting) (wrong Errors) {
 	return wrong
 }
 
-// problem returns what is wrong with a given name that is not a key of examples, or "". A name in
-// the environment may belong to another program, and is wrong only if it is mistyped.
+// problem returns what is wrong with a given name that is not a key of examples, or "". A name in the environment may
+// be of another program, so it is wrong only if it is mistyped.
 func (g Given) problem(name string, examples map[string]string) string {
-	isInFile := g[name].line > 0
+	isInEnvFile := g[name].line > 0
 	meant := Nearest(strings.ToUpper(name), slices.Sorted(maps.Keys(examples)))
-	if !isInFile && !g.mistyped(name, meant) {
+	if !isInEnvFile && !g.isMistyped(name, meant) {
 		return ""
 	}
 	if meant == "" {
 		return "is not a setting; remove it, or look up its right name in config.example.env, such as LOG_LEVEL=info"
 	}
 	where := ""
-	if !isInFile {
+	if !isInEnvFile {
 		where = " (in the environment)"
 	}
 	return fmt.Sprintf("is not a setting%s; did you mean %s? For example %[2]s=%s", where, meant, examples[meant])
@@ -237,11 +256,11 @@ const (
 	maxSlips    = 3
 )
 
-// mistyped reports whether name is a mistyped meant. If meant is given too, name must be something
-// else.
-func (g Given) mistyped(name, meant string) bool {
-	return min(len(name), len(meant)) >= minMistyped && distance(strings.ToUpper(name), meant) <= maxSlips &&
-		!g.Has(strings.TrimSuffix(meant, fileSuffix))
+// isMistyped reports whether name is probably a mistyped meant. It is not if meant is given, too.
+func (g Given) isMistyped(name, meant string) bool {
+	isMeantGiven := g.Has(strings.TrimSuffix(meant, fileSuffix))
+	isLong := min(len(name), len(meant)) >= minMistyped
+	return isLong && !isMeantGiven && distance(strings.ToUpper(name), meant) <= maxSlips
 }
 
 var settingName = regexp.MustCompile(`^[A-Z0-9_]{1,60}$`)
@@ -258,10 +277,13 @@ func shown(name string) string {
 // Nearest returns the known name with the smallest distance from name, or "" if that distance
 // is above two thirds of name's length. For a name of 9 letters it is at most 6.
 func Nearest(name string, known []string) string {
-	nearest, smallest := "", len(name)*2/3+1
+	nearest := ""
+	smallest := len(name)*2/3 + 1
 	for _, candidate := range known {
-		if n := distance(name, candidate); n < smallest {
-			nearest, smallest = candidate, n
+		n := distance(name, candidate)
+		if n < smallest {
+			nearest = candidate
+			smallest = n
 		}
 	}
 	return nearest

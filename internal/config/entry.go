@@ -17,10 +17,10 @@ type Entry struct {
 	Amount    decimal.Decimal // the minimum stake in tokens; 0: any stake
 }
 
-// Entries returns a reader of a list. split separates the entries. Each entry must match the
-// regular expression form as a whole; otherwise the error is the number of the entry, "must be" and
-// the description. Three colons separate the parts of an entry. A part that is left out is empty.
-// Any further colon belongs to the amount, which is then invalid.
+// Entries returns a reader of a list. split separates the entries. Each entry must match the regular expression form as
+// a whole; otherwise the error is the number of the entry, "must be" and the description. Three colons separate the
+// four parts of an entry, as in Entry. A part that is left out is empty. A fourth colon would be part of the amount,
+// and makes it invalid.
 func Entries(split func(string) []string, form, description string) func(string) ([]Entry, error) {
 	matching := Matching(form, description)
 	read := listOf(split, func(text string) (e Entry, err error) {
@@ -48,13 +48,13 @@ func Entries(split func(string) []string, form, description string) func(string)
 // groupedAmount matches an entry whose amount is grouped in thousands by commas.
 var groupedAmount = regexp.MustCompile(`[^\s,:]+:[^,:]+:[^,:]+:\s*[0-9]{1,3}(,[0-9]{3})+(\.[0-9]+)?(\s|,|$)`)
 
-// errAmount is returned for an amount without amountForm, and for 0.
+// errAmount is returned for an amount that does not match amountForm, and for 0.
 var errAmount = errors.New("must have after its third colon an amount of tokens above 0, such as 1000 or 0.5")
 
 // amountForm allows 77 decimals, because that is the maximum of TOKEN_DECIMALS.
 var amountForm = regexp.MustCompile(`^[0-9]{1,30}(\.[0-9]{1,77})?$`)
 
-// parseAmount parses an amount above 0 of amountForm.
+// parseAmount parses an amount that matches amountForm and is above 0.
 func parseAmount(value string) (decimal.Decimal, error) {
 	if amountForm.MatchString(value) {
 		if amount, err := decimal.NewFromString(value); err == nil && amount.IsPositive() {

@@ -15,7 +15,7 @@ import (
 	"herald/internal/secret"
 )
 
-// A reader is a function that parses the value of a setting. Its error continues a sentence that
+// In this package, a reader is a function that parses the value of a setting. Its error continues a sentence that
 // begins with the setting's name, and never repeats the value.
 
 // Field returns the Set function of a Setting. It parses the value with read, and stores the result
@@ -50,8 +50,8 @@ func Matching(form, description string) func(string) (string, error) {
 	}
 }
 
-// Except rejects text that matches the regular expression form as a whole, with reason as the
-// error. It passes other text to read.
+// Except rejects text that matches the whole regular expression form, with reason as the error. It passes other text to
+// read.
 func Except(form, reason string, read func(string) (string, error)) func(string) (string, error) {
 	pattern := regexp.MustCompile(`^(?:` + form + `)$`)
 	return func(value string) (string, error) {
@@ -78,15 +78,16 @@ func Visible(value string) (string, error) {
 // OneOf accepts one of names, and returns the element of values with the same index.
 func OneOf[T any](names []string, values []T) func(string) (T, error) {
 	return func(value string) (T, error) {
-		if i := slices.Index(names, value); i >= 0 {
-			return values[i], nil
+		i := slices.Index(names, value)
+		if i < 0 {
+			var none T
+			return none, fmt.Errorf("must be one of %s", strings.Join(names, ", "))
 		}
-		var none T
-		return none, fmt.Errorf("must be one of %s", strings.Join(names, ", "))
+		return values[i], nil
 	}
 }
 
-// OnOff reads on as true and off as false.
+// OnOff reads "on" as true and "off" as false.
 var OnOff = OneOf([]string{"on", Off}, []bool{true, false})
 
 // OrOff returns the zero value for Off. It passes any other text to read.
@@ -95,7 +96,8 @@ func OrOff[T any](read func(string) (T, error)) func(string) (T, error) {
 		if value == Off {
 			return v, nil
 		}
-		if v, err = read(value); err != nil {
+		v, err = read(value)
+		if err != nil {
 			err = fmt.Errorf("%w, or off", err)
 		}
 		return v, err
@@ -210,9 +212,8 @@ func PageURL(value string) (string, error) {
 	return value, err
 }
 
-// PublicHTTP reports whether rawURL is http:// to a host on the Internet, so that anybody on the
-// way can read the requests. It judges by the name or the IP address of the host, and resolves
-// nothing.
+// PublicHTTP reports whether rawURL is http:// to a host on the Internet, so that anybody on the way can read the
+// requests. It decides by the name or the IP address in the URL, without a DNS query.
 func PublicHTTP(rawURL string) bool {
 	u, err := url.Parse(rawURL)
 	if err != nil || u.Scheme != "http" {
@@ -222,7 +223,9 @@ func PublicHTTP(rawURL string) bool {
 		return !ip.IsLoopback() && !ip.IsPrivate() && !ip.IsLinkLocalUnicast()
 	}
 	labels := strings.Split(strings.TrimSuffix(strings.ToLower(u.Hostname()), "."), ".")
-	return len(labels) > 1 && !slices.Contains([]string{"localhost", "local", "internal", "svc"}, labels[len(labels)-1])
+	last := labels[len(labels)-1]
+	isLocalName := len(labels) == 1 || slices.Contains([]string{"localhost", "local", "internal", "svc"}, last)
+	return !isLocalName
 }
 
 // SplitList splits a list at commas and white space.

@@ -16,14 +16,14 @@ import (
 // value is a value from a line of an env file, or from the process environment. Both are read by
 // the same rules, because docker run --env-file leaves quotes and comments in the environment.
 //
-// Single or double quotes around a value are removed, and nothing in them is expanded.
-// White space and invisible characters around it are removed. Outside quotes, a # after
-// white space begins a comment, and so does a first # with white space after it.
+// Single or double quotes around a value are removed, and so are white space and invisible characters on both sides of
+// the quotes. Inside quotes, nothing is expanded. Outside quotes, a # after white space begins a comment, and so does a
+// # that begins the value, if white space follows.
 //
-// Quotes protect a secret from these rules, even one that begins with a quote itself:
-// '"key"' is "key". In the file that NAME_FILE names, quotes and # are part of the secret.
+// Quotes protect a secret from these rules, even a secret that begins with a quote: '"key"' is "key" with double
+// quotes. In the file that NAME_FILE names, quotes and # are part of the secret.
 type value struct {
-	text string // the value, or "" if none is set
+	text string // "" if none is set
 	err  error  // why the value could not be read; nil: it could
 	// line is the line in the env file, from 1; 0: the process environment.
 	line int
@@ -31,7 +31,7 @@ type value struct {
 	place string
 }
 
-// isSet reports whether there is a value, valid or not.
+// isSet reports whether there is a value. It need not be valid.
 func (v value) isSet() bool { return v.text != "" || v.err != nil }
 
 // comment matches a comment at the end of an unquoted value.
@@ -43,11 +43,13 @@ func withoutComment(text string) string { return Trim(comment.ReplaceAllString(t
 // set.
 func readValue(raw string) value {
 	raw = Trim(raw)
-	if raw == "" || raw[0] != '"' && raw[0] != '\'' {
+	isQuoted := strings.HasPrefix(raw, `"`) || strings.HasPrefix(raw, "'")
+	if !isQuoted {
 		return value{text: withoutComment(raw)}
 	}
-	inside, after, closed := strings.Cut(raw[1:], raw[:1])
-	if !closed || withoutComment(after) != "" {
+	quote := raw[:1]
+	inside, after, isClosed := strings.Cut(raw[1:], quote)
+	if !isClosed || withoutComment(after) != "" {
 		return value{
 			err: errors.New("begins with a quote that does not end it; put the whole value in quotes of the other " +
 				"kind, or in none"),
@@ -64,9 +66,9 @@ func Trim(text string) string {
 
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// parse adds the values in content to g. Each line has the form KEY=value, and may begin with
-// "export ". parse skips blank lines and lines that begin with #. If two lines give a key
-// different values, it keeps the first and reports the second.
+// parse adds the values in content to g. Each line has the form KEY=value, and may begin with "export ". parse skips
+// blank lines and lines that begin with #. If two lines have different values for a key, parse keeps the first and
+// reports the second.
 func (g Given) parse(file, content string) (wrong Errors) {
 	for i, line := range strings.Split(content, "\n") {
 		line = Trim(line)
@@ -99,7 +101,9 @@ var yamlLine = regexp.MustCompile(`^(- )?"?[A-Za-z_][\w.-]*"?:(\s|$)`)
 // with {, or more than half of its lines, and at least two, do not have the form KEY=value.
 // Otherwise it returns "".
 func otherFormat(content string) string {
-	var all, wrong, yaml int // lines that are neither blank nor comments
+	all := 0   // lines that are neither blank nor comments
+	wrong := 0 // those without the form KEY=value
+	yaml := 0  // those that look like YAML
 	for line := range strings.Lines(content) {
 		line = Trim(line)
 		if line == "" || line[0] == '#' {
@@ -114,11 +118,12 @@ func otherFormat(content string) string {
 			yaml++
 		}
 	}
+	isMostlyWrong := wrong >= 2 && 2*wrong > all
 	var format string
 	switch {
 	case strings.HasPrefix(Trim(content), "{"):
 		format = "seems to be JSON"
-	case wrong < 2 || 2*wrong <= all:
+	case !isMostlyWrong:
 		return ""
 	case 2*yaml >= wrong:
 		format = "seems to be YAML"

@@ -38,10 +38,11 @@ const (
 	SlowAnswer Reason = "slow"
 	// Limited: the service asks for fewer calls, for example with status 429.
 	Limited Reason = "limited"
-	// UsedUp: the service refuses calls until a limit per day or month is reset. A query.Budget may know that before the
-	// service is called.
+	// UsedUp: the service refuses calls until its limit per day or month is reset. A query.Budget may know that without a
+	// call.
 	UsedUp Reason = "used_up"
-	// NoCredit: the service was not called. The calls of its plan are spread over the month, and the next call is not due.
+	// NoCredit: the service was not called. A query.Budget spreads the calls of its plan over the month, and the next call
+	// is not due yet.
 	NoCredit Reason = "no_credit"
 	// Denied: the service refuses the credentials or the signature, or is not the configured service. Only an operator
 	// can fix that.
@@ -58,16 +59,16 @@ const (
 	Paused Reason = "paused"
 )
 
-// Error is the error of every service. Its text never holds the path or the query of a URL, a secret, personal data, or
-// text of the service.
+// Error is returned if a service fails. Its text never contains the path or the query of a URL, a secret, personal
+// data, or text of the service.
 type Error struct {
 	Service *Service
 	Reason  Reason
 	// RetryAfter is how long to wait before the next call, as the service or its Budget asks. It is 0 if that is unknown.
 	RetryAfter time.Duration
 	// Asked is the request that failed, for operators: a method and the path that Herald appends to the service's URL,
-	// for example "GET /total-supply", or a JSON-RPC method. It holds no host, secret or personal data, and is not part
-	// of the text. It is empty if the request is unknown or was not sent.
+	// for example "GET /total-supply", or a JSON-RPC method. It contains no host, secret or personal data. The text of
+	// the error does not contain it. It is empty if the request is unknown or was not sent.
 	Asked string
 	Err   error
 }

@@ -33,7 +33,8 @@ type platformRule struct {
 var (
 	evmPrefix  = regexp.MustCompile(`^0[xX]`)
 	evmAddress = regexp.MustCompile(`^0[xX][0-9a-fA-F]{40}$`)
-	// addressOrBare matches an address, which may lack its 0x, or have xdc in its place as wallets of the XDC chain write.
+	// addressOrBare matches an address, even without its 0x, or with xdc in place of it, as wallets of the XDC chain show
+	// it.
 	addressOrBare = regexp.MustCompile(`^(0[xX]|[xX][dD][cC])?[0-9a-fA-F]{40}$`)
 	// transaction matches the hash of a transaction.
 	transaction = regexp.MustCompile(`^0[xX][0-9a-fA-F]{64}$`)
@@ -175,8 +176,8 @@ func evmIdentity(text string, wrongForm *InvalidError) (Identity, error) {
 	return Identity{}, wrongForm
 }
 
-// Spellings returns the forms in which the partner's service may store the ID, the UID first. The service does not
-// publish which form it stores.
+// Spellings returns the forms in which the partner's service may store the ID. The UID is the first one. The service
+// does not document which form it stores.
 func (id Identity) Spellings() []string {
 	if id.Platform == "TON" {
 		return tonForms(id.UID)
@@ -220,8 +221,9 @@ func walletFlaw(s string) Flaw {
 	return ""
 }
 
-// otherChain returns the name of a chain without the EVM if s looks like one of its addresses, and else "". Hexadecimal
-// digits look like an address of Solana, too, but are more likely an EVM address without its 0x.
+// otherChain returns the name of a chain without the EVM if s looks like an address of that chain, and otherwise "". It
+// returns "" for hexadecimal digits, which may be an address of Solana, but are more likely an EVM address without its
+// 0x.
 func otherChain(s string) string {
 	if evmPrefix.MatchString(s) || hexDigits.MatchString(s) {
 		return ""
@@ -241,10 +243,13 @@ func wrongChecksum(digits string) bool {
 	return isMixed && common.HexToAddress(digits).Hex() != "0x"+digits
 }
 
-// FindWallet returns the only EVM address in text, which may be a link or a sentence. The address may lack its 0x, have
-// xdc in its place, and be repeated. FindWallet fails with an *InvalidError. The flaw is HiddenCharacters if text has
-// characters that reorder it, SeveralWallets if text has two addresses, and Transaction if text has a hash and no
-// address. For any other text without an address, FindWallet fails as ParseWallet does for the first word.
+// FindWallet returns the only EVM address in text, which may be a link or a sentence. The address may be repeated, may
+// lack its 0x, and may have xdc in place of it. FindWallet fails with an *InvalidError. Its flaw is
+//
+//   - HiddenCharacters if text has characters that reorder it,
+//   - SeveralWallets if text has two addresses,
+//   - Transaction if text has the hash of a transaction and no address,
+//   - and otherwise the flaw of the address or, if there is none, of the first word.
 func FindWallet(text string) (common.Address, error) {
 	if strings.ContainsFunc(text, func(r rune) bool { return unicode.Is(unicode.Bidi_Control, r) }) {
 		// A reader would see another address.

@@ -75,14 +75,15 @@ func (s Stake) StakerStatus() StakerStatus { return s.Reaches(decimal.Zero) }
 
 // Reaches returns whether the wallet stakes at least this amount, in tokens. 0 stands for any stake above 0.
 func (s Stake) Reaches(amount decimal.Decimal) StakerStatus {
+	isReached := len(s.Staked) > 0 && s.Total().GreaterThanOrEqual(amount)
+	isAllRead := len(s.Failed) == 0 && s.Checked > 0
 	switch {
-	case len(s.Staked) > 0 && s.Total().GreaterThanOrEqual(amount):
+	case isReached:
 		return Staker
-	case len(s.Failed) == 0 && s.Checked > 0:
+	case isAllRead:
 		return NotStaker
-	default:
-		return Undetermined
 	}
+	return Undetermined
 }
 
 // Total returns the sum of Staked, in tokens.
@@ -108,8 +109,8 @@ func (s Stake) Unread() []UnreadPool {
 	return unread
 }
 
-// Err returns nil if the stake is Complete, and else an error with the number of unread pools and the error of one of
-// them.
+// Err returns nil if the stake is Complete. Otherwise it returns an error with the number of unread pools and the error
+// of one of them.
 func (s Stake) Err() error {
 	unread := s.Unread()
 	if len(unread) == 0 {

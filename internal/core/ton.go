@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// The first byte of a TON address in base64, without the flag of the test network.
+// The tags: the first byte of a TON address in base64, without the flag of the test network.
 const (
 	tonBounceable    = 0x11
 	tonNonBounceable = 0x51
@@ -29,7 +29,9 @@ func tonForms(uid string) []string {
 	uid = tonURLSafe.Replace(uid)
 	address, _ := base64.URLEncoding.DecodeString(uid)
 	tag, account := address[0], address[1:34]
-	if uid != tonForm(tag, account) || tag != tonBounceable && tag != tonNonBounceable {
+	isChecksumRight := uid == tonForm(tag, account)
+	isMainNetwork := tag == tonBounceable || tag == tonNonBounceable
+	if !isChecksumRight || !isMainNetwork {
 		return []string{uid}
 	}
 	return allTonForms(account)

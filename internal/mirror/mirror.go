@@ -1,7 +1,6 @@
-// Package mirror copies a value of this process to stores. The stores outlive the process, and replicas may share them.
-//
-// Before a Mirror replaces the copies, it merges them into the value, so that additions of other processes are not
-// lost.
+// Package mirror keeps copies of a value in stores, which outlive the process, and which replicas may share. A Mirror
+// first merges the copies into the value, and then replaces them, so that it does not lose additions of other
+// processes.
 package mirror
 
 import (
@@ -20,7 +19,7 @@ const maxWait = 100 * time.Millisecond
 // Value is a value in memory. Its methods are safe for concurrent use.
 type Value interface {
 	// Merge adds a stored copy to the value. The copy is empty if nothing is stored. If the copy is invalid, Merge
-	// returns an error; the Mirror then logs it, and replaces the copy.
+	// returns an error. The Mirror then logs the error, and replaces the copy.
 	Merge(stored []byte) error
 	// Encode returns a copy to store, or nil if there is nothing to save.
 	Encode() []byte
@@ -36,8 +35,8 @@ type Mirror struct {
 	log    *slog.Logger
 
 	load       sync.Once
-	exchanging chan struct{}  // contains a token during an exchange
-	running    sync.WaitGroup // exchanges
+	exchanging chan struct{}  // has room for the token of one exchange; not a Mutex, for tests in simulated time
+	running    sync.WaitGroup // has the exchanges that run or wait
 
 	mu       sync.Mutex // guards isLoaded
 	isLoaded bool
@@ -61,16 +60,15 @@ func New(name, key string, ttl time.Duration, value Value, stores []query.Store,
 // Load calls Sync when it is first called. Later calls have no effect.
 func (m *Mirror) Load() { m.load.Do(m.Sync) }
 
-// IsLoaded reports whether there was an exchange that could read every store. It returns true if there are no stores.
+// IsLoaded reports whether an exchange has read every store. If there are no stores, it returns true.
 func (m *Mirror) IsLoaded() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.isLoaded
 }
 
-// Sync exchanges the value with the stores: it merges their copies into the value, and saves the value in each
-// store with another copy. It blocks for at most maxWait. If the exchange takes longer, it continues in the
-// background.
+// Sync exchanges the value with the stores: it merges their copies into the value, and saves the value in each store
+// whose copy differs. It blocks for at most maxWait. If the exchange takes longer, it continues in the background.
 func (m *Mirror) Sync() {
 	if len(m.stores) == 0 {
 		return
@@ -78,9 +76,7 @@ func (m *Mirror) Sync() {
 	finished := make(chan struct{})
 	m.running.Go(func() {
 		defer close(finished)
-		m.exchanging <- struct{}{}
-		m.mergeAndSave(context.Background())
-		<-m.exchanging
+		m.exchange(context.Background())
 	})
 	select {
 	case <-finished:
@@ -94,10 +90,13 @@ func (m *Mirror) Close() {
 	m.running.Wait()
 }
 
-// mergeAndSave merges all copies into the value, and then replaces those that differ from it.
-func (m *Mirror) mergeAndSave(ctx context.Context) {
+// exchange merges all copies into the value, and then replaces the copies that differ from the value.
+func (m *Mirror) exchange(ctx context.Context) {
+	m.exchanging <- struct{}{}
+	defer func() { <-m.exchanging }()
 	copies := m.merge(ctx)
-	if len(copies) == len(m.stores) {
+	hasReadAll := len(copies) == len(m.stores)
+	if hasReadAll {
 		m.mu.Lock()
 		m.isLoaded = true
 		m.mu.Unlock()
@@ -119,8 +118,8 @@ type storedCopy struct {
 	stored []byte
 }
 
-// merge merges the stores' copies into the value, and returns them. It omits the stores that could not be read,
-// because saving there would overwrite their copies.
+// merge merges the stores' copies into the value, and returns the copies. It omits the stores that could not be read,
+// because saving there would overwrite unknown copies.
 func (m *Mirror) merge(ctx context.Context) (copies []storedCopy) {
 	for _, store := range m.stores {
 		stored, err := m.read(ctx, store)
@@ -128,7 +127,8 @@ func (m *Mirror) merge(ctx context.Context) (copies []storedCopy) {
 			continue
 		}
 		copies = append(copies, storedCopy{store, stored})
-		if err := m.value.Merge(stored); err != nil {
+		err = m.value.Merge(stored)
+		if err != nil {
 			m.log.Warn("a stored value cannot be read", "value", m.name, "err", err)
 		}
 	}

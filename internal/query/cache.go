@@ -13,41 +13,41 @@ import (
 
 // CacheConfig configures a Cache. All fields but Store and Log are required.
 type CacheConfig struct {
-	// MaxItems is the maximum number of cached answers, without the shared ones.
+	// MaxItems is the maximum number of cached personal answers.
 	MaxItems int
-	// StaleFor is how long past its TTL a shared answer may stand in while its service fails.
+	// StaleFor is how long past its TTL a public answer may stand in while its service fails.
 	StaleFor time.Duration
 	// CallTimeout limits one call to a service. The service's client enforces it.
 	CallTimeout time.Duration
 	// Timeout limits all calls for one answer together.
 	Timeout time.Duration
-	// Store keeps the shared answers for replicas and for a later process. If it is nil, they are only in memory.
+	// Store keeps the public answers for replicas and for a later process. If it is nil, they are only in memory.
 	Store    Store
 	Observer Observer
 	// Log receives a line when a service begins to fail, and when it answers again. It may be nil.
 	Log *slog.Logger
 }
 
-// sweepEvery is the minimum time between two deletions of expired answers, unless there are MaxItems.
+// sweepEvery is how often makeRoom deletes the expired answers, unless there are MaxItems.
 const sweepEvery = time.Minute
 
 // Cache is shared by the queries of a process. It holds their answers, and the fetches in flight.
 //
-// The answers are in two go-caches. The few shared answers are replaced, but never deleted, so many wallets cannot
-// crowd out the price. The others are deleted after their TTL. makeRoom does that, because go-cache would need a
-// goroutine that cannot be stopped.
+// The answers are in two go-caches. The few public answers are replaced, but never deleted, so the answers about many
+// wallets cannot displace the price. The personal answers are deleted after their TTL. makeRoom does that, because the
+// goroutine that go-cache would start for it cannot be stopped.
 type Cache struct {
 	CacheConfig
-	shared  *gocache.Cache
-	others  *gocache.Cache
-	fetches singleflight.Group
+	public   *gocache.Cache
+	personal *gocache.Cache
+	fetches  singleflight.Group
 
 	mu    sync.Mutex
 	swept time.Time // when makeRoom last deleted the expired answers
 	// running is done once the Cache is closed. No call begins afterwards.
 	running context.Context
-	stop    context.CancelFunc
-	calls   sync.WaitGroup
+	stop    context.CancelFunc // ends running
+	calls   sync.WaitGroup     // the calls in flight
 }
 
 // NewCache returns an empty Cache. The caller must close it.
@@ -55,8 +55,8 @@ func NewCache(config CacheConfig) *Cache {
 	running, stop := context.WithCancel(context.Background())
 	return &Cache{
 		CacheConfig: config,
-		shared:      gocache.New(gocache.NoExpiration, 0),
-		others:      gocache.New(gocache.NoExpiration, 0),
+		public:      gocache.New(gocache.NoExpiration, 0),
+		personal:    gocache.New(gocache.NoExpiration, 0),
 		swept:       time.Now(),
 		running:     running,
 		stop:        stop,
@@ -64,38 +64,38 @@ func NewCache(config CacheConfig) *Cache {
 }
 
 // Items returns the number of cached answers, including expired ones that makeRoom has not deleted yet.
-func (c *Cache) Items() int { return c.shared.ItemCount() + c.others.ItemCount() }
+func (c *Cache) Items() int { return c.public.ItemCount() + c.personal.ItemCount() }
 
 // get returns the answer to the question with this ID. It returns false if there is none.
-func (c *Cache) get(id string, isShared bool) (answer any, known bool) {
-	if isShared {
-		return c.shared.Get(id)
+func (c *Cache) get(id string, isPublic bool) (answer any, known bool) {
+	if isPublic {
+		return c.public.Get(id)
 	}
-	return c.others.Get(id)
+	return c.personal.Get(id)
 }
 
-// putShared caches a shared answer.
-func (c *Cache) putShared(id string, answer any) { c.shared.SetDefault(id, answer) }
+// putPublic caches a public answer.
+func (c *Cache) putPublic(id string, answer any) { c.public.SetDefault(id, answer) }
 
-// put caches an answer for ttl, or until makeRoom deletes it.
-func (c *Cache) put(id string, answer any, ttl time.Duration) {
+// putPersonal caches a personal answer for ttl, or until makeRoom deletes all.
+func (c *Cache) putPersonal(id string, answer any, ttl time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.makeRoom()
-	c.others.Set(id, answer, ttl)
+	c.personal.Set(id, answer, ttl)
 }
 
-// makeRoom deletes the expired answers if it last did so sweepEvery ago, or if there are MaxItems. If there still are
-// MaxItems, it deletes all of them. Only a flood of questions leads to that, and it costs at most one more call per
-// question. The caller holds mu.
+// makeRoom deletes the expired personal answers if it last did so at least sweepEvery ago, or if there are MaxItems. If
+// there still are MaxItems, it deletes all personal answers. Only a flood of questions leads to that, and it costs at
+// most one more call per question. The caller holds mu.
 func (c *Cache) makeRoom() {
-	isFull := c.others.ItemCount() >= c.MaxItems
+	isFull := c.personal.ItemCount() >= c.MaxItems
 	if isFull || time.Since(c.swept) >= sweepEvery {
 		c.swept = time.Now()
-		c.others.DeleteExpired()
+		c.personal.DeleteExpired()
 	}
-	if c.others.ItemCount() >= c.MaxItems {
-		c.others.Flush()
+	if c.personal.ItemCount() >= c.MaxItems {
+		c.personal.Flush()
 	}
 }
 

@@ -12,13 +12,12 @@ import (
 //	────┼────────────┼─────────────────┼──────────────────────┼────▶
 //	       current     dueForRefresh           standIn          tooOld
 //
-// A shared answer has all three. For any other answer they are the same time: it is current until its TTL is over,
-// and then too old.
+// For a personal answer, the last three are the same time: it is current until its TTL is over, and then too old.
 type freshness struct {
 	refresh time.Time
 	expires time.Time
 	useless time.Time
-	// why is why the answer expires later than after its TTL. It is nil unless the answer does.
+	// why is the reason of the lull in which the answer expires later than after its TTL; nil: there is no such lull.
 	why *core.Error
 }
 
@@ -49,10 +48,11 @@ func (f freshness) stageAt(now time.Time) stage {
 	return tooOld
 }
 
-// freshnessOf returns the freshness of an answer. The zero Snapshot, which is no answer, is too old.
+// freshnessOf returns the freshness of an answer. The zero Snapshot, which stands for no answer, is too old.
 func (q *Query[K, V]) freshnessOf(s Snapshot[V]) freshness {
 	afterTTL := s.At.Add(q.TTL)
-	if !q.isShared() || s.At.IsZero() {
+	isNone := s.At.IsZero()
+	if isNone || !q.isPublic() {
 		return freshness{refresh: afterTTL, expires: afterTTL, useless: afterTTL}
 	}
 	usual := freshness{
@@ -60,12 +60,12 @@ func (q *Query[K, V]) freshnessOf(s Snapshot[V]) freshness {
 		expires: afterTTL,
 		useless: afterTTL.Add(q.cache.StaleFor),
 	}
-	return usual.during(q.upstream.lull(), q.cache.CallTimeout)
+	return usual.during(q.upstream.creditLull(), q.cache.CallTimeout)
 }
 
-// during returns the freshness of an answer during a lull. The next newer answer comes from a call at the end of the
-// lull. The answer is current until that call has ended, but at most until it would have become useless. It stands in
-// at least until that call has ended.
+// during returns the freshness of an answer during a lull, in which the answer is held after its TTL. The first call
+// after the lull gives the next answer. The held answer expires when that call ends, but not later than it would have
+// become useless without the lull. It may stand in at least until that call ends.
 //
 // For example, an answer of 12:00:00 with a TTL of 30 s expires at 12:00:30, and calls take at most 5 s. If a lull
 // lasts until 12:05:00, the answer expires at 12:05:05.
@@ -73,7 +73,7 @@ func (f freshness) during(l lull, callTimeout time.Duration) freshness {
 	if !l.until.After(f.expires) {
 		return f
 	}
-	answered := l.until.Add(callTimeout)
+	answered := l.until.Add(callTimeout) // when the first call after the lull ends at the latest
 	expires := core.Earlier(answered, f.useless)
 	return freshness{
 		refresh: core.Earlier(core.Later(f.refresh, l.recheck), expires),

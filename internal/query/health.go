@@ -11,16 +11,16 @@ import (
 // would fill the log.
 const warnEvery = time.Minute
 
-// Health is the state of a service by the calls of this process.
+// Health is the state of a service, as the calls of this process show it.
 type Health struct {
 	Service *core.Service
 	// LastCall is when the last call ended. It is zero if there was none.
 	LastCall time.Time
-	// FailingSince is the time of the first failure since the last success, and Reason the reason of the last failure.
-	// Both are zero if the last call that counts succeeded.
+	// FailingSince is when the first failed call after the last success ended, and Reason is why the last call failed.
+	// Both are zero if the service works. Failures that do not count leave them unchanged (countedFailures).
 	FailingSince time.Time
 	Reason       core.Reason
-	// PausedFor is how much longer a pause lasts. It is 0 if there is no pause, and while the service works.
+	// PausedFor is how much longer the pause after failures lasts. It is 0 if there is none.
 	PausedFor time.Duration
 }
 
@@ -37,8 +37,8 @@ func (u *Upstream) Health() Health {
 	return h
 }
 
-// warn logs that the service fails, unless that was logged since the last recovery or within warnEvery. The caller
-// holds mu.
+// warn logs that the service fails, unless that was logged since the last recovery or within the last warnEvery. The
+// caller holds mu.
 func (u *Upstream) warn(failed *core.Error) {
 	if u.cache.Log == nil || u.warned || !u.warnings.Allow(ratelimit.Limit{Burst: 1, Every: warnEvery}) {
 		return
@@ -48,11 +48,12 @@ func (u *Upstream) warn(failed *core.Error) {
 		"service", u.Name, "reason", failed.Reason, "since", u.health.FailingSince, "err", failed.Err)
 }
 
-// logRecovery logs that the service answers again, if a warning said that it fails. The caller holds mu.
+// logRecovery logs that the service answers again, if warn logged that it fails. The caller holds mu.
 func (u *Upstream) logRecovery() {
-	if u.warned {
-		u.warned = false
-		failedFor := time.Since(u.health.FailingSince).Round(time.Second)
-		u.cache.Log.Info("a service answers again", "service", u.Name, "failed_for", failedFor)
+	if !u.warned {
+		return
 	}
+	u.warned = false
+	failedFor := time.Since(u.health.FailingSince).Round(time.Second)
+	u.cache.Log.Info("a service answers again", "service", u.Name, "failed_for", failedFor)
 }

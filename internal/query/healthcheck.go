@@ -2,14 +2,14 @@ package query
 
 import "context"
 
-// HealthCheck is a service and a question that shows whether the service answers. The question is not about a person.
+// HealthCheck asks a service a question that is not about a person, to find out whether the service answers.
 type HealthCheck struct {
 	*Upstream
 	ping      func(context.Context) (Snapshot[any], error)
 	findEnded FindEnded
 }
 
-// FindEnded returns the endpoints that the service has ended, as an answer or an error of the service shows.
+// FindEnded finds the endpoints that the service has ended, in an answer of the service or in its error.
 type FindEnded func(answer any, err error) []EndedEndpoint
 
 // EndedEndpoint is an endpoint that a service has ended. Another endpoint is called in its place.
@@ -53,7 +53,7 @@ func (c HealthCheck) WithEnded(find FindEnded) HealthCheck {
 // Ping asks the question. It blocks as Source.Get does.
 func (c HealthCheck) Ping(ctx context.Context) (Snapshot[any], error) { return c.ping(ctx) }
 
-// EndedEndpoints returns the endpoints that the service has ended, as the answer to a ping or its error shows.
+// EndedEndpoints returns the endpoints that the service has ended, as the result of Ping shows.
 func (c HealthCheck) EndedEndpoints(answer any, err error) []EndedEndpoint {
 	return c.findEnded(answer, err)
 }

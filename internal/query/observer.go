@@ -24,12 +24,12 @@ const Succeeded CallResult = "ok"
 type LookupResult string
 
 const (
-	// Hit is an answer from the Cache that is fresh or held.
+	// Hit means that the Cache had an answer that is fresh or held.
 	Hit LookupResult = "hit"
-	// Miss is a new answer of the service, or of another replica.
+	// Miss means that the service or another replica gave a new answer.
 	Miss LookupResult = "miss"
-	// Stale is an old answer, because there is no newer one.
+	// Stale means that an old answer stands in.
 	Stale LookupResult = "stale"
-	// Failed is no answer.
+	// Failed means that there was no answer.
 	Failed LookupResult = "failed"
 )

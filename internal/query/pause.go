@@ -7,11 +7,11 @@ import (
 )
 
 const (
-	// maxPause is the maximum length of a pause. A call then shows whether the service answers earlier than it said.
+	// maxPause is the maximum length of a pause. Then one call tries whether the service answers earlier than it said.
 	maxPause = 5 * time.Minute
-	// maxFailures is how many failures in a row begin a pause of breakerPause, or of the shortest TTL of the
-	// service's queries if that is shorter.
-	maxFailures  = 5
+	// maxFailures is how many failures in a row begin a pause.
+	maxFailures = 5
+	// breakerPause is how long that pause lasts, unless the shortest TTL of the service's queries is shorter.
 	breakerPause = 5 * time.Second
 	// recheckBudget is the maximum length of a pause that begins because the Budget refuses a credit. The Budget is then
 	// asked again, because it may have learned of more credits, and another replica may have a newer answer.
@@ -20,19 +20,12 @@ const (
 
 // pause is a time in which a service is not called. It may be over. The zero pause is over.
 type pause struct {
-	why *core.Error
+	why *core.Error // nil in the zero pause
 	// until is when the pause ends.
 	until time.Time
-	// retryAt is when the service or the Budget asks for the next call. It is later than until if it is too far away to
-	// wait for.
+	// retryAt is when the service or the Budget wants the next call. It is after until if that is longer away than the
+	// longest pause.
 	retryAt time.Time
-}
-
-// newPause returns a pause that begins now and lasts for wait, at most for maxPause.
-func newPause(why *core.Error, wait time.Duration) pause {
-	now := time.Now()
-	until := now.Add(min(wait, maxPause))
-	return pause{why: why, until: until, retryAt: core.Later(until, now.Add(why.RetryAfter))}
 }
 
 // isOver reports whether calls may be made.
@@ -45,25 +38,27 @@ func (p pause) reason() *core.Error {
 	return &why
 }
 
-// isForCredit reports whether the pause began because there is no credit for a call.
+// isForCredit reports whether the pause began because there was no credit for a call.
 func (p pause) isForCredit() bool {
 	return p.why != nil && (p.why.Reason == core.NoCredit || p.why.Reason == core.UsedUp)
 }
 
 // lull is a time in which there is no newer answer, although the service works. The zero lull is over.
 type lull struct {
-	// until is when the service gives its next answer, as far as that is known.
+	// until is when the next call is expected to be possible.
 	until time.Time
-	// recheck is when to ask for an answer again. It is before until if the lull may end earlier than expected.
+	// recheck is when to ask for an answer again. It is before until, because the lull may end earlier than expected.
 	recheck time.Time
 	why     *core.Error
 }
 
-// lull returns the lull that a lack of credits causes. It returns the zero lull once a call was made after the lack
-// began, and while the service fails for another reason.
-func (u *Upstream) lull() lull {
+// creditLull returns the lull of a service that has no credit for calls. It returns the zero lull if there is credit,
+// or if the service fails for another reason. A pause that is over still causes a lull, until the next call is made and
+// attempt forgets the pause.
+func (u *Upstream) creditLull() lull {
 	u.mu.Lock()
 	defer u.mu.Unlock()
+	// NoCredit comes only from the Budget, which is asked before a call. So it is never the reason of a failed call.
 	failsOtherwise := u.health.isFailing() && u.health.Reason != core.UsedUp
 	if !u.pause.isForCredit() || failsOtherwise {
 		return lull{}
@@ -82,15 +77,20 @@ func (u *Upstream) whyPaused() *core.Error {
 	return u.pause.reason()
 }
 
-// pauseFor pauses the calls for at least wait, within maxPause, because of why. The caller holds mu.
+// pauseFor pauses the calls for wait, at most for maxPause. If the current pause ends later, it stays. The new pause
+// has a later retryAt if why.RetryAfter is longer than the pause. The caller holds mu.
 func (u *Upstream) pauseFor(why *core.Error, wait time.Duration) {
-	p := newPause(why, wait)
-	if !p.isOver() && p.until.After(u.pause.until) {
-		u.pause = p
+	if wait <= 0 {
+		return
+	}
+	now := time.Now()
+	until := now.Add(min(wait, maxPause))
+	if until.After(u.pause.until) {
+		u.pause = pause{why: why, until: until, retryAt: core.Later(until, now.Add(why.RetryAfter))}
 	}
 }
 
-// forgetPastPause forgets a pause that is over, because a call was made after it. The caller holds mu.
+// forgetPastPause forgets the pause if it is over. attempt calls it after a call. The caller holds mu.
 func (u *Upstream) forgetPastPause() {
 	if u.pause.isOver() {
 		u.pause = pause{}

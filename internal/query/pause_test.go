@@ -313,7 +313,7 @@ func TestALackOfCreditsIsALullUntilTheNextCall(t *testing.T) {
 					return nil
 				})
 			}
-			got := f.market.lull()
+			got := f.market.creditLull()
 			if core.ReasonOf(errorOrNil(got.why)) != test.want {
 				t.Errorf("%s: the lull is %+v", name, got)
 			}

@@ -2,8 +2,18 @@
 //
 // A Query is one kind of question, such as the price. It answers from a Cache. If the cached answer is too old, all
 // callers wait for the same call, which the service's Upstream makes. An Upstream limits the calls in flight, pauses
-// after failures, and knows the Health of its service. An answer that everybody may see is refreshed shortly before
-// it expires, and stands in for a while when the service fails.
+// after failures, and knows the Health of its service.
+//
+// These words have a meaning of their own here:
+//
+//   - A public answer is one that everybody may see, such as the price. It is refreshed shortly before it expires,
+//     stands in while the service fails, and is saved in a Store. A personal answer is any other, such as a wallet's
+//     stake.
+//   - A credit is the right to one call of a service that charges for calls. A Budget has the credits.
+//   - A pause is a time in which a service is not called, because it failed or there is no credit.
+//   - A lull is a time in which a service works, but gives no newer answer, because there is no credit.
+//   - An answer past its TTL is held if it is returned in a lull. It is a stand-in if it is returned because the
+//     service failed.
 //
 // The files, in reading order: query.go (a lookup), freshness.go (how old an answer may be), upstream.go (a call),
 // pause.go (when no call is made), cache.go and store.go (where answers are kept), health.go (whether the service works
@@ -25,11 +35,11 @@ import (
 // Snapshot is an answer of a service. There are three kinds:
 //
 //	fresh     not Stale, no Why:  younger than its TTL
-//	held      not Stale, a Why:   past its TTL, but there is no newer one: the service works, and there is no credit
-//	stand-in  Stale, a Why:       past its TTL, because the service gave no newer one
+//	held      not Stale, a Why:   past its TTL; the next call must wait for a credit
+//	stand-in  Stale, a Why:       past its TTL; the service was asked for a newer one, and failed
 type Snapshot[V any] struct {
 	Value V
-	At    time.Time // when the service gave the answer
+	At    time.Time // when the service gave the answer; zero: there is no answer
 	Stale bool
 	// Why is why there is no newer answer.
 	Why *core.Error `json:"-"`
@@ -59,9 +69,9 @@ type Config[K, V any] struct {
 	// Cacheable reports whether an answer may be cached. If it is nil, every answer may be cached.
 	Cacheable func(V) bool
 
-	// SharedAs is set if everybody may see the answer, and K is struct{}. The answer is then refreshed shortly before it
-	// expires, is returned for up to CacheConfig.StaleFor longer while the service fails, and is saved in
-	// CacheConfig.Store.
+	// SharedAs makes the answer public. It may be set if everybody may see the answer, and K is struct{}. A public
+	// answer is refreshed shortly before it expires, stands in for up to CacheConfig.StaleFor while the service fails,
+	// and is saved in CacheConfig.Store.
 	//
 	// The value of SharedAs contains everything that the answer depends on, such as the service's URL. A replica with
 	// other settings has another SharedAs, and so does not load this answer.
@@ -76,7 +86,7 @@ type Query[K, V any] struct {
 	Config[K, V]
 	upstream *Upstream
 	cache    *Cache
-	// isSingle reports whether K is struct{}.
+	// isSingle is true if K is struct{}. There is then only one question.
 	isSingle bool
 }
 
@@ -87,47 +97,47 @@ func New[K, V any](u *Upstream, config Config[K, V]) *Query[K, V] {
 	return &Query[K, V]{Config: config, upstream: u, cache: u.cache, isSingle: isSingle}
 }
 
-// Get implements Source. It returns an answer that is fresh or held at once, and otherwise blocks until the service
-// answers or ctx is done. Simultaneous callers with the same key share one call, which continues after its first
-// caller has left.
+// Get implements Source. If the cached answer is fresh or held, Get returns it at once. Otherwise it blocks until the
+// service answers or ctx is done. Simultaneous callers with the same key share one call, which continues even if its
+// first caller leaves.
 func (q *Query[K, V]) Get(ctx context.Context, key K) (Snapshot[V], error) {
 	cached, _ := q.Last(key)
 	now := time.Now()
 	life := q.freshnessOf(cached)
 	switch life.stageAt(now) {
 	case current:
-		return q.answer(Hit, cached, now, life), nil
+		return q.complete(Hit, cached, now, life), nil
 	case dueForRefresh:
 		// A caller starts the refresh, not a timer: nobody waits in busy times, and the service gets no calls in
 		// quiet ones.
 		q.startFetch(key, cached.At)
-		return q.answer(Hit, cached, now, life), nil
+		return q.complete(Hit, cached, now, life), nil
 	}
 
 	fetched, err := q.waitForFetch(ctx, key, cached.At)
 	if err == nil {
-		return q.answer(Miss, fetched, time.Now(), q.freshnessOf(fetched)), nil
+		return q.complete(Miss, fetched, time.Now(), q.freshnessOf(fetched)), nil
 	}
 
-	// The cached answer may have changed. Another replica's answer may have been loaded, or a refusal for lack of credit
-	// may have begun a lull, in which the answer is current for longer.
+	// The cached answer may be usable now. fetch may have loaded another replica's answer before it failed. Or it failed
+	// for lack of credit, which begins a lull: the answer then expires later (freshness.during).
 	cached, _ = q.Last(key)
 	now = time.Now()
 	life = q.freshnessOf(cached)
 	switch life.stageAt(now) {
 	case current, dueForRefresh:
-		return q.answer(Hit, cached, now, life), nil
+		return q.complete(Hit, cached, now, life), nil
 	case standIn:
 		cached.Why, _ = errors.AsType[*core.Error](err)
-		return q.answer(Stale, cached, now, life), nil
+		return q.complete(Stale, cached, now, life), nil
 	}
 	q.cache.Observer.Lookup(q.Name, Failed, 0)
 	return Snapshot[V]{}, err
 }
 
-// answer reports the lookup to the Observer, and returns s with Stale, Why and FreshUntil set. If the result is Stale,
-// the caller has set Why.
-func (q *Query[K, V]) answer(result LookupResult, s Snapshot[V], now time.Time, life freshness) Snapshot[V] {
+// complete reports the lookup to the Observer, and returns s with Stale, Why and FreshUntil set. If the result is
+// Stale, the caller has set Why.
+func (q *Query[K, V]) complete(result LookupResult, s Snapshot[V], now time.Time, life freshness) Snapshot[V] {
 	age := now.Sub(s.At)
 	q.cache.Observer.Lookup(q.Name, result, age)
 	if result == Stale {
@@ -137,15 +147,16 @@ func (q *Query[K, V]) answer(result LookupResult, s Snapshot[V], now time.Time, 
 	if q.isCacheable(s.Value) {
 		s.FreshUntil = life.expires
 	}
-	if age >= q.TTL {
-		s.Why = life.why
+	isHeld := age >= q.TTL
+	if isHeld {
+		s.Why = life.why // It is set only in a lull.
 	}
 	return s
 }
 
 // Last returns the last answer, regardless of its age. It returns false if the Cache has none. It does not block.
 func (q *Query[K, V]) Last(key K) (last Snapshot[V], known bool) {
-	item, _ := q.cache.get(q.id(key), q.isShared())
+	item, _ := q.cache.get(q.id(key), q.isPublic())
 	last, known = item.(Snapshot[V])
 	return last, known
 }
@@ -158,7 +169,8 @@ func (q *Query[K, V]) id(key K) string {
 	return fmt.Sprint(q.Name, " ", key)
 }
 
-func (q *Query[K, V]) isShared() bool { return q.SharedAs != "" }
+// isPublic reports whether everybody may see the answer.
+func (q *Query[K, V]) isPublic() bool { return q.SharedAs != "" }
 
 func (q *Query[K, V]) isCacheable(value V) bool { return q.Cacheable == nil || q.Cacheable(value) }
 
@@ -192,16 +204,19 @@ func (q *Query[K, V]) waitForFetch(ctx context.Context, key K, last time.Time) (
 	}
 }
 
-// fetch returns an answer newer than last, and caches it. The answer comes from a fetch that has just ended, from
-// another replica, or from the service.
+// fetch returns an answer newer than last, the time of the answer in the Cache, and caches it. last is zero if there
+// was none. The newer answer comes from a fetch that ended after the caller had looked into the Cache, from another
+// replica, or from the service.
 func (q *Query[K, V]) fetch(ctx context.Context, key K, last time.Time) (Snapshot[V], error) {
 	if cached, _ := q.Last(key); cached.At.After(last) && q.isFresh(cached) {
 		return cached, nil
 	}
 	if loaded, ok := q.load(ctx); ok && loaded.At.After(last) {
 		q.put(key, loaded)
-		// At the start, the loaded answer may be this bot's own. Its credit is spent already.
-		if isStart := last.IsZero(); !isStart {
+		// Without a cached answer, this process has just started, and the loaded answer may be from the process before it,
+		// which has spent the credit.
+		isStart := last.IsZero()
+		if !isStart {
 			q.upstream.noteCallOfReplica()
 		}
 		if q.isFresh(loaded) {
@@ -238,9 +253,9 @@ func (q *Query[K, V]) isFresh(s Snapshot[V]) bool { return time.Since(s.At) < q.
 
 // put caches s.
 func (q *Query[K, V]) put(key K, s Snapshot[V]) {
-	if q.isShared() {
-		q.cache.putShared(q.id(key), s)
+	if q.isPublic() {
+		q.cache.putPublic(q.id(key), s)
 		return
 	}
-	q.cache.put(q.id(key), s, q.TTL)
+	q.cache.putPersonal(q.id(key), s, q.TTL)
 }

@@ -21,16 +21,16 @@ type Store interface {
 // schema is the version of the saved answers. Increment it when the meaning of a saved answer changes.
 const schema = 1
 
-// maxLull is the maximum length of a lull, because a Budget has at least one credit per month. An answer may have to be
-// kept for that long.
+// maxLull is the maximum length of a lull, because a Budget has at least one credit per month. An answer may be held
+// for that long.
 const maxLull = 31 * 24 * time.Hour
 
 func (q *Query[K, V]) storeKey() string { return fmt.Sprintf("%s %d %s", q.Name, schema, q.SharedAs) }
 
 // isSaved reports whether the answers of q are in the Store.
-func (q *Query[K, V]) isSaved() bool { return q.isShared() && q.cache.Store != nil }
+func (q *Query[K, V]) isSaved() bool { return q.isPublic() && q.cache.Store != nil }
 
-// save saves a shared answer for as long as it may stand in.
+// save saves a public answer for as long as it may be held or stand in.
 func (q *Query[K, V]) save(ctx context.Context, s Snapshot[V]) {
 	if !q.isSaved() {
 		return
@@ -42,8 +42,8 @@ func (q *Query[K, V]) save(ctx context.Context, s Snapshot[V]) {
 	q.cache.Store.Save(ctx, q.storeKey(), text, q.TTL+q.cache.StaleFor+maxLull)
 }
 
-// load returns the answer that a replica or an earlier process saved last. It returns false if nothing is saved, or
-// something that this version cannot have saved.
+// load returns the answer that a replica or an earlier process saved last. It returns false if there is none, or if
+// this version cannot have saved it.
 func (q *Query[K, V]) load(ctx context.Context) (s Snapshot[V], ok bool) {
 	if !q.isSaved() {
 		return s, false

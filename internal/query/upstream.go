@@ -26,7 +26,7 @@ type Budget interface {
 	// Spend spends the credit for one call and returns nil. If there is no credit, it returns an error with the reason
 	// NoCredit or UsedUp, and with the time until the next credit. It may block for a call to the service.
 	Spend(ctx context.Context) *core.Error
-	// NoteReplicaCall counts a call that another replica made.
+	// NoteReplicaCall spends the credit for a call that another replica made.
 	NoteReplicaCall()
 }
 
@@ -46,11 +46,11 @@ type Upstream struct {
 	warnings *ratelimit.Memory
 
 	mu sync.Mutex
-	// pause is the last pause, which may be over. It is zero once a call was made after it.
+	// pause is the last pause, which may be over. It is zero after the first call that follows it.
 	pause    pause
 	failures int // in a row
 	health   Health
-	// warned is set while the last line of the log about this service is a warning.
+	// warned is true if the latest log line about this service is a warning.
 	warned bool
 }
 
@@ -68,19 +68,20 @@ func NewUpstream(c *Cache, service *core.Service, ttl time.Duration, budget Budg
 	}
 }
 
-// counted is which failures of a call count against the service. Failures that count may begin a pause.
-type counted int
+// countedFailures is which failures of a call count against the service. A failure that counts may begin a pause.
+type countedFailures int
 
 const (
 	// allFailures: the question is about the service as a whole.
-	allFailures counted = iota
-	// failuresOfTheService: all but a Rejected or Malformed answer, which may be about one wallet or person.
+	allFailures countedFailures = iota
+	// failuresOfTheService: all but Rejected and Malformed, which may be due to the wallet or the person in the question.
 	failuresOfTheService
 )
 
 // includes reports whether a failure for this reason counts.
-func (c counted) includes(reason core.Reason) bool {
-	return c == allFailures || reason != core.Rejected && reason != core.Malformed
+func (c countedFailures) includes(reason core.Reason) bool {
+	mayBeOfTheQuestion := reason == core.Rejected || reason == core.Malformed
+	return c == allFailures || !mayBeOfTheQuestion
 }
 
 // Do calls the service with f as a Query does, but does not cache the answer. It blocks until f has returned or may
@@ -99,8 +100,8 @@ func (u *Upstream) Do(ctx context.Context, f func(context.Context) error) error 
 }
 
 // call calls the service with f, and retries once if the service was Unreachable and did not ask to wait. It blocks
-// until fewer than MaxCalls are in flight, and then while the service answers.
-func (u *Upstream) call(ctx context.Context, counts counted, f func(context.Context) error) *core.Error {
+// until fewer than MaxCalls calls are in flight, and then until the service has answered.
+func (u *Upstream) call(ctx context.Context, counted countedFailures, f func(context.Context) error) *core.Error {
 	if u.calls.Acquire(ctx, 1) != nil {
 		return u.Fail(core.Paused, errors.New("ended while too many calls were in flight"))
 	}
@@ -109,14 +110,14 @@ func (u *Upstream) call(ctx context.Context, counts counted, f func(context.Cont
 	if refused := u.admit(ctx); refused != nil {
 		return refused
 	}
-	failed := u.attempt(ctx, counts, f)
+	failed := u.attempt(ctx, counted, f)
 	if failed == nil || failed.Reason != core.Unreachable || failed.RetryAfter > 0 {
 		return failed
 	}
 	if !transport.Sleep(ctx, rand.N(maxRetryDelay)) || u.admit(ctx) != nil {
 		return failed
 	}
-	return u.attempt(ctx, counts, f)
+	return u.attempt(ctx, counted, f)
 }
 
 // admit spends a credit and returns nil, or returns why the service must not be called now. It may block as
@@ -134,7 +135,7 @@ func (u *Upstream) admit(ctx context.Context) *core.Error {
 		u.pauseFor(refused, min(refused.RetryAfter, recheckBudget))
 		return refused
 	}
-	// Another call may have failed while Spend blocked. The credit is then lost, as it is when a call fails.
+	// Another call may have begun a pause while Spend blocked. The credit is then lost, like that of a failed call.
 	return u.whyPaused()
 }
 
@@ -153,7 +154,7 @@ func (u *Upstream) noteCallOfReplica() {
 
 // attempt calls f once, reports that to the Observer, and updates the Health and the pause. It reports and updates
 // nothing if f fails after ctx was cancelled: that says nothing about the service.
-func (u *Upstream) attempt(ctx context.Context, counts counted, f func(context.Context) error) *core.Error {
+func (u *Upstream) attempt(ctx context.Context, counted countedFailures, f func(context.Context) error) *core.Error {
 	start := time.Now()
 	failed := u.run(ctx, f)
 	if failed != nil && errors.Is(ctx.Err(), context.Canceled) {
@@ -172,13 +173,13 @@ func (u *Upstream) attempt(ctx context.Context, counts counted, f func(context.C
 	switch {
 	case failed == nil:
 		u.recordSuccess()
-	case counts.includes(failed.Reason):
+	case counted.includes(failed.Reason):
 		u.recordFailure(failed)
 	}
 	return failed
 }
 
-// recordSuccess ends the failures of the service. The caller holds mu.
+// recordSuccess notes that the service works. The caller holds mu.
 func (u *Upstream) recordSuccess() {
 	u.logRecovery()
 	u.failures = 0
@@ -186,7 +187,8 @@ func (u *Upstream) recordSuccess() {
 	u.health.Reason = ""
 }
 
-// recordFailure counts and logs a failure of the last call, and pauses the calls. The caller holds mu.
+// recordFailure notes that the last call failed, logs that, and pauses the calls if failed.RetryAfter asks for that, or
+// if this is the last of maxFailures. The caller holds mu.
 func (u *Upstream) recordFailure(failed *core.Error) {
 	u.failures++
 	u.health.Reason = failed.Reason
@@ -200,8 +202,8 @@ func (u *Upstream) recordFailure(failed *core.Error) {
 	}
 }
 
-// run calls f and returns its error, or its panic, as a *core.Error. RetryAfter is at most maxPause, unless the
-// reason is UsedUp, because that may last for a day or a month.
+// run calls f and returns its error or its panic as a *core.Error. It limits RetryAfter to maxPause, unless the reason
+// is UsedUp, which may last for a day or a month.
 func (u *Upstream) run(ctx context.Context, f func(context.Context) error) (failed *core.Error) {
 	defer u.recoverPanic(&failed)
 	err := f(ctx)
@@ -222,8 +224,8 @@ func (u *Upstream) run(ctx context.Context, f func(context.Context) error) (fail
 	return u.Fail(core.Malformed, err)
 }
 
-// recoverPanic sets failed if the function that defers it panics. A panic of a service's client counts as a failure of
-// the service.
+// recoverPanic sets failed if the function that defers it panics. So a panic of a service's client is a Malformed
+// answer.
 func (u *Upstream) recoverPanic(failed **core.Error) {
 	if v := recover(); v != nil {
 		*failed = u.Fail(core.Malformed, secret.PanicError(v))

@@ -1,11 +1,11 @@
 // Package ratelimit decides when something may happen, so that it does not happen too often.
 //
-// There is one rule, the generic cell rate algorithm
-// (https://en.wikipedia.org/wiki/Generic_cell_rate_algorithm). A Limit is a bucket of slots. Its whole
-// state is one time: when the bucket is full again. Memory keeps that time in a map, and Script keeps it in
-// Redis, with the same decisions.
+// A Limit is a bucket of slots. A slot is the right to act once, at a time: the slot is due then. Nothing here waits:
+// the caller sleeps until its slot is due.
 //
-// A slot is a moment at which the caller may act. Nothing here waits: the caller sleeps until its slot.
+// The rule is the generic cell rate algorithm (https://en.wikipedia.org/wiki/Generic_cell_rate_algorithm). The whole
+// state of a bucket is one time: when it is full again. Memory keeps that time in a map, and Script keeps it in Redis.
+// Both decide alike.
 package ratelimit
 
 import (
@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// Limit is a bucket that holds Burst slots and gets one back each Every. It never holds more than Burst.
+// Limit is a bucket that holds at most Burst slots, and gets one back per Every.
 //
 // For example, {Burst: 4, Every: 3800ms} allows four events at once and then one every 3.8 seconds: at most
 // 20 in any 61 seconds.
@@ -31,41 +31,44 @@ type Limit struct {
 // MaxAhead is how far ahead a slot can be reserved.
 const MaxAhead = time.Hour
 
-// Limiter gives out slots that keep their limits. It does not keep them across a restart, nor across replicas
-// while Redis is unavailable.
+// Limiter gives out slots that keep their limits, except across a restart and, while Redis is unavailable, across
+// replicas.
 //
-// A slot that is reserved ahead delays everybody who shares a limit with it. So reserve a limit that many share in a
-// call of its own, and only after the wait for the narrower ones.
+// A slot that is reserved ahead delays all other callers of its limits. So reserve a limit that many callers share in a
+// call of its own, and only after the slots of the caller's own limits are due.
 type Limiter interface {
-	// Reserve takes a slot from each limit, or from none. The limits have different keys. Reserve returns
-	// how long to wait until the slots are due. If that is longer than within or MaxAhead, it takes
-	// nothing and returns false. It never fails, and blocks for at most one call to Redis.
+	// Reserve takes a slot from each limit, and returns how long to wait until the slots are due. If that is longer
+	// than within or MaxAhead, it takes no slot and returns the wait and false. The limits must have different keys.
+	// Reserve never fails, and blocks for at most one call to Redis.
 	Reserve(ctx context.Context, within time.Duration, limits ...Limit) (wait time.Duration, ok bool)
-	// Peek returns what Reserve would return, and takes nothing.
+	// Peek returns the wait that Reserve would return, but takes no slot.
 	Peek(ctx context.Context, limits ...Limit) (wait time.Duration)
 }
 
 const (
-	// maxKeys is about the most keys that a Memory knows, at some 150 bytes each.
+	// maxKeys is about the maximum number of keys in a Memory, at some 150 bytes each.
 	maxKeys = 100_000
-	// sweepEvery is how often a Memory forgets the keys whose buckets are full.
+	// sweepEvery is how often a Memory deletes the keys with a full bucket.
 	sweepEvery = time.Minute
 )
 
-// Memory is the Limiter of one process. It knows about 100,000 keys. When more are in use at a time, it forgets all,
+// Memory is the Limiter of one process. It remembers about 100,000 keys. If more are in use at a time, it forgets all,
 // and each limit may then be exceeded once. It is safe for concurrent use, and does no I/O.
+//
+// All its times are durations since started, so that they follow the monotonic clock.
 type Memory struct {
-	mu      sync.Mutex
 	started time.Time
-	swept   time.Duration
-	// full maps a key to the time at which its bucket is full again. A bucket without an entry is full.
-	// All times are durations since started, so that they follow the monotonic clock.
-	full map[string]time.Duration
+
+	mu sync.Mutex
+	// swept is when sweep last deleted keys.
+	swept time.Duration
+	// fullAt maps a key to the time at which its bucket is full again. A key without an entry has a full bucket.
+	fullAt map[string]time.Duration
 }
 
 // NewMemory returns a Memory whose buckets are full.
 func NewMemory() *Memory {
-	return &Memory{started: time.Now(), full: map[string]time.Duration{}}
+	return &Memory{started: time.Now(), fullAt: map[string]time.Duration{}}
 }
 
 // Reserve implements Limiter.
@@ -74,14 +77,15 @@ func (m *Memory) Reserve(_ context.Context, within time.Duration, limits ...Limi
 	defer m.mu.Unlock()
 	now := time.Since(m.started)
 	m.sweep(now)
-	start := m.start(now, limits)
-	if start-now > min(within, MaxAhead) {
-		return start - now, false
+	due := m.due(now, limits)
+	wait = due - now
+	if wait > min(within, MaxAhead) {
+		return wait, false
 	}
 	for _, l := range limits {
-		m.full[l.Key] = max(start, m.full[l.Key]) + l.Every
+		m.fullAt[l.Key] = max(due, m.fullAt[l.Key]) + l.Every
 	}
-	return start - now, true
+	return wait, true
 }
 
 // Peek implements Limiter.
@@ -89,20 +93,20 @@ func (m *Memory) Peek(_ context.Context, limits ...Limit) (wait time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := time.Since(m.started)
-	return m.start(now, limits) - now
+	return m.due(now, limits) - now
 }
 
-// Allow takes a slot if one is due now, and reports whether it did.
+// Allow takes a slot if one is due now, and reports whether it took one.
 func (m *Memory) Allow(l Limit) bool {
 	_, ok := m.Reserve(context.Background(), 0, l)
 	return ok
 }
 
-// GiveBack returns a slot that Reserve took, because what it was for did not happen.
+// GiveBack returns a slot to the bucket. The caller has reserved the slot, but has not used it.
 func (m *Memory) GiveBack(l Limit) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.full[l.Key] -= l.Every
+	m.fullAt[l.Key] -= l.Every
 }
 
 // Slots returns how many slots of l can be reserved now without a wait.
@@ -112,8 +116,7 @@ func (m *Memory) Slots(l Limit) int {
 	return max(int(m.slots(time.Since(m.started), l)), 0)
 }
 
-// Change replaces a limit by another one with the same key. The bucket keeps its slots, but not more than the
-// new Burst.
+// Change replaces a limit by another one with the same key. The bucket keeps its slots, up to the Burst of to.
 //
 // For example, a bucket of 4 has 3 slots. As a bucket of 10 it has 3 slots, and as a bucket of 2 it has 2.
 func (m *Memory) Change(from, to Limit) {
@@ -122,41 +125,43 @@ func (m *Memory) Change(from, to Limit) {
 	now := time.Since(m.started)
 	slots := min(m.slots(now, from), float64(to.Burst))
 	missing := float64(to.Burst) - slots
-	m.full[to.Key] = now + time.Duration(missing*float64(to.Every))
+	m.fullAt[to.Key] = now + time.Duration(missing*float64(to.Every))
 }
 
-// slots returns how many slots a bucket holds, with the part of the next one that has come back; below 0, slots
-// are reserved ahead. The caller holds mu.
+// slots returns how many slots a bucket holds, including the part of the next slot that has come back. It returns a
+// negative number if slots are reserved ahead. The caller holds mu.
 //
 // For example, now is 10 s, and a bucket of 4 that gets a slot back every 3 s will be full at 14.5 s. One and a
 // half slots are missing: it holds 2.5.
 func (m *Memory) slots(now time.Duration, l Limit) float64 {
-	missing := float64(m.full[l.Key]-now) / float64(l.Every)
+	missing := float64(m.fullAt[l.Key]-now) / float64(l.Every)
 	return float64(l.Burst) - max(missing, 0)
 }
 
-// start returns the first time from now on at which each limit has a slot. The caller holds mu.
+// due returns the first time from now on at which each limit has a slot. The caller holds mu.
 //
 // For example, now is 10 s, and a bucket of 4 that gets a slot back every 3 s will be full at 22 s. It is
 // empty: its next slot is at 22 - (4-1)*3 = 13 s.
-func (m *Memory) start(now time.Duration, limits []Limit) time.Duration {
-	start := now
+func (m *Memory) due(now time.Duration, limits []Limit) time.Duration {
+	due := now
 	for _, l := range limits {
-		start = max(start, m.full[l.Key]-time.Duration(l.Burst-1)*l.Every)
+		nextSlot := m.fullAt[l.Key] - time.Duration(l.Burst-1)*l.Every
+		due = max(due, nextSlot)
 	}
-	return start
+	return due
 }
 
-// sweep forgets the buckets that are full by now, once in sweepEvery or if there are too many keys. If that leaves more
-// than half of them, it forgets all: otherwise each call would have to sweep. The caller holds mu.
+// sweep deletes the keys with a full bucket, if it last did so at least sweepEvery ago, or if there are maxKeys. If
+// there were maxKeys and more than half of them are left, it deletes all. Otherwise each call would sweep. The caller
+// holds mu.
 func (m *Memory) sweep(now time.Duration) {
-	tooMany := len(m.full) >= maxKeys
+	tooMany := len(m.fullAt) >= maxKeys
 	if !tooMany && now-m.swept < sweepEvery {
 		return
 	}
 	m.swept = now
-	maps.DeleteFunc(m.full, func(_ string, full time.Duration) bool { return full <= now })
-	if tooMany && len(m.full) > maxKeys/2 {
-		clear(m.full)
+	maps.DeleteFunc(m.fullAt, func(_ string, fullAt time.Duration) bool { return fullAt <= now })
+	if tooMany && len(m.fullAt) > maxKeys/2 {
+		clear(m.fullAt)
 	}
 }

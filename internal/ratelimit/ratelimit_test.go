@@ -150,8 +150,8 @@ func TestKeysWithFullBucketsAreForgotten(t *testing.T) {
 		reserve(t, m, 0, empty)
 		time.Sleep(sweepEvery)
 		reserve(t, m, 0, Limit{Key: "next", Burst: 1, Every: time.Second})
-		if len(m.full) != 2 {
-			t.Errorf("%d keys are known, want those of two buckets that are not full", len(m.full))
+		if len(m.fullAt) != 2 {
+			t.Errorf("%d keys are known, want those of two buckets that are not full", len(m.fullAt))
 		}
 		if wait := m.Peek(t.Context(), empty); wait != time.Hour-sweepEvery {
 			t.Errorf("the empty bucket has a slot in %v", wait)
@@ -164,8 +164,8 @@ func TestMemoryIsBounded(t *testing.T) {
 		m := NewMemory()
 		for i := range 2*maxKeys + 1 {
 			reserve(t, m, 0, Limit{Key: fmt.Sprint(i), Burst: 1, Every: time.Hour})
-			if len(m.full) > maxKeys {
-				t.Fatalf("%d keys are known", len(m.full))
+			if len(m.fullAt) > maxKeys {
+				t.Fatalf("%d keys are known", len(m.fullAt))
 			}
 		}
 	})

@@ -1,74 +1,80 @@
 package router
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
 	"herald/internal/chat"
 )
 
-// bind names the Args of req by the first form that takes them, and returns that form alone. Words that no parameter
-// accepts, such as "please", are dropped unless all are. If the arguments are wrong, bind returns the forms that the
-// sender may have meant, and what is wrong.
+// bind chooses the form that req runs, and changes req accordingly: its Args become values by the names of the form's
+// parameters, and its Target becomes the argument of the parameter with Person. The first form that takes all arguments
+// is chosen, and bind returns that form alone. If the arguments are wrong, it returns the forms that the sender may
+// have meant, and what is wrong.
 func (c route) bind(req *chat.Request) ([]chat.Form, *chat.InputError) {
-	c.tidy(req)
-	typed := req.Args.Words()
+	c.prepare(req)
 	for i, f := range c.Forms {
-		if !takes(f, req) {
+		bound, isTaken := assign(f, req)
+		if !isTaken {
 			continue
 		}
-		meant := c.missingSecondArg(f, typed)
-		if meant != nil && req.MightModerate() {
-			label := meant[0].Params[1].Label()
-			return meant, &chat.InputError{Problem: chat.SayWith("input.incomplete", chat.Values{"param": label})}
+		typed := req.Args.Words()
+		req.Args = chat.Named(bound.values)
+		req.Target = bound.target
+		req.TargetName = bound.targetName
+		incomplete := c.missingSecondArg(f, typed)
+		if incomplete != nil && req.MightModerate() {
+			label := incomplete[0].Params[1].Label()
+			return incomplete, &chat.InputError{Problem: chat.SayWith("input.incomplete", chat.Values{"param": label})}
 		}
-		return c.Forms[i : i+1], checkChoices(f, req.Args.ByName())
+		return c.Forms[i : i+1], wrongChoice(f, bound.values)
 	}
-	return c.Forms, &chat.InputError{Problem: c.wrongCount(req.Args)}
+	return c.Forms, &chat.InputError{Problem: c.whyNone(req.Args)}
 }
 
-// tidy brings the arguments of req into the form that takes expects.
-func (c route) tidy(req *chat.Request) {
+// prepare rewrites the arguments and the Target of req as assign expects them:
+//
+//  1. A named phrase that may be other arguments becomes typed words.
+//  2. The parameters tidy the typed words.
+//  3. If there is no argument, the alias gives its own.
+//  4. Typed words that no parameter accepts, such as "please", are dropped.
+//  5. A Target that no form could use is dropped.
+func (c route) prepare(req *chat.Request) {
 	args := c.retyped(req.Args)
-	if args.ByName() == nil && args.Len() > 0 {
+	isTyped := args.ByName() == nil
+	if isTyped && args.Len() > 0 {
 		args = chat.Typed(chat.Tidied(args.Words(), c.params)...)
 	}
 	if args.Len() == 0 {
 		args = chat.Typed(c.Aliases[req.Command]...)
+		isTyped = true
 	}
-	if args.ByName() == nil {
-		args = c.meantBy(args.Words())
+	if isTyped {
+		args = c.keepMeant(args.Words())
 	}
 	req.Args = args
-
-	takesPerson := slices.ContainsFunc(c.params, func(p chat.Param) bool { return p.Person })
-	isSelf := req.Target != nil && *req.Target == req.From && req.From.ID != ""
-	if !takesPerson || isSelf {
+	if !c.takesPerson() || isAboutSender(req) {
 		req.Target = nil
 		req.TargetName = ""
 	}
 }
 
-// meantBy returns the typed words that a parameter accepts. If no parameter accepts one of them, it returns all words
-// as one argument if a Phrase parameter accepts that, and otherwise as they are.
-func (c route) meantBy(words []string) chat.Args {
-	if len(words) == 0 {
-		return chat.Typed()
-	}
-	if meant := chat.Meant(words, c.params...); len(meant) > 0 {
-		return chat.Typed(meant...)
-	}
-	phrase := strings.Join(words, " ")
-	for _, p := range c.params {
-		if phrase != "" && p.Phrase && p.Accepts(phrase) {
-			return chat.Named(map[string]string{p.Name: phrase})
-		}
-	}
-	return chat.Typed(words...)
+// takesPerson reports whether a form may have a Target.
+func (c route) takesPerson() bool {
+	return slices.ContainsFunc(c.params, func(p chat.Param) bool { return p.Person })
 }
 
-// retyped returns the only named argument as typed words if it is one of a Phrase parameter and another parameter
-// accepts one of the words, such as a period in the place of an amount. It returns other args unchanged.
+// isAboutSender reports whether the Target is the sender: a reply to one's own message is about oneself, like a command
+// without a Target. Anonymous users have no ID, so two of them may be different people.
+func isAboutSender(req *chat.Request) bool {
+	return req.Target != nil && *req.Target == req.From && req.From.ID != ""
+}
+
+// retyped undoes a mistake in a form that names its arguments: a Phrase parameter was given the word of another
+// parameter, such as a period for an amount. If the only argument is that of a Phrase parameter, and another parameter
+// accepts one of its words, retyped returns the words as if they had been typed, so that they are assigned anew. It
+// returns any other args unchanged.
 func (c route) retyped(args chat.Args) chat.Args {
 	if len(args.ByName()) != 1 {
 		return args
@@ -82,11 +88,148 @@ func (c route) retyped(args chat.Args) chat.Args {
 	return args
 }
 
-// missingArgs is the problem of a command whose arguments were left out.
+// keepMeant returns only the words that a parameter accepts. If there is none, it returns all words as the one argument
+// of a Phrase parameter that accepts them together. If there is no such parameter either, it returns all words.
+func (c route) keepMeant(words []string) chat.Args {
+	if len(words) == 0 {
+		return chat.Typed()
+	}
+	meant := chat.Meant(words, c.params...)
+	if len(meant) > 0 {
+		return chat.Typed(meant...)
+	}
+	phrase := strings.Join(words, " ")
+	for _, p := range c.params {
+		if phrase != "" && p.Phrase && p.Accepts(phrase) {
+			return chat.Named(map[string]string{p.Name: phrase})
+		}
+	}
+	return chat.Typed(words...)
+}
+
+// binding has the arguments of a request as a form takes them.
+type binding struct {
+	// values are the arguments by the names of their parameters, except that of the parameter with Person.
+	values map[string]string
+	// target is the argument of the parameter with Person; nil: the form has no such parameter.
+	target     *chat.User
+	targetName string
+}
+
+// assign gives each parameter of f an argument of req, whose arguments are prepared. It returns false if f does not
+// take them. It does not change req.
+func assign(f chat.Form, req *chat.Request) (b binding, isTaken bool) {
+	words := inOrder(f, req.Args.Words())
+	named := req.Args.ByName()
+	b.values = map[string]string{}
+	used := 0 // how many of words, or of named
+	for _, p := range f.Params {
+		if p.Person && req.Target != nil {
+			b.target = req.Target
+			b.targetName = req.TargetName
+			continue
+		}
+		given, isGiven := named[p.Name]
+		if used < len(words) {
+			given = words[used]
+			isGiven = true
+		}
+		if !isGiven {
+			return binding{}, false
+		}
+		used++
+		if !p.Person {
+			b.values[p.Name] = argument(p, given)
+			continue
+		}
+		if !mayBePerson(f, p, given) {
+			return binding{}, false
+		}
+		b.target = &chat.User{Platform: req.From.Platform, ID: given}
+	}
+	if used < len(words)+len(named) {
+		return binding{}, false
+	}
+	ignoresTarget := req.Target != nil && b.target == nil
+	return b, !ignoresTarget || mayIgnoreTarget(req.Args)
+}
+
+// mayBePerson reports whether f takes a word as its person p. If the person is the only parameter, f takes any word, so
+// that it can say what is wrong with the word.
+func mayBePerson(f chat.Form, p chat.Param, word string) bool {
+	isOnly := len(f.Params) == 1
+	return isOnly || p.Accepts(word)
+}
+
+// mayIgnoreTarget reports whether a form without a person may take args although there is a Target. Typed words may be
+// in a reply to a message whose sender is not meant. Beside named arguments, the Target was picked. Without any
+// argument, the Target is all that was given.
+func mayIgnoreTarget(args chat.Args) bool { return len(args.Words()) > 0 }
+
+// argument returns the argument of p that a given text contains. The text of a named argument may have other words
+// around it: if p accepts exactly one of the words, that word is the argument, and otherwise the whole text is. A
+// choice is spelled as in Param.Choices.
+func argument(p chat.Param, given string) string {
+	value := given
+	meant := chat.Meant(strings.Fields(given), p)
+	if len(meant) == 1 {
+		value = meant[0]
+	}
+	return cmp.Or(p.Choice(value), value)
+}
+
+// inOrder returns the words in the order of the parameters. It swaps two words if the parameters accept them only in
+// the other order. It joins several words for the only choice to one wrong choice, so that the sender is told the
+// choices.
+func inOrder(f chat.Form, words []string) []string {
+	if len(words) > 1 && len(f.Params) == 1 && f.Params[0].Choices != nil {
+		return []string{strings.Join(words, " ")}
+	}
+	if len(words) != 2 || len(f.Params) != 2 {
+		return words
+	}
+	accepts := func(a, b string) bool { return f.Params[0].Accepts(a) && f.Params[1].Accepts(b) }
+	first, second := words[0], words[1]
+	if !accepts(first, second) && accepts(second, first) {
+		return []string{second, first}
+	}
+	return words
+}
+
+// missingSecondArg returns the (person, X) form if only a user ID was typed and f took it as X. Otherwise it returns
+// nil.
+func (c route) missingSecondArg(f chat.Form, typed []string) []chat.Form {
+	if len(typed) != 1 || !chat.NamesPerson(typed[0]) {
+		return nil
+	}
+	tookPerson := f.Params[0].Person // f took the one word, so it has a parameter.
+	if tookPerson {
+		return nil
+	}
+	for i, other := range c.Forms {
+		if len(other.Params) == 2 && other.Params[0].Person {
+			return c.Forms[i : i+1]
+		}
+	}
+	return nil
+}
+
+// wrongChoice returns what is wrong if a value is not one of its parameter's Choices, and nil otherwise.
+func wrongChoice(f chat.Form, values map[string]string) *chat.InputError {
+	for _, p := range f.Params {
+		value := values[p.Name]
+		if p.Choices != nil && p.Choice(value) == "" {
+			return &chat.InputError{Title: p.Check, Problem: p.WrongChoice(value)}
+		}
+	}
+	return nil
+}
+
+// missingArgs is the key of the problem of a command whose arguments were left out.
 const missingArgs = "input.missing"
 
-// wrongCount says why no form takes so many arguments.
-func (c route) wrongCount(args chat.Args) chat.Text {
+// whyNone returns why no form takes args.
+func (c route) whyNone(args chat.Args) chat.Text {
 	most := 0
 	for _, f := range c.Forms {
 		most = max(most, len(f.Params))
@@ -98,112 +241,15 @@ func (c route) wrongCount(args chat.Args) chat.Text {
 		return chat.SayWith("input.none", chat.Values{"command": chat.CommandLink("/" + c.Name)})
 	case len(args.Words()) > most:
 		return chat.Say("input.too_much")
-	case args.Len() > most:
+	case len(args.ByName()) > most:
 		return chat.Say("input.together")
 	}
 	return chat.Say("input.mismatch")
 }
 
-// missingSecondArg returns the (person, X) form if only a user ID was typed and f would read it as X. Otherwise it
-// returns nil.
-func (c route) missingSecondArg(f chat.Form, typed []string) []chat.Form {
-	if len(typed) != 1 || f.Params[0].Person || !chat.NamesPerson(typed[0]) {
-		return nil
-	}
-	for i, other := range c.Forms {
-		if len(other.Params) == 2 && other.Params[0].Person {
-			return c.Forms[i : i+1]
-		}
-	}
-	return nil
-}
-
-// takes names the Args of req if f takes them all, and reports whether it does. The Target, if there is one, is the
-// argument of the parameter with Person.
-func takes(f chat.Form, req *chat.Request) (ok bool) {
-	words := inOrder(f, req.Args.Words())
-	isNamed := req.Args.ByName() != nil
-	values := map[string]string{}
-	used := 0 // arguments
-	var target *chat.User
-	targetName := ""
-	for _, p := range f.Params {
-		if p.Person && req.Target != nil {
-			target = req.Target
-			targetName = req.TargetName
-			continue
-		}
-		value, given := req.Args.ByName()[p.Name]
-		if used < len(words) {
-			value = words[used]
-			given = true
-		}
-		switch {
-		case !given, p.Person && len(f.Params) > 1 && !p.Accepts(value):
-			return false
-		case p.Person:
-			target = &chat.User{Platform: req.From.Platform, ID: value}
-		default:
-			values[p.Name] = meantBy(p, value)
-		}
-		used++
-	}
-	ignoresTarget := req.Target != nil && target == nil
-	if used != len(words)+len(req.Args.ByName()) || ignoresTarget && (isNamed || used == 0) {
-		return false
-	}
-	req.Args = chat.Named(values)
-	req.Target = target
-	req.TargetName = targetName
-	return true
-}
-
-// meantBy returns the one word of a value that the parameter takes, because a named argument may have others around
-// it. It returns the value if there is not one such word.
-func meantBy(p chat.Param, value string) string {
-	meant := chat.Meant(strings.Fields(value), p)
-	if len(meant) == 1 {
-		return meant[0]
-	}
-	return value
-}
-
-// inOrder returns the words in the order of the parameters. Two words are swapped if the parameters accept them only
-// so. Several words for one choice become one wrong choice, so that the sender is told the choices.
-func inOrder(f chat.Form, words []string) []string {
-	switch {
-	case len(words) > 1 && len(f.Params) == 1 && f.Params[0].Choices != nil:
-		return []string{strings.Join(words, " ")}
-	case len(words) != 2 || len(f.Params) != 2:
-		return words
-	}
-	accepts := func(a, b string) bool { return f.Params[0].Accepts(a) && f.Params[1].Accepts(b) }
-	first, second := words[0], words[1]
-	if !accepts(first, second) && accepts(second, first) {
-		return []string{second, first}
-	}
-	return words
-}
-
-// checkChoices replaces each choice by its spelling in Param.Choices. It says what is wrong if there is no such
-// choice, and returns nil otherwise.
-func checkChoices(f chat.Form, values map[string]string) *chat.InputError {
-	for _, p := range f.Params {
-		if p.Choices == nil {
-			continue
-		}
-		typed := values[p.Name]
-		values[p.Name] = p.Choice(typed)
-		if values[p.Name] == "" {
-			return &chat.InputError{Title: p.Check, Problem: p.WrongChoice(typed)}
-		}
-	}
-	return nil
-}
-
-// Proof returns the argument of req that may prove to a group that the sender can come in: the only argument of a
-// command, if its parameter has Proof; or the one word of a JoinCommand that such a parameter accepts. It returns ""
-// for any other request. It does not change req.
+// Proof returns the argument of req that may prove to a group that the sender can come in. It is the only argument of a
+// command whose parameter has Proof, or the only word of a JoinCommand that a parameter with Proof accepts. For any
+// other request, Proof returns "". It does not change req.
 func (r *Router) Proof(req *chat.Request) string {
 	if req.Command == chat.JoinCommand {
 		return r.proofAmong(req.Args.Words())

@@ -6,7 +6,8 @@ import (
 	"herald/internal/chat"
 )
 
-// check returns an error if an answer of c could reach the wrong people, or if a form cannot be used as it says.
+// check returns an error if an answer of c could reach the wrong people, or if the fields of a form contradict each
+// other.
 func check(c *chat.Command) error {
 	if c.Visibility != chat.Public && c.Visibility != chat.Private {
 		return fmt.Errorf("command %q: no visibility chosen", c.Name)

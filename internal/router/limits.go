@@ -10,21 +10,29 @@ import (
 	"herald/internal/ratelimit"
 )
 
-// Limits returns the rate limits that count req: the sender's own and the chat's. An anonymous sender counts against
-// the chat alone, because many share the name. Handle counts req against them, unless req is Counted.
+// Limits returns the rate limits that count req: the sender's own and the chat's. An anonymous sender counts only
+// against the chat, because many share the name. Handle counts req against them, unless req is Counted.
 func (r *Router) Limits(req *chat.Request) []ratelimit.Limit {
 	limits := make([]ratelimit.Limit, 0, 2)
-	late := ""
-	if !req.Asked.IsZero() && time.Since(req.Asked) > time.Minute {
-		late = req.Asked.UTC().Format("2006-01-02 15:04")
-	}
-	if key := senderKey(req); r.UserPerMinute > 0 && key != "" && !req.Inline {
-		limits = append(limits, r.perMinute(r.UserPerMinute, req, "user", key, late))
+	late := lateMinute(req)
+	sender := senderKey(req)
+	if r.UserPerMinute > 0 && sender != "" && !req.Inline {
+		limits = append(limits, r.perMinute(r.UserPerMinute, req, "user", sender, late))
 	}
 	if r.ChatPerMinute > 0 {
 		limits = append(limits, r.perMinute(r.ChatPerMinute, req, "chat", req.Chat, late))
 	}
 	return limits
+}
+
+// lateMinute returns the minute in which req was asked if that was over a minute ago, and "" otherwise. The minute is
+// part of a limit's key. So the requests of an outage, which arrive together after it, count as if they had arrived in
+// time.
+func lateMinute(req *chat.Request) string {
+	if req.Asked.IsZero() || time.Since(req.Asked) <= time.Minute {
+		return ""
+	}
+	return req.Asked.UTC().Format("2006-01-02 15:04")
 }
 
 // count counts req against its Limits, unless it is Counted. It returns how long the sender has to wait; 0: not at all.
@@ -40,37 +48,42 @@ func (r *Router) count(ctx context.Context, req *chat.Request) (wait time.Durati
 	return wait
 }
 
-// countForm counts req against the form's own limit, if it has one. The anonymous senders of a chat count as one, and
-// inline queries, of which each typed letter is one, do not count. It returns what count returns.
+// countForm counts req against the form's own limit, if it has one. It returns how long the sender has to wait; 0: not
+// at all. All anonymous senders of a chat count as one. An inline query does not count, because every typed letter
+// sends one.
 func (r *Router) countForm(ctx context.Context, req *chat.Request, command route, f *chat.Form) (wait time.Duration) {
 	own := f.Limit
-	isCounted := own.Counts == nil || own.Counts(req)
-	if own.Uses == 0 || !isCounted || req.Inline {
+	if own.Uses == 0 || req.Inline {
 		return 0
 	}
-	who := senderKey(req)
-	if who == "" {
-		who = "chat " + req.Chat
+	if own.Counts != nil && !own.Counts(req) {
+		return 0
 	}
-	key := r.key(req, command.Name, who, req.Args.Value(own.Of))
+	sender := senderKey(req)
+	if sender == "" {
+		sender = "chat " + req.Chat
+	}
+	key := r.key(req, command.Name, sender, req.Args.Value(own.Of))
 	wait, _ = r.Limiter.Reserve(ctx, 0, limit(own.Uses, own.Per, key))
 	return wait
 }
 
-// senderKey returns what names the sender in limits, or "" for an anonymous one.
+// senderKey returns the ID of the sender in limits, or "" for an anonymous sender.
 func senderKey(req *chat.Request) string { return cmp.Or(req.From.ID, req.LimitKey) }
 
-// perMinute returns a limit of count at once, and as many again spread over each minute.
-func (r *Router) perMinute(count int, req *chat.Request, kind, key, more string) ratelimit.Limit {
-	return limit(count, time.Minute, r.key(req, kind, key, more))
+// perMinute returns a limit of count requests at once, and as many again spread over each minute. Its key is that of
+// Router.key.
+func (r *Router) perMinute(count int, req *chat.Request, kind, id, part string) ratelimit.Limit {
+	return limit(count, time.Minute, r.key(req, kind, id, part))
 }
 
-// key returns the key of a limit of this bot on the platform of req.
-func (r *Router) key(req *chat.Request, kind, key, more string) string {
-	return strings.Join([]string{r.Bot, string(req.From.Platform), kind, key, more}, " ")
+// key returns the key of a limit of this bot on the platform of req. kind is what the limit counts, and id is whom or
+// where it counts. If part is not empty, the limit counts only that part of the requests.
+func (r *Router) key(req *chat.Request, kind, id, part string) string {
+	return strings.Join([]string{r.Bot, string(req.From.Platform), kind, id, part}, " ")
 }
 
-// limit returns a limit of count at once, and as many again spread over each period.
+// limit returns a limit of count requests at once, and as many again spread over each period.
 func limit(count int, period time.Duration, key string) ratelimit.Limit {
 	return ratelimit.Limit{Key: key, Burst: count, Every: period / time.Duration(count)}
 }

@@ -10,8 +10,8 @@ import (
 	"herald/internal/chat"
 )
 
-// tooMany says how long the sender has to wait. The second refusal within a minute in one chat, and all after it, are
-// for SenderAgain.
+// tooMany says how long the sender has to wait. If the sender was refused in this chat within the last minute, the
+// reply is for SenderAgain.
 func (r *Router) tooMany(ctx context.Context, req *chat.Request, wait time.Duration) *chat.Reply {
 	reply := chat.Refusal("limit.title", "limit.text")
 	reply.Text.Args = chat.Values{"n": chat.Count(math.Ceil(wait.Seconds()))}
@@ -38,16 +38,16 @@ func (r *Router) unknown(name string) *chat.Reply {
 	return reply
 }
 
-// noAnswer says why a form failed with err. Of the reply that the form gave beside err, if any, it keeps what it is
-// About and its Actions.
-func (r *Router) noAnswer(req *chat.Request, command route, f *chat.Form, given *chat.Reply, err error) *chat.Reply {
+// noAnswer says why a form failed with err. If the form returned a reply beside err, noAnswer keeps its About, and its
+// Actions if it has any.
+func (r *Router) noAnswer(req *chat.Request, command route, f *chat.Form, failed *chat.Reply, err error) *chat.Reply {
 	reply := unavailable(req, command.Name, f, r.Explain(err))
-	if given == nil {
+	if failed == nil {
 		return reply
 	}
-	reply.About = given.About
-	if given.Actions != nil {
-		reply.Actions = given.Actions
+	reply.About = failed.About
+	if failed.Actions != nil {
+		reply.Actions = failed.Actions
 	}
 	return reply
 }
@@ -72,8 +72,8 @@ func unavailable(req *chat.Request, what string, f *chat.Form, why chat.Text) *c
 	return reply
 }
 
-// badInput says what is wrong with the arguments. It first finds out whether the sender may use the moderators' forms
-// among forms, which it would then show.
+// badInput says what is wrong with the arguments. If moderators' forms are among forms, it first resolves the sender's
+// role, because the reply shows such a form only to those who may use it.
 func (r *Router) badInput(
 	ctx context.Context, req *chat.Request, command route, forms []chat.Form, input *chat.InputError,
 ) result {
@@ -84,10 +84,10 @@ func (r *Router) badInput(
 }
 
 // wrongInput returns a reply that says what is wrong with the arguments, and how to write the forms that the sender
-// may use. It also asks the Question of one of these forms, if the answer can stay between the sender and the bot.
-// Without any argument it is the Question alone.
+// may use. If one of these forms has a Question, and only the sender and the bot can read the answer, the reply also
+// asks the Question. If no argument was given, the reply is only the Question.
 func wrongInput(req *chat.Request, command route, forms []chat.Form, input *chat.InputError) *chat.Reply {
-	isHidden := func(f chat.Form) bool { return f.Unlisted || f.Moderators && !req.MayModerate }
+	isHidden := func(f chat.Form) bool { return f.Unlisted || (f.Moderators && !req.MayModerate) }
 	forms = slices.DeleteFunc(slices.Clone(forms), isHidden)
 	reply := &chat.Reply{
 		Tone:     chat.Warning,

@@ -8,7 +8,7 @@ import (
 	"herald/internal/chat"
 )
 
-// setRights sets what req may do by its sender's role, as far as that is known.
+// setRights sets MayModerate and UnlistedChat of req by the sender's role. An UnknownRole gives no rights.
 func (r *Router) setRights(req *chat.Request) {
 	req.UnlistedChat = ""
 	entry := communityEntry(req)
@@ -23,8 +23,8 @@ func (r *Router) setRights(req *chat.Request) {
 // communityEntry returns the Community of req as settings name it, such as "telegram:-1001234567890".
 func communityEntry(req *chat.Request) string { return string(req.From.Platform) + ":" + req.Community }
 
-// resolveRole asks for the sender's role if that is an UnknownRole which decides anything. If that fails, the sender
-// is a Member.
+// resolveRole asks the platform for an UnknownRole, unless the sender may moderate anyway, and sets the rights of req
+// by the answer. If the platform fails, the sender counts as a Member.
 func (r *Router) resolveRole(ctx context.Context, req *chat.Request) error {
 	if req.Role != chat.UnknownRole || req.MayModerate {
 		return nil
@@ -38,7 +38,8 @@ func (r *Router) resolveRole(ctx context.Context, req *chat.Request) error {
 	return err
 }
 
-// tryResolveRole is resolveRole for what the sender is shown. There, an unknown role counts as a Member's.
+// tryResolveRole calls resolveRole if the sender may be a moderator. It decides only what the sender is shown, so it
+// ignores that the platform failed.
 func (r *Router) tryResolveRole(ctx context.Context, req *chat.Request) {
 	if req.MightModerate() {
 		_ = r.resolveRole(ctx, req)

@@ -34,7 +34,7 @@ const (
 	Stale       Outcome = "stale"     // an old answer stands in for a service that fails
 	Unknown     Outcome = "unknown"   // no such command
 	BadInput    Outcome = "bad_input" // the arguments are wrong
-	Forbidden   Outcome = "forbidden" // a moderators' form
+	Forbidden   Outcome = "forbidden" // the sender may not use a moderators' form
 	RateLimited Outcome = "rate_limited"
 	Unavailable Outcome = "unavailable" // a service could not answer
 	TimedOut    Outcome = "timed_out"
@@ -44,7 +44,7 @@ const (
 // EveryChat in Config.ModeratorChats allows every Community that the bot is in.
 const EveryChat = "*"
 
-// Config configures a Router. All fields but Operators, ModeratorChats, Roles, ChatLanguages and Observe are required.
+// Config configures a Router. Operators, ModeratorChats, Roles, ChatLanguages and Observe are optional.
 type Config struct {
 	Commands chat.Commands
 	// Operators may use moderators' forms everywhere.
@@ -52,23 +52,22 @@ type Config struct {
 	// ModeratorChats are the Communities in which moderators may use moderators' forms, such as
 	// "telegram:-1001234567890", or EveryChat.
 	ModeratorChats []string
-	// Timeout bounds one command.
+	// Timeout limits one command.
 	Timeout time.Duration
-	// Limiter counts commands, at most UserPerMinute of a user and ChatPerMinute in a chat; 0 is no limit.
+	// Limiter allows UserPerMinute commands of a user and ChatPerMinute commands in a chat; 0 is no limit.
 	Limiter                      ratelimit.Limiter
 	UserPerMinute, ChatPerMinute int
 	// Bot separates this bot's limits from those of other bots in the same Limiter.
 	Bot string
-	// Roles ask a platform for a user's role in a Community, and may block until ctx is done. A platform with Requests
-	// of UnknownRole must have one.
+	// Roles has a function for each platform whose Requests may have an UnknownRole.
 	Roles map[chat.Platform]AskRole
 	// Language is the language of public answers, except in the Communities of ChatLanguages. Those are named as in
 	// ModeratorChats.
 	Language      chat.Language
 	ChatLanguages map[string]chat.Language
-	// Nearest returns the known name that a mistyped one is meant for, or "".
+	// Nearest returns the known name that the mistyped name stands for, or "".
 	Nearest func(name string, known []string) string
-	// Explain words an error of a command for the sender, without anything that they typed, an address or a secret.
+	// Explain words an error of a command for the sender. The text has no address, no secret and nothing that they typed.
 	Explain func(error) chat.Text
 	// Observe is called for every command that ended.
 	Observe func(platform chat.Platform, command string, outcome Outcome, took time.Duration)
@@ -94,8 +93,8 @@ type route struct {
 	params []chat.Param // what Command.Params returns
 }
 
-// New returns a Router. It fails for a command whose answer could reach the wrong people, or that has a form which
-// cannot be used as it says.
+// New returns a Router. It fails if an answer of a command could reach the wrong people, or if the fields of a form
+// contradict each other.
 func New(c Config) (*Router, error) {
 	r := &Router{Config: c, salt: []byte(rand.Text())}
 	for i := range c.Commands {
@@ -113,7 +112,7 @@ func New(c Config) (*Router, error) {
 	return r, nil
 }
 
-// find returns the route of a command's name or alias. It returns a route without forms if there is none.
+// find returns the route of a command by its name or alias. If there is none, it returns a route without forms.
 func (r *Router) find(name string) route {
 	for _, found := range r.routes {
 		if _, isAlias := found.Aliases[name]; isAlias || found.Name == name {
@@ -126,13 +125,13 @@ func (r *Router) find(name string) route {
 // Commands returns the commands with a listed form, in the order of menus.
 func (r *Router) Commands() chat.Commands { return r.listed }
 
-// Visibility returns who may read the answer to a command, listed or not, by its name or alias. It returns 0 for an
-// unknown one: that answer must not replace a public message.
+// Visibility returns who may read the answer to a command, by its name or alias. The command need not be listed. If
+// there is none, Visibility returns 0: the answer to an unknown command must not replace a public message.
 func (r *Router) Visibility(name string) chat.Visibility { return r.find(name).Visibility }
 
-// Language returns the language of an answer to req: the sender's if they alone read the answer and the bot speaks it,
-// and otherwise the language of the Community, or Config.Language if that has none. Of req, it reads only the Locale,
-// the Community and its platform, and whether it is Direct.
+// Language returns the language of an answer to req. If only the sender reads the answer, that is the sender's
+// language, unless the bot does not speak it. Otherwise it is the Community's language, or Config.Language if the
+// Community has none. Language reads only the Locale, From.Platform, Community and Direct of req.
 func (r *Router) Language(req *chat.Request, visibility chat.Visibility) chat.Language {
 	own, spoken := chat.LanguageOf(req.Locale)
 	if spoken && (visibility == chat.Private || req.Direct) {
@@ -148,15 +147,16 @@ func (r *Router) Language(req *chat.Request, visibility chat.Visibility) chat.La
 type result struct {
 	reply   *chat.Reply
 	outcome Outcome
-	err     error // why there is no answer, or not the whole one; for the log
+	err     error // why the answer is missing or incomplete; for the log
 }
 
-// Handle answers one request. At the command's time limit it ends ctx, which every form obeys. A panic of a form
-// becomes a Reply. Handle does not change asked.
+// Handle answers one request. It blocks until the form returns, at most until the Deadline of the request or for
+// Config.Timeout, because every form returns when its ctx is done. A panic of a form becomes a Reply. Handle does not
+// change asked.
 func (r *Router) Handle(ctx context.Context, asked *chat.Request) *chat.Reply {
 	start := time.Now()
-	bound := *asked // Below, its arguments get names, and it gets rights.
-	req := &bound
+	copied := *asked // The Router sets fields of it.
+	req := &copied
 	deadline := start.Add(r.Timeout)
 	if !req.Deadline.IsZero() && req.Deadline.Before(deadline) {
 		deadline = req.Deadline
@@ -235,8 +235,8 @@ func outcomeOf(err error) Outcome {
 	return Unavailable
 }
 
-// record logs and counts a command that ended. A panic is a fault in this program, and alone is logged as an error:
-// what a service does wrong is logged once, by package query.
+// record logs a command that ended and reports it to Observe. Only a panic is logged as an error, because it is a fault
+// of this program. Package query logs the failures of services.
 func (r *Router) record(ctx context.Context, req *chat.Request, command string, res result, took time.Duration) {
 	level := slog.LevelInfo
 	if res.outcome == Panicked {
@@ -259,7 +259,8 @@ func (r *Router) record(ctx context.Context, req *chat.Request, command string, 
 	}
 }
 
-// pseudonym returns the same for a user in all log lines of one run, and does not name them.
+// pseudonym returns a salted hash that is the same for a user in all log lines of one run and does not identify them.
+// For a user without an ID it returns "anonymous".
 func (r *Router) pseudonym(u chat.User) string {
 	if u.ID == "" {
 		return "anonymous"

@@ -1,5 +1,5 @@
 // Package secret keeps secrets out of logs and answers. A Value contains a secret and does not print it. A Redactor
-// removes secrets from text. PanicError describes a recovered panic without personal data.
+// replaces secrets in text. PanicError describes a recovered panic without personal data.
 //
 // Other code must not put a secret into an error or an attribute: the Redactor is only the last line of defence. It
 // finds only the secrets that it was given, and the tokens in URLs of Discord's interactions. The package imports
@@ -21,9 +21,13 @@ import (
 	"strings"
 )
 
+// Mark is printed in place of a secret.
+const Mark = "[redacted]"
+
 // Value contains a string. fmt, encoding/json and slog print it as Mark. The zero Value contains "".
 type Value struct {
-	// It is a pointer, because fmt prints unexported fields without calling their methods.
+	// value is a pointer, because fmt prints an unexported Value in a struct without calling Format: it then prints an
+	// address.
 	value *string
 }
 
@@ -47,8 +51,9 @@ func (v Value) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, Mark) }
 // MarshalText implements encoding.TextMarshaler. It returns Mark.
 func (v Value) MarshalText() ([]byte, error) { return []byte(Mark), nil }
 
-// Of returns the strings in all Values of settings and of the structs in it. Settings must be a struct that has only
-// exported fields. If a string is a URL, Of also returns its parts that may be keys: see keysIn.
+// Of returns the strings in all Values that are fields of settings or of structs in settings. It does not look into
+// slices, maps and pointers. Settings must be a struct that has only exported fields. If a string is a URL, Of also
+// returns its parts that may be keys: see keysIn.
 func Of(settings any) []string {
 	var secrets []string
 	for _, field := range reflect.ValueOf(settings).Fields() {
@@ -68,8 +73,8 @@ func Of(settings any) []string {
 // show.
 const minKey = 8
 
-// keysIn returns the user, the password, the path segments and the query values of a URL that have at least minKey
-// bytes.
+// keysIn returns the parts of a URL that have at least minKey bytes and may be keys: the user, the password, the path
+// segments and the query values.
 func keysIn(rawURL string) []string {
 	u, err := url.Parse(rawURL)
 	if err != nil || u.Host == "" {
@@ -83,9 +88,6 @@ func keysIn(rawURL string) []string {
 	return slices.DeleteFunc(parts, func(part string) bool { return len(part) < minKey })
 }
 
-// Mark replaces a secret.
-const Mark = "[redacted]"
-
 const (
 	// minSecret is the minimum length of a secret that is redacted, in bytes. A shorter secret would match ordinary
 	// words.
@@ -94,8 +96,8 @@ const (
 	maxLogged = 3 << 10
 )
 
-// interactionToken matches a URL of a Discord interaction. Anyone that knows its token can answer the interaction
-// for 15 minutes.
+// interactionToken matches the path of a Discord interaction's URL, of which the last part is a token. Anybody who
+// knows the token can answer the interaction for 15 minutes.
 // https://docs.discord.com/developers/interactions/receiving-and-responding
 var interactionToken = regexp.MustCompile(
 	`(?i)((?:/|%2F)(?:interactions|webhooks)(?:/|%2F)[0-9]+(?:/|%2F))[A-Za-z0-9._~-]+`)
@@ -120,7 +122,7 @@ func NewRedactor(secrets []string) *Redactor {
 	var pairs []string
 	for _, text := range found {
 		pairs = append(pairs, text, Mark)
-		r.minLength = len(text)
+		r.minLength = len(text) // the last one is the shortest
 	}
 	r.secrets = strings.NewReplacer(pairs...)
 	return r
@@ -137,11 +139,12 @@ func (r *Redactor) String(s string) string {
 	return interactionToken.ReplaceAllString(s, "${1}"+Mark)
 }
 
-// ReplaceAttr is for slog.HandlerOptions. It redacts the message and the keys and values of attributes, and cuts
-// each of these texts to 3 KiB. It does not change numbers, bools, times, durations and the names of groups. It
-// prints any other value as text first.
+// ReplaceAttr is for slog.HandlerOptions. It redacts the message and the keys and values of attributes, and cuts each
+// of these texts to 3 KiB. It does not change numbers, bools, times, durations and the names of groups. It first turns
+// any other value into text.
 func (r *Redactor) ReplaceAttr(_ []string, a slog.Attr) slog.Attr {
-	if a.Equal(slog.Attr{}) {
+	isOmitted := a.Equal(slog.Attr{}) // slog omits the zero Attr, but not one whose value is the text "<nil>".
+	if isOmitted {
 		return a
 	}
 	a.Key = r.loggable(a.Key)
@@ -178,8 +181,8 @@ func encodings(secret string) []string {
 	}
 }
 
-// PanicError returns an error for the log, with the stack, for a value that recover returned. It prints the value
-// only if it is an error of the Go runtime. Other values may be personal, so it prints their type.
+// PanicError returns an error for the log about a value that recover returned. It contains the stack. It contains the
+// value only if that is an error of the Go runtime. Any other value may be personal, so only its type is printed.
 func PanicError(v any) error {
 	if runtimeError, ok := v.(runtime.Error); ok {
 		return fmt.Errorf("panic: %w\n%s", runtimeError, debug.Stack())

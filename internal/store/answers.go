@@ -9,9 +9,9 @@ import (
 	"github.com/gomodule/redigo/redis"
 )
 
-// Load implements query.Store. It fails if the value has more than maxValue bytes, or if Redis is unavailable. Another
-// program's value of another type counts as none. If there is no value, Load looks for that of a version up to
-// b7a8be84, whose keys name no bot.
+// Load implements query.Store. It fails if the value has more than maxValue bytes, or if Redis is unavailable. A value
+// of another type, which another program wrote, counts as none. If there is no value, Load returns the value that a
+// version up to b7a8be84 saved.
 func (r *Redis) Load(ctx context.Context, key string) ([]byte, error) {
 	value, err := r.get(ctx, r.key("answer", key))
 	if err == nil && value == nil {
@@ -23,7 +23,8 @@ func (r *Redis) Load(ctx context.Context, key string) ([]byte, error) {
 	return value, err
 }
 
-// Save implements query.Store, if Redis is available. ttl is at least 1 ms. value must not be empty.
+// Save implements query.Store. It does nothing while Redis is unavailable. ttl is at least 1 ms. value must not be
+// empty.
 func (r *Redis) Save(ctx context.Context, key string, value []byte, ttl time.Duration) {
 	_, _ = r.ask(ctx, command("SET", r.key("answer", key), value, "PX", ttl.Milliseconds()))
 }
@@ -34,7 +35,7 @@ func (r *Redis) get(ctx context.Context, redisKey string) ([]byte, error) {
 	return value(r.ask(ctx, command("GET", redisKey)))
 }
 
-// value returns a reply as a value, or nil for the reply of a missing key.
+// value returns the value in a reply, or nil if the reply says that there is none.
 func value(reply any, err error) ([]byte, error) {
 	found, err := redis.Bytes(reply, err)
 	switch {

@@ -10,16 +10,16 @@ import (
 )
 
 const (
-	// callTimeout is how long a call waits for Redis, unless the URL says otherwise. A healthy Redis takes far
-	// less; the rest is for this machine's own delays under load.
+	// callTimeout is how long a call waits for Redis, unless the URL has another time. A healthy Redis answers within
+	// a few milliseconds; the rest is for delays of this machine under load.
 	callTimeout = 50 * time.Millisecond
-	// connectTimeout is how long a call waits for a connection, whether it is free or new.
+	// connectTimeout is how long a call waits for a free connection or a new one.
 	connectTimeout = time.Second
 	// probePause is the time between two probes of a Redis that is unavailable.
 	probePause = 500 * time.Millisecond
 )
 
-// errUnavailable is returned by ask if Redis does not answer or refuses.
+// errUnavailable is returned by ask if Redis does not answer, or refuses a call.
 var errUnavailable = errors.New("redis does not answer, or refuses")
 
 // call makes a call on a connection and returns the reply.
@@ -41,14 +41,14 @@ func scriptArgs(keys []string, args []any) []any {
 	return append(redis.Args{len(keys)}.AddFlat(keys), args...)
 }
 
-// ask makes a call and returns the reply. It makes no call while Redis is unavailable: from a failed call until
-// watch reaches Redis again. Then it fails with errUnavailable. If the key has a value of another type, ask fails
-// with the reply of Redis (isWrongType), and Redis stays available.
+// ask makes a call and returns the reply. If the call fails, Redis is unavailable until a probe of watch succeeds, and
+// until then ask makes no call. In both cases ask returns errUnavailable. If the key has a value of another type, ask
+// returns an error that isWrongType reports, and Redis stays available.
 //
-// ask ignores that ctx is cancelled: the result of a command must be saved even if the command's time is up. It
-// retries a call once if the connection broke or Redis did not answer in time. The retry takes no connection that
-// was idle: a restart of Redis breaks them all, and so may a server or a network that closes idle ones. ask blocks
-// for three times the call's time limit at most, or for 2 seconds if it has to connect.
+// If the connection breaks or Redis does not answer in time, ask retries the call once. The retry does not use a
+// connection that was idle, because a restart of Redis breaks all of them at once, and a network may, too. ask ignores
+// cancellation of ctx, because a command's results must be saved even after the command has timed out. It blocks for at
+// most three times the call's time limit, or 2 seconds if it has to connect.
 func (r *Redis) ask(ctx context.Context, c call) (reply any, err error) {
 	if !r.Up() {
 		r.fallbacks.Add(1)
@@ -80,8 +80,8 @@ func isWrongType(err error) bool {
 	return isReply(err) && strings.Contains(err.Error(), "WRONGTYPE")
 }
 
-// do makes a call on a connection of the pool. It waits for a connection until ctx is done, for a second at most.
-// The time limit of the call starts then, and ctx does not end it.
+// do makes a call on a connection of the pool, even if Redis is unavailable. It waits for a connection until ctx is
+// done, at most for connectTimeout. The time limit of the call begins after that wait, and ctx does not end the call.
 func (r *Redis) do(ctx context.Context, c call) (reply any, err error) {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
@@ -93,7 +93,7 @@ func (r *Redis) do(ctx context.Context, c call) (reply any, err error) {
 	return c(conn)
 }
 
-// usable fails if the connection is idle since dropped or longer. The pool then closes it.
+// usable returns an error if the connection was already idle at dropped. The pool then closes it.
 func (r *Redis) usable(_ redis.Conn, idleSince time.Time) error {
 	dropped := r.dropped.Load()
 	if dropped != nil && !idleSince.After(*dropped) {
@@ -107,7 +107,7 @@ func (r *Redis) usable(_ redis.Conn, idleSince time.Time) error {
 func (r *Redis) watch(ctx context.Context) {
 	ticks := time.NewTicker(probePause)
 	defer ticks.Stop()
-	logged := false
+	isLogged := false // whether the outage is
 	for {
 		select {
 		case <-ctx.Done():
@@ -121,15 +121,15 @@ func (r *Redis) watch(ctx context.Context) {
 		switch {
 		case ctx.Err() != nil:
 			return
-		case err != nil && !logged:
+		case err != nil && !isLogged:
 			r.log.Warn("redis cannot be used, using in-process state", "reason", err)
-			logged = true
+			isLogged = true
 		case err == nil:
 			r.up.Store(true)
-			if logged {
+			if isLogged {
 				r.log.Info("redis can be used again")
 			}
-			logged = false
+			isLogged = false
 		}
 	}
 }

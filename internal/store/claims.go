@@ -1,7 +1,6 @@
 package store
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"time"
@@ -12,14 +11,15 @@ import (
 	"herald/internal/ratelimit"
 )
 
-// A claim in Redis is one key. Its value is a random text until the work is done, and then done. If this process cannot
-// tell Redis that the work is done, the key expires after claim.Lasts, and the work is New again.
+// A claim in Redis is one key. While the work is in flight, the key's value is a random token of the claim. Then it is
+// done. If this process cannot tell Redis that the work is done, the key expires after claim.Lasts, and the work is New
+// again.
 
 // done is the value of a claim whose work is done.
 const done = "done"
 
-// Claim implements claim.Claims. It claims the key and takes the slots in one round trip, as independent commands: a
-// caller whose work is not New may take slots, too.
+// Claim implements claim.Claims. It claims the key and takes the slots in one round trip, as independent commands. So
+// it may take slots even if the work is not New.
 func (r *Redis) Claim(
 	ctx context.Context, key string, limits ...ratelimit.Limit,
 ) (p claim.Progress, wait time.Duration) {
@@ -29,27 +29,33 @@ func (r *Redis) Claim(
 		slots = r.limitArgs(0, limits)
 	}
 	var value string
+	isSent := false
 	_, err := r.ask(ctx, func(conn redis.Conn) (any, error) {
+		isSent = true
 		var err error
 		value, wait, err = claimOn(conn, r.claimKey(key), token, slots)
 		return nil, err
 	})
-	switch {
-	case err != nil:
-		r.keepClaim(key, token) // Redis may have it, although no answer came.
-		return r.memory.Claim(ctx, key, limits...)
-	case value == token: // It was set now, or by a first attempt whose answer was lost.
-		r.keepClaim(key, token)
+	if err != nil {
+		p, wait = r.memory.Claim(ctx, key, limits...)
+		mayHaveToken := isSent && p == claim.New // Redis may have set the token, although no answer came.
+		if mayHaveToken {
+			r.keepToken(key, token)
+		}
+		return p, wait
+	}
+	switch value {
+	case token: // This attempt has set it, or an attempt whose answer was lost.
+		r.keepToken(key, token)
 		return claim.New, wait
-	case value == done:
+	case done:
 		return claim.Done, 0
 	}
 	return claim.InFlight, 0
 }
 
 // claimOn sets key to token unless the key has a value, and runs limitScript with slots unless they are nil. It
-// returns the value that the key has then, and the wait for the slots. If the value expires meanwhile, it fails, and
-// ask tries again.
+// returns the value that the key has then, and the wait for the slots.
 func claimOn(conn redis.Conn, key, token string, slots []any) (value string, wait time.Duration, err error) {
 	// If a Send fails, Do fails, too.
 	_ = conn.Send("SET", key, token, "NX", "PX", claim.Lasts.Milliseconds())
@@ -60,57 +66,79 @@ func claimOn(conn redis.Conn, key, token string, slots []any) (value string, wai
 	if err != nil {
 		return "", 0, err
 	}
-	switch reply := replies[0].(type) {
-	case redis.Error:
-		return "", 0, reply
-	case nil: // The key had a value.
-		value, err = redis.String(conn.Do("GET", key))
-	default:
-		value = token
-	}
+	value, err = claimedValue(conn, key, token, replies[0])
 	if err != nil || slots == nil {
 		return value, 0, err
 	}
-	if isNoScript(replies[1]) {
-		wait, err = microseconds(limitScript.Do(conn, slots...))
-	} else {
-		wait, err = microseconds(replies[1], nil)
-	}
+	wait, err = slotWait(conn, slots, replies[1])
 	return value, wait, err
 }
 
-// keepClaim remembers the claim of a key for Release.
-func (r *Redis) keepClaim(key, token string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.claims[key] = token
+// claimedValue returns the value of key after a SET of token that had this reply. If there was a value, it asks for it.
+// If that value expires meanwhile, claimedValue fails, and ask makes the whole call again.
+func claimedValue(conn redis.Conn, key, token string, setReply any) (string, error) {
+	switch reply := setReply.(type) {
+	case redis.Error:
+		return "", reply
+	case nil: // There was a value.
+		return redis.String(conn.Do("GET", key))
+	}
+	return token, nil
 }
 
-// Release implements claim.Claims. It deletes the key only if the key still has this claim: the claim may have
-// expired, and the key may have another replica's claim.
+// slotWait returns the wait for slots after limitScript had this reply. If Redis did not know the script yet, slotWait
+// sends it.
+func slotWait(conn redis.Conn, slots []any, scriptReply any) (time.Duration, error) {
+	if isNoScript(scriptReply) {
+		return microseconds(limitScript.Do(conn, slots...))
+	}
+	return microseconds(scriptReply, nil)
+}
+
+// keepToken remembers the token of a claim for Release.
+func (r *Redis) keepToken(key, token string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.tokens[key] = token
+}
+
+// takeToken returns the token of a claim that this process made in Redis, and forgets it.
+func (r *Redis) takeToken(key string) (token string, found bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	token, found = r.tokens[key]
+	delete(r.tokens, key)
+	return token, found
+}
+
+// claimKey returns the key of a claim in Redis. It says "update" for every kind of work.
+func (r *Redis) claimKey(key string) string { return r.key("update", key) }
+
+// Release implements claim.Claims. It deletes the key only if the value is the token of this process: the claim may
+// have expired, and the value may be another replica's token.
 func (r *Redis) Release(key string) {
 	r.memory.Release(key)
-	token, found := r.forgetClaim(key)
+	token, found := r.takeToken(key)
 	if !found || !r.Up() {
 		return
 	}
 	// If that fails, the claim expires.
-	_, _ = r.ask(context.Background(), script(replaceScript, []string{r.claimKey(key)}, token, ""))
+	_, _ = r.ask(context.Background(), deleteCall(r.claimKey(key), token))
 }
 
-// mark is that the work of a claim is done.
+// mark is a claim whose work is done, to be told to Redis.
 type mark struct {
 	key   string
 	lasts time.Duration
 }
 
-// maxMarks is how many marks may wait to be sent. Redis takes less than a millisecond for so many.
+// maxMarks is how many marks may wait to be sent. Redis applies 500 in less than a millisecond.
 const maxMarks = 500
 
-// MarkDone implements claim.Claims. It replaces another's claim, too: this work is done. It does not block unless Redis
-// is slow: a moment later, sendMarks tells Redis of all that is done by then.
+// MarkDone implements claim.Claims. It marks the key as done even if another replica has claimed it since. It does not
+// block unless maxMarks wait already, because sendMarks tells Redis.
 func (r *Redis) MarkDone(key string, lasts time.Duration) {
-	r.forgetClaim(key)
+	r.takeToken(key)
 	m := mark{key, lasts}
 	if !r.Up() {
 		r.setDone([]mark{m})
@@ -123,7 +151,7 @@ func (r *Redis) MarkDone(key string, lasts time.Duration) {
 	}
 }
 
-// sendMarks sends marks until ctx is done, and then those that are left.
+// sendMarks sends marks until ctx is done, and then the remaining ones. It sends all marks that wait in one call.
 func (r *Redis) sendMarks(ctx context.Context) {
 	for {
 		select {
@@ -149,8 +177,8 @@ func (r *Redis) waitingMarks() (all []mark) {
 	return all
 }
 
-// setDone sets the claims of marks to done, in one round trip. If Redis does not answer, this process remembers them,
-// and Redis is not told later: after the outage, the work may be done again.
+// setDone sets the claims of marks to done, in one round trip. If Redis does not answer, only this process remembers
+// that they are done. Redis is not told later, so after the outage the work may be done again.
 func (r *Redis) setDone(marks []mark) {
 	if len(marks) == 0 {
 		return
@@ -164,7 +192,7 @@ func (r *Redis) setDone(marks []mark) {
 	})
 	for _, m := range marks {
 		if err == nil {
-			r.memory.Release(m.key) // The claim may have been made without Redis.
+			r.memory.Release(m.key) // The memory has the claim if it was made without Redis.
 		} else {
 			r.memory.MarkDone(m.key, m.lasts)
 		}
@@ -174,22 +202,14 @@ func (r *Redis) setDone(marks []mark) {
 // firstError returns the first error of the replies to several commands.
 func firstError(reply any, err error) error {
 	replies, err := redis.Values(reply, err)
+	if err != nil {
+		return err
+	}
 	for _, reply := range replies {
-		if refused, is := reply.(redis.Error); is {
-			err = cmp.Or[error](err, refused)
+		refused, isRefused := reply.(redis.Error)
+		if isRefused {
+			return refused
 		}
 	}
-	return err
+	return nil
 }
-
-// forgetClaim returns the claim that this process made in Redis, and forgets it.
-func (r *Redis) forgetClaim(key string) (token string, found bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	token, found = r.claims[key]
-	delete(r.claims, key)
-	return token, found
-}
-
-// claimKey returns the key of a claim in Redis. It says "update" for every kind of work.
-func (r *Redis) claimKey(key string) string { return r.key("update", key) }

@@ -5,6 +5,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -71,9 +72,45 @@ func TestEndedClaimsAreForgotten(t *testing.T) {
 	wantProgress(t, "new work", r, "given up", claim.New)
 	finish(t, r, "finished", time.Second)
 	r.Release("given up")
-	if len(r.claims) > 0 || r.Fallbacks() > 0 {
-		t.Errorf("left is %v; %d calls were decided without Redis", r.claims, r.Fallbacks())
+	if len(r.tokens) > 0 || r.Fallbacks() > 0 {
+		t.Errorf("left is %v; %d calls were decided without Redis", r.tokens, r.Fallbacks())
 	}
+}
+
+func TestADuplicateOfFinishedWorkLeavesNothing(t *testing.T) {
+	s := server(t)
+	r := replica(t, s)
+	s.SetError("LOADING")
+	wantProgress(t, "new work", r, "a", claim.New)
+	finish(t, r, "a", time.Hour)
+	wantProgress(t, "a duplicate", r, "a", claim.Done)
+	if len(r.tokens) > 0 {
+		t.Errorf("left is %v", r.tokens)
+	}
+}
+
+// The server makes the claim, but no attempt gets its answer, so the memory decides.
+func TestADuplicateDoesNotReplaceItsHoldersClaim(t *testing.T) {
+	s := server(t)
+	r := replica(t, s)
+	var breaks atomic.Bool
+	breaks.Store(true)
+	tap(r, func(command string, call func() (any, error)) (any, error) {
+		reply, err := call()
+		if breaks.Load() && command == "" {
+			return nil, io.ErrUnexpectedEOF
+		}
+		return reply, err
+	})
+	wantProgress(t, "new work", r, "a", claim.New)
+	breaks.Store(false)
+	s.SetError("LOADING")
+	wantProgress(t, "a duplicate", r, "a", claim.InFlight)
+	s.SetError("")
+	r.up.Store(true)
+	wantProgress(t, "the work at another replica", replica(t, s), "a", claim.InFlight)
+	r.Release("a")
+	wantProgress(t, "the released work", replica(t, s), "a", claim.New)
 }
 
 // The server makes the claim, and the connection breaks before its answer.

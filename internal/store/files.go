@@ -17,23 +17,30 @@ import (
 // maxFile is the maximum number of bytes of a file. The base64 of a value of maxValue bytes fits into it.
 const maxFile = 2 * maxValue
 
-// hashName returns a file name for a key, which may name a user.
+// hashName returns a file name for a key. It is a hash, because the key may name a user.
 func hashName(key string) string {
 	sum := sha256.Sum256([]byte(key))
 	return hex.EncodeToString(sum[:16])
 }
 
-// temporaryName matches what replaceFile calls a file before it renames it, and what versions before
-// DATA_DIR/members called it.
-var temporaryName = regexp.MustCompile(`^(\.[0-9a-f]{32}(\.kept)?\.json[0-9]+|[0-9a-f]{32}\.kept\.json\.[A-Z2-7]{26})$`)
+// temporaryFolder begins the name of a folder until makeFolder renames it. A number follows.
+const temporaryFolder = ".folder"
 
-// isTemporary reports whether a killed process may have left a file of this name.
+// temporaryName matches the temporary names of files and folders, with <hash> for what hashName returns:
+//
+//	.<hash>.json123, .<hash>.kept.json123         of replaceFile
+//	.folder123                                    of makeFolder
+//	<hash>.kept.json.ABCDEFGHIJKLMNOPQRSTUVWXYZ   of versions up to b7a8be84
+var temporaryName = regexp.MustCompile(
+	`^(\.[0-9a-f]{32}(\.kept)?\.json[0-9]+|\.folder[0-9]+|[0-9a-f]{32}\.kept\.json\.[A-Z2-7]{26})$`)
+
+// isTemporary reports whether a killed process may have left a file or a folder of this name.
 func isTemporary(name string) bool {
 	return temporaryName.MatchString(name)
 }
 
-// readFile returns the content of a file, or nil if there is none. It fails if the file is empty, or larger than
-// maxFile. The error has no path.
+// readFile returns the content of a file, or nil if there is no such file. It fails if the file is empty, or larger
+// than maxFile. The error does not contain the path.
 func readFile(path string) ([]byte, error) {
 	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -55,7 +62,7 @@ func readFile(path string) ([]byte, error) {
 	return content, nil
 }
 
-// deleteFile deletes a file, if it is there, and blocks until that is on disk.
+// deleteFile deletes a file and blocks until that is on disk. It succeeds if there is no such file.
 func deleteFile(path string) error {
 	err := os.Remove(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -67,55 +74,81 @@ func deleteFile(path string) error {
 	return syncFolder(filepath.Dir(path))
 }
 
-// makeFolder makes the folder dir in parent, unless it is there, and gives it the owner of like. It blocks until
-// that is on disk.
-func makeFolder(parent, dir, like string) error {
-	err := os.Mkdir(dir, 0o700)
-	if errors.Is(err, fs.ErrExist) {
+// makeFolder makes the folder dir, unless it is there, and gives it the owner of the folder like. It blocks until that
+// is on disk. A folder that is there has its owner, even if the process that made it was killed.
+func makeFolder(dir, like string) error {
+	if exists(dir) {
 		return nil
 	}
+	parent := filepath.Dir(dir)
+	temporary, err := os.MkdirTemp(parent, temporaryFolder)
 	if err != nil {
 		return err
 	}
-	made, err := os.Open(dir)
+	defer func() { _ = os.Remove(temporary) }() // It does nothing after a success.
+	err = matchOwnerOf(temporary, like)
 	if err != nil {
 		return err
 	}
-	defer made.Close()
-	err = matchOwner(made, like)
-	if err != nil {
+	err = os.Rename(temporary, dir)
+	if err != nil && !exists(dir) { // If dir exists, somebody else has just made it.
 		return err
 	}
 	return syncFolder(parent)
 }
 
-// keyLocks is a set of locks by key. It remembers only those that are held. Its zero value is ready for use.
+// exists reports whether there is a file, a folder or a link at path.
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// matchOwnerOf gives the folder dir to the owner of the folder like.
+func matchOwnerOf(dir, like string) error {
+	folder, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer folder.Close()
+	return matchOwner(folder, like)
+}
+
+// keyLocks is a set of locks, one for each key. It has only those that are held. Its zero value is ready for use.
 type keyLocks struct {
 	mu   sync.Mutex
 	held map[string]chan struct{} // closed by unlock
 }
 
-// lock blocks until nobody else holds the lock of key. The caller then holds it until unlock.
+// lock blocks until the caller holds the lock of key. The caller must call unlock.
 func (l *keyLocks) lock(key string) (unlock func()) {
 	for {
-		l.mu.Lock()
-		unlocked, isHeld := l.held[key]
-		if !isHeld {
-			break
+		unlocked := l.tryLock(key)
+		if unlocked == nil {
+			return func() { l.unlock(key) }
 		}
-		l.mu.Unlock()
 		<-unlocked
 	}
+}
+
+// tryLock takes the lock of key and returns nil. If the lock is held, tryLock returns a channel that unlock closes.
+func (l *keyLocks) tryLock(key string) (unlocked <-chan struct{}) {
+	l.mu.Lock()
 	defer l.mu.Unlock()
+	held, isHeld := l.held[key]
+	if isHeld {
+		return held
+	}
 	if l.held == nil {
 		l.held = map[string]chan struct{}{}
 	}
-	unlocked := make(chan struct{})
-	l.held[key] = unlocked
-	return func() {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		delete(l.held, key)
-		close(unlocked)
-	}
+	l.held[key] = make(chan struct{})
+	return nil
+}
+
+// unlock gives the lock of key back. The caller holds it.
+func (l *keyLocks) unlock(key string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	close(l.held[key])
+	delete(l.held, key)
 }

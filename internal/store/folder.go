@@ -18,8 +18,8 @@ import (
 )
 
 // Folder keeps values in files of DATA_DIR, so that they outlive the process. It implements query.Store, and its
-// Buckets keep saved addresses. It is safe for concurrent use. `bot members` may use the folder beside a bot that
-// has locked it.
+// Buckets keep saved addresses. It is safe for concurrent use. While a bot has locked the folder, `bot members` may use
+// it, too.
 //
 // A file has mode 0600, a folder 0700, and both belong to the owner of DATA_DIR, even if root writes them. A file
 // is replaced as a whole, and is on disk when the call returns.
@@ -27,8 +27,8 @@ type Folder struct {
 	dir     string
 	log     *slog.Logger
 	locks   keyLocks    // by path
-	failing atomic.Bool // the latest write failed
-	logged  sync.Map    // keys of answers that were logged as unreadable
+	failing atomic.Bool // whether the latest write failed
+	logged  sync.Map    // has the keys of the answers that were logged as unreadable
 	lock    *os.File    // nil unless Lock locked the folder
 }
 
@@ -37,9 +37,9 @@ func NewFolder(dir string, log *slog.Logger) *Folder {
 	return &Folder{dir: dir, log: log}
 }
 
-// Lock makes the folder if its parent exists, and locks it until Close or the end of the process. Then it deletes
-// the temporary files of killed processes. It fails with a config.Errors if another process has the lock, and does
-// not wait for that process. A folder that cannot be locked is used without a lock.
+// Lock makes the folder if its parent exists, locks it until Close or the end of the process, and deletes the temporary
+// files of killed processes. If another process has the lock, Lock does not wait, and fails with a config.Errors. If
+// the folder cannot be locked for another reason, Lock logs that and succeeds.
 func (f *Folder) Lock() error {
 	_ = os.Mkdir(f.dir, 0o700)
 	err := f.openLock()
@@ -59,7 +59,7 @@ func (f *Folder) openLock() error {
 	if err != nil {
 		return err
 	}
-	_ = matchOwner(file, f.dir) // A later process that cannot open it says so.
+	_ = matchOwner(file, f.dir) // If it fails, a later process may not be able to open the file, and logs that.
 	err = lockFile(file)
 	if err != nil {
 		file.Close()
@@ -72,33 +72,38 @@ func (f *Folder) openLock() error {
 // Close unlocks the folder. It fails if the folder is not locked.
 func (f *Folder) Close() error { return f.lock.Close() }
 
-// isThere reports whether DATA_DIR is a folder. If not, its file system is away, and nothing is known of any value.
+// isThere reports whether DATA_DIR is a folder. If it is not, its file system is not mounted, and nothing is known of
+// any value.
 func (f *Folder) isThere() bool {
 	info, err := os.Stat(f.dir)
 	return err == nil && info.IsDir()
 }
 
-// deleteTemporary deletes the temporary files of killed processes.
+// deleteTemporary deletes the temporary files and folders of killed processes.
 func (f *Folder) deleteTemporary() {
-	dir, err := filepath.EvalSymlinks(f.dir) // WalkDir follows none.
+	dir, err := filepath.EvalSymlinks(f.dir) // WalkDir does not follow a link.
 	if err != nil {
 		return // There is no such folder.
 	}
 	_ = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
-		if err == nil && entry.Type().IsRegular() && isTemporary(entry.Name()) {
-			_ = os.Remove(path)
+		if err != nil {
+			return nil // Files in a folder that cannot be read cannot be deleted.
 		}
-		return nil // What cannot be read has nothing that can be deleted.
+		isPlain := entry.Type().IsRegular() || entry.IsDir()
+		if isPlain && isTemporary(entry.Name()) {
+			_ = os.Remove(path) // It fails for a folder that is not empty.
+		}
+		return nil
 	})
 }
 
 // wrapped is the content of an answer's file.
 type wrapped struct{ Value []byte }
 
-// errDamaged is returned for a file whose content was not written by Save.
+// errDamaged is returned for a file with content that a Folder does not write.
 var errDamaged = errors.New("it is damaged")
 
-// unwrap returns the value in an answer's file. It fails with errDamaged.
+// unwrap returns the value in the content of an answer's file, or errDamaged.
 func unwrap(content []byte) ([]byte, error) {
 	var saved wrapped
 	if json.Unmarshal(content, &saved) != nil || len(saved.Value) == 0 {
@@ -107,13 +112,13 @@ func unwrap(content []byte) ([]byte, error) {
 	return saved.Value, nil
 }
 
-// flatPath returns the file of an answer: all answers are in DATA_DIR itself.
+// flatPath returns the path of an answer's file. All answers are in DATA_DIR itself.
 func (f *Folder) flatPath(key string) string {
 	return filepath.Join(f.dir, hashName(key)+".kept.json")
 }
 
-// Load implements query.Store. It ignores how long the value was to be kept: under a wrong clock, a value would
-// look expired and be overwritten. A damaged file counts as no value.
+// Load implements query.Store. Values do not expire here, because a value would look expired if the clock were wrong,
+// and would be overwritten. A damaged file counts as no value.
 func (f *Folder) Load(ctx context.Context, key string) ([]byte, error) {
 	content, err := readFile(f.flatPath(key))
 	if err != nil {
@@ -141,12 +146,12 @@ func (f *Folder) logOnce(ctx context.Context, key string, err error) {
 		"it must have the folder's owner and mode 0600", "file", filepath.Base(f.flatPath(key)), "err", err)
 }
 
-// Save implements query.Store. It overwrites a file that cannot be read.
+// Save implements query.Store. It also overwrites a file that cannot be read.
 func (f *Folder) Save(ctx context.Context, key string, value []byte, _ time.Duration) {
-	content, _ := json.Marshal(wrapped{Value: value}) // Bytes can be JSON.
+	content, _ := json.Marshal(wrapped{Value: value}) // It cannot fail.
 	path := f.flatPath(key)
 	defer f.locks.lock(path)()
-	_ = f.write(ctx, path, content) // The failure is logged.
+	_ = f.write(ctx, path, content) // It logs the failure.
 }
 
 // write sets the content of a file, or deletes the file if content is empty. It logs the first failure after a
@@ -169,7 +174,7 @@ func (f *Folder) write(ctx context.Context, path string, content []byte) error {
 	return fmt.Errorf("write to DATA_DIR: %w", err)
 }
 
-// makeFolders makes the folders from DATA_DIR down to path, as far as they are missing.
+// makeFolders makes the missing folders from DATA_DIR down to path.
 func (f *Folder) makeFolders(path string) error {
 	below, err := filepath.Rel(f.dir, path)
 	if err != nil {
@@ -177,9 +182,8 @@ func (f *Folder) makeFolders(path string) error {
 	}
 	dir := f.dir
 	for name := range strings.SplitSeq(below, string(filepath.Separator)) {
-		parent := dir
 		dir = filepath.Join(dir, name)
-		err := makeFolder(parent, dir, f.dir)
+		err := makeFolder(dir, f.dir)
 		if err != nil {
 			return err
 		}

@@ -172,6 +172,18 @@ func TestFilesOfAKilledProcessAreDeleted(t *testing.T) {
 	}
 }
 
+func TestAFolderOfAKilledProcessIsDeleted(t *testing.T) {
+	f, _ := newFolder(t, t.TempDir())
+	left := filepath.Join(f.dir, "members", ".folder123")
+	if err := os.MkdirAll(left, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	lock(t, f)
+	if _, err := os.Stat(left); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%v, want the folder to be deleted", err)
+	}
+}
+
 func TestFilesOfAKilledProcessAreDeletedBehindALink(t *testing.T) {
 	dir := t.TempDir()
 	link := filepath.Join(t.TempDir(), "link")

@@ -45,7 +45,26 @@ func TestRootLeavesFilesToTheFoldersOwner(t *testing.T) {
 	}
 }
 
-// A killed process may leave what replaceFile makes.
+// A folder that kept the ownership of root could not be written to by the bot.
+func TestAFolderWithoutItsOwnerIsNotLeft(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("only root gives folders away")
+	}
+	parent := t.TempDir()
+	dir := filepath.Join(parent, "members")
+	for range 2 {
+		err := makeFolder(dir, filepath.Join(parent, "missing"))
+		if err == nil {
+			t.Error("a folder was made, although its owner is unknown")
+		}
+	}
+	left, err := os.ReadDir(parent)
+	if err != nil || len(left) > 0 {
+		t.Errorf("left are %v, %v", left, err)
+	}
+}
+
+// A killed process may leave what replaceFile and makeFolder make.
 func TestTemporaryFilesAreRecognized(t *testing.T) {
 	f, _ := newFolder(t, t.TempDir())
 	for _, path := range []string{f.flatPath("a"), f.Bucket("members").(folderBucket).path("a")} {

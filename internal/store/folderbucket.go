@@ -26,7 +26,7 @@ type folderBucket struct {
 // bucketSuffix ends the names of a bucket's files.
 const bucketSuffix = ".json"
 
-// readers is how many files Each reads at a time.
+// readers is the maximum number of files that Each reads at a time.
 const readers = 8
 
 // Bucket returns the bucket of this name, such as "members/telegram-7000000001", which is also its folder's name
@@ -57,7 +57,8 @@ func (b folderBucket) Load(_ context.Context, key string) ([]byte, error) {
 // errNoFolder is returned by a Bucket while DATA_DIR is not there.
 var errNoFolder = errors.New("DATA_DIR is not there: is its file system mounted?")
 
-// readValue returns the content of a file, or nil if there is none. It fails if that is too large for a value.
+// readValue returns the content of a file, or nil if there is no such file. It fails if the content is too large for a
+// value.
 func readValue(path string) ([]byte, error) {
 	value, err := readFile(path)
 	if err == nil && len(value) > maxValue {
@@ -96,7 +97,7 @@ func (b folderBucket) Each(ctx context.Context, f func(value []byte)) error {
 	if err != nil {
 		return fmt.Errorf("list a folder in DATA_DIR: %w", config.WithoutPath(err))
 	}
-	var mu sync.Mutex // is held while f runs
+	var mu sync.Mutex // guards unreadable, and calls of f
 	var unreadable UnreadableError
 	visit := func(path string) {
 		value, err := readValue(path)
@@ -106,7 +107,7 @@ func (b folderBucket) Each(ctx context.Context, f func(value []byte)) error {
 		case err != nil:
 			unreadable.Values++
 			unreadable.Err = err
-		case value != nil: // Nobody deleted it meanwhile.
+		case value != nil: // It is nil if the file was deleted meanwhile.
 			f(value)
 		}
 	}
@@ -150,13 +151,13 @@ func (b folderBucket) list() ([]string, error) {
 	return paths, err
 }
 
-// errNotListed is returned by Each of former values: they lie among others, under hashes of their keys.
+// errNotListed is returned by Each of a Former bucket. Its values cannot be told from other values of the same place.
 var errNotListed = errors.New("former values cannot be listed")
 
-// formerFolder is a Bucket of the values that lie in DATA_DIR itself, each in the form of an answer's file.
+// formerFolder is a Bucket that has each value in DATA_DIR itself, in a file like that of an answer.
 type formerFolder struct{ *Folder }
 
-// Former returns a Bucket of the values that versions up to b7a8be84 kept under keys of no bucket. Its Each fails.
+// Former returns a Bucket of the addresses that versions up to b7a8be84 saved. Its Each fails.
 func (f *Folder) Former() Bucket { return formerFolder{f} }
 
 // Load implements Bucket.
@@ -182,7 +183,7 @@ func (f formerFolder) Replace(ctx context.Context, key string, old, value []byte
 	}
 	var content []byte
 	if len(value) > 0 {
-		content, _ = json.Marshal(wrapped{Value: value}) // Bytes can be JSON.
+		content, _ = json.Marshal(wrapped{Value: value}) // It cannot fail.
 	}
 	err = f.write(ctx, path, content)
 	return err == nil, err

@@ -12,8 +12,8 @@ import (
 	"herald/internal/ratelimit"
 )
 
-// maxDone is the maximum number of finished pieces of work that a Memory knows, at some 200 bytes each: an hour of the
-// 30 messages a second that Telegram lets a bot send
+// maxDone is the maximum number of finished pieces of work that a Memory remembers, at some 200 bytes each. It suffices
+// for an hour, because Telegram lets a bot send 30 messages a second
 // (https://core.telegram.org/bots/faq#broadcasting-to-users).
 const maxDone = 30 * 60 * 60
 
@@ -23,11 +23,11 @@ type Memory struct {
 	*ratelimit.Memory
 
 	mu sync.Mutex
-	// claims has claimed and finished work by key. An expired claim counts as none.
+	// claims has the work that is in flight or done, by key. Expired work counts as New.
 	claims map[string]memoryClaim
 	// done has the keys of finished work, the oldest first, at most maxDone.
 	done []string
-	// buckets has values by bucket and key.
+	// buckets has the values, by the bucket's name and by key.
 	buckets map[string]map[string][]byte
 }
 
@@ -37,7 +37,7 @@ type memoryClaim struct {
 	expires  time.Time
 }
 
-// NewMemory returns an empty Memory. It knows at most 108,000 finished pieces of work, and then forgets the oldest.
+// NewMemory returns an empty Memory. It remembers at most 108,000 finished pieces of work, and then forgets the oldest.
 func NewMemory() *Memory {
 	return &Memory{
 		Memory:  ratelimit.NewMemory(),

@@ -17,11 +17,11 @@ import (
 // connections is the size of the connection pool unless the URL says otherwise.
 const connections = 20
 
-// options are what a Redis URL says about connections.
+// options are the options of a Redis URL.
 type options struct {
-	timeout    time.Duration
-	size       int
-	skipVerify bool
+	timeout    time.Duration // of a call
+	size       int           // of the pool
+	skipVerify bool          // whether any certificate is trusted
 	database   int
 }
 
@@ -70,7 +70,7 @@ func newPool(rawURL string) (*redis.Pool, error) {
 	}, nil
 }
 
-// dial connects to the server of a URL as user. An empty user sends the password alone.
+// dial connects to the server of a URL as user. If user is empty, dial sends only the password.
 func dial(ctx context.Context, u *url.URL, o options, user string) (redis.Conn, error) {
 	connect := (&net.Dialer{}).DialContext
 	if u.Scheme == "rediss" {

@@ -15,10 +15,10 @@ import (
 	"herald/internal/ratelimit"
 )
 
-// Probe makes each call that the bot makes, on keys of its own, which it deletes or which expire within a minute. It
-// fails if Redis is a read-only replica or refuses one of the calls. After a failure Redis counts as unavailable until
-// a probe by watch succeeds. The error names the call and what is wrong, without the URL and the server's text. Probe
-// blocks for the time of nine calls at most.
+// Probe makes each kind of call that the bot makes, on keys of its own. It deletes them, or they expire within a
+// minute. It fails if Redis does not answer or refuses a call, as a read-only replica does. After a failure, Redis is
+// unavailable until a probe of watch succeeds. The error names the call and what is wrong, but contains neither the URL
+// nor the server's text. Probe blocks for the time of nine calls at most.
 func (r *Redis) Probe(ctx context.Context) error {
 	r.dropped.Store(new(time.Now()))
 	id := rand.Text()
@@ -37,7 +37,7 @@ func (r *Redis) Probe(ctx context.Context) error {
 			_, _, err := claimOn(conn, update, id, nil)
 			return nil, err
 		}},
-		{"release an update in", script(replaceScript, []string{update}, id, "")},
+		{"release an update in", deleteCall(update, id)},
 		{"save an address in", rows.replaceCall("", nil, []byte(id))},
 		{"read an address in", rows.loadCall("")},
 		{"list the addresses in", rows.scanCall("0")},
@@ -52,9 +52,9 @@ func (r *Redis) Probe(ctx context.Context) error {
 	return nil
 }
 
-// Durability returns a warning for each way in which Redis may lose saved addresses: it writes nothing to disk, or may
-// evict them. A warning also says what could not be checked, and which right of the user would allow that. Durability
-// blocks for the time of two calls at most.
+// Durability returns a warning for each way in which Redis may lose saved addresses: it may write nothing to disk, or
+// evict them. If something cannot be checked, a warning says which right the Redis user needs. Durability blocks for
+// the time of two calls at most.
 func (r *Redis) Durability(ctx context.Context) (warnings []string) {
 	info, err := redis.String(r.do(ctx, command("INFO")))
 	if err != nil {
@@ -98,8 +98,8 @@ func evictionWarning(info string) string {
 	return ""
 }
 
-// reason returns words for err: the server's error code, or the kind of failure. It returns
-// no other text of the server.
+// reason says why a call failed: the server's error code, or the kind of failure. It contains no other text of the
+// server.
 func reason(err error) string {
 	var reply redis.Error
 	var timeout net.Error
@@ -115,9 +115,9 @@ func reason(err error) string {
 	return "no connection"
 }
 
-// refusal returns words for the text of an error reply: the error code, if it has one.
+// refusal says that the server refused, with the error code if the text of its error reply begins with one.
 func refusal(text string) string {
-	// A missing right of a script has no code in Redis 7 and later.
+	// Since Redis 7, the error of a script that lacks a right does not begin with a code.
 	for _, part := range []string{"user executing the script can't", "ACL failure in script"} {
 		if strings.Contains(text, part) {
 			return "refused with NOPERM"

@@ -10,7 +10,7 @@ import (
 	"herald/internal/ratelimit"
 )
 
-// limitScript reserves slots.
+// limitScript reserves slots. See ratelimit.Script.
 var limitScript = redis.NewScript(-1, ratelimit.Script)
 
 // Reserve implements ratelimit.Limiter.
@@ -58,7 +58,7 @@ func (r *Redis) limitArgs(within time.Duration, limits []ratelimit.Limit) []any 
 	return scriptArgs(keys, ratelimit.Args(within, limits))
 }
 
-// microseconds returns the reply of limitScript as a duration.
+// microseconds returns the wait in a reply of limitScript.
 func microseconds(reply any, err error) (time.Duration, error) {
 	n, err := redis.Int64(reply, err)
 	return time.Duration(n) * time.Microsecond, err

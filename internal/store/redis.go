@@ -18,9 +18,10 @@ import (
 // ratelimit.Limiter and query.Store, and its Buckets keep saved addresses. Saved addresses never expire there;
 // everything else does. It is safe for concurrent use.
 //
-// While Redis is unavailable, the memory of this process decides claims and rates, and values cannot be read. Neither
-// knows what the other decided, and nothing is sent to Redis later. So an update that is delivered twice around the
-// beginning or the end of an outage may be answered twice, also by one replica, and limits hold for each replica.
+// While Redis is unavailable, the memory of this process decides claims and rates, and values cannot be read. Redis and
+// the memory do not know each other's decisions, and nothing is sent to Redis later. So an update that is delivered
+// twice around the beginning or the end of an outage may be answered twice, even by one replica. Each replica has
+// limits of its own during an outage.
 type Redis struct {
 	pool   *redis.Pool
 	memory *Memory
@@ -29,13 +30,13 @@ type Redis struct {
 	bot    string
 
 	up        atomic.Bool               // Redis answered the latest call
-	dropped   atomic.Pointer[time.Time] // no connection that was idle then is used
+	dropped   atomic.Pointer[time.Time] // connections that were idle at this time are closed; nil: none are
 	fallbacks atomic.Uint64             // calls that were decided without Redis
 
 	mu sync.Mutex
-	// claims has the value of each claim that this process holds in Redis, by the claim's key.
-	claims map[string]string
-	// marks are the claims whose work is done, and of which Redis does not know yet.
+	// tokens has the token of each claim that this process holds in Redis, by the claim's key.
+	tokens map[string]string
+	// marks are the claims whose work is done, and that Redis does not know as done yet.
 	marks chan mark
 
 	stop     context.CancelFunc
@@ -57,7 +58,7 @@ func NewRedis(s Settings, salt []byte, bot string, log *slog.Logger) (*Redis, er
 		log:    log,
 		salt:   salt,
 		bot:    bot,
-		claims: map[string]string{},
+		tokens: map[string]string{},
 		marks:  make(chan mark, maxMarks),
 		stop:   stop,
 	}
@@ -68,7 +69,7 @@ func NewRedis(s Settings, salt []byte, bot string, log *slog.Logger) (*Redis, er
 	return r, nil
 }
 
-// Close tells Redis what is done, and closes the connections. It blocks for the time of two calls at most.
+// Close sends the marks that wait, and closes the connections. It blocks for the time of two calls at most.
 func (r *Redis) Close() error {
 	r.stop()
 	r.watching.Wait()
@@ -86,12 +87,12 @@ func (r *Redis) key(kind, id string) string {
 	return r.keyWithoutBot(kind, r.bot+" "+id)
 }
 
-// keyWithoutBot returns a key that names no bot, as those of versions up to b7a8be84.
+// keyWithoutBot returns a key that does not depend on the bot, like the keys of versions up to b7a8be84.
 func (r *Redis) keyWithoutBot(kind, id string) string {
 	return "herald:" + kind + ":" + r.hash(kind+" "+id)
 }
 
-// hash returns a hash of text that nobody without the salt can compute.
+// hash returns a hash of text that cannot be computed without the salt.
 func (r *Redis) hash(text string) string {
 	mac := hmac.New(sha256.New, r.salt)
 	mac.Write([]byte(text))

@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	// pageSize is about how many values Each asks for at a time.
+	// pageSize is about how many values Each reads in one call.
 	pageSize = 500
-	// pageTimeout is how long Each waits for pageSize values.
+	// pageTimeout is how long Each waits for the answer to one call.
 	pageTimeout = 2 * time.Second
 )
 
@@ -58,8 +58,8 @@ func asUnreadable(err error) error {
 	return err
 }
 
-// replaceFieldScript sets the field ARGV[1] of a hash to ARGV[3], if its value is ARGV[2]. An empty text stands for
-// no value. It returns whether it did.
+// replaceFieldScript sets the field ARGV[1] of a hash to ARGV[3] if its value is ARGV[2]. An empty ARGV[2] means that
+// there is no such field, and an empty ARGV[3] deletes it. The script returns 1 if it did that, and otherwise 0.
 var replaceFieldScript = redis.NewScript(-1, `
 local field, old, new = ARGV[1], ARGV[2], ARGV[3]
 local saved = redis.call("HGET", KEYS[1], field) or ""
@@ -73,8 +73,8 @@ else
 end
 return 1`)
 
-// replaceScript sets a key to ARGV[2], without an expiry, if its value is ARGV[1]. An empty text stands for no value.
-// It returns whether it did.
+// replaceScript sets a key to ARGV[2], without an expiry, if its value is ARGV[1]. An empty ARGV[1] means that there is
+// no such key, and an empty ARGV[2] deletes it. The script returns 1 if it did that, and otherwise 0.
 var replaceScript = redis.NewScript(-1, `
 local old, new = ARGV[1], ARGV[2]
 local saved = redis.call("GET", KEYS[1]) or ""
@@ -88,6 +88,12 @@ else
 end
 return 1`)
 
+// deleteCall returns the call that deletes a key of Redis if its value is value.
+func deleteCall(redisKey, value string) call {
+	const none = "" // of replaceScript
+	return script(replaceScript, []string{redisKey}, value, none)
+}
+
 // Replace implements Bucket.
 func (b redisBucket) Replace(ctx context.Context, key string, old, value []byte) (replaced bool, err error) {
 	return b.redis.replace(ctx, value, b.replaceCall(key, old, value))
@@ -98,21 +104,23 @@ func (b redisBucket) replaceCall(key string, old, value []byte) call {
 	return script(replaceFieldScript, []string{b.key}, b.field(key), old, value)
 }
 
-// replace makes the call of a script that replaces a value by value.
-func (r *Redis) replace(ctx context.Context, value []byte, script call) (replaced bool, err error) {
+// replace makes a call of replaceScript or replaceFieldScript whose new value is value, and reports whether it replaced
+// the old one.
+func (r *Redis) replace(ctx context.Context, value []byte, replaceCall call) (replaced bool, err error) {
 	if len(value) > maxValue {
 		return false, errTooLarge
 	}
 	attempts := 0
 	replaced, err = redis.Bool(r.ask(ctx, func(conn redis.Conn) (any, error) {
 		attempts++
-		return script(conn)
+		return replaceCall(conn)
 	}))
 	if err != nil {
 		return false, fmt.Errorf("replace a value in Redis: %w", err)
 	}
 	if attempts > 1 && !replaced {
-		// The first attempt may have replaced the value without an answer. The caller has to read again.
+		// The first attempt may have replaced the value, although its answer was lost. So the caller must not learn that
+		// another value was there.
 		return false, errUnavailable
 	}
 	return replaced, nil
@@ -121,7 +129,7 @@ func (r *Redis) replace(ctx context.Context, value []byte, script call) (replace
 // Each implements Bucket.
 func (b redisBucket) Each(ctx context.Context, f func(value []byte)) error {
 	var unreadable UnreadableError
-	seen := map[string]bool{} // by field: HSCAN may return a field twice
+	seen := map[string]bool{} // the fields so far: HSCAN may return a field twice
 	cursor := "0"
 	for ctx.Err() == nil {
 		next, page, err := b.scan(ctx, cursor)
@@ -174,10 +182,11 @@ func (b redisBucket) scanCall(cursor string) call {
 	}
 }
 
-// formerRedis is a Bucket of the values that are strings, under keys that name no bot.
+// formerRedis is a Bucket that has each value under a key of its own, as versions up to b7a8be84 did.
 type formerRedis struct{ redis *Redis }
 
-// Former returns a Bucket of the addresses that versions up to b7a8be84 saved, under keys of no bot. Its Each fails.
+// Former returns a Bucket of the addresses that versions up to b7a8be84 saved. Their keys do not depend on the bot. Its
+// Each fails.
 func (r *Redis) Former() Bucket { return formerRedis{r} }
 
 // key returns the key of a value in Redis.

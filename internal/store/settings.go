@@ -16,10 +16,10 @@ import (
 
 // Settings are what an operator chooses.
 type Settings struct {
-	// RedisURL is of the form redis://user:password@host:port/database, or
-	// rediss; unset: all state is in this process.
+	// RedisURL has the form redis://user:password@host:port/database, or rediss:// for TLS. If it is not set, there is
+	// no Redis.
 	RedisURL secret.Value
-	// DataDir is the folder of the files; empty: none are written.
+	// DataDir is the folder of the files. If it is empty, there are no files.
 	DataDir string
 }
 
@@ -46,7 +46,7 @@ func (s *Settings) Table() []config.Setting {
 	}
 }
 
-// parseRedisURL accepts a URL that newPool accepts, with a read_timeout within its bounds.
+// parseRedisURL accepts a URL that newPool accepts, if its read_timeout is from 1 ms to 1 s.
 func parseRedisURL(value string) (string, error) {
 	u, err := config.URL(value, "redis", "rediss")
 	if err != nil {

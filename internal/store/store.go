@@ -5,10 +5,13 @@
 //   - Rates (ratelimit.Limiter).
 //   - Values: the latest answers of services (query.Store), and saved addresses, in a Bucket.
 //
-// There are three places. Memory keeps state in this process, Redis shares it between replicas, and Folder keeps
-// values in files. While Redis is unavailable, a Memory decides claims and rates, and values cannot be read.
+// There are three places:
+//   - Memory keeps claims, rates and buckets in this process.
+//   - Redis shares all state between replicas. While it is unavailable, a Memory decides claims and rates, and values
+//     cannot be read.
+//   - Folder keeps values in files.
 //
-// The package knows no platform and no service.
+// The package does not know platforms and services.
 package store
 
 import (
@@ -29,9 +32,9 @@ type Bucket interface {
 	// Load returns the value of key, or nil if there is none. It fails with an *UnreadableError if the value is
 	// there but cannot be read, and with another error if the store is unavailable.
 	Load(ctx context.Context, key string) ([]byte, error)
-	// Replace sets key to value, without an expiry, if the current value is old, and reports whether it did. An
-	// empty old means that key has no value; an empty value deletes key. Replace blocks until value is on disk, or
-	// Redis has it. After an error, key may hold either value. A value that cannot be read stays where it is.
+	// Replace sets key to value, without an expiry, if the current value is old, and reports whether it did. An empty
+	// old means that key has no value; an empty value deletes key. Replace blocks until value is on disk, or in Redis.
+	// After an error, key may have either value. Replace does not overwrite a value that cannot be read.
 	Replace(ctx context.Context, key string, old, value []byte) (replaced bool, err error)
 	// Each calls f with each value, one at a time and in no order, until ctx is done. A value that is replaced
 	// meanwhile is passed in either form. If all other values were passed, but some cannot be read, Each returns an
@@ -42,7 +45,7 @@ type Bucket interface {
 // UnreadableError is returned by a Bucket whose store is available, but has values that cannot be read. They stay
 // where they are.
 type UnreadableError struct {
-	// Values is how many cannot be read.
+	// Values is the number of values that cannot be read.
 	Values int
 	// Err is why one of them cannot be read. It has no key and no path.
 	Err error

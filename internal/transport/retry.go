@@ -12,9 +12,10 @@ import (
 // and is at most Max.
 type Backoff struct{ First, Max time.Duration }
 
-// After returns a random wait between half of the Backoff and all of it, so that replicas do not all retry at the
-// same time. failures is the number of failures in a row, and must be at least 1. With First 1 s and Max 1 min,
-// After(3) is between 2 s and 4 s.
+// After returns a random wait between half of the Backoff and all of it, so that replicas do not all retry at the same
+// time. failures is the number of failures in a row, and must be at least 1.
+//
+// For example, if First is 1 s and Max is 1 min, After(3) is between 2 s and 4 s.
 func (b Backoff) After(failures int) time.Duration {
 	const maxShift = 20 // A longer shift could overflow.
 	wait := min(b.First<<min(failures-1, maxShift), b.Max)

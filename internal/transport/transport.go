@@ -3,7 +3,7 @@
 // dead connection within seconds. Their errors name only the host of a URL, because the URLs contain tokens and
 // keys.
 //
-// Neither net/http's defaults nor the client libraries do that. The package knows no service and no platform.
+// Neither net/http's defaults nor the client libraries do that. The package does not know services and platforms.
 package transport
 
 import (
@@ -23,8 +23,8 @@ import (
 
 // Options are the limits of a client.
 type Options struct {
-	// Timeout limits one call, from its start to the end of the response's body. 0 means an hour, for calls that have a
-	// context with a deadline.
+	// Timeout limits one call, from its start to the end of the response's body. If it is 0, the limit is an hour: that is
+	// for calls with a deadline in their context.
 	Timeout time.Duration
 	// MaxBody is the maximum size of a response's body in bytes.
 	MaxBody int64
@@ -97,22 +97,23 @@ func (t *limitedTransport) RoundTrip(req *http.Request) (*http.Response, error) 
 		GotConn: func(httptrace.GotConnInfo) { isConnected.Store(true) },
 	})
 	resp, err := t.Transport.RoundTrip(req.WithContext(traced))
-	switch {
-	case err != nil:
+	if err != nil {
 		err = sanitized(ctx, err)
+		cancel()
 		if !isConnected.Load() && !NeverSent(err) {
 			err = &net.OpError{Op: "dial", Net: "tcp", Err: err} // so that NeverSent reports true
 		}
-	case resp.StatusCode >= 300 && resp.StatusCode < 400:
-		resp.Body.Close()
-		err = ErrRedirect
-	default:
-		limited := http.MaxBytesReader(nil, resp.Body, t.maxBody)
-		resp.Body = &body{ReadCloser: limited, ctx: ctx, cancel: cancel, host: req.URL.Host}
-		return resp, nil
+		return nil, &Error{Host: req.URL.Host, Err: err}
 	}
-	cancel()
-	return nil, &Error{Host: req.URL.Host, Err: err}
+	isRedirect := resp.StatusCode >= 300 && resp.StatusCode < 400
+	if isRedirect {
+		resp.Body.Close()
+		cancel()
+		return nil, &Error{Host: req.URL.Host, Err: ErrRedirect}
+	}
+	limited := http.MaxBytesReader(nil, resp.Body, t.maxBody)
+	resp.Body = &body{ReadCloser: limited, ctx: ctx, cancel: cancel, host: req.URL.Host} // Close calls cancel.
+	return resp, nil
 }
 
 // body is a response's body. Its errors are *Error, and Close ends the call's context.

@@ -8,16 +8,17 @@ import (
 	"time"
 )
 
-// Store is a query.Store in memory. Its zero value is empty and ready to use.
+// Store is a query.Store in memory. Unlike a real store, it keeps values regardless of their ttl, and ignores contexts.
+// Its zero value is empty and ready to use.
 type Store struct {
 	// Delay is how long each call takes.
 	Delay time.Duration
 
 	mu     sync.Mutex
 	values map[string]string
-	ttl    time.Duration
-	saves  int
-	fails  int
+	ttl    time.Duration // of the last Save
+	saves  int           // how many calls of Save
+	fails  int           // how many of the next calls of Load fail
 }
 
 // Load implements query.Store.
@@ -29,7 +30,11 @@ func (s *Store) Load(_ context.Context, key string) ([]byte, error) {
 		s.fails--
 		return nil, errors.New("unavailable")
 	}
-	return []byte(s.values[key]), nil
+	value, isThere := s.values[key]
+	if !isThere {
+		return nil, nil
+	}
+	return []byte(value), nil
 }
 
 // Save implements query.Store.
@@ -56,7 +61,7 @@ func With(key, value string) *Store {
 	return s
 }
 
-// Fail makes the next calls of Load fail, n of them.
+// Fail makes the next n calls of Load fail.
 func (s *Store) Fail(n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -77,7 +82,7 @@ func (s *Store) Value(key string) string {
 	return s.values[key]
 }
 
-// Saves returns how often Save was called, and the last ttl.
+// Saves returns how often Save was called, and the ttl of the last call.
 func (s *Store) Saves() (n int, ttl time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
