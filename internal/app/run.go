@@ -79,9 +79,10 @@ func (b *Bot) probeServices(ctx context.Context) {
 			if err == nil || ctx.Err() != nil {
 				return
 			}
-			text, settings := diagnosis(err, s.SettingsFor(""))
-			if settings != "" { // The text does not name them.
-				text += "; look at " + settings
+			d := diagnose(err, s.SettingsFor(""))
+			text := d.problem
+			if d.settings != "" {
+				text += "; look at " + d.settings
 			}
 			b.log.Warn("a service fails at the start; bot check says more", "service", s.Name, "err", text)
 		})

@@ -139,29 +139,38 @@ func (s *upstreams) connectPrice(state *state) {
 		free:        client.Reach,
 		ask: func(ctx context.Context, _ string) ([]string, error) {
 			found, err := client.Probe(ctx)
-			details, err := aboutQuote(found, err)
 			if err != nil {
-				details = append(details, aboutRefusal(client.Said())...)
-			} else {
-				details = append(details, aboutDoubt(prices, found.Quote)...)
-				left, failed := client.Credits(ctx)
-				details = append(details, aboutCredits(left, failed, client.Budget != nil))
+				return aboutRefusal(client.Said()), err
 			}
-			return details, err
+			details := append(aboutQuote(found), aboutDoubt(prices, found.Quote)...)
+			reading, unknown := client.Credits(ctx)
+			return append(details, aboutCredits(reading, unknown, client.Budget != nil)), nil
 		},
 	})
 	if client.Budget != nil {
 		s.metrics.ExportCredits(client.Budget.Available, client.Budget.Left)
 	}
 	if s.cfg.Discord.Presence {
-		interval := func() time.Duration { return statusInterval(client.Budget) }
-		s.status = ticker(s.cfg, interval, prices, func() (at time.Time, believed query.Answer[*core.Quote]) {
+		s.status = s.newTicker(client, prices).Text
+	}
+}
+
+// newTicker returns the ticker of a price provider. It shows the provider's prices as prices believes them.
+func (s *upstreams) newTicker(client *market.Client, prices *belief.Prices) *ticker {
+	return &ticker{
+		language: s.cfg.Language,
+		symbol:   s.cfg.Market.Symbol,
+		maxAge:   s.cfg.Market.TTL + s.cfg.StaleFor,
+		interval: func() time.Duration { return statusInterval(client.Budget) },
+		source:   prices,
+		last: func() (last lastPrice) {
 			quote, known := client.Price.Last(struct{}{})
 			if known {
-				believed.Snapshot, believed.Err = prices.Peek(quote)
+				last.At = quote.At
+				last.Quote.Snapshot, last.Quote.Err = prices.Peek(quote)
 			}
-			return quote.At, believed
-		})
+			return last
+		},
 	}
 }
 
