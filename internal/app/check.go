@@ -183,7 +183,7 @@ func (b *Bot) probes(wallet string) (all []probe) {
 	if len(b.connections) == 0 {
 		all = append(all, probe{title: "platform", isLocal: true, ask: askNoPlatform})
 	}
-	if warning := b.cfg.idleModerators(); warning != "" {
+	if warning := b.cfg.moderatorsWarning(); warning != "" {
 		ask := func(context.Context) ([]string, error) { return []string{warning}, nil }
 		all = append(all, probe{title: "moderators", isLocal: true, ask: ask})
 	}
