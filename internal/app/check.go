@@ -24,8 +24,8 @@ import (
 	"herald/internal/words"
 )
 
-// `bot check` prints a table with one row for each probe. A probe asks a service, a platform or a store whether it works,
-// and changes nothing there. Its details are the sentences of its row.
+// `bot check` prints a table with one row for each probe. A probe asks a service, a platform or a store whether it
+// works, and changes nothing there. Its details are the sentences of its row.
 
 // ErrCheckFailed means that a check in the table failed.
 var ErrCheckFailed = errors.New("a check failed")
@@ -64,9 +64,9 @@ var problems = map[core.Reason]string{
 	core.Behind:      "is behind or frozen",
 }
 
-// Check asks each service, platform and store that is configured, and writes a table of the results to w. It blocks until
-// all have answered, for at most COMMAND_TIMEOUT. It fails with ErrCheckFailed if a check failed or no platform is on. If
-// wallet is not empty, the table shows one of the wallet's withdrawals, but not the wallet itself.
+// Check asks each service, platform and store that is configured, and writes a table of the results to w. It blocks
+// until all have answered, for at most COMMAND_TIMEOUT. It fails with ErrCheckFailed if a check failed or no platform
+// is on. If wallet is not empty, the table shows one of the wallet's withdrawals, but not the wallet itself.
 func (b *Bot) Check(ctx context.Context, w io.Writer, wallet string) error {
 	results := b.askAll(ctx, wallet)
 	var table strings.Builder
@@ -123,8 +123,8 @@ func IsWallet(text string) bool {
 	return err == nil
 }
 
-// askAll asks all probes at once, and returns their results in the same order. It blocks until all have answered, for at
-// most COMMAND_TIMEOUT.
+// askAll asks all probes at once, and returns their results in the same order. It blocks until all have answered, for
+// at most COMMAND_TIMEOUT.
 func (b *Bot) askAll(ctx context.Context, wallet string) []result {
 	ctx, cancel := context.WithTimeout(ctx, b.cfg.Limits.CommandTimeout)
 	defer cancel()
@@ -279,8 +279,8 @@ const unencrypted = "PARTNER_BASE_URL is not https://, " +
 // second, and the network takes time.
 const maxClockSkew = 2 * time.Second
 
-// aboutPartner describes the partner API: whether it accepts the signature, which it does if err is nil; whether its url
-// is unencrypted; and how far its clock is ahead of this machine's, if that is more than maxClockSkew either way.
+// aboutPartner describes the partner API: whether it accepts the signature, which it does if err is nil; whether its
+// url is unencrypted; and how far its clock is ahead of this machine's, if that is more than maxClockSkew either way.
 func aboutPartner(url string, ahead time.Duration, err error) (details []string) {
 	if err == nil {
 		details = append(details, "the signature is accepted")
@@ -391,7 +391,8 @@ func aboutNames(pools []core.Pool) []string {
 		named, len(pools), strings.Join(listed, ", "))}
 }
 
-// aboutPools describes the chain, its newest block, the pools, and a withdrawal of the wallet, each as far as it is known.
+// aboutPools describes the chain, its newest block, the pools, and a withdrawal of the wallet, each as far as it is
+// known.
 func aboutPools(found staking.Found, symbol string) (details []string) {
 	if found.ChainID != nil {
 		details = append(details, fmt.Sprintf("chain %d", found.ChainID))
@@ -419,8 +420,8 @@ func aboutPools(found staking.Found, symbol string) (details []string) {
 	return details
 }
 
-// aboutPending describes a withdrawal of the wallet. It gives the withdrawal's block and the newest one, which an operator
-// compares to find the right STAKING_CLAIM_BLOCKS. readAt is as in staking.Found.
+// aboutPending describes a withdrawal of the wallet. It gives the withdrawal's block and the newest one, which an
+// operator compares to find the right STAKING_CLAIM_BLOCKS. readAt is as in staking.Found.
 func aboutPending(w staking.Withdrawal, readAt uint64, symbol string) string {
 	if w.Amount.IsZero() {
 		return "pending of the wallet: nothing"

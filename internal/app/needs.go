@@ -50,7 +50,8 @@ func (s serviceSettings) givenIn(given config.Given) bool {
 	return slices.ContainsFunc(s.names, given.Has)
 }
 
-// missingServices returns an error if no service is on, and an error for each setting that needs a service which is off.
+// missingServices returns an error if no service is on, and an error for each setting that needs a service which is
+// off.
 func (c *Config) missingServices(given config.Given) (wrong config.Errors) {
 	isOn := func(s serviceSettings) bool { return s.givenIn(given) }
 	if !slices.ContainsFunc(everyService, isOn) {
@@ -103,8 +104,8 @@ func (c *Config) admitsStakers() bool {
 	return false
 }
 
-// moderatorsWarning says that the settings about moderators have little effect because the partner API is off. It returns
-// "" if the partner API is on or none of these settings is set.
+// moderatorsWarning says that the settings about moderators have little effect because the partner API is off. It
+// returns "" if the partner API is on or none of these settings is set.
 func (c *Config) moderatorsWarning() string {
 	if c.Partner.IsOn() || len(c.Operators)+len(c.ModeratorChats) == 0 {
 		return ""

@@ -22,8 +22,8 @@ import (
 	"herald/internal/transport"
 )
 
-// servable is a platform that Herald can serve, and everything that package app knows about it. Below, the community of a
-// platform is a Telegram group or a Discord server, and a badge is a tag or a role there.
+// servable is a platform that Herald can serve, and everything that package app knows about it. Below, the community of
+// a platform is a Telegram group or a Discord server, and a badge is a tag or a role there.
 type servable struct {
 	name         chat.Platform
 	tokenSetting string
@@ -231,8 +231,8 @@ func (h handler) Seen(user chat.User, community string, badges []string) {
 
 func (b *Bot) handler() platform.Handler { return handler{Router: b.Router, members: b.members} }
 
-// probe returns the probe of a platform. Its details are those of the adapter's Check, and then the lines of each right,
-// including the rights for MODERATOR_CHATS and CHAT_LANGUAGE. It fails if Check fails or a right has a Problem.
+// probe returns the probe of a platform. Its details are those of the adapter's Check, and then the lines of each
+// right, including the rights for MODERATOR_CHATS and CHAT_LANGUAGE. It fails if Check fails or a right has a Problem.
 func (b *Bot) probe(c connection) probe {
 	ask := func(ctx context.Context) ([]string, error) {
 		p := c.adapter.Platform()

@@ -18,8 +18,9 @@ import (
 // proxy in front of several replicas passes them to another replica, and no update is lost.
 const lameDuck = time.Second
 
-// Run serves every platform whose token is set. It blocks until ctx is done and the commands in flight are answered, and
-// then returns nil. It returns an error if it cannot listen at HTTP_ADDR, or once every platform has stopped by itself.
+// Run serves every platform whose token is set. It blocks until ctx is done and the commands in flight are answered,
+// and then returns nil. It returns an error if it cannot listen at HTTP_ADDR, or once every platform has stopped by
+// itself.
 func (b *Bot) Run(ctx context.Context) error {
 	server, err := b.startServer()
 	if err != nil {
@@ -90,8 +91,8 @@ func (b *Bot) probeServices(ctx context.Context) {
 	b.log.Debug("the services were asked")
 }
 
-// runInBackground calls each task in its own goroutine. stop cancels the context of the tasks, and blocks until all have
-// returned.
+// runInBackground calls each task in its own goroutine. stop cancels the context of the tasks, and blocks until all
+// have returned.
 func runInBackground(ctx context.Context, tasks ...func(context.Context)) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
@@ -104,8 +105,8 @@ func runInBackground(ctx context.Context, tasks ...func(context.Context)) (stop 
 	}
 }
 
-// startServer opens HTTP_ADDR and starts a server there for health, metrics and the platforms' webhooks. It returns a nil
-// server if HTTP_ADDR is off. The caller must close the server.
+// startServer opens HTTP_ADDR and starts a server there for health, metrics and the platforms' webhooks. It returns a
+// nil server if HTTP_ADDR is off. The caller must close the server.
 func (b *Bot) startServer() (*ops.Server, error) {
 	if b.cfg.Ops.Addr == "" {
 		return nil, nil

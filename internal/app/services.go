@@ -236,8 +236,8 @@ func (s *upstreams) connectPartner() {
 	})
 }
 
-// newPrices returns the quotes seen so far, and the provider's prices as far as they are believed. Both are saved in every
-// store of state. It does not block.
+// newPrices returns the quotes seen so far, and the provider's prices as far as they are believed. Both are saved in
+// every store of state. It does not block.
 func newPrices(
 	cfg *Config, provider *market.Client, state *state, log *slog.Logger,
 ) (*pricechart.Quotes, *belief.Prices) {
@@ -256,9 +256,9 @@ func newPrices(
 	})
 }
 
-// statusInterval returns the minimum time between two calls of the price provider for Discord's status: at least 5 minutes,
-// and so long that the calls use at most a third of the credits. For example, if the budget allows a call every 4 minutes,
-// the interval is 12 minutes. A nil budget allows any number of calls.
+// statusInterval returns the minimum time between two calls of the price provider for Discord's status: at least 5
+// minutes, and so long that the calls use at most a third of the credits. For example, if the budget allows a call
+// every 4 minutes, the interval is 12 minutes. A nil budget allows any number of calls.
 func statusInterval(budget *market.Budget) time.Duration {
 	const minInterval = 5 * time.Minute
 	if budget == nil {

@@ -19,9 +19,9 @@ const (
 	openFor = 24 * time.Hour
 )
 
-// JoinLog remembers the outcomes of join requests. The bot either lets a person in, or leaves them out: it then does not
-// decline the request, which stays open until moderators decide. A JoinLog must not be logged, because it names people.
-// The zero value is empty. A JoinLog is safe for concurrent use.
+// JoinLog remembers the outcomes of join requests. The bot either lets a person in, or leaves them out: it then does
+// not decline the request, which stays open until moderators decide. A JoinLog must not be logged, because it names
+// people. The zero value is empty. A JoinLog is safe for concurrent use.
 type JoinLog struct {
 	mu     sync.Mutex
 	groups map[string]*joinGroup
@@ -115,8 +115,8 @@ func (l *JoinLog) Open(user chat.User) (groups []string) {
 	return groups
 }
 
-// LeaveOut counts and remembers a person who was left out of a group, and that their request is open. wasChecked is true
-// if they were found to lack what the group requires, and false if they could not be checked.
+// LeaveOut counts and remembers a person who was left out of a group, and that their request is open. wasChecked is
+// true if they were found to lack what the group requires, and false if they could not be checked.
 func (l *JoinLog) LeaveOut(group string, out chat.LeftOut, wasChecked bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -68,8 +68,8 @@ func (w *Work) Go(do func(id string)) bool {
 	return true
 }
 
-// Do calls do with a new ID, and returns true once do has returned. Once Drain was called, Do returns false and does not
-// call do.
+// Do calls do with a new ID, and returns true once do has returned. Once Drain was called, Do returns false and does
+// not call do.
 func (w *Work) Do(do func(id string)) bool {
 	if !w.begin() {
 		return false
