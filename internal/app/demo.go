@@ -231,10 +231,9 @@ func newDemoBot(stderr io.Writer, with demoParts) (_ *demoBot, err error) {
 	if err != nil {
 		return nil, err
 	}
-	// These cannot be given to Load. STAKING_POOLS gives pools names only in a file; the TTL hides at once a stake that
-	// has gone; and the settings of badges require a store.
+	cfg.Staking.TTL = time.Nanosecond // Each answer shows the stake as it is now.
+	// Load cannot set these: STAKING_POOLS gives pools names only in a file, and the settings of badges require a store.
 	cfg.Staking.Pools = fakes.World.Pools
-	cfg.Staking.TTL = time.Nanosecond
 	cfg.Telegram.StakerTags = with.tags
 	cfg.Discord.StakerRoles = with.roles
 	bot, err := construct(cfg, NewLogger(cfg, stderr), parts{open: openDemoState})
