@@ -104,23 +104,18 @@ type standing struct {
 //   - the bot's highest role is above the role.
 func (g guild) standing(guildID, roleID string) (s standing) {
 	everyone := guildID
-	var badge, highest role // zero until found
-	isManager := false
+	var badge role // zero if the server has no such role
 	for _, r := range g.Roles {
 		if r.ID == roleID {
 			badge = r
 			s.name = r.shown()
 		}
-		isOwn := r.ID == everyone || slices.Contains(g.own, r.ID)
-		if !isOwn {
-			continue
-		}
-		if permits(r.Permissions, discordgo.PermissionAdministrator) {
-			s.isAdministrator = true
-		}
-		if permits(r.Permissions, discordgo.PermissionManageRoles) {
-			isManager = true
-		}
+	}
+	var highest role // zero until the first of the bot's roles
+	isManager := false
+	for _, r := range g.ownRoles(everyone) {
+		isManager = isManager || permits(r.Permissions, discordgo.PermissionManageRoles)
+		s.isAdministrator = s.isAdministrator || permits(r.Permissions, discordgo.PermissionAdministrator)
 		if highest.ID == "" || r.compare(highest) > 0 {
 			highest = r
 		}
@@ -136,6 +131,16 @@ func (g guild) standing(guildID, roleID string) (s standing) {
 		s.problem = chat.RoleAbove
 	}
 	return s
+}
+
+// ownRoles returns the bot's roles, including @everyone, which has the ID everyone.
+func (g guild) ownRoles(everyone string) (own []role) {
+	for _, r := range g.Roles {
+		if r.ID == everyone || slices.Contains(g.own, r.ID) {
+			own = append(own, r)
+		}
+	}
+	return own
 }
 
 // advice returns a sentence for an operator, as may or as problem: what the bot may do, or why it may not.
