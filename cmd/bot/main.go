@@ -367,9 +367,9 @@ func noSuch(kind, typed string, known []string) error {
 // parse parses a command line: a command, its flags before and after it, and for help a further word. It fails with a
 // usageError. Some command lines stand for others:
 //
-//	bot                     bot run
-//	bot --version           bot version
-//	bot [COMMAND] --help    bot help [COMMAND]
+//	bot                     is bot run
+//	bot --version           is bot version
+//	bot [COMMAND] --help    is bot help [COMMAND]
 //
 // With --help, other flags are ignored.
 func parse(args []string) (command, options, error) {
