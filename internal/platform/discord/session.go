@@ -232,17 +232,15 @@ func (s *session) record(i *interaction, err error) {
 	case errors.Is(err, api.ErrOutcomeUnknown):
 		s.markDone(i)
 		s.count("answer_outcome_unknown")
-		s.logFailure(i, slog.LevelWarn, "an answer may or may not be out", err)
+		s.log.Log(s.work.Sends, s.work.Rarely(slog.LevelWarn, "outcome_unknown"),
+			"an answer may or may not be out", "id", i.reference, "err", err)
 	case api.Expired(err):
 		s.count("answer_expired")
-		s.logFailure(i, slog.LevelWarn, "an answer came too late", err)
+		s.log.Log(s.work.Sends, s.work.Rarely(slog.LevelWarn, "expired"),
+			"an answer came too late", "id", i.reference, "err", err)
 	default:
 		s.count("answer_failed")
-		s.logFailure(i, slog.LevelError, "an answer was not delivered", err)
+		s.log.Log(s.work.Sends, s.work.Rarely(slog.LevelError, "failed"),
+			"an answer was not delivered", "id", i.reference, "err", err)
 	}
-}
-
-// logFailure logs that delivering the answer to i failed. Of equal messages, one a minute has the level.
-func (s *session) logFailure(i *interaction, level slog.Level, message string, err error) {
-	s.log.Log(s.work.Sends, s.work.Rarely(level, message), message, "id", i.reference, "err", err)
 }
