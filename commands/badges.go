@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -9,72 +10,90 @@ import (
 	"herald/internal/members"
 )
 
-// badgeResult is what happened to badges of one community, as one line says it.
+// badgeOutcome is what became of a badge that was to be given or removed. The outcomes are in the order in which people
+// read them.
+type badgeOutcome int
+
+const (
+	badgeGivenHere badgeOutcome = iota
+	badgeGivenElsewhere
+	badgeAwaitsRules // it is given once the person has accepted the rules of the server
+	badgeNotGiven
+	badgeNotRemoved // or not yet
+	badgeGivenLater
+	badgeRemoved
+	badgeDeleted // it was to be removed, and does not exist any more
+)
+
+// outcomeKeys are the messages about each outcome.
+var outcomeKeys = [...]string{
+	badgeGivenHere:      "badge.here",
+	badgeGivenElsewhere: "badge.in",
+	badgeAwaitsRules:    "badge.rules",
+	badgeNotGiven:       "badge.failed",
+	badgeNotRemoved:     "badge.still",
+	badgeGivenLater:     "badge.soon",
+	badgeRemoved:        "badge.removed",
+	badgeDeleted:        "badge.gone",
+}
+
+// outcomeOf returns the outcome of a change, for a reader in the community here.
+func outcomeOf(c members.Change, here string) badgeOutcome {
+	if c.Removed {
+		switch {
+		case c.Later:
+			return badgeNotRemoved
+		case c.Problem == chat.BadgeGone:
+			return badgeDeleted
+		case c.Problem != "":
+			return badgeNotRemoved
+		}
+		return badgeRemoved
+	}
+	switch {
+	case c.Later:
+		return badgeGivenLater
+	case c.Problem == chat.RulesPending:
+		return badgeAwaitsRules
+	case c.Problem != "":
+		return badgeNotGiven
+	case c.Badge.Community == here:
+		return badgeGivenHere
+	}
+	return badgeGivenElsewhere
+}
+
+// badgeResult is the outcome of badges of one community, as one line says it.
 type badgeResult struct {
-	key     string // one of resultKeys
-	badges  []members.Badge
+	outcome badgeOutcome
+	badges  []members.Badge   // at least one
 	problem chat.BadgeProblem // ""; or why the badges were not given or removed
 }
 
-const (
-	badgeFailed  = "badge.failed"
-	badgeRemoved = "badge.removed"
-	// badgeGone is the result of badges that were to be removed and do not exist any more.
-	badgeGone = "badge.gone"
-)
-
-// resultKeys are the keys of the messages about results, in the order in which people read them.
-var resultKeys = []string{
-	"badge.here", "badge.in", "badge.rules", badgeFailed, "badge.still", "badge.soon", badgeRemoved, badgeGone,
-}
-
-// resultKey returns the key of the message about a change, for a reader in the community here.
-func resultKey(here string, c members.Change) string {
-	switch {
-	case c.Removed && !c.Later && c.Problem == chat.BadgeGone:
-		return badgeGone
-	case c.Removed && (c.Later || c.Problem != ""):
-		return "badge.still"
-	case c.Later:
-		return "badge.soon"
-	case c.Problem == chat.RulesPending:
-		return "badge.rules"
-	case c.Problem != "":
-		return badgeFailed
-	case c.Removed:
-		return badgeRemoved
-	case c.Badge.Community == here:
-		return "badge.here"
-	}
-	return "badge.in"
-}
-
-// badgeResults groups changes by key and community, and returns the groups in the order of resultKeys. The reader is
-// in the community here.
+// badgeResults groups changes by outcome and community, and returns the groups in the order of their outcomes. The
+// reader is in the community here.
 func badgeResults(here string, changes []members.Change) (all []badgeResult) {
 	for _, c := range changes {
-		key := resultKey(here, c)
+		outcome := outcomeOf(c, here)
 		i := slices.IndexFunc(all, func(r badgeResult) bool {
-			return r.key == key && r.badges[0].Community == c.Badge.Community
+			return r.outcome == outcome && r.badges[0].Community == c.Badge.Community
 		})
 		if i < 0 {
-			all = append(all, badgeResult{key: key, badges: []members.Badge{c.Badge}, problem: c.Problem})
+			all = append(all, badgeResult{outcome: outcome, badges: []members.Badge{c.Badge}, problem: c.Problem})
 		} else {
 			all[i].badges = append(all[i].badges, c.Badge)
 		}
 	}
-	slices.SortStableFunc(all, func(a, b badgeResult) int {
-		return slices.Index(resultKeys, a.key) - slices.Index(resultKeys, b.key)
-	})
+	slices.SortStableFunc(all, func(a, b badgeResult) int { return cmp.Compare(a.outcome, b.outcome) })
 	return all
 }
 
 // isBad reports whether the person has fewer badges than they expect.
-func (r badgeResult) isBad() bool { return r.key == badgeFailed || r.key == badgeRemoved }
+func (r badgeResult) isBad() bool { return r.outcome == badgeNotGiven || r.outcome == badgeRemoved }
 
 // line returns the message about the result.
 func (r badgeResult) line() chat.Text {
-	return chat.SayWith(r.key, chat.Values{"badge": badgeNames(r.badges), "group": r.badges[0].Group()})
+	return chat.SayWith(outcomeKeys[r.outcome], chat.Values{"badge": badgeNames(r.badges), "group": r.badges[0].Group()})
 }
 
 // lines returns the line of each result.
@@ -134,6 +153,14 @@ func badgesByCommunity(badges []members.Badge) (list chat.Value) {
 func badgesOf(given []members.GivenBadge) (all []members.Badge) {
 	for _, h := range given {
 		all = append(all, h.Badge)
+	}
+	return all
+}
+
+// lostBadges returns the badges without the reasons why they were lost.
+func lostBadges(missing []members.LostBadge) (all []members.Badge) {
+	for _, l := range missing {
+		all = append(all, l.Badge)
 	}
 	return all
 }

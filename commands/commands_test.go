@@ -69,7 +69,7 @@ func needWords(t *testing.T, name string, beginnings ...string) {
 
 func TestServicesHaveTheirWords(t *testing.T) {
 	for _, s := range commandstest.Services {
-		needWords(t, s.Name, "service.", "status.", "status.down.")
+		needWords(t, s.Name, "service.", "status.", "status.down.", "status.delayed.")
 	}
 }
 

@@ -60,7 +60,7 @@ func (c detailsCommand) run(_ context.Context, req *chat.Request) (*chat.Reply, 
 		reply.Text = chat.Say("details.unread")
 		return reply, &chat.PartialError{Err: err}
 	}
-	if status.Held > 0 || status.Refused != "" {
+	if status.HeldBack > 0 || status.Refused != "" {
 		reply.Tone = chat.Warning
 	}
 	lines := badgeLines(req.From.Platform, status, c.Members.RecheckEvery(), c.Started)
@@ -68,12 +68,12 @@ func (c detailsCommand) run(_ context.Context, req *chat.Request) (*chat.Reply, 
 	return reply, nil
 }
 
-// mentionHeld mentions the first users whom the fuse holds, and counts the others.
-func mentionHeld(s members.Status) (named chat.Parts) {
-	for _, u := range s.FirstHeld {
+// mentionHeldBack mentions the first users whom the fuse holds back, and counts the others.
+func mentionHeldBack(s members.Status) (named chat.Parts) {
+	for _, u := range s.FirstHeldBack {
 		named = append(named, chat.Mention{User: u})
 	}
-	if left := s.Held - len(s.FirstHeld); left > 0 {
+	if left := s.HeldBack - len(s.FirstHeldBack); left > 0 {
 		named = append(named, chat.SayWith("more", chat.Values{"n": chat.Count(left)}))
 	}
 	return named
@@ -121,14 +121,14 @@ func badgeLines(p chat.Platform, s members.Status, recheckEvery time.Duration, s
 		"given":   chat.Count(s.Gives),
 		"removed": chat.Count(s.Removals),
 	}))
-	if s.Held > 0 {
+	if s.HeldBack > 0 {
 		held := textField("details.held", chat.Values{
 			"badge":   badgeNames(all),
 			"losing":  chat.Count(s.Losing),
 			"have":    chat.Count(s.Have),
 			"command": chat.Code("bot members --release"),
 		})
-		lines = append(lines, held, textField("details.held_back", chat.Values{"users": mentionHeld(s)}))
+		lines = append(lines, held, textField("details.held_back", chat.Values{"users": mentionHeldBack(s)}))
 	}
 	for _, each := range s.Each {
 		if each.Refused != "" {

@@ -36,10 +36,10 @@ const unlistedGroup = "-1009"
 // Bob, who was left out. A Stranger was left out of unlistedGroup.
 func withDetails() *commandstest.Answers {
 	w := savingMembers()
-	w.Saved.Status = members.Status{Have: 7654, Held: 12}
+	w.Saved.Status = members.Status{Have: 7654, HeldBack: 12}
 	for i := range 10 {
 		held := chat.User{Platform: "telegram", ID: fmt.Sprint("held", i)}
-		w.Saved.Status.FirstHeld = append(w.Saved.Status.FirstHeld, held)
+		w.Saved.Status.FirstHeldBack = append(w.Saved.Status.FirstHeldBack, held)
 	}
 	w.Options.JoinChats = map[string]chat.Requirement{"telegram:" + commandstest.Community: {}}
 	stranger := chat.User{Platform: "telegram", ID: commandstest.Stranger}

@@ -90,12 +90,12 @@ func (c existsCommand) forModerator(ctx context.Context, req *chat.Request, id c
 		reply = c.registered("exists.they.yes", id, account.At)
 	}
 	reply.Sections = []chat.Section{{Fields: []chat.Field{personField(id, req)}}}
-	notes, unreadable := c.noteForModerators(ctx, id, req.Community)
+	notes, notesErr := c.noteForModerators(ctx, id, req.Community)
 	reply.Notes = notes
 	if !isRegistered && id.Platform == "Email" && strings.Contains(id.UID, "@") {
 		reply.Notes = append(reply.Notes, chat.Say("exists.email"))
 	}
-	return reply, partly(unreadable)
+	return reply, partly(notesErr)
 }
 
 // registered says that a person is registered, in the words of textKey. checked is when the partner

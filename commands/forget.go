@@ -45,8 +45,8 @@ func (c forgetCommand) run(ctx context.Context, req *chat.Request) (*chat.Reply,
 			Actions: []chat.Action{chat.TryAgain(forgetName)},
 		}, &chat.PartialError{Err: err}
 	}
-	for i := range f.Changes { // A change that has to wait is not marked yet.
-		f.Changes[i].Removed = true
+	for i := range f.Changes {
+		f.Changes[i].Removed = true // Of a change that has to wait, Members may not know it yet.
 	}
 	hadWallet := f.Wallet != common.Address{}
 	if !hadWallet && len(f.Changes) == 0 {
@@ -73,7 +73,8 @@ func (c forgetCommand) run(ctx context.Context, req *chat.Request) (*chat.Reply,
 
 // isUndone reports whether a badge could not be removed, or not yet, and still exists.
 func isUndone(c members.Change) bool {
-	return c.Later || c.Problem != "" && c.Problem != chat.BadgeGone
+	isRefused := c.Problem != "" && c.Problem != chat.BadgeGone
+	return c.Later || isRefused
 }
 
 // problemsOf returns why badges could not be removed, each reason once.

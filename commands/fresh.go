@@ -13,16 +13,17 @@ import (
 // the reply only says why there is no newer one.
 const oldAfter = 10 * time.Minute
 
-// dated returns the quote of s. If s is overdue, it returns a copy that has a LastUpdated, and is old
-// from the age oldAfter on.
+// dated returns the quote of s, in the form that the replies of this package show: if s is overdue, it returns a copy
+// that has a LastUpdated, and is old from the age oldAfter on. "The quote must be dated" means that dated returned it.
 func dated(s query.Snapshot[*core.Quote]) *core.Quote {
 	q := s.Value
 	if s.Overdue() {
 		copied := *q
 		q = &copied
 		q.LastUpdated = cmp.Or(q.LastUpdated, s.At)
-		if from := q.LastUpdated.Add(oldAfter); q.CurrentUntil.IsZero() || from.Before(q.CurrentUntil) {
-			q.CurrentUntil = from
+		oldFrom := q.LastUpdated.Add(oldAfter)
+		if q.CurrentUntil.IsZero() || oldFrom.Before(q.CurrentUntil) {
+			q.CurrentUntil = oldFrom
 		}
 	}
 	return q

@@ -117,14 +117,14 @@ func (c joinCommand) stakerRequirements(req *chat.Request, required chat.Require
 		next := chat.Field{Value: chat.SayWith("join.send", stake)}
 		reply.Sections = []chat.Section{{Fields: []chat.Field{done, next}}}
 		reply.Ask = askForWallet(req)
-		reply.Join.LeftOut = chat.Say("details.asked")
+		reply.Join.WhyLeftOut = chat.Say("details.asked")
 		return reply
 	}
 	first := chat.Field{Value: chat.SayWith("join.missing", account)}
 	second := chat.Field{Value: chat.SayWith("join.missing", stake)}
 	reply.Sections = []chat.Section{{Fields: []chat.Field{first, second}}}
 	reply.Actions = append(nextStep("button.register", c.RegisterURL), checkAgain("button.again", req))
-	reply.Join.LeftOut = chat.Say("details.unregistered")
+	reply.Join.WhyLeftOut = chat.Say("details.unregistered")
 	return reply
 }
 
@@ -189,7 +189,7 @@ func (c joinCommand) checkStaker(ctx context.Context, req *chat.Request, wallet 
 		return couldNotCheck(req, "join.unknown", errors.Join(p.account.Err, p.owner.Err))
 	case otherOwner, noOwner:
 		reply := c.wrongWallet(req, p, chat.Say("join.not_yours"), c.groupText("verify.you.another", req))
-		reply.Join.LeftOut = chat.Say("details.not_theirs")
+		reply.Join.WhyLeftOut = chat.Say("details.not_theirs")
 		reply.Checked = core.Earlier(p.account.At, p.owner.At)
 		return reply, nil
 	}
@@ -203,7 +203,7 @@ func (c joinCommand) checkStaker(ctx context.Context, req *chat.Request, wallet 
 	case core.NotStaker:
 		tooLittle := c.withAmount("join.no_stake", "join.no_stake.amount", required)
 		reply := c.wrongWallet(req, p, tooLittle, chat.Text{})
-		reply.Join.LeftOut = chat.Say("details.too_little")
+		reply.Join.WhyLeftOut = chat.Say("details.too_little")
 		reply.Checked = cmp.Or(stake.BlockTime, p.stake.At)
 		reply.Actions = append(nextStep("button.stake", c.StakeURL), reply.Actions...)
 		return reply, nil
@@ -256,7 +256,7 @@ func (c joinCommand) notLetIn(req *chat.Request, outcome chat.ApprovalResult) (r
 	default:
 		reply = leftOpen(req, chat.Warning, chat.Say("join.failed"), chat.Say("reason.internal"))
 	}
-	reply.Join.LeftOut = chat.Say(leftOut)
+	reply.Join.WhyLeftOut = chat.Say(leftOut)
 	return reply
 }
 
@@ -274,10 +274,10 @@ func (c joinCommand) welcome(ctx context.Context, req *chat.Request, p *proof) *
 	if s, err := c.Members.Saved(ctx, req.From); err != nil || s != nil && s.Wallet == p.wallet {
 		return reply
 	}
-	offer := c.offerSave(ctx, req.From, req.Args.Value(groupParam.Name), *p)
+	note, button := c.offerSave(ctx, req.From, req.Args.Value(groupParam.Name), *p)
 	reply.FullValues = stakeText{Options: c.Options}.full(p.wallet)
-	reply.Notes = offer.Notes
-	reply.Actions = append(reply.Actions, offer.Actions...)
+	reply.Notes = []chat.Text{note}
+	reply.Actions = append(reply.Actions, button)
 	return reply
 }
 
@@ -288,7 +288,7 @@ func (c joinCommand) unregistered(req *chat.Request) *chat.Reply {
 		Title:   chat.Say("join.no"),
 		Text:    c.groupText("join.unregistered", req),
 		Actions: append(nextStep("button.register", c.RegisterURL), checkAgain("button.again", req)),
-		Join:    chat.Join{LeftOut: chat.Say("details.unregistered")},
+		Join:    chat.Join{WhyLeftOut: chat.Say("details.unregistered")},
 	}
 }
 

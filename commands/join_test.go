@@ -164,7 +164,7 @@ func TestModeratorsReadWhyARequestStaysOpen(t *testing.T) {
 		},
 	} {
 		reply := commandstest.Ask(t, openRequest(test.change).Router(t), test.line)
-		if got := reply.Join.LeftOut.Key; got != test.want {
+		if got := reply.Join.WhyLeftOut.Key; got != test.want {
 			t.Errorf("%s: moderators read %q, want %q", test.name, got, test.want)
 		}
 	}
@@ -180,7 +180,7 @@ func TestModeratorsReadWhyAnApprovalFailed(t *testing.T) {
 		chat.AccountDeleted:  "details.deleted",
 	} {
 		reply := commandstest.Ask(t, openRequest(nil).Router(t), joinStakersWallet)
-		if got := reply.Join.Admit.Say(outcome).Join.LeftOut.Key; got != want {
+		if got := reply.Join.Admit.Say(outcome).Join.WhyLeftOut.Key; got != want {
 			t.Errorf("outcome %d: moderators read %q, want %q", outcome, got, want)
 		}
 	}

@@ -3,7 +3,6 @@ package commands
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"herald/internal/chat"
@@ -32,13 +31,13 @@ func save(from Sources, options Options) chat.Command {
 				Limit:    saveLimit,
 				Run:      c.run,
 			},
-			{Unlisted: true, Run: c.ownSaved},
+			{Unlisted: true, Run: c.ownSaved}, // without a wallet, as somebody may type it
 		},
 	}
 }
 
 // run saves the wallet in the arguments. It first proves again that the wallet is the sender's, because anybody can
-// forge the button.
+// forge the button. If it cannot prove that, it returns a card that says so.
 func (c saveCommand) run(ctx context.Context, req *chat.Request) (*chat.Reply, error) {
 	id, err := sender(req)
 	if err != nil {
@@ -50,7 +49,7 @@ func (c saveCommand) run(ctx context.Context, req *chat.Request) (*chat.Reply, e
 	}
 	p := c.prove(ctx, id, wallet)
 	if !p.owned() || !p.stakeKnown() {
-		return c.ownCard(p, &chat.Reply{Notes: []chat.Text{chat.Say("save.not")}})
+		return c.ownCard(p, cardParts{notes: []chat.Text{chat.Say("save.not")}})
 	}
 	changes, err := c.Members.Save(ctx, req.From, wallet, p.stake.Value)
 	if errors.Is(err, members.ErrUnreadable) {
@@ -69,7 +68,8 @@ func (c saveCommand) run(ctx context.Context, req *chat.Request) (*chat.Reply, e
 		}, &chat.PartialError{Err: err}
 	}
 	s, err := c.Members.Saved(ctx, req.From)
-	if err != nil || s == nil { // The row cannot be read just now, or is deleted again.
+	isSavedKnown := err == nil && s != nil // The row may be unreadable just now, or be deleted again.
+	if !isSavedKnown {
 		s = &members.Saved{Wallet: wallet}
 	}
 	return c.done(req, s, p, changes), partly(err)
@@ -85,9 +85,9 @@ func (c saveCommand) done(req *chat.Request, s *members.Saved, p proof, changes 
 	}
 	var reply *chat.Reply
 	results := badgeResults(req.Community, changes)
-	if len(results) > 0 && results[0].key != badgeGone {
+	if len(results) > 0 && results[0].outcome != badgeDeleted {
 		reply = c.withResults(req, s, results, values)
-	} else {
+	} else { // A badge that does not exist any more is only a note.
 		reply = c.withoutResults(req, s, p, values)
 		reply.Notes = append(reply.Notes, lines(results)...)
 	}
@@ -117,10 +117,7 @@ func (c saveCommand) withResults(
 	req *chat.Request, s *members.Saved, results []badgeResult, values chat.Values,
 ) *chat.Reply {
 	first, others := results[0], lines(results[1:])
-	gone := first.badges[0]
-	isGone := func(b members.Badge) bool { return b.Community == gone.Community && b.ID == gone.ID }
-	if first.key == badgeRemoved && slices.ContainsFunc(s.Missing, isGone) {
-		why := members.WhyLost(*s.Lost, c.address(s.Wallet), gone.Amount, c.Symbol)
+	if why, isKnown := c.whyRemoved(first, s); isKnown {
 		return &chat.Reply{
 			Tone:  chat.Negative,
 			Title: first.line(),
@@ -142,4 +139,19 @@ func (c saveCommand) withResults(
 		Notes:   append(others, chat.Say("badge.failed_saved")),
 		Actions: []chat.Action{chat.TryAgain(saveName, s.Wallet.Hex())},
 	}
+}
+
+// whyRemoved explains why the first badge of a result was removed. isKnown is false if the result is another one, or if
+// the badge was not removed because of the stake.
+func (c saveCommand) whyRemoved(r badgeResult, s *members.Saved) (why chat.Text, isKnown bool) {
+	if r.outcome != badgeRemoved {
+		return chat.Text{}, false
+	}
+	removed := r.badges[0]
+	for _, l := range s.Missing {
+		if l.Community == removed.Community && l.ID == removed.ID {
+			return members.WhyLost(l.Why, c.address(s.Wallet), removed.Amount, c.Symbol), true
+		}
+	}
+	return chat.Text{}, false
 }

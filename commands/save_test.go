@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 
@@ -369,12 +370,30 @@ func TestSavingSaysFirstWhichRoleWaitsForTheRules(t *testing.T) {
 }
 
 func TestSavingSaysWhyARoleWasRemoved(t *testing.T) {
-	lost := &members.Saved{
-		Lost:    &members.Loss{},
-		Missing: []members.Badge{badgeIn("B"), whaleIn("A")},
-	}
+	lost := &members.Saved{Missing: []members.LostBadge{{Badge: badgeIn("B")}, {Badge: whaleIn("A")}}}
 	checkSaved(t, nil, []members.Change{roleRemoved}, answer{"badge.removed", "badge.text", chat.Negative})
 	checkSaved(t, lost, []members.Change{roleRemoved}, answer{"badge.removed", "lost.amount", chat.Negative})
+}
+
+// lostIn returns why a badge was lost on the 24th of a month.
+func lostIn(month time.Month) members.Loss {
+	checked := members.Time{Time: time.Date(2026, month, 24, 12, 0, 0, 0, time.UTC)}
+	return members.Loss{First: checked, Second: checked}
+}
+
+// An older loss of another role comes first in the settings.
+func TestARemovedRoleIsExplainedByItsOwnChecks(t *testing.T) {
+	saved := &members.Saved{Missing: []members.LostBadge{
+		{Badge: badgeIn("B"), Why: lostIn(time.March)},
+		{Badge: whaleIn("A"), Why: lostIn(time.November)},
+	}}
+	all := commandsWith(savingMembers(), []members.Change{roleRemoved}, saved)
+	req := &chat.Request{From: ann, Community: commandstest.Community}
+	reply, err := runFor(t, req, all, "save", aboutAnns)
+	said := texts(reply)
+	if err != nil || !strings.Contains(said, "Nov 24") || strings.Contains(said, "Mar 24") {
+		t.Errorf("%q, %v, want the checks in November", said, err)
+	}
 }
 
 func TestSavingThatChangesNoRoleSaysSo(t *testing.T) {

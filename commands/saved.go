@@ -28,29 +28,33 @@ func (c verifyCommand) ownSaved(ctx context.Context, req *chat.Request) (*chat.R
 	return reply, partly(err)
 }
 
-// saveOrRefresh returns the end of a card about the sender's own wallet: refreshBadges if the wallet is saved, and
-// offerSave if it can be. If the saved row is unreadable, a note says so, and saveOrRefresh also returns the error.
-func (c verifyCommand) saveOrRefresh(ctx context.Context, req *chat.Request, p proof) (*chat.Reply, error) {
+// saveOrRefresh returns the end of a card about the sender's own wallet: refreshBadges if the wallet is saved,
+// offerSave if it can be, and otherwise nothing. If the saved row is unreadable, a note says so, and saveOrRefresh also
+// returns the error. It ignores other errors of the store, because the card answers the question without it.
+func (c verifyCommand) saveOrRefresh(ctx context.Context, req *chat.Request, p proof) (cardParts, error) {
 	if !p.owned() || !c.canSave() {
-		return &chat.Reply{}, nil
+		return cardParts{}, nil
 	}
 	s, err := c.Members.Saved(ctx, req.From)
 	switch {
 	case errors.Is(err, members.ErrUnreadable):
-		return &chat.Reply{Notes: []chat.Text{chat.Say("save.unreadable")}}, err
-	case err != nil: // The card has its answer all the same.
-		return &chat.Reply{}, nil
+		return cardParts{notes: []chat.Text{chat.Say("save.unreadable")}}, err
+	case err != nil:
+		return cardParts{}, nil
 	case s != nil && s.Wallet == p.wallet:
 		return c.refreshBadges(ctx, req, p, s), nil
 	case !p.stakeKnown(): // A press would save nothing.
-		return &chat.Reply{}, nil
+		return cardParts{}, nil
 	}
-	return c.offerSave(ctx, req.From, req.Community, p), nil
+	note, button := c.offerSave(ctx, req.From, req.Community, p)
+	return cardParts{notes: []chat.Text{note}, actions: []chat.Action{button}}, nil
 }
 
-// offerSave returns the button that saves a wallet. Before the press, its note says what is saved, who sees what, and
-// which badges the user gets, and where. The user is in the community here.
-func (c verifyCommand) offerSave(ctx context.Context, user chat.User, here string, p proof) *chat.Reply {
+// offerSave returns the button that saves a wallet, and the note that people read before they press it: what is saved,
+// who sees what, which badges they get, and where. The user is in the community here.
+func (c verifyCommand) offerSave(
+	ctx context.Context, user chat.User, here string, p proof,
+) (note chat.Text, button chat.Action) {
 	offered := c.Members.Offer(ctx, user, here, p.stake.Value)
 	consent, label := "save.offer", "button.save"
 	if len(offered) > 0 {
@@ -63,19 +67,19 @@ func (c verifyCommand) offerSave(ctx context.Context, user chat.User, here strin
 		"verify": chat.CommandLink("/verify"),
 		"forget": chat.CommandLink("/" + forgetName),
 	}
-	button := chat.Action{
+	button = chat.Action{
 		Label:    chat.SayWith(label, values),
 		Command:  saveName,
 		Args:     []string{p.wallet.Hex()},
 		Edit:     true,
 		NextStep: true,
 	}
-	return &chat.Reply{Notes: []chat.Text{chat.SayWith(consent, values)}, Actions: []chat.Action{button}}
+	return chat.SayWith(consent, values), button
 }
 
-// refreshBadges gives the sender the badges that their saved wallet's stake reaches. It returns notes about their
-// badges, and the button that deletes what is saved. The tone is Negative if they have fewer badges than they expect.
-func (c verifyCommand) refreshBadges(ctx context.Context, req *chat.Request, p proof, s *members.Saved) *chat.Reply {
+// refreshBadges gives the sender the badges that the stake of their saved wallet reaches. It returns notes about the
+// changes, or else about the badges that they have, and the button that deletes what is saved.
+func (c verifyCommand) refreshBadges(ctx context.Context, req *chat.Request, p proof, s *members.Saved) cardParts {
 	var changes []members.Change
 	if p.stake.Err == nil {
 		// If this fails, nothing has changed.
@@ -99,11 +103,7 @@ func (c verifyCommand) refreshBadges(ctx context.Context, req *chat.Request, p p
 		notes = append(notes, lines(badgeResults(req.Community, waiting))...)
 		notes = append(notes, whyNot(req.From.Platform, chat.RulesPending))
 	}
-	reply := &chat.Reply{Notes: notes, Actions: []chat.Action{forgetButton(badgesOf(s.Given))}}
-	if isBad {
-		reply.Tone = chat.Negative
-	}
-	return reply
+	return cardParts{notes: notes, actions: []chat.Action{forgetButton(badgesOf(s.Given))}, isBad: isBad}
 }
 
 // waitingForRules returns the badges that the sender's stake reaches in the community of req, where they have not
@@ -136,11 +136,27 @@ func (c verifyCommand) badgeNotes(s *members.Saved) (notes []chat.Text) {
 			"time":  clock(s.LastBlock),
 		}))
 	}
-	if len(s.Missing) > 0 {
-		why := members.WhyLost(*s.Lost, c.address(s.Wallet), s.Missing[0].Amount, c.Symbol)
-		notes = append(notes, chat.SayWith("badge.lost", chat.Values{"badge": badgeNames(s.Missing), "why": why}))
+	for _, lost := range byChecks(s.Missing) {
+		first := lost[0]
+		why := members.WhyLost(first.Why, c.address(s.Wallet), first.Amount, c.Symbol)
+		notes = append(notes, chat.SayWith("badge.lost", chat.Values{"badge": badgeNames(lostBadges(lost)), "why": why}))
 	}
 	return notes
+}
+
+// byChecks groups badges that were lost by the same two checks. The groups are in the order of their first badges.
+func byChecks(missing []members.LostBadge) (groups [][]members.LostBadge) {
+	for _, l := range missing {
+		i := slices.IndexFunc(groups, func(group []members.LostBadge) bool {
+			return group[0].Why.IsBySameChecks(l.Why)
+		})
+		if i < 0 {
+			groups = append(groups, []members.LostBadge{l})
+		} else {
+			groups[i] = append(groups[i], l)
+		}
+	}
+	return groups
 }
 
 // clock returns a time of day, such as "14:05 UTC".
@@ -167,23 +183,38 @@ func (from Sources) noteForModerators(ctx context.Context, id core.Identity, com
 // savedState says whether a saved wallet stakes, and which badges its owner has, is about to lose, or has lost in a
 // community. If community is "", it says so of all communities.
 func savedState(s *members.Saved, community string) chat.Text {
-	isElsewhere := func(b members.Badge) bool { return community != "" && b.Community != community }
-	here := func(all []members.Badge) []members.Badge {
-		return slices.DeleteFunc(slices.Clone(all), isElsewhere)
+	if community != "" {
+		s = onlyIn(s, community)
 	}
-	given, going, lost := here(badgesOf(s.Given)), here(badgesOf(s.AtRisk)), here(s.Missing)
 	checked := chat.Moment{Time: s.CheckedAt}
 	switch {
-	case len(going) > 0:
-		return chat.SayWith("exists.going", chat.Values{"badge": badgeNames(going), "time": clock(s.LastBlock)})
-	case len(given) > 0:
-		return chat.SayWith("exists.has", chat.Values{"badge": badgeNames(given), "checked": checked})
-	case len(lost) > 0 && s.Lost.Disowned:
-		return chat.SayWith("exists.disowned", chat.Values{"badge": badgeNames(lost), "when": members.WhenLost(*s.Lost)})
-	case len(lost) > 0:
-		return chat.SayWith("exists.lost", chat.Values{"badge": badgeNames(lost), "when": members.WhenLost(*s.Lost)})
+	case len(s.AtRisk) > 0:
+		going := badgeNames(badgesOf(s.AtRisk))
+		return chat.SayWith("exists.going", chat.Values{"badge": going, "time": clock(s.LastBlock)})
+	case len(s.Given) > 0:
+		return chat.SayWith("exists.has", chat.Values{"badge": badgeNames(badgesOf(s.Given)), "checked": checked})
+	case len(s.Missing) > 0:
+		key := "exists.lost"
+		why := s.Missing[0].Why
+		if why.Disowned {
+			key = "exists.disowned"
+		}
+		lost := badgeNames(lostBadges(s.Missing))
+		return chat.SayWith(key, chat.Values{"badge": lost, "when": members.WhenLost(why)})
 	case s.Stakes:
 		return chat.SayWith("exists.stakes", chat.Values{"checked": checked})
 	}
 	return chat.SayWith("exists.idle", chat.Values{"checked": checked})
+}
+
+// onlyIn returns a copy of s with the badges of one community.
+func onlyIn(s *members.Saved, community string) *members.Saved {
+	copied := *s
+	isElsewhere := func(b members.GivenBadge) bool { return b.Community != community }
+	copied.Given = slices.DeleteFunc(slices.Clone(s.Given), isElsewhere)
+	copied.AtRisk = slices.DeleteFunc(slices.Clone(s.AtRisk), isElsewhere)
+	copied.Missing = slices.DeleteFunc(slices.Clone(s.Missing), func(l members.LostBadge) bool {
+		return l.Community != community
+	})
+	return &copied
 }

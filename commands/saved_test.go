@@ -2,8 +2,10 @@ package commands_test
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"herald/commands/commandstest"
 	"herald/internal/chat"
@@ -117,7 +119,7 @@ func checkTone(
 
 var (
 	stakerBadge = members.Badge{Name: "Staker"}
-	stakerLost  = members.Saved{Lost: &members.Loss{}, Missing: []members.Badge{stakerBadge}}
+	stakerLost  = members.Saved{Missing: []members.LostBadge{{Badge: stakerBadge}}}
 )
 
 // A preview of a message shows little more than the sign of its first line.
@@ -126,6 +128,24 @@ func TestNoTickStandsOverALostBadge(t *testing.T) {
 	checkTone(t, savingMembers(), members.Saved{Given: has}, nil, chat.Positive)
 	checkTone(t, savingMembers(), members.Saved{Given: has, AtRisk: has}, nil, chat.Negative)
 	checkTone(t, savingMembers(), stakerLost, nil, chat.Negative)
+}
+
+func TestVerifyExplainsEachLossByItsOwnChecks(t *testing.T) {
+	saved := &members.Saved{Wallet: annsWallet, Missing: []members.LostBadge{
+		{Badge: members.Badge{Name: "Staker"}, Why: lostIn(time.March)},
+		{Badge: members.Badge{Name: "Whale"}, Why: lostIn(time.November)},
+		{Badge: members.Badge{Name: "Shark"}, Why: lostIn(time.November)},
+	}}
+	reply, err := run(t, commandsWith(savingMembers(), nil, saved), "verify", aboutAnns)
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := texts(reply)
+	for _, pattern := range []string{`Staker.* Mar 24`, `Whale, Shark.* Nov 24`} {
+		if !regexp.MustCompile(pattern).MatchString(said) {
+			t.Errorf("%s: want %s", said, pattern)
+		}
+	}
 }
 
 func TestNoTickStandsOverAWalletThatStakesNothing(t *testing.T) {
@@ -179,17 +199,24 @@ func TestVerifySaysThatARoleWaitsForTheRules(t *testing.T) {
 func TestModeratorsReadOfTheirCommunityOnly(t *testing.T) {
 	here := members.Badge{Badge: chat.Badge{Community: commandstest.Community, ID: "7001"}, Name: "Here"}
 	other := members.Badge{Badge: chat.Badge{Community: "other", ID: "7003"}, Name: "Elsewhere"}
-	saved := &members.Saved{Lost: &members.Loss{}, Missing: []members.Badge{other, here}}
+	saved := &members.Saved{Missing: []members.LostBadge{
+		{Badge: other, Why: lostIn(time.March)},
+		{Badge: here, Why: lostIn(time.November)},
+	}}
 	all := commandsWith(savingMembers(), nil, saved)
 	aboutBob := map[string]string{"platform": "telegram", "uid": commandstest.Bob}
 	for range 2 {
 		req := &chat.Request{From: ann, Role: chat.Moderator, Community: commandstest.Community}
 		reply, err := runFor(t, req, all, "exists", aboutBob)
-		if said := texts(reply); err != nil || !strings.Contains(said, "Here") || strings.Contains(said, "Elsewhere") {
+		said := texts(reply)
+		if err != nil || !strings.Contains(said, "Here") || strings.Contains(said, "Elsewhere") {
 			t.Errorf("%s, %v", said, err)
 		}
+		if !strings.Contains(said, "Nov 24") {
+			t.Errorf("%s: want the checks in November", said)
+		}
 	}
-	if saved.Missing[0] != other || saved.Missing[1] != here {
+	if saved.Missing[0].Badge != other || saved.Missing[1].Badge != here {
 		t.Errorf("missing is %v", saved.Missing)
 	}
 }

@@ -46,12 +46,14 @@ func (c supplyCommand) answer(ctx context.Context, _ *chat.Request) (*chat.Reply
 		f.supply, f.price = query.Both(ctx, c.Supply, struct{}{}, c.Price, struct{}{})
 	}
 	if f.supply.Err != nil {
-		return nil, f.supply.Err
+		return nil, f.supply.Err // The deferred cancel ends the other call.
 	}
 	asking.Wait()
 	f.price.Value = dated(f.price.Snapshot)
-	if reply, isDoubtful := c.doubtful(f); isDoubtful {
-		return reply, nil
+	if q, known := f.quoteForCounts(); known {
+		if doubt := belief.JudgeSupply(q, f.supply.Value); doubt != nil {
+			return c.doubtfulReply(f, doubt, q.Source), nil
+		}
 	}
 	if c.Price == nil {
 		return c.reply(f), nil
@@ -66,7 +68,7 @@ var errNoPrices = errors.New("there is no price provider")
 // supplyFigures are the answers to what /supply asks.
 type supplyFigures struct {
 	supply query.Answer[core.Supply]
-	price  query.Answer[*core.Quote] // dated; Err is set if it is unknown
+	price  query.Answer[*core.Quote] // as dated returns it; Err is set if it is unknown
 	staked query.Answer[core.Stake]  // of all wallets together; used only if stakeKnown
 }
 
@@ -76,11 +78,12 @@ func (f supplyFigures) stakeKnown() bool {
 	return f.staked.Err == nil && s.Checked > 0 && s.Complete() && !s.Total().GreaterThan(f.supply.Value.Total)
 }
 
-// counted returns the quote with the price provider's counts of tokens. known is false if there is no quote.
-func (f supplyFigures) counted() (q core.Quote, known bool) {
+// quoteForCounts returns the quote with the price provider's counts of tokens. known is false if there is no quote. If
+// the price is doubtful, it leaves out the market cap, which may be as wrong.
+func (f supplyFigures) quoteForCounts() (q core.Quote, known bool) {
 	if doubt, isDoubt := doubtOf(f.price.Err); isDoubt {
 		q = *doubt.Answer.Value
-		q.MarketCap = decimal.NullDecimal{} // It may be as wrong as the price.
+		q.MarketCap = decimal.NullDecimal{}
 		return q, true
 	}
 	if f.price.Err != nil {
@@ -89,42 +92,41 @@ func (f supplyFigures) counted() (q core.Quote, known bool) {
 	return *f.price.Value, true
 }
 
-// doubtful returns the reply to a supply that contradicts the price provider's count. The reply has nothing that is
-// computed from the doubtful figure. isDoubtful is false if nothing contradicts the supply.
-func (c supplyCommand) doubtful(f supplyFigures) (reply *chat.Reply, isDoubtful bool) {
-	q, known := f.counted()
-	if !known {
-		return nil, false
-	}
-	doubt := belief.JudgeSupply(q, f.supply.Value)
-	if doubt == nil {
-		return nil, false
-	}
-	supply := chat.Values{
+// doubtfulReply returns the reply to a supply of which one figure contradicts the count of the price provider source.
+// It has nothing that is computed from the doubtful figure.
+func (c supplyCommand) doubtfulReply(f supplyFigures, doubt *belief.SupplyDoubt, source string) *chat.Reply {
+	values := chat.Values{
 		"circulating": c.amount(f.supply.Value.Circulating, chat.Whole),
 		"total":       c.amount(f.supply.Value.Total, chat.Whole),
 	}
-	count := chat.Values{"source": chat.Plain(q.Source), "amount": c.amount(doubt.Count, chat.Short)}
 	title, text := "supply.doubtful", "supply.doubt"
-	other := c.supplyFields(f)[0]
+	undoubted := c.supplyFields(f)[0]
 	if doubt.IsTotal {
 		title, text = "supply.total_doubtful", "supply.total_doubt"
-		other = chat.Field{Value: chat.SayWith("supply.title", supply)}
+		undoubted = chat.Field{Value: chat.SayWith("supply.title", values)}
 	}
-	reply = &chat.Reply{
-		Tone:     chat.Warning,
-		Title:    chat.SayWith(title, supply),
-		Text:     chat.SayWith(text, count),
-		Sections: []chat.Section{{Fields: []chat.Field{other}}},
+	times := f.times()
+	reply := &chat.Reply{
+		Tone:  chat.Warning,
+		Title: chat.SayWith(title, values),
+		Text: chat.SayWith(text, chat.Values{
+			"source": chat.Plain(source),
+			"amount": c.amount(doubt.Count, chat.Short),
+		}),
+		Sections: []chat.Section{{Fields: []chat.Field{undoubted}}},
 		Checked:  f.supply.At,
-		Source:   chat.Source{Why: failureText(f.supply.Why), Stale: f.supply.Stale},
-		Actions:  []chat.Action{refresh("supply")},
+		Source: chat.Source{
+			Why:        failureText(f.supply.Why),
+			Stale:      f.supply.Stale,
+			AsOf:       chat.Version{Time: times.priceAsOf},
+			FreshUntil: times.freshUntil,
+		},
+		Actions: []chat.Action{refresh("supply")},
 	}
-	_, reply.Source.AsOf.Time, reply.Source.FreshUntil = f.times()
 	if f.supply.Stale {
 		reply.Footer = chat.Parts{failureText(f.supply.Why)}
 	}
-	return reply, true
+	return reply
 }
 
 // reply returns the circulating and the total supply, the staked sum, and what the supplies are worth. It leaves out
@@ -132,23 +134,27 @@ func (c supplyCommand) doubtful(f supplyFigures) (reply *chat.Reply, isDoubtful 
 func (c supplyCommand) reply(f supplyFigures) *chat.Reply {
 	s := f.supply.Value
 	title := chat.Values{"circulating": c.amount(s.Circulating, chat.Whole), "age": chat.Age{Time: f.supply.At}}
+	times := f.times()
 	reply := &chat.Reply{
 		Title:    chat.SayWith("supply.title", title),
 		Subtitle: chat.SayWith("supply.part", chat.Values{"share": share(s.Circulating, s.Total)}),
 		Sections: []chat.Section{{Row: true, Fields: c.supplyFields(f)}},
+		Checked:  times.checked,
 		Source: chat.Source{
-			Why:   failureText(cmp.Or(f.supply.Why, f.price.Why)),
-			Stale: f.supply.Stale || f.price.Stale,
+			Why:        failureText(cmp.Or(f.supply.Why, f.price.Why)),
+			Stale:      f.supply.Stale || f.price.Stale,
+			AsOf:       chat.Version{Time: times.priceAsOf},
+			FreshUntil: times.freshUntil,
 		},
 		Actions: []chat.Action{refresh("supply")},
 	}
-	reply.Checked, reply.Source.AsOf.Time, reply.Source.FreshUntil = f.times()
-	if f.supply.Stale && time.Since(f.supply.At) >= oldAfter { // too old to be shown as current
+	isOld := f.supply.Stale && time.Since(f.supply.At) >= oldAfter
+	if isOld { // The title prints the age of the supply, in place of Checked.
 		reply.Tone = chat.Warning
 		reply.Title = chat.SayWith("supply.old", title)
 		reply.Subtitle = nil
 		reply.Checked = time.Time{}
-		reply.Source.AsOf = chat.Version{} // The title prints its age.
+		reply.Source.AsOf = chat.Version{}
 	}
 	switch {
 	case errors.Is(f.price.Err, errNoPrices): // Nobody expects a worth then.
@@ -162,32 +168,41 @@ func (c supplyCommand) reply(f supplyFigures) *chat.Reply {
 	return reply
 }
 
-// times returns three times of the Reply. Checked is when the oldest figure was read; it is zero if the price is old.
-// AsOf is when the price was quoted; it is zero if there is no price, or an old one, which is shown with its age.
-// FreshUntil is when the first of the figures expires; it is zero if the price could not be read.
-func (f supplyFigures) times() (checked, asOf, freshUntil time.Time) {
-	checked, freshUntil = f.supply.At, f.supply.FreshUntil
+// supplyTimes are the times of a Reply. A zero time is left out of the Reply.
+type supplyTimes struct {
+	// checked is when the oldest figure was read. It is zero if the price is old, because the footer prints its age.
+	checked time.Time
+	// priceAsOf is when the price was quoted. Of two replies, it says which is newer, because the price changes more often
+	// than the supply. It is zero if there is no price, or an old one.
+	priceAsOf time.Time
+	// freshUntil is when the first of the figures expires. It is zero if the price could not be read.
+	freshUntil time.Time
+}
+
+// times returns the times of a reply with these figures.
+func (f supplyFigures) times() supplyTimes {
+	checked, freshUntil := f.supply.At, f.supply.FreshUntil
 	if f.stakeKnown() {
 		checked = core.Earlier(checked, cmp.Or(f.staked.Value.BlockTime, f.staked.At))
 		freshUntil = core.Earlier(freshUntil, f.staked.FreshUntil)
 	}
-	if errors.Is(f.price.Err, errNoPrices) {
-		return checked, time.Time{}, freshUntil
+	hasNoProvider := errors.Is(f.price.Err, errNoPrices)
+	switch {
+	case hasNoProvider:
+		return supplyTimes{checked: checked, freshUntil: freshUntil}
+	case f.price.Err != nil:
+		return supplyTimes{checked: checked}
 	}
-	if f.price.Err != nil {
-		return checked, time.Time{}, time.Time{}
-	}
-	q := f.price.Value
-	quoted := cmp.Or(q.LastUpdated, f.price.At)
 	freshUntil = core.Earlier(freshUntil, f.price.FreshUntil)
-	if q.Old() {
-		return time.Time{}, time.Time{}, freshUntil
+	if f.price.Value.Old() {
+		return supplyTimes{freshUntil: freshUntil}
 	}
-	// The price changes more often than the supply, so it says which of two answers is newer.
-	return core.Earlier(checked, quoted), quoted, freshUntil
+	quoted := cmp.Or(f.price.Value.LastUpdated, f.price.At)
+	return supplyTimes{checked: core.Earlier(checked, quoted), priceAsOf: quoted, freshUntil: freshUntil}
 }
 
-// share returns part as a share of whole, in per cent. whole must not be 0.
+// share returns part as a share of whole, in per cent: of 200, 50 is 25. whole must not be 0, as the Total of a
+// core.Supply never is.
 func share(part, whole decimal.Decimal) chat.Share {
 	const digits = 40 // so that a share above 0 is not rounded to 0
 	return chat.Share{Decimal: part.Shift(2).DivRound(whole, digits)}
@@ -225,12 +240,16 @@ func worthFields(s core.Supply, q core.Quote) []chat.Field {
 	}
 }
 
-// otherCap returns a note with the provider's market cap if that is a tenth or more away from worth, the supply times
-// the price: the provider then counts another supply. If worth is 100, that is at most 90 or at least 110. It
-// returns no note if the price is old.
+// otherCap returns a note with the provider's market cap, if it differs from the worth of the circulating supply by a
+// tenth or more: the provider then counts another supply. For example, if the worth is 100, that is a market cap of at
+// most 90 or at least 110. It returns no note if the price is old.
 func otherCap(s core.Supply, q core.Quote) []chat.Text {
+	if q.Old() || !q.MarketCap.Valid {
+		return nil
+	}
 	worth, theirs := s.Circulating.Mul(q.Price), q.MarketCap.Decimal
-	if q.Old() || !q.MarketCap.Valid || theirs.Sub(worth).Abs().Shift(1).LessThan(worth) {
+	tenfoldDifference := theirs.Sub(worth).Abs().Shift(1)
+	if tenfoldDifference.LessThan(worth) {
 		return nil
 	}
 	return []chat.Text{chat.SayWith("supply.cap_of", chat.Values{
@@ -254,7 +273,8 @@ func supplyFooter(f supplyFigures) (footer chat.Parts) {
 		at = chat.SayWith("supply.at_old", price)
 	}
 	footer = append(chat.Parts{at}, footer...)
-	if f.supply.Stale && !q.Old() && !f.price.Stale {
+	isPriceCurrent := !q.Old() && !f.price.Stale
+	if f.supply.Stale && isPriceCurrent { // The reason is already there, and the price needs none.
 		return footer
 	}
 	return append(footer, priceSource(f.price.Snapshot))

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 
@@ -92,10 +93,10 @@ func (c verifyCommand) ownWallet(ctx context.Context, req *chat.Request, wallet 
 		return nil, err
 	}
 	p := c.prove(ctx, id, wallet)
-	saved, unreadable := c.saveOrRefresh(ctx, req, p)
-	reply, err := c.ownCard(p, saved)
+	end, endErr := c.saveOrRefresh(ctx, req, p)
+	reply, err := c.ownCard(p, end)
 	if err == nil {
-		err = partly(unreadable)
+		err = partly(endErr)
 	}
 	return reply, err
 }
@@ -111,7 +112,7 @@ func (c verifyCommand) theirs(ctx context.Context, req *chat.Request) (*chat.Rep
 		return nil, err
 	}
 	person := chat.Section{Fields: []chat.Field{personField(id, req)}}
-	return c.card(c.prove(ctx, id, wallet), theirWallet, &chat.Reply{Sections: []chat.Section{person}})
+	return c.card(c.prove(ctx, id, wallet), theirWallet, cardParts{sections: []chat.Section{person}})
 }
 
 // proof holds the answers about a person and a wallet.
@@ -140,7 +141,8 @@ func (c verifyCommand) prove(ctx context.Context, person core.Identity, wallet c
 	return p
 }
 
-// ownership returns whether the person registered the wallet.
+// ownership returns whether the person registered the wallet. A person without an account owns no wallet, so that it
+// does not matter then whether the wallet's owner is known. Otherwise both accounts must be known.
 func (p proof) ownership() ownership {
 	switch {
 	case p.account.Err == nil && !p.account.Value.Registered():
@@ -170,32 +172,38 @@ func (p proof) staking() core.StakerStatus {
 // stakeKnown reports whether it is known that the wallet stakes, or that it does not.
 func (p proof) stakeKnown() bool { return p.staking() != core.Undetermined }
 
-// ownCard returns the card for the person themself, with the buttons that help them. more is added to
-// the card, and must not be used afterwards.
-func (c verifyCommand) ownCard(p proof, more *chat.Reply) (*chat.Reply, error) {
-	more.Actions = append(c.ownButtons(p), more.Actions...)
+// cardParts are what a card has beside the owner and the stake.
+type cardParts struct {
+	sections []chat.Section // before the stake
+	notes    []chat.Text    // after all others
+	actions  []chat.Action  // after all others
+	// isBad says that the sender has fewer badges than they expect.
+	isBad bool
+}
+
+// ownCard returns the card for the person themself, with the buttons that help them before those of more.
+func (c verifyCommand) ownCard(p proof, more cardParts) (*chat.Reply, error) {
+	more.actions = append(c.ownButtons(p), more.actions...)
 	return c.card(p, yourWallet, more)
 }
 
-// card says whether the wallet belongs to the person, and what the wallet stakes. The Sections of more
-// come first; its Notes and Actions come last. keys has a message for each ownership but
-// ownershipUnknown.
+// card says whether the wallet belongs to the person, and what the wallet stakes. keys has a message for each ownership
+// but ownershipUnknown.
 //
-// The tone is Positive only if neither the stake nor more is Negative, because readers take the sign
-// in the first line for that of the whole card.
+// The tone is Positive only if the stake is not Negative and more is not bad: readers take the sign in the first line
+// for that of the whole card.
 //
-// If a part of the answer is missing, card returns the rest and a PartialError. Unread pools are a
-// missing part. If both the owner and the stake are unknown, or the owner is unknown and the pools are
-// off, card returns no reply, and an error of another type.
-func (c verifyCommand) card(p proof, keys map[ownership]ownerKeys, more *chat.Reply) (*chat.Reply, error) {
+// If a part of the answer is missing, card returns the rest and a PartialError. Unread pools are a missing part. If the
+// owner is unknown and no stake can be shown, card returns no reply, and the plain error.
+func (c verifyCommand) card(p proof, keys map[ownership]ownerKeys, more cardParts) (*chat.Reply, error) {
 	owner, ownerErr := c.ownerPart(p, keys)
 	stake, stakeErr := c.stakePart(p)
-	hasStake := c.Stakes != nil && p.stake.Err == nil
-	if ownerErr != nil && !hasStake {
+	canShowStake := c.Stakes != nil && p.stake.Err == nil
+	if ownerErr != nil && !canShowStake {
 		return nil, errors.Join(ownerErr, stakeErr)
 	}
 	tone := owner.Tone
-	if tone == chat.Positive && (stake.Tone == chat.Negative || more.Tone == chat.Negative) {
+	if tone == chat.Positive && (stake.Tone == chat.Negative || more.isBad) {
 		tone = chat.Negative
 	}
 	return &chat.Reply{
@@ -203,14 +211,24 @@ func (c verifyCommand) card(p proof, keys map[ownership]ownerKeys, more *chat.Re
 		Title:      owner.Title,
 		Subtitle:   stake.Subtitle,
 		Text:       owner.Text,
-		Sections:   slices.Concat(more.Sections, stake.Sections),
+		Sections:   slices.Concat(more.sections, stake.Sections),
 		FullValues: stake.FullValues,
-		Notes:      slices.Concat(owner.Notes, stake.Notes, more.Notes),
+		Notes:      slices.Concat(owner.Notes, stake.Notes, more.notes),
 		Footer:     stake.Footer,
-		Actions:    more.Actions,
-		// An unknown part has no time.
-		Checked: core.Earlier(cmp.Or(owner.Checked, stake.Checked), cmp.Or(stake.Checked, owner.Checked)),
+		Actions:    more.actions,
+		Checked:    earlierKnown(owner.Checked, stake.Checked),
 	}, partly(errors.Join(ownerErr, stakeErr))
+}
+
+// earlierKnown returns the earlier of two times. A zero time is unknown, and does not count.
+func earlierKnown(a, b time.Time) time.Time {
+	switch {
+	case a.IsZero():
+		return b
+	case b.IsZero():
+		return a
+	}
+	return core.Earlier(a, b)
 }
 
 // ownButtons returns the buttons that help a person with their own wallet: to register, to stake, and
@@ -225,8 +243,8 @@ func (c verifyCommand) ownButtons(p proof) (buttons []chat.Action) {
 			buttons = nextStep("button.stake", c.StakeURL)
 		}
 	}
-	isStakeMissing := c.Stakes != nil && !p.stakeKnown()
-	if owner == ownershipUnknown || isStakeMissing {
+	isStakeUnknown := c.Stakes != nil && !p.stakeKnown()
+	if owner == ownershipUnknown || isStakeUnknown {
 		buttons = append(buttons, chat.TryAgain("verify", p.wallet.Hex()))
 	}
 	return buttons

@@ -153,9 +153,9 @@ func saveBusy(w *Answers)        { w.Saved.Busy = true }
 // fuseBlown makes the fuse hold 12 of the 14 members who would lose badges. The status names 10 of them.
 func fuseBlown(w *Answers) {
 	w.Saved.Status.Losing = 14
-	w.Saved.Status.Held = 12
+	w.Saved.Status.HeldBack = 12
 	for i := range 10 {
-		w.Saved.Status.FirstHeld = append(w.Saved.Status.FirstHeld, numbered(i))
+		w.Saved.Status.FirstHeldBack = append(w.Saved.Status.FirstHeldBack, numbered(i))
 	}
 }
 

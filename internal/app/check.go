@@ -347,7 +347,7 @@ func aboutDoubt(prices *belief.Prices, quote core.Quote) []string {
 func aboutCredits(reading market.Reading, err error, hasBudget bool) string {
 	switch {
 	case err == nil:
-		days := reading.Resets.Hours() / 24
+		days := reading.MonthEndsIn.Hours() / 24
 		return fmt.Sprintf("credits left: %s, a new month in %.1f days", say(chat.Count(reading.Left)), days)
 	case hasBudget:
 		return "it does not say what is left of the plan: credits are counted here, by PRICE_MONTHLY_CREDITS or 10000 a month"

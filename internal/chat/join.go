@@ -74,6 +74,6 @@ type JoinCounts struct {
 type LeftOut struct {
 	User User
 	At   time.Time
-	// Why is the LeftOut of the reply that they got; without a Key they could not be checked.
+	// Why is the WhyLeftOut of the reply that they got; without a Key they could not be checked.
 	Why Text
 }

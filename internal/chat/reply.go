@@ -98,10 +98,13 @@ type Join struct {
 	// Admit lets the sender into the group; nil: there is nothing to approve. The Reply says that they may join, and is
 	// shown until the outcome is known.
 	Admit *Admission
-	// LeftOut says why the request stays open. It is not shown to the sender, but to moderators. Without a Key they
+	// WhyLeftOut says why the request stays open. It is not shown to the sender, but to moderators. Without a Key they
 	// read that the sender could not be checked.
-	LeftOut Text
+	WhyLeftOut Text
 }
+
+// Undecided reports whether the request stays open because the sender could not be checked.
+func (j Join) Undecided() bool { return j.Admit == nil && j.WhyLeftOut.Key == "" }
 
 // Section is a list of fields under an optional heading.
 type Section struct {

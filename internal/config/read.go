@@ -50,10 +50,10 @@ func Matching(form, description string) func(string) (string, error) {
 	}
 }
 
-// Except rejects text that contains a match of the regular expression form, with reason as the
+// Except rejects text that matches the regular expression form as a whole, with reason as the
 // error. It passes other text to read.
 func Except(form, reason string, read func(string) (string, error)) func(string) (string, error) {
-	pattern := regexp.MustCompile(form)
+	pattern := regexp.MustCompile(`^(?:` + form + `)$`)
 	return func(value string) (string, error) {
 		if pattern.MatchString(value) {
 			return "", errors.New(reason)

@@ -12,10 +12,14 @@ import (
 	"herald/internal/chat"
 )
 
+// This file counts rows, and has the fuse of each community: while too many users are losing a badge there, no badge is
+// removed because of a low stake. So an error of the node or of the settings removes no badges. An operator can release
+// the users who did stop staking, see release.go.
+
 // census is a count of all rows of a platform, at one tick.
 type census struct {
 	at time.Time // when it was published
-	// rows counts the saved addresses, and checked those whose stake was known within a cycle.
+	// rows counts the saved addresses, and checked those of them whose stake a check within the last cycle knew.
 	rows, checked int
 	// unreadable counts the values that are no rows.
 	unreadable int
@@ -25,19 +29,19 @@ type census struct {
 	communities map[string]*tally
 	// users has a hash of each user who has a row.
 	users map[uint64]bool
-	// open are the calls that are left.
-	open []openCall
+	// leftCalls are the users and communities for whom next has a step.
+	leftCalls []leftCall
 }
 
-// openCall is that a call is left for a user in a community.
-type openCall struct {
+// leftCall says that a call is left to be made for a user in a community.
+type leftCall struct {
 	user      chat.User
 	community string
-	// ifHeld says that it is left even while the fuse holds the badges there.
-	ifHeld bool
+	// evenIfHeld says that it is to be made even while the fuse holds the badges there.
+	evenIfHeld bool
 }
 
-// badgeKey names a badge.
+// badgeKey identifies a badge of a platform.
 type badgeKey struct{ Community, Badge string }
 
 // tally counts the users who hold something, or may hold it.
@@ -45,10 +49,10 @@ type tally struct {
 	have int
 	// losing counts those of have who lose it if the next check finds what the latest one did.
 	losing int
-	// checked counts those of have whose stake was known within a cycle.
+	// checked counts those of have whose stake a check within the last cycle knew.
 	checked int
-	// held are those of losing whom the fuse holds if it blows: they are not released.
-	held []chat.User
+	// notReleased are those of losing whom the fuse holds if it blows.
+	notReleased []chat.User
 }
 
 // The fuse of a community blows if more than maxLosing users, and more than one in maxLosingPart of those who hold a
@@ -79,73 +83,73 @@ func hashOf(id string) uint64 { return maphash.String(seed, id) }
 func (n *census) add(p *platform, r Row) {
 	t := p.tiers
 	n.users[hashOf(r.User.ID)] = true
-	n.open = append(n.open, p.openCalls(r)...)
+	n.leftCalls = append(n.leftCalls, p.leftCalls(r)...)
 	if r.Forgotten() {
 		return
 	}
-	isChecked := time.Since(r.CheckedAt.Time) <= t.every+tickEvery
+	isChecked := time.Since(r.CheckedAt.Time) <= t.settings.Every+tickEvery // A check is up to a tick late.
 	n.rows++
 	if isChecked {
 		n.checked++
 	}
-	worst := map[string]standing{} // by community
+	worst := map[string]prospect{} // by community
 	for _, h := range r.Badges {
-		s := t.standing(r, h)
-		tallyIn(n.badges, badgeKey{h.Community, h.Badge}).add(r.User, isChecked, s)
-		worst[h.Community] = max(worst[h.Community], s)
+		what := t.prospect(r, h)
+		tallyIn(n.badges, badgeKey{h.Community, h.Badge}).add(r.User, isChecked, what)
+		worst[h.Community] = max(worst[h.Community], what)
 	}
-	for community, s := range worst {
-		tallyIn(n.communities, community).add(r.User, isChecked, s)
+	for community, what := range worst {
+		tallyIn(n.communities, community).add(r.User, isChecked, what)
 	}
 }
 
-// standing is what becomes of a badge if the next check finds what the latest one did.
-type standing int
+// prospect is what becomes of a badge if the next check finds what the latest one did. The worst one is the last.
+type prospect int
 
 const (
-	keeps    standing = iota
-	released          // it is lost, and the fuse does not hold it
-	fused             // it is lost, unless the fuse holds it
+	stays          prospect = iota
+	lostReleased            // it is lost, and the fuse does not hold it
+	lostUnlessHeld          // it is lost, unless the fuse holds it
 )
 
-// standing returns the standing of a badge of a row.
-func (t tiers) standing(r Row, h Held) standing {
+// prospect returns the prospect of a badge of a row.
+func (t tiers) prospect(r Row, h Held) prospect {
 	switch {
 	case !t.isLosing(r, h):
-		return keeps
+		return stays
 	case h.Released:
-		return released
+		return lostReleased
 	}
-	return fused
+	return lostUnlessHeld
 }
 
-// openCalls returns where a call is left for the user of a row.
-func (p *platform) openCalls(r Row) (all []openCall) {
+// leftCalls returns the communities where a call is left for the user of a row.
+func (p *platform) leftCalls(r Row) (all []leftCall) {
 	if p.adapter == nil {
 		return nil
 	}
 	for _, id := range p.communitiesFor(r) {
-		at := place{community: id, oneEach: p.adapter.OneEach()}
-		if p.tiers.next(r, at).action == nothing {
+		here := place{community: id, oneEach: p.adapter.OneEach()}
+		if p.tiers.next(r, here).action == nothing {
 			continue
 		}
-		at.hold = true
-		ifHeld := p.tiers.next(r, at).action != nothing
-		all = append(all, openCall{r.User, id, ifHeld})
+		here.hold = true
+		evenIfHeld := p.tiers.next(r, here).action != nothing
+		all = append(all, leftCall{r.User, id, evenIfHeld})
 	}
 	return all
 }
 
-func (t *tally) add(user chat.User, isChecked bool, s standing) {
+func (t *tally) add(user chat.User, isChecked bool, what prospect) {
 	t.have++
 	if isChecked {
 		t.checked++
 	}
-	if s != keeps {
+	if what != stays {
 		t.losing++
 	}
-	if s == fused {
-		t.held = append(t.held, user)
+	if what == lostUnlessHeld {
+		t.notReleased = append(t.notReleased, user)
 	}
 }
 
@@ -157,20 +161,19 @@ func tallyIn[K comparable](tallies map[K]*tally, key K) *tally {
 	return tallies[key]
 }
 
-// blown returns the tally for which a community's fuse blows, or false. Of several badges it is that of the badge which
-// most are losing.
+// blown returns the tally of the badge for which a community's fuse blows, or false. If it blows for several badges, it
+// returns the tally of the badge that most users are losing.
 func (n *census) blown(community string) (t tally, blown bool) {
 	for key, each := range n.badges {
-		isWorse := each.isBlown() && each.losing > t.losing
-		if key.Community == community && isWorse {
+		if key.Community == community && each.isBlown() && each.losing > t.losing {
 			t, blown = *each, true
 		}
 	}
 	return t, blown
 }
 
-// held returns the users whom the fuse of a community holds, in order.
-func (n *census) held(community string) []chat.User {
+// heldBack returns the users whom the fuse of a community holds, in order.
+func (n *census) heldBack(community string) []chat.User {
 	if _, blown := n.blown(community); !blown {
 		return nil
 	}
@@ -178,7 +181,7 @@ func (n *census) held(community string) []chat.User {
 	if t == nil {
 		return nil
 	}
-	held := slices.Clone(t.held)
+	held := slices.Clone(t.notReleased)
 	slices.SortFunc(held, compareUsers)
 	return held
 }
@@ -192,14 +195,14 @@ type latest struct {
 	known map[uint64]bool
 }
 
-// knows reports whether a user has a row, as far as this process knows. It reports true until all rows were counted.
+// knows reports whether a user has a row, as far as this process knows. Until all rows were counted, it returns true.
 func (l *latest) knows(id string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.census == nil || l.known[hashOf(id)]
 }
 
-// note notes that this process has saved a row of a user, or deleted it.
+// note records that this process has saved a row of a user, or deleted it.
 func (l *latest) note(id string, exists bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -217,19 +220,20 @@ func (l *latest) users() map[uint64]bool {
 	return maps.Clone(l.known)
 }
 
-// publish replaces the census. before are the users who were known when it began. It returns how many of them have no
-// row any more although this process did not delete it:
+// publish replaces the census. before are the users who were known when the reading of rows began. publish returns how
+// many rows are missing, by what is known of each user:
 //
-//   - known before and now, but not counted: the row is missing
-//   - known before, but not now: this process has deleted the row
-//   - known now, but neither before nor counted: this process has saved the row since
+//	known then, known now, not counted     it is missing: it is gone, and this process did not delete it
+//	known then, not known now              this process has deleted it since
+//	not known then, known now              this process has saved it since
 func (l *latest) publish(n *census, before map[uint64]bool) (missing int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	known := maps.Clone(n.users)
 	for user := range l.known {
+		isCounted := n.users[user]
 		switch {
-		case n.users[user]:
+		case isCounted:
 		case before[user]:
 			missing++
 		default:
@@ -237,7 +241,8 @@ func (l *latest) publish(n *census, before map[uint64]bool) (missing int) {
 		}
 	}
 	for user := range before {
-		if !l.known[user] {
+		isDeleted := !l.known[user]
+		if isDeleted {
 			delete(known, user)
 		}
 	}
@@ -261,12 +266,11 @@ func (l *latest) get() *census {
 
 var errUnread = errors.New("the saved addresses could not be read")
 
-// holds reports whether too low a stake removes no badge in the community: its fuse has blown, or not all rows were
-// counted yet.
+// holds reports whether the fuse holds the badges of the community: it has blown, or that is not known.
 func (c *community) holds() bool {
 	n := c.latest.get()
 	if n == nil {
-		return true
+		return true // Not all rows were counted yet, or they cannot be read any more.
 	}
 	_, blown := n.blown(c.id)
 	return blown
@@ -285,7 +289,7 @@ func (m *Members) Census() (rows, checked, held, unreadable float64) {
 		checked += float64(n.checked)
 		unreadable += float64(n.unreadable)
 		for _, community := range p.tiers.communities() {
-			held += float64(len(n.held(community)))
+			held += float64(len(n.heldBack(community)))
 		}
 	}
 	return rows, checked, held, unreadable

@@ -46,7 +46,7 @@ func countsOf(t *tally) counts {
 	if t == nil {
 		return notCounted
 	}
-	return counts{t.have, t.losing, t.checked, len(t.held)}
+	return counts{t.have, t.losing, t.checked, len(t.notReleased)}
 }
 
 // countedCase is a row of user 1, and how it counts.
@@ -314,8 +314,8 @@ func TestATagThatManyWouldLoseIsHeld(t *testing.T) {
 		m.equal("error", err, nil)
 		m.equal("have", s.Have, 30)
 		m.equal("losing", s.Losing, 30)
-		m.equal("held", s.Held, 30)
-		m.equal("named", len(s.FirstHeld), 10)
+		m.equal("held", s.HeldBack, 30)
+		m.equal("named", len(s.FirstHeldBack), 10)
 	})
 }
 

@@ -15,14 +15,14 @@ import (
 )
 
 const (
-	// checksLast bounds the checks of a tick. What is left is due at the next tick.
+	// checksLast is the longest time for the checks of a tick. The rows that are left are due at the next tick.
 	checksLast = 4 * time.Minute
 	// checkBatch is how many addresses are checked before they are saved: two calls to the chain.
 	checkBatch = 100
-	// proofLasts is how long the proof that a wallet is its user's is not asked for anew.
+	// proofLasts is how long a proof is valid that a wallet is its user's.
 	proofLasts = 30 * 24 * time.Hour
-	// maxProofs and proofsLast bound the proofs of a tick, because the partner is asked twice for each. Rows for which
-	// no proof is left are checked without.
+	// maxProofs and proofsLast limit the proofs of a tick, because each asks the partner twice. The rows beyond these
+	// limits are checked without a proof.
 	maxProofs  = 150
 	proofsLast = time.Minute
 )
@@ -40,7 +40,8 @@ func (m *Members) checkDue(ctx context.Context, p *platform, due []Row) (after [
 		}
 		for i, r := range batch {
 			saved := &r
-			if ctx.Err() == nil && i < len(checks) { // No time, or a panic: answers are missing.
+			isAnswered := i < len(checks) // After a panic, there are no answers.
+			if ctx.Err() == nil && isAnswered {
 				m.guard(func() { saved = m.saveCheck(ctx, p, r, checks[i]) })
 			}
 			if saved != nil {
@@ -51,7 +52,7 @@ func (m *Members) checkDue(ctx context.Context, p *platform, due []Row) (after [
 	return after
 }
 
-// proofs bounds the proofs of a tick.
+// proofs counts the proofs of a tick.
 type proofs struct {
 	left int
 	took time.Duration
@@ -81,12 +82,13 @@ func (m *Members) checkBatch(ctx context.Context, p *platform, batch []Row, proo
 	var unproven []int
 	for i, r := range batch {
 		checks[i].check = check{stake: stakes[i].Value, failed: stakes[i].Err != nil}
-		isWorth := len(r.Badges) > 0 || checks[i].answer(decimal.Zero) == reached
+		isWorth := len(r.Badges) > 0 || checks[i].answerFor(decimal.Zero) == reached
 		if isWorth && time.Since(r.ProvenAt.Time) >= proofLasts {
 			unproven = append(unproven, i)
 		}
 	}
-	// Those who were losing a badge come first. The others are shuffled, because a proof that failed is due again.
+	// Users who are losing most badges come first. Among equals, the order is random: a proof that failed is due again at
+	// once, and must not keep others from theirs.
 	rand.Shuffle(len(unproven), func(i, k int) { unproven[i], unproven[k] = unproven[k], unproven[i] })
 	slices.SortStableFunc(unproven, func(a, b int) int {
 		return cmp.Compare(p.losses(batch[b]), p.losses(batch[a]))
@@ -112,14 +114,14 @@ func (p *platform) losses(r Row) (n int) {
 	return n
 }
 
-// prove asks whether the wallet is still the user's. If that is not known, the check counts as failed. Only a stake of
-// nothing counts all the same: it misses every amount for any owner.
+// prove asks the partner whether the wallet is still the user's, and returns the check with the answer. If the partner
+// does not say, the check counts as failed, unless nothing is staked: that misses every amount for any owner.
 func (m *Members) prove(ctx context.Context, r Row, c check) checked {
 	user, err := core.NewIdentity(string(r.User.Platform), r.User.ID)
 	account, owner := query.Both(ctx, m.Accounts, user, m.Accounts, core.IdentityOf(r.Wallet))
 	failed := cmp.Or(err, account.Err, owner.Err) != nil
 	switch {
-	case failed && c.answer(decimal.Zero) == missed:
+	case failed && c.answerFor(decimal.Zero) == missed:
 		return checked{check: c}
 	case failed:
 		return checked{check: check{failed: true}}
@@ -157,9 +159,9 @@ func (m *Members) saveCheck(ctx context.Context, p *platform, r Row, c checked) 
 
 // countCheck counts a check of a row.
 func (m *Members) countCheck(p *platform, after Row, c check) {
-	isUnknown := func(amount decimal.Decimal) bool { return c.answer(amount) == unknown }
+	isUnknown := func(amount decimal.Decimal) bool { return c.answerFor(amount) == unknown }
 	switch {
-	case p.losses(after) > 0 || c.answer(decimal.Zero) == missed:
+	case p.losses(after) > 0 || c.answerFor(decimal.Zero) == missed:
 		m.Count("check_below")
 	case slices.ContainsFunc(p.tiers.amounts, isUnknown):
 		m.Count("check_unknown")

@@ -17,15 +17,17 @@ import (
 const (
 	// callEvery is the time between two calls in one community.
 	callEvery = time.Second
-	// callTime is how much time is left of a deadline for the call itself.
+	// callTime is how much of a deadline await leaves for the call itself.
 	callTime = 2 * time.Second
-	// maxFailures bounds the calls to a community that fail as BadgeFailed in an hour, such as those answered with
-	// 429; as many more may follow at once. Discord bans an address after 10,000 answers of 401, 403 or 429 in 10
-	// minutes: https://discord.com/developers/docs/topics/rate-limits#invalid-request-limit-aka-cloudflare-bans
+	// maxFailures is how many calls to a community may fail as BadgeFailed at once, such as those answered with 429.
+	// After these, one may fail every 36 seconds: at most 200 in an hour. Discord bans an address after 10,000 answers
+	// of 401, 403 or 429 in 10 minutes:
+	// https://discord.com/developers/docs/topics/rate-limits#invalid-request-limit-aka-cloudflare-bans
 	maxFailures = 100
-	// personRetries is how long a person does not cause a call again that the platform has refused.
+	// personRetries is for how long a person cannot repeat a call that the platform has refused.
 	personRetries = time.Minute
-	// maxRemembered bounds the users of whom a community remembers something.
+	// maxRemembered is how many refusals, and how many users' answers, a community caches. When it has that many, it
+	// discards them all.
 	maxRemembered = 10_000
 )
 
@@ -58,26 +60,26 @@ type community struct {
 	fuseBlown bool
 }
 
-// about is what a refusal is about: one badge, one user, both, what is asked of these or, if all are empty, every
-// badge of the community.
+// about is what a refusal is about: one badge, one user, or one badge of one user. If both are empty, it is about the
+// whole community.
 type about struct {
 	badge, user string
-	asks        bool
+	asks        bool // it was a question about which badges are worn, and not a call that gives or removes one
 }
 
 var (
 	wholeCommunity = about{}
-	// questions are those about which badges users wear. A platform may answer them and refuse all else.
+	// questions are about which badges users wear. A platform may answer these, and refuse to give and remove.
 	questions = about{asks: true}
 )
 
-// refusal is that the platform refused a call.
+// refusal says why and when the platform refused a call.
 type refusal struct {
 	problem chat.BadgeProblem
 	at      time.Time
 }
 
-// community returns a community, also one that the settings do not name.
+// community returns the community with an ID, and creates it on first use. The settings need not name it.
 func (p *platform) community(id string) *community {
 	p.communitiesMu.Lock()
 	defer p.communitiesMu.Unlock()
@@ -95,8 +97,9 @@ func (c *community) limitKey(what string) string {
 	return string(c.name) + " " + c.bot + " badges " + c.id + " " + what
 }
 
-// refusedBefore returns why a step for a user is not taken now, or "": the platform refused the same a short time ago.
-// That a badge or a community is gone is believed only of the user for whom the call was made.
+// refusedBefore returns why a step for a user is not taken now, or "" if it is: the platform refused the same a short
+// time ago. If it said that the community is gone, that counts only for the user of that call. If it said that a badge
+// is gone, the badge is not given to anybody, but its removal is tried for each user.
 func (c *community) refusedBefore(user string, s step, by caller) chat.BadgeProblem {
 	lasts := personRetries
 	if by == byCycle {
@@ -131,11 +134,11 @@ func (c *community) refusedWithin(lasts time.Duration, of ...about) chat.BadgePr
 	return ""
 }
 
-// errWaitTooLong is the error of a call that would have to wait beyond its deadline.
-var errWaitTooLong = errors.New("the call has to wait for longer")
+// errWaitTooLong is returned by await.
+var errWaitTooLong = errors.New("the wait for the call exceeds its deadline")
 
-// await blocks until a call may be made: no pause lasts, and the rate has a slot. It fails with errTooSoon as soon as
-// it is clear that less than callTime would be left of the deadline of ctx, which must have one.
+// await blocks until a call may be made: no pause lasts, and the rate has a slot. ctx must have a deadline. As soon as
+// it is clear that less than callTime would be left of it, await fails with errWaitTooLong.
 func (c *community) await(ctx context.Context) error {
 	deadline, _ := ctx.Deadline()
 	latest := deadline.Add(-callTime)
@@ -165,7 +168,7 @@ func (c *community) failures() ratelimit.Limit {
 	return ratelimit.Limit{Key: c.limitKey("failed"), Burst: maxFailures, Every: time.Hour / maxFailures}
 }
 
-// pause returns how much longer the platform asks for a pause; 0 or less: it does not.
+// pause returns how much longer the pause lasts that the platform asked for. It is 0 or less if there is none.
 func (c *community) pause() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -191,11 +194,11 @@ func (c *community) succeeded(user string, s step) {
 	}
 }
 
-// record keeps and counts why a step failed.
+// record counts a failed step, and remembers what it says about later ones.
 func (c *community) record(ctx context.Context, user string, s step, err *chat.BadgeError) {
 	switch {
 	case err.Problem == chat.NotAMember, err.Problem == chat.CannotHave:
-		// The row says it.
+		// The row says so: the community is idle.
 	case err.Problem == chat.RulesPending:
 		c.refuse(about{user: user, badge: s.badge}, err.Problem)
 	case err.Problem == chat.CommunityGone:
@@ -220,7 +223,7 @@ func (c *community) pauseFor(d time.Duration) {
 	c.pausedUntil = core.Later(c.pausedUntil, time.Now().Add(d))
 }
 
-// warn counts and remembers a refusal, and logs the first one in a cycle.
+// warn counts and remembers a refusal. In each cycle, it logs the first one of a badge, and the first one of no badge.
 func (c *community) warn(ctx context.Context, of about, err *chat.BadgeError) {
 	c.config.Count("badge_refused")
 	c.refuse(of, err.Problem)
@@ -245,14 +248,14 @@ func concernsOneBadge(p chat.BadgeProblem) bool {
 	return p == chat.RoleAbove || p == chat.NotAllowed || p == chat.BadgeGone
 }
 
-// worn is what a user wears in a community.
+// worn is the cached answer of the platform to what a user wears in a community.
 type worn struct {
 	badges []string
 	err    error
-	at     time.Time // when the platform was asked; zero: it has not answered yet
+	at     time.Time // when the platform answered; zero: it has not yet, and the entry is never fresh
 }
 
-// wornTTL is how long a community remembers what a user wears.
+// wornTTL is how long a community caches what a user wears.
 const wornTTL = time.Minute
 
 // isForeign reports whether a member has one badge at a time, and wears one that neither the row nor the settings
@@ -267,10 +270,9 @@ func (c *community) isForeign(r Row, wears []string) bool {
 	})
 }
 
-// wears returns the badges that a user wears in the community. It does not ask the platform again within wornTTL of
-// an answer or a failure, and blocks while it asks. Two may ask at once; the later one's answer is kept. No rate or
-// pause of the community holds it back. It forgets an answer at once if ctx is done, or if forgetWorn was called for
-// the user meanwhile.
+// wears returns the badges that a user wears in the community. It blocks while it asks the platform, and does not wait
+// for the community's rate or pause. It caches an answer or a failure for wornTTL, unless ctx was done, or forgetWorn
+// was called for the user meanwhile. If two callers ask at once, the answer to the later one is cached.
 func (c *community) wears(ctx context.Context, user string) ([]string, error) {
 	c.mu.Lock()
 	if last := c.worn[user]; last != nil && time.Since(last.at) < wornTTL {
@@ -280,28 +282,28 @@ func (c *community) wears(ctx context.Context, user string) ([]string, error) {
 	if len(c.worn) >= maxRemembered {
 		clear(c.worn)
 	}
-	asked := &worn{}
-	c.worn[user] = asked
+	entry := &worn{}
+	c.worn[user] = entry
 	c.mu.Unlock()
 
 	badges, err := c.adapter.Worn(ctx, c.id, user)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.worn[user] == asked && ctx.Err() == nil {
-		*asked = worn{badges: badges, err: err, at: time.Now()}
+	if c.worn[user] == entry && ctx.Err() == nil {
+		*entry = worn{badges: badges, err: err, at: time.Now()}
 	}
 	return badges, err
 }
 
-// forgetWorn has wears ask the platform again.
+// forgetWorn deletes the cached answer about a user, so that wears asks the platform again.
 func (c *community) forgetWorn(user string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.worn, user)
 }
 
-// badgeError returns the error of a call to a platform; nil is a success. The outcome of a call that fails with
-// anything but a *chat.BadgeError is not known.
+// badgeError returns the error of a call to a platform as a *chat.BadgeError. Any other error means that the outcome of
+// the call is unknown.
 func badgeError(err error) *chat.BadgeError {
 	if err == nil {
 		return nil

@@ -21,8 +21,8 @@ const (
 	minDue = 1000
 )
 
-// Run checks each saved address once in Every, and has badges follow. It blocks until ctx is done, or returns at once
-// if no address can be saved.
+// Run checks each saved address once in Every, and gives and removes badges accordingly. It blocks until ctx is done
+// and all background work has ended. If no address can be saved, it returns at once.
 func (m *Members) Run(ctx context.Context) {
 	if !m.Enabled() {
 		return
@@ -34,14 +34,14 @@ func (m *Members) Run(ctx context.Context) {
 	}
 	<-ctx.Done()
 	ticking.Wait()
-	m.endRunning()
+	m.endRunning() // first: afterwards nothing is added to working
 	m.working.Wait()
 }
 
 // runPlatform rewrites the rows of an earlier format, and then ticks until ctx is done.
 func (m *Members) runPlatform(ctx context.Context, p *platform) {
 	isRewritten := false
-	which := firstTick
+	isFirst := true
 	for ctx.Err() == nil {
 		pause := retryTick
 		m.guard(func() {
@@ -49,22 +49,14 @@ func (m *Members) runPlatform(ctx context.Context, p *platform) {
 				return
 			}
 			isRewritten = p.rows.former.unreadable() == 0 // An operator may repair what cannot be read.
-			if m.tick(ctx, p, which) == nil {
+			if m.tick(ctx, p, isFirst) == nil {
 				pause = tickEvery
-				which = laterTick
+				isFirst = false
 			}
 		})
 		transport.Sleep(ctx, pause)
 	}
 }
-
-// which is whether a tick is the first one of this process.
-type which int
-
-const (
-	firstTick which = iota
-	laterTick
-)
 
 // rewrite rewrites the rows of an earlier format.
 func (m *Members) rewrite(ctx context.Context, p *platform) error {
@@ -89,37 +81,37 @@ func (m *Members) guard(f func()) {
 	f()
 }
 
-// tick takes these steps, of which each replica takes those that are marked:
+// tick takes these steps. On the right: which replicas take a step.
 //
-//	carry out releases, so that this tick settles them     who may check
+//	carry out releases, so that this tick settles them     each that may check
 //	read all rows, and count those that are not due        each
-//	check those that are due, and save them                who takes the turn
+//	check those that are due, and save them                the one that takes the turn
 //	count these, and publish the count: the fuse is judged each
-//	settle the users for whom a call is left               who takes the turn
+//	settle the users for whom a call is left               the one that takes the turn
 //
-// The first tick of a process settles in any case: the process before may have been stopped before its calls. tick
-// fails if the rows cannot be read.
-func (m *Members) tick(ctx context.Context, p *platform, w which) error {
+// A replica may check unless another one has taken the turn since the last tick. The first tick of a process settles in
+// any case: the process before may have been stopped before its calls. tick fails if the rows cannot be read.
+func (m *Members) tick(ctx context.Context, p *platform, isFirst bool) error {
 	mayCheck := m.Limiter.Peek(ctx, p.tickLimit()) <= 0
 	if mayCheck {
 		m.carryOutReleases(ctx, p)
 	}
-	known := p.latest.users()
+	known := p.latest.users() // Taken before reading, so that publish can tell which rows are deleted meanwhile.
 	census, due, err := m.read(ctx, p, mayCheck)
 	if err != nil {
 		p.warnUnread(ctx, err)
 		return err
 	}
 	p.unread.Store(false)
-	isOurs := false
+	hasTurn := false
 	if mayCheck { // Reading takes seconds. Another replica may have been quicker meanwhile.
-		_, isOurs = m.Limiter.Reserve(ctx, 0, p.tickLimit())
+		_, hasTurn = m.Limiter.Reserve(ctx, 0, p.tickLimit())
 	}
-	uncounted := due
-	if isOurs {
-		uncounted = m.checkDue(ctx, p, due)
+	rest := due
+	if hasTurn {
+		rest = m.checkDue(ctx, p, due)
 	}
-	for _, r := range uncounted {
+	for _, r := range rest {
 		census.add(p, r)
 	}
 	if ctx.Err() != nil {
@@ -127,7 +119,7 @@ func (m *Members) tick(ctx context.Context, p *platform, w which) error {
 	}
 	missing := p.latest.publish(census, known)
 	m.report(ctx, p, census, missing)
-	if isOurs || w == firstTick {
+	if hasTurn || isFirst {
 		m.settleAll(p, census)
 	}
 	return nil
@@ -138,8 +130,8 @@ func (p *platform) tickLimit() ratelimit.Limit {
 	return ratelimit.Limit{Key: p.key("tick"), Burst: 1, Every: tickEvery - retryTick}
 }
 
-// read reads all rows. It counts those that are not due, and returns the others. If nothing may be checked, none is
-// due.
+// read reads all rows. It counts those that are not checked at this tick, and returns the others in due, the longest
+// due first. If mayCheck is false, it counts all.
 func (m *Members) read(ctx context.Context, p *platform, mayCheck bool) (n *census, due []Row, err error) {
 	n = newCensus()
 	now := time.Now()
@@ -155,42 +147,45 @@ func (m *Members) read(ctx context.Context, p *platform, mayCheck bool) (n *cens
 	}
 	n.unreadable = unreadable + p.rows.former.unreadable()
 	slices.SortFunc(due, func(a, b Row) int { return a.Due.Compare(b.Due.Time) })
-	most := min(m.mostDue(n.rows+len(due)), len(due))
-	for _, r := range due[most:] {
+	checked := min(m.maxDue(n.rows+len(due)), len(due))
+	for _, r := range due[checked:] {
 		n.add(p, r)
 	}
-	return n, due[:most], nil
+	return n, due[:checked], nil
 }
 
-// mostDue returns how many of so many rows a tick checks at most: twice its share of a cycle. So after an outage, all
-// are checked within half a cycle, or within a whole one if ticks take long. Those who wait for the longest time are
-// checked first.
+// maxDue returns how many of all rows a tick checks at most: twice its share of a cycle, but at least minDue. So after
+// an outage, all are checked within half a cycle, or within a whole one if ticks take long.
 //
 // For example, of 50,000 rows and with a cycle of 6 hours, a tick checks at most 1,388.
-func (m *Members) mostDue(rows int) int {
+func (m *Members) maxDue(rows int) int {
 	share := 2 * time.Duration(rows) * tickEvery / m.Every
 	return max(minDue, int(share))
 }
 
-// isDue reports whether a row is to be checked: no row is if Stakes is nil. A row that is due later than in a whole
-// cycle was written under another clock, or under a longer cycle.
+// isDue reports whether a row is to be checked. No row is if Stakes is nil, because nothing can be read then. A row
+// that is due later than in a whole cycle was written by a wrong clock, or under a longer cycle: it is due now.
 func (p *platform) isDue(r Row, now time.Time) bool {
-	if p.config.Stakes == nil {
+	if p.config.Stakes == nil || r.Forgotten() {
 		return false
 	}
 	tooLate := now.Add(p.config.Every + tickEvery) // Replicas' clocks differ a little.
-	return !r.Forgotten() && (!r.Due.After(now) || r.Due.After(tooLate))
+	return !r.Due.After(now) || r.Due.After(tooLate)
 }
 
 // nextDue returns when a row that is checked now is due again. It is half a tick early, so that the tick that comes
 // nearest to a whole cycle finds it due.
 func (p *platform) nextDue(now time.Time) Time { return timeOf(now.Add(p.config.Every - tickEvery/2)) }
 
-// maxMissing is how many rows other replicas may delete between two ticks, at least, before they count as missing.
-const maxMissing = 10
+// Other replicas delete rows too, after /forget. Rows that this process did not delete are reported as missing if there
+// are more than maxMissing, and more than one for each missingPart rows that are left.
+const (
+	maxMissing  = 10
+	missingPart = 20
+)
 
 // report logs and counts what an operator must know of a census: a fuse that has blown since the one before, rows
-// that are gone, and values that cannot be read.
+// that are gone, and values that cannot be read. missing is how many rows are gone that this process did not delete.
 func (m *Members) report(ctx context.Context, p *platform, n *census, missing int) {
 	for _, id := range p.tiers.communities() {
 		c := p.community(id)
@@ -202,8 +197,8 @@ func (m *Members) report(ctx context.Context, p *platform, n *census, missing in
 		}
 		c.fuseBlown = blown
 	}
-	missing -= max(0, n.unreadable-p.unreadable) // These are still there.
-	if missing > maxMissing && missing*maxLosingPart > n.rows {
+	missing -= max(0, n.unreadable-p.unreadable) // Rows that became unreadable are not gone.
+	if missing > maxMissing && missing*missingPart > n.rows {
 		for range missing {
 			m.Count("rows_missing")
 		}
@@ -229,10 +224,10 @@ func (p *platform) warnUnread(ctx context.Context, err error) {
 // communities at once. It does not wait. A community that is still busy with an earlier tick is left alone.
 func (m *Members) settleAll(p *platform, n *census) {
 	users := map[*community][]chat.User{}
-	for _, u := range n.open {
-		c := p.community(u.community)
-		if u.ifHeld || !c.holds() {
-			users[c] = append(users[c], u.user)
+	for _, left := range n.leftCalls {
+		c := p.community(left.community)
+		if left.evenIfHeld || !c.holds() {
+			users[c] = append(users[c], left.user)
 		}
 	}
 	for c, list := range users {
@@ -251,7 +246,8 @@ func (m *Members) settleAll(p *platform, n *census) {
 	}
 }
 
-// beginSettling reports whether nobody settles the users of a tick in the community. If so, endSettling must be called.
+// beginSettling marks the community as busy with a tick, and reports whether it was not busy before. If so, the caller
+// must call endSettling.
 func (c *community) beginSettling() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -272,13 +268,13 @@ func (c *community) endSettling() {
 func (m *Members) tellRemoved(ctx context.Context, c *community, user chat.User, changes []Change) {
 	for _, change := range changes {
 		if change.Removed && change.Problem == "" && !change.Later {
-			m.tell(ctx, c, user, change.Badge)
+			m.tellWhyLost(ctx, c, user, change.Badge)
 		}
 	}
 }
 
 // CheckAll checks every row now, as if d had passed since it was saved, given a badge or found too low. It blocks
-// until the badges have followed. The demo uses it.
+// until it has given and removed badges accordingly. The demo uses it.
 func (m *Members) CheckAll(ctx context.Context, d time.Duration) error {
 	for _, p := range m.on() {
 		if err := m.checkAll(ctx, p, d); err != nil {
@@ -311,9 +307,9 @@ func (m *Members) checkAll(ctx context.Context, p *platform, d time.Duration) er
 		n.add(p, r)
 	}
 	p.latest.publish(n, nil)
-	for _, u := range n.open {
-		c := p.community(u.community)
-		m.tellRemoved(ctx, c, u.user, m.settle(ctx, c, u.user, byCycle))
+	for _, left := range n.leftCalls {
+		c := p.community(left.community)
+		m.tellRemoved(ctx, c, left.user, m.settle(ctx, c, left.user, byCycle))
 	}
 	return nil
 }

@@ -13,10 +13,20 @@ import (
 	"herald/internal/core"
 )
 
+// This file has the rule that decides which badges a user keeps. Its words, which are those of Held too:
+//
+//	reached, missed  what a check says of a badge's amount; or unknown, if the stake could not be read completely
+//	Low              the first check that missed the amount. The second one decides.
+//	Goes             it is decided that the badge is to be removed
+//	Under            a hash of settings: Low and Goes are void once the settings have changed
+//	fuse             stops removals in a community while too many users would lose a badge there; see census.go
+//	Released         an operator has decided that the fuse does not stop this removal; see release.go
+//	Refused          since when the platform refuses this removal
+
 // minApart is the least time between the blocks of the two checks that remove a badge.
 const minApart = time.Hour
 
-// answer is whether a stake reaches an amount.
+// answer is what a check says of an amount.
 type answer int
 
 const (
@@ -44,61 +54,66 @@ func (c check) block() time.Time {
 	return c.stake.BlockTime
 }
 
-// answer returns whether the check found at least an amount; 0 is any stake. Without a block's time, no amount
-// is missed: the node may be behind.
-func (c check) answer(amount decimal.Decimal) answer {
-	known := !c.block().IsZero()
+// answerFor returns whether the stake reaches an amount. The amount 0 is reached by any stake. Without a block's time,
+// no amount is missed: the node may be behind.
+func (c check) answerFor(amount decimal.Decimal) answer {
+	isBlockKnown := !c.block().IsZero()
 	switch {
 	case c.failed:
 		return unknown
-	case c.disowned && known:
+	case c.disowned && isBlockKnown:
 		return missed
 	case c.disowned:
 		return unknown
 	case c.stake.Reaches(amount) == core.Staker:
 		return reached
-	case c.stake.Reaches(amount) == core.NotStaker && known:
+	case c.stake.Reaches(amount) == core.NotStaker && isBlockKnown:
 		return missed
 	}
 	return unknown
 }
 
+// answersAny reports whether the check gives this answer for the amount of at least one badge.
+func (c check) answersAny(badges []tier, a answer) bool {
+	return slices.ContainsFunc(badges, func(b tier) bool { return c.answerFor(b.Amount) == a })
+}
+
 // tier is a badge of the settings.
 type tier struct {
 	chat.Badge
-	under Under // the settings under which its amount is reached or missed
+	under Under // the chain, the pools and the badge's amount
 }
 
-// tiers are the badges of a platform with their amounts, and the settings of its checks.
+// tiers are the badges of a platform that the settings name, and what the rule needs to know of the settings.
 type tiers struct {
 	// all are sorted by community and then by ascending amount.
 	all []tier
-	// lists has for each community the settings under which it has its badges.
-	lists map[string]Under
-	// amounts are those of the badges and 0, ascending.
-	amounts []decimal.Decimal
-	pools   Under
-	every   time.Duration // of a cycle
+	// underOf has for each community the chain, the pools and all its badges.
+	underOf map[string]Under
+	// amounts are the amounts of the badges, and 0. They are ascending, and each is there once.
+	amounts  []decimal.Decimal
+	pools    Under // the chain and the pools
+	settings Settings
 }
 
-// newTiers returns the tiers for badges that come with a stake in pools of a chain. The badges are sorted by
+// newTiers returns the tiers for badges that come with a stake in pools of a chain. The badges must be sorted by
 // community and then by ascending amount.
-func newTiers(chain string, pools []core.Pool, badges []chat.Badge, every time.Duration) tiers {
-	t := tiers{lists: map[string]Under{}, amounts: []decimal.Decimal{decimal.Zero}, every: every}
+func newTiers(chain string, pools []core.Pool, badges []chat.Badge, settings Settings) tiers {
+	t := tiers{underOf: map[string]Under{}, amounts: []decimal.Decimal{decimal.Zero}, settings: settings}
 	var parts []string
 	for _, p := range pools {
 		parts = append(parts, p.Address.Hex())
 	}
 	slices.Sort(parts)
 	t.pools = hash(append(parts, chain)...)
-	listed := map[string][]string{}
+	partsOf := map[string][]string{} // by community
 	for _, b := range badges {
 		t.all = append(t.all, tier{b, hash(fmt.Sprint(t.pools), b.Amount.String())})
 		t.amounts = append(t.amounts, b.Amount)
-		listed[b.Community] = append(listed[b.Community], b.ID, b.Amount.String())
+		partsOf[b.Community] = append(partsOf[b.Community], b.ID, b.Amount.String())
 	}
-	for community, list := range listed {
-		t.lists[community] = hash(append(list, fmt.Sprint(t.pools))...)
+	for community, parts := range partsOf {
+		t.underOf[community] = hash(append(parts, fmt.Sprint(t.pools))...)
 	}
 	slices.SortFunc(t.amounts, decimal.Decimal.Cmp)
 	t.amounts = slices.CompactFunc(t.amounts, decimal.Decimal.Equal)
@@ -137,8 +152,8 @@ func (t tiers) find(community, id string) (b tier, configured bool) {
 	return b, false
 }
 
-// names reports whether the settings name a badge of a community.
-func (t tiers) names(community string) bool { return t.lists[community] != 0 }
+// namesAny reports whether the settings name a badge of a community.
+func (t tiers) namesAny(community string) bool { return t.underOf[community] != 0 }
 
 // communities returns the IDs of the communities that the settings name, in order.
 func (t tiers) communities() (ids []string) {
@@ -148,9 +163,9 @@ func (t tiers) communities() (ids []string) {
 	return slices.Compact(ids)
 }
 
-// decide returns the row after a check: judge decides on each badge, and note says what else was found. A check of an
-// older block than the row's changes nothing, because the node is behind. After a change of the pools or the chain, the
-// times of blocks are not compared.
+// decide returns the row after a check: judge decides on each badge, and note writes down what else was found. A check
+// of an older block than the row's changes nothing, because the node is behind. After a change of the pools or the
+// chain, the times of blocks are not compared.
 func (t tiers) decide(r Row, c check, now time.Time) Row {
 	block := c.block()
 	isOlder := !block.IsZero() && timeOf(block).Before(r.Block.Time)
@@ -160,15 +175,18 @@ func (t tiers) decide(r Row, c check, now time.Time) Row {
 	r = r.clone()
 	r.Lost = slices.DeleteFunc(r.Lost, func(l Loss) bool {
 		b, configured := t.find(l.Community, l.Badge)
-		return !configured || c.answer(b.Amount) == reached
+		return !configured || c.answerFor(b.Amount) == reached
 	})
 	for i, before := range r.Badges {
 		after, isLost := t.judge(before, c)
 		r.Badges[i] = after
 		if isLost {
 			r.setLost(Loss{
-				Community: after.Community, Badge: after.Badge,
-				First: after.Low.Block, Second: timeOf(block), Disowned: c.disowned,
+				Community: after.Community,
+				Badge:     after.Badge,
+				First:     after.Low.Block,
+				Second:    timeOf(block),
+				Disowned:  c.disowned,
 			})
 		}
 	}
@@ -179,7 +197,7 @@ func (t tiers) decide(r Row, c check, now time.Time) Row {
 // rule by which a badge is lost:
 //
 //	answer                 Low before                          result
-//	reached                any                                 the badge stays, Low and Goes are cleared
+//	reached                any                                 Low, Goes, Released and Refused are cleared
 //	unknown, by the cycle  any                                 Low is cleared
 //	unknown, by a press    any                                 Low stays: pressing must not keep a badge
 //	missed                 none, or older than lowLasts, or    this check becomes Low
@@ -193,15 +211,13 @@ func (t tiers) judge(h Held, c check) (after Held, isLost bool) {
 	if !configured {
 		return t.judgeRemoved(h, c), false
 	}
-	switch c.answer(b.Amount) {
+	switch c.answerFor(b.Amount) {
 	case reached:
 		h.Low, h.Goes, h.Released, h.Refused = Low{}, 0, false, Time{}
 	case unknown:
-		if !c.press {
-			h.Low = Low{}
-		}
+		h = afterUnknown(h, c)
 		if h.Low == (Low{}) && h.Goes == 0 {
-			h.Released = false // Nothing is left that the fuse could hold.
+			h.Released = false // It was for the loss that is void now.
 		}
 	case missed:
 		return t.judgeMissed(h, b.under, c)
@@ -209,91 +225,110 @@ func (t tiers) judge(h Held, c check) (after Held, isLost bool) {
 	return h, false
 }
 
+// afterUnknown returns a badge after a check that could not answer. Low is cleared, unless by a press.
+func afterUnknown(h Held, c check) Held {
+	if !c.press {
+		h.Low = Low{}
+	}
+	return h
+}
+
 // judgeMissed is judge for a check that missed what a badge needs under these settings.
 func (t tiers) judgeMissed(h Held, under Under, c check) (after Held, isLost bool) {
 	if h.Goes == under {
 		return h, false
 	}
-	isLowOfOthers := h.Low.Under != 0 && h.Low.Under != under
-	isGoneByOthers := h.Goes != 0
-	if isLowOfOthers || isGoneByOthers { // What was decided under other settings is void. Low is replaced below.
+	isLowVoid := h.Low.Under != 0 && h.Low.Under != under
+	isGoesVoid := h.Goes != 0
+	if isLowVoid || isGoesVoid { // The settings have changed since. Low is replaced below if it is void.
 		h.Goes, h.Released, h.Refused = 0, false, Time{}
 	}
 	sinceLow := c.block().Sub(h.Low.Block.Time)
 	switch {
-	case h.Low.Under != under || sinceLow > t.lowLasts():
+	case h.Low.Under != under, sinceLow > t.lowLasts():
 		h.Low = Low{timeOf(c.block()), under}
+		return h, false
 	case sinceLow >= minApart:
 		h.Goes = under
 		return h, true
 	}
-	return h, false
+	return h, false // Less than minApart: Low stays.
 }
 
-// judgeRemoved returns a badge that the settings no longer name after a check. If they name others in its community:
+// judgeRemoved returns a badge that the settings no longer name after a check. If they name other badges in its
+// community, these decide:
 //
 //	answers for their amounts    result
-//	one unknown                  the badge stays, however long; another one is given meanwhile if an earlier check in the
-//	                             same pools reached its amount. Low is cleared, unless by a press
-//	all known, one reached       the badge goes: it is exchanged
-//	all missed                   as for any badge, two checks have to tell so
+//	one is unknown               nothing is decided; Low is cleared, unless by a press
+//	all known, one is reached    the badge goes: it is exchanged for the one that is reached
+//	all missed                   as for any badge: the second such check decides
+//
+// While nothing is decided, the badge stays, however long. If an earlier check in the same pools reached another badge,
+// that one is given all the same.
 func (t tiers) judgeRemoved(h Held, c check) Held {
-	others := t.in(h.Community)
-	is := func(a answer) func(tier) bool {
-		return func(b tier) bool { return c.answer(b.Amount) == a }
-	}
+	configured := t.in(h.Community)
+	under := t.underOf[h.Community]
 	switch {
-	case len(others) == 0:
-		// It goes anyway: see mustGo.
-	case slices.ContainsFunc(others, is(unknown)):
-		if !c.press {
-			h.Low = Low{}
-		}
-	case slices.ContainsFunc(others, is(reached)):
-		h.Low, h.Goes, h.Released = Low{}, t.lists[h.Community], false
-	default:
-		h, _ = t.judgeMissed(h, t.lists[h.Community], c)
+	case len(configured) == 0:
+		return h // It goes anyway: see mustGo.
+	case c.answersAny(configured, unknown):
+		return afterUnknown(h, c)
+	case c.answersAny(configured, reached):
+		h.Low, h.Goes, h.Released = Low{}, under, false
+		return h
 	}
+	h, _ = t.judgeMissed(h, under, c)
 	return h
 }
 
 // lowLasts is how long a Low counts. A late check may stretch the time between two to two cycles, and a check that
 // comes too early for minApart adds to it.
-func (t tiers) lowLasts() time.Duration { return 2*t.every + minApart }
+func (t tiers) lowLasts() time.Duration { return 2*t.settings.Every + minApart }
 
-// note returns the row with what a check found: Pools, Block and Reached and, if every amount is known, CheckedAt. If
-// an amount is unknown, the check can only raise Reached. If all are, it says nothing.
+// note returns the row with what a check found: Pools, Block, Reached, and CheckedAt. A check that knows only some
+// amounts can raise Reached, but not lower it, and leaves CheckedAt. A check that knows none says nothing.
 func (t tiers) note(r Row, c check, now time.Time) Row {
+	found, unknowns := t.highestReached(c)
+	if unknowns == len(t.amounts) {
+		return r
+	}
 	before := r.Reached
 	if r.Pools != t.pools {
 		before = decimal.NullDecimal{} // It was reached in other pools.
 	}
-	found := decimal.NullDecimal{}
-	unknowns := 0
+	isComplete := unknowns == 0
+	if isComplete || isHigher(found, before) {
+		r.Reached = found
+	} else {
+		r.Reached = before
+	}
+	r.Pools = t.pools
+	if !c.block().IsZero() {
+		r.Block = timeOf(c.block())
+	}
+	if isComplete {
+		r.CheckedAt = timeOf(now)
+	}
+	return r
+}
+
+// highestReached returns the highest configured amount that a check reached, or one that is not Valid, and for how many
+// amounts the answer is unknown.
+func (t tiers) highestReached(c check) (highest decimal.NullDecimal, unknowns int) {
 	for _, amount := range t.amounts {
-		switch c.answer(amount) {
+		switch c.answerFor(amount) {
 		case reached:
-			found = decimal.NewNullDecimal(amount)
+			highest = decimal.NewNullDecimal(amount)
 		case unknown:
 			unknowns++
 		}
 	}
-	if unknowns == len(t.amounts) {
-		return r
-	}
-	complete := unknowns == 0
-	r.Pools = t.pools
-	r.Reached = found
-	if !complete && before.Valid && (!found.Valid || before.Decimal.GreaterThan(found.Decimal)) {
-		r.Reached = before
-	}
-	if !c.block().IsZero() {
-		r.Block = timeOf(c.block())
-	}
-	if complete {
-		r.CheckedAt = timeOf(now)
-	}
-	return r
+	return highest, unknowns
+}
+
+// isHigher reports whether a is an amount, and b is a lower one or none.
+func isHigher(a, b decimal.NullDecimal) bool {
+	return a.Valid && (!b.Valid || a.Decimal.GreaterThan(b.Decimal))
 }
 
 // reaches reports whether the latest check reached an amount.
@@ -306,35 +341,48 @@ func (t tiers) current(h Held) Under {
 	if b, configured := t.find(h.Community, h.Badge); configured {
 		return b.under
 	}
-	return t.lists[h.Community]
+	return t.underOf[h.Community]
 }
 
-// Three questions about a badge differ: mustGo, whether it was decided that it is removed; isLosing, whether the fuse
-// counts it, which begins with the first low check; and, in next.go, mayRemove, whether it is removed now.
+// Four questions about a badge differ:
+//
+//	earns      is the user to have it?
+//	mustGo     was it decided that it is removed?
+//	isLosing   does the fuse count it as one that its user loses? That begins with the first low check.
+//	mayRemove  is it removed now? See next.go.
 
-// mustGo reports whether it was decided that a badge is removed. A badge in a community of which the settings name no
-// badge any more goes at once.
-func (t tiers) mustGo(h Held) bool { return !t.names(h.Community) || h.Goes == t.current(h) }
+// earns reports whether the user of a row is to have a configured badge: the latest check reached its amount. A rule
+// that refuses badges for another reason belongs here. It must not refuse a badge to users who lose a higher one, or
+// they would be left without any.
+func (t tiers) earns(r Row, b tier) bool { return t.reaches(r, b.Amount) }
+
+// mustGo reports whether it was decided that a badge is removed. If the settings name no badge of its community any
+// more, the badge goes at once.
+func (t tiers) mustGo(h Held) bool { return !t.namesAny(h.Community) || h.Goes == t.current(h) }
 
 // isLosing reports whether the fuse counts a badge as one that its user loses. A configured badge counts from the first
-// low check on. A badge that the settings no longer name counts while nothing tells that its user keeps or reaches
-// another one there: also before a check of new pools.
+// low check on. A badge that the settings no longer name counts unless the user keeps or earns a configured badge
+// there; so it also counts before the first check of new pools.
 func (t tiers) isLosing(r Row, h Held) bool {
-	b, configured := t.find(h.Community, h.Badge)
-	switch {
-	case r.Forgotten():
+	if r.Forgotten() {
 		return false
-	case configured:
-		return h.Low.Under == b.under || h.Goes == b.under
 	}
-	return t.names(h.Community) && !t.keepsOne(r, h.Community)
+	if b, configured := t.find(h.Community, h.Badge); configured {
+		return isLow(h, b)
+	}
+	return t.namesAny(h.Community) && !t.keepsOne(r, h.Community)
 }
 
-// keepsOne reports whether a user keeps, or is to be given, a configured badge of a community.
+// isLow reports whether one check or two missed the amount of a configured badge, under the present settings.
+func isLow(h Held, b tier) bool { return h.Low.Under == b.under || h.Goes == b.under }
+
+// keepsOne reports whether the user of a row earns a configured badge of a community, or keeps one that they hold.
 func (t tiers) keepsOne(r Row, community string) bool {
 	for _, b := range t.in(community) {
-		i := r.index(community, b.ID)
-		if t.reaches(r, b.Amount) || i >= 0 && !t.isLosing(r, r.Badges[i]) {
+		if t.earns(r, b) {
+			return true
+		}
+		if i := r.index(community, b.ID); i >= 0 && !isLow(r.Badges[i], b) {
 			return true
 		}
 	}

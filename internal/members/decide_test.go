@@ -17,7 +17,7 @@ var noon = time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)
 func at(hours float64) time.Time { return noon.Add(time.Duration(hours * float64(time.Hour))) }
 
 // testTiers has the roles of the tests.
-func testTiers() tiers { return newTiers("1", poolList(21), roles, cycle) }
+func testTiers() tiers { return newTiers("1", poolList(21), roles, Settings{Every: cycle}) }
 
 // underOf returns the settings of a badge of server 9001.
 func underOf(t tiers, badge string) Under { return t.current(Held{Community: "9001", Badge: badge}) }
@@ -115,7 +115,7 @@ func TestAReachedAmountAndOtherSettingsEndReleaseAndRefusal(t *testing.T) {
 // The configured badges of its community are given first. Whoever reaches none of them keeps it until a second check.
 func TestARemovedBadgeGoesAfterOneCompleteCheckIfAnotherIsReached(t *testing.T) {
 	low := Held{Badge: "6000", Low: Low{timeOf(at(0)), 1}}
-	lowNow := Held{Badge: "6000", Low: Low{timeOf(at(0)), testTiers().lists["9001"]}}
+	lowNow := Held{Badge: "6000", Low: Low{timeOf(at(0)), testTiers().underOf["9001"]}}
 	partly := checkOf(5, 6)
 	partly.stake.Failed = make([]core.UnreadPool, 1)
 	judge(t, testTiers(), map[string]judged{
@@ -158,7 +158,7 @@ func TestAnAnswerNeedsABlockAndEveryPool(t *testing.T) {
 		"and no block":        {disowned(noBlock(checkOf(1000, 6))), unknown, unknown},
 		"an empty answer":     {check{stake: core.Stake{BlockTime: noon}}, unknown, unknown},
 	} {
-		little, much := c.check.answer(decimal.Zero), c.check.answer(decimal.NewFromInt(1000))
+		little, much := c.check.answerFor(decimal.Zero), c.check.answerFor(decimal.NewFromInt(1000))
 		if little != c.little || much != c.much {
 			t.Errorf("%s: %d and %d, want %d and %d", name, little, much, c.little, c.much)
 		}
@@ -383,7 +383,7 @@ func TestABadgeWithoutACommunityIsNotALoss(t *testing.T) {
 func TestAmountsThatChangeBetweenTwoLowChecksTakeNothing(t *testing.T) {
 	before := testTiers()
 	changed := []chat.Badge{roles[0], {Community: "9001", ID: "7002", Amount: decimal.NewFromInt(2000)}, roles[2]}
-	raised := newTiers("1", poolList(21), changed, cycle)
+	raised := newTiers("1", poolList(21), changed, Settings{Every: cycle})
 	r := Row{Wallet: common.Address{1}, Badges: []Held{{Community: "9001", Badge: "7002"}}}
 	r = before.decide(r, checkOf(5, 0), at(0))
 	r = raised.decide(r, checkOf(5, 6), at(6))
@@ -402,7 +402,7 @@ func TestPressingInTurnKeepsNoBadge(t *testing.T) {
 	tiers := testTiers()
 	r := Row{User: user(1), Wallet: wallet(1), Badges: []Held{{Community: "9001", Badge: "7001"}}}
 	for hours := 1.0; hours <= 2.5; hours += 0.5 {
-		r = pressedRow(&r, user(1), wallet(1+int(hours*2)%2), at(hours))
+		r = rowWithWallet(&r, user(1), wallet(1+int(hours*2)%2), at(hours))
 		r = tiers.decide(r, byPressOf(0, hours), at(hours))
 	}
 	if !tiers.mustGo(r.Badges[0]) {
@@ -413,7 +413,7 @@ func TestPressingInTurnKeepsNoBadge(t *testing.T) {
 func TestUnderStandsForChainPoolsAndAmount(t *testing.T) {
 	of := func(chain string, pools []core.Pool, amount int64) Under {
 		badges := []chat.Badge{{Community: "9001", ID: "7001", Amount: decimal.NewFromInt(amount)}}
-		return newTiers(chain, pools, badges, cycle).all[0].under
+		return newTiers(chain, pools, badges, Settings{Every: cycle}).all[0].under
 	}
 	reversed := poolList(21)
 	reversed[0], reversed[20] = reversed[20], reversed[0]
@@ -436,7 +436,9 @@ func TestUnderStandsForChainPoolsAndAmount(t *testing.T) {
 }
 
 func TestBadgesOfACommunityAreAListOfSettings(t *testing.T) {
-	list := func(badges ...chat.Badge) Under { return newTiers("1", poolList(21), badges, cycle).lists["9001"] }
+	list := func(badges ...chat.Badge) Under {
+		return newTiers("1", poolList(21), badges, Settings{Every: cycle}).underOf["9001"]
+	}
 	renamed := chat.Badge{Community: "9001", ID: "7009", Amount: roles[1].Amount}
 	names := map[Under]string{}
 	for name, under := range map[string]Under{

@@ -18,12 +18,16 @@ import (
 //
 // A new format gets a number and a line here, a conversion in decode, and a fixture in testdata/formats. Values of an
 // older format are read, and are rewritten when they next change. Values of a newer one are left alone.
+//
+// A new field of a Row needs no new format if it is left out of JSON while it is zero (omitzero), and zero means what
+// rows without the field meant. But an older version drops the field when it rewrites such a row.
 const format = 2
 
-// ErrUnreadable is the error of a value that is no row of its user. The value stays as it is, and concerns nobody else.
+// ErrUnreadable is returned for a value that cannot be read as a row of its user. The value stays as it is. It affects
+// no other user.
 var ErrUnreadable = errors.New("a saved address cannot be read")
 
-// errNewer is the ErrUnreadable of a value that a newer version wrote.
+// errNewer is the ErrUnreadable for a value that a newer version wrote.
 var errNewer = fmt.Errorf("%w: a newer version wrote it; run that one", ErrUnreadable)
 
 // value is a row as it is saved.
@@ -42,7 +46,7 @@ func encode(r Row) []byte {
 	return b
 }
 
-// decode returns the row that encode made a value of. It fails with ErrUnreadable.
+// decode returns the row of a value that encode returned. It fails with ErrUnreadable.
 func decode(p chat.Platform, b []byte) (Row, error) {
 	var head struct {
 		Format int `json:"v"`

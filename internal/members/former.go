@@ -26,22 +26,25 @@ const formerShards = 512
 //	holds no badge                            it is rewritten    it is copied, and stays for other bots
 //	holds badges in other communities only    it is rewritten    it is another bot's, and is left alone
 //
-// A row that holds badges in communities of two bots is rewritten by the first one. /forget deletes this bot's row
-// and the row of format 1; what another bot has copied stays. One caller of all replicas at a time changes the rows
-// of a shard: otherwise a row could be rewritten that is forgotten at the same moment. A nil former has no rows.
+// A row that holds badges in communities of two bots is rewritten by the bot that reads it first. /forget deletes this
+// bot's row and the row of format 1; a copy that another bot has made stays. A claim lets one caller of all replicas
+// at a time change the rows of a shard: otherwise a row could be rewritten while it is forgotten. A nil former has no
+// rows.
+//
+// A shard is one of the 512 values of format 1, with the rows of many users.
 type former struct {
 	platform chat.Platform
 	bot      string
 	store    Store // only Load and Replace are used
 	shared   bool  // with other bots
-	// names reports whether the settings name a community.
-	names func(community string) bool
-	// claim claims a key, and reports whether nobody else has. release ends a claim.
-	claim   func(ctx context.Context, key string) bool
-	release func(key string)
+	// namesAny reports whether the settings name a badge of a community.
+	namesAny func(community string) bool
+	// tryClaim claims a key, unless somebody else has, and reports whether it did. release ends a claim.
+	tryClaim func(ctx context.Context, key string) bool
+	release  func(key string)
 
 	mu sync.Mutex
-	// states has what is known of each shard.
+	// states is the result of the latest read of each shard.
 	states [formerShards]shardState
 }
 
@@ -67,9 +70,9 @@ func shardKey(shard int) string { return "members " + strconv.Itoa(shard) }
 // shard returns the shard of a user of the platform.
 func (f *former) shard(id string) int { return shardOf(chat.User{Platform: f.platform, ID: id}) }
 
-// takes reports whether a row is rewritten or copied by this bot.
+// takes reports whether this bot rewrites or copies a row, by the table above.
 func (f *former) takes(r formerRow) bool {
-	holdsHere := func(g formerBadge) bool { return g.State != formerAbsent && f.names(g.Community) }
+	holdsHere := func(g formerBadge) bool { return g.State != formerAbsent && f.namesAny(g.Community) }
 	return r.User.Platform == f.platform && (!f.shared || r.holdsNone() || slices.ContainsFunc(r.Given, holdsHere))
 }
 
@@ -87,7 +90,7 @@ func (f *former) read(ctx context.Context, shard int) (list []formerRow, saved [
 		return nil, nil, nil
 	}
 	saved, err = f.store.Load(ctx, shardKey(shard))
-	if _, is := errors.AsType[unreadable](err); is {
+	if _, isUnreadable := errors.AsType[unreadable](err); isUnreadable {
 		err = fmt.Errorf("%w: %w", ErrUnreadable, err)
 	}
 	if err == nil {
@@ -131,7 +134,7 @@ func (f *former) unreadable() (n int) {
 	return n
 }
 
-// mayBeUnreadable reports whether the row of a user may be in a shard that cannot be read.
+// mayBeUnreadable reports whether an older version may have saved a row of the user in a shard that cannot be read.
 func (f *former) mayBeUnreadable(id string) bool {
 	return f != nil && f.state(f.shard(id)) == shardUnreadable
 }
@@ -139,7 +142,7 @@ func (f *former) mayBeUnreadable(id string) bool {
 // hold blocks until nobody else changes a shard, or until ctx is done. The caller then holds the shard until unlock.
 func (f *former) hold(ctx context.Context, shard int) (unlock func(), err error) {
 	key := fmt.Sprint("members ", f.platform, " ", f.bot, " format 1 ", shard)
-	for !f.claim(ctx, key) {
+	for !f.tryClaim(ctx, key) {
 		if !transport.Sleep(ctx, claimPause) {
 			return nil, ctx.Err()
 		}
@@ -157,7 +160,7 @@ func (f *former) forget(ctx context.Context, id string) (unlock func(), err erro
 	if err != nil {
 		return nil, err
 	}
-	err = f.remove(ctx, f.shard(id), func(r formerRow) bool { return r.User.ID == id && f.takes(r) })
+	err = f.deleteRows(ctx, f.shard(id), func(r formerRow) bool { return r.User.ID == id && f.takes(r) })
 	if err != nil && !errors.Is(err, ErrUnreadable) {
 		unlock()
 		return nil, err
@@ -165,8 +168,8 @@ func (f *former) forget(ctx context.Context, id string) (unlock func(), err erro
 	return unlock, nil
 }
 
-// remove deletes the rows of a shard that match. Another bot may change the shard at the same time.
-func (f *former) remove(ctx context.Context, shard int, match func(formerRow) bool) error {
+// deleteRows deletes the rows of a shard that match. Another bot may change the shard at the same time.
+func (f *former) deleteRows(ctx context.Context, shard int, match func(formerRow) bool) error {
 	for range maxRaces {
 		list, saved, err := f.read(ctx, shard)
 		if err != nil {
@@ -269,7 +272,7 @@ func (s *rows) rewrite(
 		}
 		isNew, err := s.add(ctx, r.convert())
 		if errors.Is(err, ErrUnreadable) {
-			continue // What is saved in the present format is damaged. This is the last good copy.
+			continue // The value in the present format is damaged, so this row stays: it is the last good copy.
 		}
 		if err != nil {
 			return rewritten, err
@@ -279,7 +282,7 @@ func (s *rows) rewrite(
 		}
 		toDelete[r.User.ID] = !s.former.copies(r)
 	}
-	return rewritten, s.former.remove(ctx, shard, func(r formerRow) bool {
+	return rewritten, s.former.deleteRows(ctx, shard, func(r formerRow) bool {
 		return r.User.Platform == s.platform && toDelete[r.User.ID]
 	})
 }

@@ -19,7 +19,8 @@
 //	release.go    how an operator overrides the fuse
 //	press.go      save, forget, refresh, and commands in a community
 //	community.go  rate, pause and refusals of one server or group
-//	status.go     what commands show of rows
+//	status.go     what moderators see of a community, and all rows for an operator
+//	saved.go      what commands show of a user's row; lost.go: why a badge was lost
 //	rows.go       loads and changes rows; formats.go, former.go: the formats of rows
 //
 // A badge is removed in one place, settling.call. Before that, next has returned its removal, because two checks at
@@ -65,17 +66,16 @@ type Config struct {
 	// Claims let one replica at a time settle a user.
 	Claims  claim.Claims
 	Limiter ratelimit.Limiter
-	// Symbol is the token's.
+	// Symbol is the token's symbol.
 	Symbol string
-	// Chain and Pools are those that Stakes reads.
+	// Chain and Pools are the chain and the pools that Stakes reads.
 	Chain string
 	Pools []core.Pool
 	// Stakes returns an answer for each wallet, in order. It blocks until all are read or failed, or ctx is done.
-	// Stakes and Accounts are nil if the services that they ask are off. Then no row is checked, but those who ask for it
-	// are still forgotten.
+	// Stakes and Accounts are nil if the services that they ask are off. Then no row is checked, but /forget still works.
 	Stakes   func(ctx context.Context, wallets []common.Address) []query.Answer[core.Stake]
 	Accounts query.Source[core.Identity, core.Account]
-	// Language is that of notices in private chats.
+	// Language is the language of notices in private chats.
 	Language chat.Language
 	// Count counts an event of docs/metrics.md. It must not block.
 	Count func(event string)
@@ -86,7 +86,7 @@ type Config struct {
 type Platform struct {
 	// Bot is the bot's ID there. Rows belong to one bot. It is "" if the bot has no token: nothing is saved then.
 	Bot string
-	// Configured are those that the settings name, sorted by community and then by ascending amount.
+	// Configured are the badges that the settings name, sorted by community and then by ascending amount.
 	Configured []chat.Badge
 	// Adapter gives and removes badges; nil: the platform is off in this process.
 	Adapter chat.BadgeGiver
@@ -131,9 +131,9 @@ type platform struct {
 	releases Store
 	latest   *latest
 
-	// unread says that the log was told that rows cannot be read or written.
+	// unread is set once it is logged that rows cannot be read or written, until they can.
 	unread atomic.Bool
-	// unreadable is how many unreadable values the log was told of last. The tick alone uses it.
+	// unreadable is how many unreadable values the latest tick found. Only ticks use it.
 	unreadable int
 
 	communitiesMu sync.Mutex
@@ -155,7 +155,7 @@ func newPlatform(c *Config, name chat.Platform, of Platform) *platform {
 		bot:         of.Bot,
 		config:      c,
 		adapter:     of.Adapter,
-		tiers:       newTiers(c.Chain, c.Pools, of.Configured, c.Every),
+		tiers:       newTiers(c.Chain, c.Pools, of.Configured, c.Settings),
 		latest:      &latest{known: map[uint64]bool{}},
 		communities: map[string]*community{},
 	}
@@ -167,15 +167,19 @@ func newPlatform(c *Config, name chat.Platform, of Platform) *platform {
 	p.rows = &rows{platform: name, store: c.Bucket("members/" + owner), latest: p.latest}
 	if c.Former != nil {
 		p.rows.former = &former{
-			platform: name, bot: p.bot, store: c.Former, shared: c.FormerIsShared, names: p.tiers.names,
-			claim:   c.claims,
-			release: func(key string) { c.Claims.Release(key) },
+			platform: name,
+			bot:      p.bot,
+			store:    c.Former,
+			shared:   c.FormerIsShared,
+			namesAny: p.tiers.namesAny,
+			tryClaim: c.tryClaim,
+			release:  func(key string) { c.Claims.Release(key) },
 		}
 	}
 	return p
 }
 
-// of returns the platform of a user, or nil if nothing can be saved of them.
+// of returns the platform of a user, or nil if no row of theirs can be saved.
 func (m *Members) of(user chat.User) *platform {
 	p := m.platforms[user.Platform]
 	if p == nil || p.rows == nil || checkUser(user) != nil {
@@ -195,7 +199,7 @@ func (m *Members) saving() (all []*platform) {
 	return all
 }
 
-// on returns those of the platforms saving that are on in this process.
+// on returns the platforms whose rows can be saved and that are on in this process.
 func (m *Members) on() []*platform {
 	return slices.DeleteFunc(m.saving(), func(p *platform) bool { return p.adapter == nil })
 }
@@ -225,7 +229,7 @@ func (m *Members) endRunning() {
 	m.running = nil
 }
 
-// key returns a key of a limit of the platform's bot.
+// key returns the key of a limit that all communities of the platform's bot share.
 func (p *platform) key(what string) string {
 	return "members " + string(p.name) + " " + p.bot + " " + what
 }
@@ -262,8 +266,8 @@ type Badge struct {
 	Name, CommunityName chat.Untrusted
 }
 
-// Group returns the name of the badge's community, or words that stand for it while the name is not known. An ID would
-// tell a member nothing.
+// Group returns the name of the badge's community, or words for it while the name is not known: an ID would tell a
+// member nothing.
 func (b Badge) Group() chat.Value {
 	if b.CommunityName == "" {
 		return chat.Say("group.unnamed")
@@ -271,7 +275,7 @@ func (b Badge) Group() chat.Value {
 	return b.CommunityName
 }
 
-// badgeOf returns a badge, also one that the settings do not name.
+// badgeOf returns a badge as people see it. The settings need not name it.
 func (p *platform) badgeOf(community, id string) Badge {
 	shown := Badge{Badge: chat.Badge{Community: community, ID: id}}
 	if b, configured := p.tiers.find(community, id); configured {
@@ -288,7 +292,8 @@ func (p *platform) badgeOf(community, id string) Badge {
 // badgeOf returns a badge of the community.
 func (c *community) badgeOf(id string) Badge { return c.platform.badgeOf(c.id, id) }
 
-// ConfiguredBadges returns the badges of a community, or with "" of the platform, by ascending amount.
+// ConfiguredBadges returns the badges that the settings name in a community, by ascending amount. If community is "",
+// it returns those of all communities of the platform.
 func (m *Members) ConfiguredBadges(name chat.Platform, community string) (all []Badge) {
 	p := m.platforms[name]
 	if p == nil || p.adapter == nil {

@@ -29,77 +29,94 @@ type place struct {
 	community string
 	// oneEach says that a member has one badge there at a time: giving one replaces another.
 	oneEach bool
-	// hold says that the fuse holds the badges there.
+	// hold says that the fuse has blown: of the badges that are lost there, only those that are Released are removed.
 	hold bool
-	// refused are the badges for which the platform has refused a call just now.
+	// refused are the badges for which the platform has refused a call since settle began.
 	refused []string
 }
 
-// next returns the next step for a row in a place. It asks while something is unsure. It gives before it removes, so
-// that whoever falls to a lower badge always has one. A badge that the settings no longer name is removed only once
-// nothing is left to be given in its place.
+// next returns the next step for a row in a place, by the first of these rules that applies:
+//
+//	the community is idle        nothing
+//	a badge there is unsure      ask
+//	a badge that is earned is    give it; where a member has one badge at a time, only the highest
+//	not held
+//	a badge may be removed       remove it
+//
+// It gives before it removes, so that users who fall to a lower badge always have one. A badge that the settings no
+// longer name is removed only once nothing is left to be given in its place.
 func (t tiers) next(r Row, p place) step {
 	held := r.in(p.community)
 	switch {
 	case slices.Contains(r.Idle, p.community):
 		return step{}
-	case slices.ContainsFunc(held, func(h Held) bool { return h.Unsure }):
+	case slices.ContainsFunc(held, isUnsure):
 		return step{action: ask}
 	case p.oneEach:
 		return t.nextTag(r, p, held)
 	}
-	lacks := false // a badge that is reached: the platform refuses to give it
+	return t.nextRole(r, p)
+}
+
+func isUnsure(h Held) bool { return h.Unsure }
+
+// nextRole is next where a member has any number of badges.
+func (t tiers) nextRole(r Row, p place) step {
+	lacksEarned := false // because the platform refuses to give it
 	for _, b := range t.in(p.community) {
-		if r.index(p.community, b.ID) >= 0 || !t.reaches(r, b.Amount) {
+		isHeld := r.index(p.community, b.ID) >= 0
+		if isHeld || !t.earns(r, b) {
 			continue
 		}
 		if !slices.Contains(p.refused, b.ID) {
 			return step{give, b.ID}
 		}
-		lacks = true
+		lacksEarned = true
 	}
-	return t.nextRemoval(r, p, lacks)
+	return t.nextRemoval(r, p, lacksEarned)
 }
 
 // nextTag is next where a member has one badge at a time.
 func (t tiers) nextTag(r Row, p place, held []Held) step {
 	target, lacksHigher := t.target(r, p)
-	mayBeHigher := func(h Held) bool { return t.mayBeHigher(h, target, lacksHigher) }
-	switch {
-	case target == "":
+	if target == "" {
 		return t.nextRemoval(r, p, lacksHigher)
-	case r.index(p.community, target) >= 0, slices.ContainsFunc(held, mayBeHigher):
+	}
+	mayBeHigher := func(h Held) bool { return t.mayBeHigher(h, target, lacksHigher) }
+	isTargetHeld := r.index(p.community, target) >= 0
+	if isTargetHeld || slices.ContainsFunc(held, mayBeHigher) {
 		return step{}
 	}
 	return step{give, target}
 }
 
-// target returns the highest tag that is reached, or held and not to be removed; "" if there is none. lacksHigher says
-// that the user reaches a higher one, which the platform refuses to give.
+// target returns the highest tag that is earned, or held and not to be removed; "" if there is none. It leaves out tags
+// that the platform refuses to give. lacksHigher says that one of these is higher than the target.
 func (t tiers) target(r Row, p place) (target string, lacksHigher bool) {
-	for _, b := range t.in(p.community) {
+	for _, b := range t.in(p.community) { // the lowest first
 		i := r.index(p.community, b.ID)
 		stays := i >= 0 && !t.mayRemove(r, r.Badges[i], p)
-		if !stays && !t.reaches(r, b.Amount) {
+		if !stays && !t.earns(r, b) {
 			continue
 		}
-		lacksHigher = slices.Contains(p.refused, b.ID) // Those that follow are higher.
-		if !lacksHigher {
-			target = b.ID
+		if slices.Contains(p.refused, b.ID) {
+			lacksHigher = true
+			continue
 		}
+		target, lacksHigher = b.ID, false
 	}
 	return target, lacksHigher
 }
 
-// mayBeHigher reports whether a tag that the settings no longer name may be higher than the target, which would replace
-// it: the user reaches a tag above the target that is refused, or no check under these settings has judged the tag yet
-// and the target is not the highest.
+// mayBeHigher reports whether a tag may be higher than the target, which would replace it. That can only be a tag that
+// the settings no longer name, in two cases: the platform refuses to give a higher tag than the target; or no check
+// under these settings has judged the tag yet, and the target is not the highest tag.
 func (t tiers) mayBeHigher(h Held, target string, lacksHigher bool) bool {
 	_, configured := t.find(h.Community, h.Badge)
-	if configured {
-		return false // The target is the highest of those.
-	}
-	if lacksHigher {
+	switch {
+	case configured:
+		return false // The target is the highest of these.
+	case lacksHigher:
 		return true
 	}
 	all := t.in(h.Community)
@@ -107,12 +124,12 @@ func (t tiers) mayBeHigher(h Held, target string, lacksHigher bool) bool {
 	return !isHighest && !t.mustGo(h)
 }
 
-// nextRemoval returns the removal of the newest badge that may be removed and that the platform does not refuse. While
-// the user lacks a badge that they reach, a badge that the settings no longer name stays in its place.
-func (t tiers) nextRemoval(r Row, p place, lacks bool) step {
+// nextRemoval returns the removal of the newest badge that may be removed and whose removal the platform does not
+// refuse. While the user lacks a badge that they earn, a badge that the settings no longer name stays in its place.
+func (t tiers) nextRemoval(r Row, p place, lacksEarned bool) step {
 	for _, h := range slices.Backward(r.in(p.community)) {
 		_, configured := t.find(h.Community, h.Badge)
-		isNeeded := lacks && !configured
+		isNeeded := lacksEarned && !configured
 		if t.mayRemove(r, h, p) && !isNeeded && !slices.Contains(p.refused, h.Badge) {
 			return step{remove, h.Badge}
 		}
@@ -127,7 +144,7 @@ func (t tiers) mayRemove(r Row, h Held, p place) bool {
 		return true
 	case !t.mustGo(h):
 		return false
-	case !t.names(p.community):
+	case !t.namesAny(p.community):
 		return true // The operator has taken all badges out of the settings. That is no fault of a node.
 	}
 	return !p.hold || h.Released
@@ -135,8 +152,8 @@ func (t tiers) mayRemove(r Row, h Held, p place) bool {
 
 // The methods below return the row after what happened in a community.
 
-// begun is the row while the call of a step is made: its badge is unsure.
-func (r Row) begun(community string, s step) Row {
+// afterBegin is the row while the call of a step is made: the badge of the step is unsure.
+func (r Row) afterBegin(community string, s step) Row {
 	r = r.clone()
 	h := Held{Community: community, Badge: s.badge}
 	if i := r.index(community, s.badge); i >= 0 {
@@ -147,13 +164,14 @@ func (r Row) begun(community string, s step) Row {
 	return r
 }
 
-// done is the row after the call of a step succeeded.
-func (r Row) done(p place, s step, now time.Time) Row {
+// afterSuccess is the row after the call of a step succeeded.
+func (r Row) afterSuccess(p place, s step, now time.Time) Row {
 	r = r.clone()
 	given := Held{Community: p.community, Badge: s.badge}
 	if i := r.index(p.community, s.badge); i >= 0 {
 		given = r.Badges[i] // A check during the call may have missed its amount.
 	}
+	// A tag replaces any other, and to remove it leaves none.
 	r.drop(func(h Held) bool { return h.Community == p.community && (p.oneEach || h.Badge == s.badge) })
 	if s.action == remove {
 		return r
@@ -170,13 +188,14 @@ func (r Row) done(p place, s step, now time.Time) Row {
 // refusedFor is how long the removal of a badge is tried while the platform refuses it.
 const refusedFor = 30 * 24 * time.Hour
 
-// failed is the row after a step failed with err.
-func (r Row) failed(p place, s step, err *chat.BadgeError, now time.Time) Row {
-	switch { // What says that the user or the community is gone comes first: then nothing is unsure.
+// afterFailure is the row after a step failed with err. A failure that says that the user or the community is gone
+// decides even if the outcome is unknown: nothing is unsure then.
+func (r Row) afterFailure(p place, s step, err *chat.BadgeError, now time.Time) Row {
+	switch {
 	case err.Problem == chat.NotAMember, err.Problem == chat.CannotHave:
-		return r.away(p.community) // Telegram takes the tag from whoever leaves or becomes an administrator.
+		return r.idleIn(p.community) // Telegram takes the tag from whoever leaves or becomes an administrator.
 	case err.Problem == chat.CommunityGone && r.Forgotten():
-		return r.away(p.community) // Otherwise a server that is deleted would keep the user's ID.
+		return r.idleIn(p.community) // Otherwise a server that is deleted would keep the user's ID.
 	case s.action == ask, err.OutcomeUnknown:
 		return r // What is unsure stays unsure.
 	case s.action == give, err.Problem == chat.BadgeGone: // The badge is certainly not worn.
@@ -184,12 +203,12 @@ func (r Row) failed(p place, s step, err *chat.BadgeError, now time.Time) Row {
 		r.drop(func(h Held) bool { return h.Community == p.community && h.Badge == s.badge })
 		return r
 	}
-	return r.notRemoved(p.community, s.badge, err.Problem, now)
+	return r.afterFailedRemoval(p.community, s.badge, err.Problem, now)
 }
 
-// notRemoved is the row after a badge was certainly not removed. If the platform has refused that for longer than
-// refusedFor, the badge is given up.
-func (r Row) notRemoved(community, badge string, problem chat.BadgeProblem, now time.Time) Row {
+// afterFailedRemoval is the row after a badge was certainly not removed. If the platform has refused that for longer
+// than refusedFor, the badge is given up.
+func (r Row) afterFailedRemoval(community, badge string, problem chat.BadgeProblem, now time.Time) Row {
 	r = r.clone()
 	i := r.index(community, badge)
 	if i < 0 {
@@ -208,8 +227,9 @@ func (r Row) notRemoved(community, badge string, problem chat.BadgeProblem, now 
 	return r
 }
 
-// away is the row of a user who is no member of a community, or can have no badge there.
-func (r Row) away(community string) Row {
+// idleIn is the row without the badges of a community, where no more calls are made for the user. The platform has said
+// that they are no member there or can have no badge, or they wear a tag that an administrator has set.
+func (r Row) idleIn(community string) Row {
 	r = r.clone()
 	r.drop(func(h Held) bool { return h.Community == community })
 	if !r.Forgotten() {
@@ -218,8 +238,9 @@ func (r Row) away(community string) Row {
 	return r
 }
 
-// returned is the row of a user who sent a command in a community, and seemed to wear these badges there.
-func (r Row) returned(community string, wears []string) Row {
+// afterCommand is the row of a user who sent a command in a community, and seemed to wear these badges there. A badge
+// that they do not seem to wear is unsure, because a call may be giving it just now.
+func (r Row) afterCommand(community string, wears []string) Row {
 	r = r.clone()
 	r.endIdle(community)
 	for i := range r.Badges {
@@ -231,9 +252,9 @@ func (r Row) returned(community string, wears []string) Row {
 	return r
 }
 
-// seen is the row of a user of whom the platform has just said that they are in a community and wear these badges
-// there. Badges that they do not wear are dropped, and the others are sure.
-func (r Row) seen(community string, wears []string, now time.Time) Row {
+// afterAnswer is the row of a user who is in a community and wears these badges there, as the platform has just said.
+// Badges that they do not wear are dropped, and the others are sure.
+func (r Row) afterAnswer(community string, wears []string, now time.Time) Row {
 	r = r.clone()
 	r.endIdle(community)
 	r.drop(func(h Held) bool { return h.Community == community && !slices.Contains(wears, h.Badge) })

@@ -163,7 +163,7 @@ func TestATagIsTheHighestThatIsReachedOrStays(t *testing.T) {
 // The tag for 1,000 is replaced by one for 2,000. Nobody knows yet who reaches that.
 func TestAHigherTagThatIsReplacedStaysUntilACheck(t *testing.T) {
 	badges := []chat.Badge{roles[0], {Community: "9001", ID: "7009", Amount: decimal.NewFromInt(2000)}}
-	tiers := newTiers("1", poolList(21), badges, cycle)
+	tiers := newTiers("1", poolList(21), badges, Settings{Every: cycle})
 	r := Row{Wallet: wallet(1), Pools: tiers.pools, Reached: decimal.NewNullDecimal(decimal.NewFromInt(1000))}
 	r.Badges = heldOf(tiers, "7002")
 	for name, c := range map[string]struct {
@@ -185,7 +185,7 @@ func TestAHigherTagThatIsReplacedStaysUntilACheck(t *testing.T) {
 
 // The operator has taken all its badges out of the settings.
 func TestBadgesOfACommunityThatTheSettingsDoNotNameGoAtOnce(t *testing.T) {
-	other := newTiers("1", poolList(21), roles[2:], cycle)
+	other := newTiers("1", poolList(21), roles[2:], Settings{Every: cycle})
 	for _, oneEach := range []bool{false, true} {
 		for _, hold := range []bool{false, true} {
 			got := stepIn(other, nextCase{reaches: 1000, badges: "7001", hold: hold}, oneEach)
@@ -218,12 +218,12 @@ func after(t tiers, c afterCase, r Row) Row {
 	r.Badges = append(r.Badges, heldOf(t, c.badges)...)
 	p := place{community: "9001", oneEach: c.oneEach}
 	if c.step.action != ask {
-		r = r.begun("9001", c.step)
+		r = r.afterBegin("9001", c.step)
 	}
 	if c.problem == "" {
-		return r.done(p, c.step, noon)
+		return r.afterSuccess(p, c.step, noon)
 	}
-	return r.failed(p, c.step, &chat.BadgeError{Problem: c.problem, OutcomeUnknown: c.unknown, Err: errFault}, noon)
+	return r.afterFailure(p, c.step, &chat.BadgeError{Problem: c.problem, OutcomeUnknown: c.unknown, Err: errFault}, noon)
 }
 
 // runAfter checks the row of each case after a step. An entry of another community must not change.
@@ -292,7 +292,7 @@ func TestARemovalThatIsRefusedForThirtyDaysIsGivenUp(t *testing.T) {
 	p, this := place{community: "9001"}, step{remove, "7001"}
 	refused := Row{Badges: heldOf(testTiers(), "7001")}
 	for _, hours := range []float64{0, 12} { // The first refusal counts.
-		refused = refused.failed(p, this, failure(chat.MissingRight), at(hours))
+		refused = refused.afterFailure(p, this, failure(chat.MissingRight), at(hours))
 	}
 	month := noon.Add(refusedFor)
 	for name, c := range map[string]struct {
@@ -304,7 +304,7 @@ func TestARemovalThatIsRefusedForThirtyDaysIsGivenUp(t *testing.T) {
 		"for longer":  {chat.MissingRight, month.Add(time.Second), ""},
 		"and failed":  {chat.BadgeFailed, month, "7001 refused"},
 	} {
-		if got := shown(refused.failed(p, this, failure(c.problem), c.at)); got != c.want {
+		if got := shown(refused.afterFailure(p, this, failure(c.problem), c.at)); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}
@@ -338,7 +338,7 @@ func TestWhatAUserWearsSettlesTheWholeCommunity(t *testing.T) {
 		"a badge of an older list":     {"6000:unsure", "6000", "6000"},
 	} {
 		r := Row{Wallet: wallet(1), Badges: heldOf(testTiers(), c.badges)}
-		r = r.seen("9001", strings.Fields(c.wears), noon)
+		r = r.afterAnswer("9001", strings.Fields(c.wears), noon)
 		if got := shown(r); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
@@ -347,7 +347,7 @@ func TestWhatAUserWearsSettlesTheWholeCommunity(t *testing.T) {
 
 func TestABadgeThatWasUnsureIsHeldSinceItWasSeen(t *testing.T) {
 	r := Row{Wallet: wallet(1), Badges: heldOf(testTiers(), "7001:low:goes:released:refused:unsure 7002:goes:unsure")}
-	r = r.seen("9001", []string{"7001", "7002"}, noon)
+	r = r.afterAnswer("9001", []string{"7001", "7002"}, noon)
 	if got := shown(r); got != "7001 low goes released refused, 7002 goes" {
 		t.Errorf("%q", got)
 	}
@@ -360,7 +360,7 @@ func TestABadgeThatWasUnsureIsHeldSinceItWasSeen(t *testing.T) {
 
 func TestAUserWhoIsSeenIsNotIdle(t *testing.T) {
 	r := Row{Wallet: wallet(1), Idle: []string{"9001"}}
-	if got := shown(r.seen("9001", nil, noon)); got != "" {
+	if got := shown(r.afterAnswer("9001", nil, noon)); got != "" {
 		t.Errorf("%q", got)
 	}
 }
@@ -369,7 +369,7 @@ func TestAUserWhoIsSeenIsNotIdle(t *testing.T) {
 func TestWhatACommandDoesNotShowIsUnsure(t *testing.T) {
 	r := Row{Wallet: wallet(1), Badges: heldOf(testTiers(), "7001 7002"), Idle: []string{"9001", "9002"}}
 	r.set(Held{Community: "9002", Badge: "7003"})
-	if got := shown(r.returned("9001", []string{"7001"})); got != "7001, 7002 unsure, 7003, idle 9002" {
+	if got := shown(r.afterCommand("9001", []string{"7001"})); got != "7001, 7002 unsure, 7003, idle 9002" {
 		t.Errorf("%q", got)
 	}
 }
@@ -389,7 +389,7 @@ func TestABadgeThatIsGivenAgainIsNotLost(t *testing.T) {
 // A check during the call of a give missed its amount for the second time.
 func TestAGiveKeepsWhatACheckFoundMeanwhile(t *testing.T) {
 	r := Row{Wallet: wallet(1), Lost: losses("7001"), Badges: heldOf(testTiers(), "7001:low:goes:unsure")}
-	r = r.done(place{community: "9001"}, step{give, "7001"}, noon)
+	r = r.afterSuccess(place{community: "9001"}, step{give, "7001"}, noon)
 	if got := shown(r); got != "7001 low goes" || len(r.Lost) != 1 || r.Badges[0].Since != timeOf(noon) {
 		t.Errorf("%q, %+v", got, r)
 	}
@@ -399,15 +399,15 @@ func TestTheRowsBeforeStepsDoNotChange(t *testing.T) {
 	r := Row{Wallet: wallet(1), Badges: heldOf(testTiers(), "7001:unsure 7002:goes"), Idle: []string{"9002"}}
 	before := string(encode(r))
 	p, this := place{community: "9001", oneEach: true}, step{remove, "7002"}
-	r.begun("9001", this)
-	r.done(p, this, noon)
-	r.failed(p, this, failure(chat.MissingRight), noon)
-	r.failed(p, this, failure(chat.BadgeGone), noon)
-	r.away("9001")
-	r.returned("9001", []string{"7001"})
-	r.returned("9002", nil)
-	r.seen("9001", []string{"7001"}, noon)
-	r.seen("9002", nil, noon)
+	r.afterBegin("9001", this)
+	r.afterSuccess(p, this, noon)
+	r.afterFailure(p, this, failure(chat.MissingRight), noon)
+	r.afterFailure(p, this, failure(chat.BadgeGone), noon)
+	r.idleIn("9001")
+	r.afterCommand("9001", []string{"7001"})
+	r.afterCommand("9002", nil)
+	r.afterAnswer("9001", []string{"7001"}, noon)
+	r.afterAnswer("9002", nil, noon)
 	if after := string(encode(r)); after != before {
 		t.Errorf("%s, was %s", after, before)
 	}
@@ -432,7 +432,7 @@ func TestAFailureThatIsNoRefusalGivesNoBadgeUp(t *testing.T) {
 	removal := step{remove, "7001"}
 	later := at(0).Add(refusedFor + time.Hour)
 	for problem, left := range map[chat.BadgeProblem]int{chat.BadgeFailed: 1, chat.RoleAbove: 0} {
-		after := row.failed(place{community: "9001"}, removal, &chat.BadgeError{Problem: problem}, later)
+		after := row.afterFailure(place{community: "9001"}, removal, &chat.BadgeError{Problem: problem}, later)
 		if len(after.Badges) != left {
 			t.Errorf("%s: %+v", problem, after.Badges)
 		}
@@ -441,7 +441,7 @@ func TestAFailureThatIsNoRefusalGivesNoBadgeUp(t *testing.T) {
 
 func TestAGivenBadgeEndsIdle(t *testing.T) {
 	row := Row{Wallet: wallet(1), Idle: []string{"9001"}}
-	after := row.done(place{community: "9001"}, step{give, "7001"}, at(0))
+	after := row.afterSuccess(place{community: "9001"}, step{give, "7001"}, at(0))
 	if len(after.Idle) > 0 || len(after.Badges) != 1 {
 		t.Errorf("%+v", after)
 	}
@@ -451,7 +451,7 @@ func TestAServerThatIsGoneKeepsNoIDOfWhoIsForgotten(t *testing.T) {
 	gone := &chat.BadgeError{Problem: chat.CommunityGone, Err: errFault}
 	row := Row{User: user(1), Badges: []Held{{Community: "9001", Badge: "7001"}}}
 	for _, s := range []step{{remove, "7001"}, {action: ask}} {
-		after := row.failed(place{community: "9001"}, s, gone, noon)
+		after := row.afterFailure(place{community: "9001"}, s, gone, noon)
 		if !after.isEmpty() {
 			t.Errorf("after %d: %+v", s.action, after)
 		}

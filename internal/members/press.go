@@ -16,20 +16,32 @@ import (
 	"herald/internal/transport"
 )
 
+// This file has what users cause: a press of the button that saves an address, /forget, /verify with the saved address
+// (Refresh), and any command in a community (Seen). Its words:
+//
+//	wear       the platform says that the user has the badge
+//	hold       the row says so
+//	earn       the user is to have the badge: see tiers.earns
+//	unsure     the row does not know whether the badge is worn: the platform is asked first
+//	idle       a community where no call is made for the user: they are no member, or wear a foreign tag
+//	foreign    a tag that neither the row nor the settings name: an administrator has set it
+//	here       the community where the request was sent
+//	settle     make the calls that are left for a user in a community, until they wear what they earn
+
 const (
 	// offerTime bounds how long a card waits for the badges that it offers.
 	offerTime = 2 * time.Second
 	// settleTime bounds how long a person waits for calls.
 	settleTime = 10 * time.Second
-	// followPause is the wait before what a person waited for in vain is tried again. A call whose outcome is not known
-	// may still be carried out meanwhile.
+	// followPause is how long follow waits before it tries again what settleFor did not finish. A call that timed out
+	// may still succeed meanwhile.
 	followPause = 5 * time.Second
 )
 
-// Offer returns the badges that Save would give a user with this stake: in the community here, where they are or are
-// just let in, and in each other one that they are in. It asks each whether they are in it, once a minute, and blocks
-// for offerTime at most. A community that does not answer counts as one that they are in: nobody is given a badge
-// that they did not read of.
+// Offer returns the badges that Save would give a user with this stake, in every community that they are a member of.
+// here is the community of the request: they count as its member, even if they are only about to be let in. Offer asks
+// every other community, at most once a minute, and blocks for offerTime at most. If a community does not answer, they
+// count as its member too: nobody is given a badge that they did not read of.
 func (m *Members) Offer(ctx context.Context, user chat.User, here string, stake core.Stake) []Badge {
 	p := m.of(user)
 	if p == nil || p.adapter == nil {
@@ -56,15 +68,20 @@ func (m *Members) Offer(ctx context.Context, user chat.User, here string, stake 
 	})
 }
 
-// isAbsent reports whether an error of wears means that the user can have no badge there. If isHere, they are known
-// to be there: the platform may not say so yet of a new member.
+// isAbsent reports whether an error of wears means that the user can have no badge in a community. If isHere is set,
+// NotAMember does not count, because the platform may not know a new member yet.
 func isAbsent(err error, isHere bool) bool {
-	failed, is := errors.AsType[*chat.BadgeError](err)
-	if !is {
+	failed, isBadgeError := errors.AsType[*chat.BadgeError](err)
+	if !isBadgeError {
 		return false
 	}
-	notThere := failed.Problem == chat.NotAMember && !isHere
-	return notThere || failed.Problem == chat.CannotHave || failed.Problem == chat.CommunityGone
+	switch failed.Problem {
+	case chat.NotAMember:
+		return !isHere
+	case chat.CannotHave, chat.CommunityGone:
+		return true
+	}
+	return false
 }
 
 // eachCommunity returns what f returns for each community, in order. It calls f for all at once, and blocks until all
@@ -81,51 +98,53 @@ func eachCommunity[T any](m *Members, communities []*community, f func(*communit
 	return slices.Concat(found...)
 }
 
-// Save saves the wallet of a user, which the caller has just seen to be theirs, in place of any other. It has their
-// badges follow, and returns what became of these. It blocks for settleTime at most; what takes longer follows by
-// itself. It fails if the row could not be written, and then gives nothing.
+// Save saves the wallet of a user, in place of any other. The caller has just proved whose the wallet is. Save then
+// gives and removes badges to match the stake, and returns the changes. It blocks for settleTime at most; the rest
+// is done in the background. If the row cannot be written, Save fails and gives nothing.
 func (m *Members) Save(ctx context.Context, user chat.User, wallet common.Address, stake core.Stake) ([]Change, error) {
 	return m.save(ctx, user, wallet, stake, func(*Row) bool { return true })
 }
 
-// save is Save, but does nothing if replace returns false for the row, which may be nil.
+// save is Save, but does nothing if mayReplace returns false for the row before, which may be nil. mayReplace may be
+// called more than once.
 func (m *Members) save(
-	ctx context.Context, user chat.User, wallet common.Address, stake core.Stake, replace func(*Row) bool,
+	ctx context.Context, user chat.User, wallet common.Address, stake core.Stake, mayReplace func(old *Row) bool,
 ) ([]Change, error) {
 	p := m.of(user)
 	if p == nil {
 		return nil, ErrNotSaved
 	}
-	saved := false
-	row, err := p.rows.update(ctx, user.ID, func(r *Row) *Row {
-		saved = replace(r)
-		if !saved {
-			return r
+	isSaved := false
+	row, err := p.rows.update(ctx, user.ID, func(old *Row) *Row {
+		isSaved = mayReplace(old) // again, if update calls this again
+		if !isSaved {
+			return old
 		}
-		pressed := pressedRow(r, user, wallet, time.Now())
+		pressed := rowWithWallet(old, user, wallet, time.Now())
 		pressed = p.tiers.decide(pressed, check{stake: stake, press: true}, time.Now())
 		pressed.Due = p.nextDue(time.Now())
 		return &pressed
 	})
-	if err != nil || !saved {
+	if err != nil || !isSaved {
 		return nil, err
 	}
 	m.Count("address_saved")
 	return m.settleFor(ctx, p, *row), nil
 }
 
-// pressedRow returns the row of a user who saves a wallet, before the check. r is the row before, or nil.
-func pressedRow(r *Row, user chat.User, wallet common.Address, now time.Time) Row {
+// rowWithWallet returns the row of a user who saves a wallet, before that wallet is checked. old is the row before, or
+// nil.
+func rowWithWallet(old *Row, user chat.User, wallet common.Address, now time.Time) Row {
 	pressed := Row{User: user}
-	if r != nil {
-		pressed = r.clone()
+	if old != nil {
+		pressed = old.clone()
 	}
 	for i := range pressed.Badges {
 		pressed.Badges[i].Unsure = true // The platform is asked what the user wears.
 	}
 	if pressed.Wallet != wallet {
-		// What another wallet reached says nothing of this one. What it missed still counts: otherwise a badge could be
-		// kept by saving two wallets in turn.
+		// What another wallet reached says nothing about this one. Low and Goes of the badges stay: otherwise a badge could
+		// be kept by saving two wallets in turn.
 		pressed.SavedAt, pressed.CheckedAt, pressed.Block = timeOf(now), Time{}, Time{}
 		pressed.Reached, pressed.Pools = decimal.NullDecimal{}, 0
 		pressed.Lost = nil
@@ -136,7 +155,8 @@ func pressedRow(r *Row, user chat.User, wallet common.Address, now time.Time) Ro
 	return pressed
 }
 
-// settleFor settles a row in every community at once, for a person who waits. It has what is left follow.
+// settleFor settles the user of a row in every community at once, for at most settleTime, and returns the changes. What
+// is left, follow tries again in the background.
 func (m *Members) settleFor(ctx context.Context, p *platform, r Row) []Change {
 	if p.adapter == nil {
 		return nil
@@ -145,24 +165,24 @@ func (m *Members) settleFor(ctx context.Context, p *platform, r Row) []Change {
 	defer cancel()
 	return eachCommunity(m, p.communitiesOf(p.communitiesFor(r)), func(c *community) []Change {
 		changes := m.settle(ctx, c, r.User, byPress)
-		if isLeft(changes) {
+		if isAnyLeft(changes) {
 			m.follow(c, r.User)
 		}
 		return changes
 	})
 }
 
-// isLeft reports whether settle ended because a call has to wait, or failed and may succeed soon.
-func isLeft(changes []Change) bool {
+// isAnyLeft reports whether settle stopped because a call has to wait, or failed and may succeed soon.
+func isAnyLeft(changes []Change) bool {
 	if len(changes) == 0 {
 		return false
 	}
-	last := changes[len(changes)-1] // settle ends with the first one that is left.
+	last := changes[len(changes)-1] // settle stops at the first change that is left.
 	return last.Later || last.Problem == chat.BadgeFailed
 }
 
-// follow settles a user once more after followPause, and waits there for the end of a short pause. What is left then
-// waits for the next tick.
+// follow settles a user once more, in the background and after followPause. It also waits out a pause that the platform
+// asks for, if that is short. What is left then waits for the next tick.
 func (m *Members) follow(c *community, user chat.User) {
 	m.background(func(ctx context.Context) {
 		if transport.Sleep(ctx, followPause) {
@@ -178,9 +198,9 @@ type Forgotten struct {
 	Changes []Change
 }
 
-// Forget deletes the address and the times that are saved of a user at once, and the rest once their badges are
-// removed. It blocks for settleTime at most. It fails if the row could not be written, and with ErrUnreadable if what
-// is saved cannot be read.
+// Forget deletes the address and the times that are saved about a user, and then removes their badges. The row with the
+// user's ID stays until these are removed. Forget blocks for settleTime at most; the rest is done in the background. It
+// fails if the row could not be written, and with ErrUnreadable if what is saved cannot be read.
 func (m *Members) Forget(ctx context.Context, user chat.User) (f Forgotten, err error) {
 	p := m.of(user)
 	if p == nil {
@@ -199,7 +219,7 @@ func (m *Members) Forget(ctx context.Context, user chat.User) (f Forgotten, err 
 		return &left
 	})
 	if err == nil && p.rows.former.mayBeUnreadable(user.ID) {
-		err = ErrUnreadable // A copy of format 1 may be left.
+		err = ErrUnreadable // An older version may have saved a row in a form that cannot be read now.
 	}
 	if errors.Is(err, ErrUnreadable) {
 		m.Log.WarnContext(ctx, "somebody sent /forget, and what is saved of them cannot be read; "+
@@ -217,10 +237,16 @@ func (m *Members) Forget(ctx context.Context, user chat.User) (f Forgotten, err 
 	return f, nil
 }
 
-// Refresh gives a user the badges that are missing, and returns what became of them. The stake is that of the wallet
-// just now. If it reaches a higher amount than before, Refresh is Save. Otherwise it asks each community but here
-// which badges the user wears, once a minute, and writes and gives nothing where none is missing. It does nothing
-// unless the wallet is the saved one. It blocks for settleTime at most.
+// Refresh gives a user the badges that they earn and do not wear, and returns the changes. The stake was just read for
+// the wallet. Refresh blocks for settleTime at most.
+//
+//	the wallet is not the saved one      it does nothing
+//	the stake reaches a higher amount    it does what Save does
+//	than the latest check found
+//	otherwise                            it asks each community, at most once a minute, what the user wears. Where a
+//	                                     badge is missing, it gives it; elsewhere it writes nothing.
+//
+// In the last case it skips here, the community of the request: its adapter has told Seen what the user wears.
 func (m *Members) Refresh(
 	ctx context.Context, user chat.User, here string, wallet common.Address, stake core.Stake,
 ) ([]Change, error) {
@@ -233,8 +259,8 @@ func (m *Members) Refresh(
 		return nil, err
 	}
 	if p.tiers.raises(*row, check{stake: stake, press: true}) {
-		isSaved := func(r *Row) bool { return r != nil && r.Wallet == wallet } // unless /forget was quicker
-		return m.save(ctx, user, wallet, stake, isSaved)
+		isStillSaved := func(old *Row) bool { return old != nil && old.Wallet == wallet } // unless /forget was quicker
+		return m.save(ctx, user, wallet, stake, isStillSaved)
 	}
 	ctx, cancel := context.WithTimeout(ctx, settleTime)
 	defer cancel()
@@ -243,7 +269,7 @@ func (m *Members) Refresh(
 			return nil
 		}
 		wears, err := c.wears(ctx, user.ID)
-		if err != nil || !c.lacks(*row, wears) {
+		if err != nil || !c.isAnyMissing(*row, wears) {
 			return nil
 		}
 		return m.giveBack(ctx, c, user, wears)
@@ -253,34 +279,32 @@ func (m *Members) Refresh(
 // raises reports whether a check reaches a higher amount than the latest one.
 func (t tiers) raises(r Row, c check) bool {
 	for _, amount := range t.amounts {
-		if c.answer(amount) == reached && !t.reaches(r, amount) {
+		if c.answerFor(amount) == reached && !t.reaches(r, amount) {
 			return true
 		}
 	}
 	return false
 }
 
-// isWorthAsking reports whether the user of a row holds a badge in the community, or is to be given one.
+// isWorthAsking reports whether the user of a row holds or earns a badge in the community.
 func (c *community) isWorthAsking(r Row) bool {
-	isReached := func(b tier) bool { return c.tiers.reaches(r, b.Amount) }
-	return len(r.in(c.id)) > 0 || slices.ContainsFunc(c.tiers.in(c.id), isReached)
+	isEarned := func(b tier) bool { return c.tiers.earns(r, b) }
+	return len(r.in(c.id)) > 0 || slices.ContainsFunc(c.tiers.in(c.id), isEarned)
 }
 
-// lacks reports whether a user who wears badges lacks one that they hold or reach.
-func (c *community) lacks(r Row, wears []string) bool {
-	after := r.seen(c.id, wears, time.Now())
-	isGone := len(after.in(c.id)) < len(r.in(c.id))
-	return isGone || c.tiers.next(after, place{community: c.id, oneEach: c.adapter.OneEach()}).action == give
+// isAnyMissing reports whether the user of a row holds or earns a badge that is not among those that they wear.
+func (c *community) isAnyMissing(r Row, wears []string) bool {
+	after := r.afterAnswer(c.id, wears, time.Now())
+	isHeldMissing := len(after.in(c.id)) < len(r.in(c.id))
+	next := c.tiers.next(after, place{community: c.id, oneEach: c.adapter.OneEach()})
+	return isHeldMissing || next.action == give
 }
 
-// Seen tells that a user sent a command in a community, and wears these badges there: all roles, or the tag. It has
-// them given what they lack, once a minute at most. It does not block.
+// Seen tells Members that a user sent a command in a community and wears these badges there: all roles, or the tag. In
+// the background, and at most once a minute, Members then gives the badges that the user earns and does not wear.
 func (m *Members) Seen(user chat.User, community string, wears []string) {
 	p := m.of(user)
-	if p == nil || p.adapter == nil {
-		return
-	}
-	if !p.tiers.names(community) {
+	if p == nil || p.adapter == nil || !p.tiers.namesAny(community) {
 		return
 	}
 	c := p.community(community)
@@ -290,7 +314,7 @@ func (m *Members) Seen(user chat.User, community string, wears []string) {
 	m.background(func(ctx context.Context) {
 		once := ratelimit.Limit{Key: c.limitKey("seen " + user.ID), Burst: 1, Every: time.Minute}
 		if _, ok := m.Limiter.Reserve(ctx, 0, once); ok {
-			m.tellRemoved(ctx, c, user, m.see(ctx, c, user, wears))
+			m.tellRemoved(ctx, c, user, m.giveMissing(ctx, c, user, wears))
 		}
 	})
 }
@@ -300,10 +324,9 @@ func (c *community) wearsOurs(wears []string) bool {
 	return slices.ContainsFunc(c.tiers.in(c.id), func(b tier) bool { return slices.Contains(wears, b.ID) })
 }
 
-// see gives a user what they lack in a community where they are now.
-func (m *Members) see(ctx context.Context, c *community, user chat.User, wears []string) []Change {
+// giveMissing gives a user the badges that they earn in a community and do not wear there.
+func (m *Members) giveMissing(ctx context.Context, c *community, user chat.User, wears []string) []Change {
 	row, err := c.rows.load(ctx, user.ID)
-	isUnsure := func(h Held) bool { return h.Unsure }
 	switch {
 	case err != nil:
 		return nil
@@ -312,24 +335,25 @@ func (m *Members) see(ctx context.Context, c *community, user chat.User, wears [
 		return nil
 	case row == nil, row.Forgotten():
 		return nil
-	case slices.Contains(row.Idle, c.id), c.lacks(*row, wears), slices.ContainsFunc(row.in(c.id), isUnsure):
+	}
+	isIdle := slices.Contains(row.Idle, c.id)
+	if isIdle || c.isAnyMissing(*row, wears) || slices.ContainsFunc(row.in(c.id), isUnsure) {
 		return m.giveBack(ctx, c, user, wears)
 	}
 	return nil
 }
 
-// giveBack gives a user what they lack in a community where they are, and where they were seen to wear badges. What
-// was seen may be older than a call that is being made. So a badge that they do not seem to wear is unsure, and
-// settle asks.
+// giveBack settles a user in a community where they are a member and seemed to wear these badges. They may have changed
+// since, by a call that was being made: badges that they do not seem to wear become unsure, and settle asks.
 func (m *Members) giveBack(ctx context.Context, c *community, user chat.User, wears []string) []Change {
 	_, err := c.rows.update(ctx, user.ID, func(r *Row) *Row {
-		if r == nil || r.Forgotten() {
-			return r
+		switch {
+		case r == nil, r.Forgotten():
+			return r // /forget was quicker.
+		case c.isForeign(*r, wears):
+			return new(r.idleIn(c.id)) // An administrator's tag stays, and ours is not given any more.
 		}
-		if c.isForeign(*r, wears) {
-			return new(r.away(c.id))
-		}
-		return new(r.returned(c.id, wears))
+		return new(r.afterCommand(c.id, wears)) // They are back: the community is not idle.
 	})
 	if err != nil {
 		return nil

@@ -27,7 +27,7 @@ func (c proofCase) checkOnce(m *membersTest, age time.Duration) string {
 	m.stakesNow(1, c.stake)
 	m.change(func() { m.dids = map[string]string{"1": c.user, r.Wallet.Hex(): c.owner} })
 	found := m.checkBatch(m.Context(), m.platform, []Row{r}, &proofs{left: 1})[0]
-	got := []string{"unknown", "missed", "reached"}[found.answer(decimal.Zero)]
+	got := []string{"unknown", "missed", "reached"}[found.answerFor(decimal.Zero)]
 	if found.proven {
 		got += " proven"
 	}

@@ -16,14 +16,14 @@ type Place struct {
 	Badge     string
 }
 
-// order is the value that Release saves for a user: the badges that the fuse is to let go.
+// order is what Release saves for a user: the badges that the fuse is to let go.
 type order struct {
 	ID     string     `json:"u"`
 	Badges []badgeKey `json:"b"`
 }
 
-// Release returns the badges that a fuse holds now, and saves that the running bot is to let go of exactly these. The
-// next tick notes that. It blocks while it reads all rows, on each platform whose token is set.
+// Release returns the badges that a fuse holds now, and saves orders to release exactly these. The next tick of the
+// running bot carries them out. Release blocks while it reads all rows of the platforms whose tokens are set.
 func (m *Members) Release(ctx context.Context) (all []Place, err error) {
 	for _, p := range m.saving() {
 		places, err := p.saveRelease(ctx)
@@ -42,7 +42,7 @@ func (p *platform) saveRelease(ctx context.Context) (all []Place, err error) {
 	_, err = p.rows.each(ctx, func(r Row) {
 		n.add(p, r)
 		for _, h := range r.Badges {
-			if p.tiers.standing(r, h) == fused {
+			if p.tiers.prospect(r, h) == lostUnlessHeld {
 				named[r.User.ID] = append(named[r.User.ID], badgeKey{h.Community, h.Badge})
 			}
 		}
@@ -85,8 +85,8 @@ func (p *platform) saveOrder(ctx context.Context, r order) error {
 	return ErrNotSaved
 }
 
-// carryOutReleases marks the badges that Release saved as released, and deletes what Release saved. A badge that is
-// not being lost any more is left as it is.
+// carryOutReleases marks the badges in the saved orders as released, and deletes the orders. It leaves out badges that
+// are not being lost any more.
 func (m *Members) carryOutReleases(ctx context.Context, p *platform) {
 	var values [][]byte
 	err := p.releases.Each(ctx, func(value []byte) { values = append(values, value) })
@@ -103,7 +103,7 @@ func (m *Members) carryOutReleases(ctx context.Context, p *platform) {
 		_, err := p.rows.update(ctx, r.ID, func(row *Row) *Row { return p.tiers.withReleased(row, r.Badges) })
 		if err == nil {
 			users++
-			_, _ = p.releases.Replace(ctx, r.ID, value, nil) // If another was saved meanwhile, it stays.
+			_, _ = p.releases.Replace(ctx, r.ID, value, nil) // An order that was saved meanwhile stays.
 		}
 	}
 	if users > 0 {

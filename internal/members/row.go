@@ -32,7 +32,7 @@ type Row struct {
 	// Block is the time of the newest block that a check of this address read.
 	Block Time `json:"b,omitzero"`
 	// Reached is the highest configured amount that the stake reached at the latest check; 0 is any stake. It
-	// is not Valid if the stake reached none.
+	// is not Valid if nothing was staked.
 	Reached decimal.NullDecimal `json:"m,omitzero"`
 	// Pools stands for the chain and the pools that the latest check read.
 	Pools Under `json:"o,omitempty"`
@@ -49,7 +49,7 @@ type Row struct {
 //
 //	Since   Unsure   the badge
 //	set     no       is worn, as far as is known
-//	set     yes      was worn: a call was begun since, or somebody has to ask anew
+//	set     yes      was worn. Since then, a call was begun, or a press or a command asks for a new look.
 //	zero    yes      may be worn: the call that gives it was begun
 type Held struct {
 	Community string `json:"c"`
@@ -63,9 +63,10 @@ type Held struct {
 	// Goes are the settings under which it was decided that the badge is to be removed: two checks missed its
 	// amount, or another badge of the settings replaces it. Under any other settings the badge stays.
 	Goes Under `json:"g,omitempty"`
-	// Released says that the fuse does not hold the badge. A reached amount clears it.
+	// Released says that an operator has released the badge: the fuse does not hold it. A reached amount clears it.
 	Released bool `json:"r,omitempty"`
-	// Refused is since when the platform refuses this removal. It may have refused it for another user.
+	// Refused is since when the platform refuses this removal. It may have refused the same for another user, so that
+	// it was not tried for this one.
 	Refused Time `json:"f,omitzero"`
 }
 
@@ -75,10 +76,10 @@ type Low struct {
 	Under Under `json:"u"`
 }
 
-// Under stands for settings. Two equal ones are of the same settings, and 0 is of none. There are three kinds:
+// Under is a hash of settings. 0 stands for no settings. There are three kinds:
 //   - of a check: the chain and the pools (tiers.pools)
 //   - of a badge: these and its amount (tier.under)
-//   - of a community: these and all its badges (tiers.lists)
+//   - of a community: these and all its badges (tiers.underOf)
 type Under uint64
 
 // Loss is why a badge goes, or is gone.
@@ -95,13 +96,17 @@ type Loss struct {
 // Forgotten reports whether the row only waits for badges to be removed.
 func (r Row) Forgotten() bool { return r.Wallet == common.Address{} }
 
-// isEmpty reports whether the row says nothing.
+// isEmpty reports whether nothing of the row needs to be saved.
 func (r Row) isEmpty() bool { return r.Forgotten() && len(r.Badges) == 0 }
 
-// FirstLow returns the time of the first check of those that missed an amount, or the zero time if none has.
+// FirstLow returns the earliest Low of all badges, or the zero time if there is none.
 func (r Row) FirstLow() (first time.Time) {
 	for _, h := range r.Badges {
-		if low := h.Low.Block.Time; !low.IsZero() && (first.IsZero() || low.Before(first)) {
+		low := h.Low.Block.Time
+		if low.IsZero() {
+			continue
+		}
+		if first.IsZero() || low.Before(first) {
 			first = low
 		}
 	}
@@ -213,7 +218,7 @@ func (t *Time) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// checkUser fails unless a row can be about the user.
+// checkUser returns an error if a row cannot be about the user, such as an anonymous one.
 func checkUser(u chat.User) error {
 	_, err := strconv.ParseUint(u.ID, 10, 64)
 	if err != nil || u.Platform == "" {

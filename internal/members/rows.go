@@ -14,29 +14,28 @@ import (
 type Store interface {
 	// Load returns the value of key, or nil if there is none. It fails if that is not known.
 	Load(ctx context.Context, key string) ([]byte, error)
-	// Replace saves value under key, if old is saved there now. An empty old stands for nothing, and an empty
-	// value deletes. It returns false without an error if something else is saved there. After an error that
-	// is not known.
+	// Replace sets key to value if its current value is old, and reports whether it did. An empty old means that key
+	// has no value, and an empty value deletes key. After an error, key may have either value.
 	Replace(ctx context.Context, key string, old, value []byte) (replaced bool, err error)
 	// Each calls f with each value, one at a time and in no order. It fails if it cannot read all. If it can read
 	// some and not others, its error is an unreadable.
 	Each(ctx context.Context, f func(value []byte)) error
 }
 
-// unreadable is the error of a Store that is there, and has values that cannot be read.
+// unreadable is the error of a Store that answers, but cannot read some of its values.
 type unreadable interface {
 	error
 	// Unreadable returns how many values cannot be read.
 	Unreadable() int
 }
 
-// ErrNotSaved is the error of a row that could not be written.
+// ErrNotSaved is returned if a row could not be written.
 var ErrNotSaved = errors.New("a saved address cannot be written")
 
-// maxRaces is how often a change of a row is tried while others change the same row.
+// maxRaces is how many times a change of a row is attempted while others change the same row.
 const maxRaces = 20
 
-// rows are the rows of a platform's users, each one value. It holds none in memory.
+// rows loads and saves the rows of a platform's users. Each row is one value of the Store. It caches none.
 type rows struct {
 	platform chat.Platform
 	store    Store
@@ -51,8 +50,8 @@ func (s *rows) load(ctx context.Context, id string) (*Row, error) {
 	return row, err
 }
 
-// read is load. It also returns the value that is saved. If nothing is, it first rewrites a row of format 1, for
-// which it may have to wait.
+// read is load, and also returns the saved value of the row. If there is none, it first looks for a row of format 1 and
+// rewrites it, for which it may have to wait.
 func (s *rows) read(ctx context.Context, id string) (row *Row, saved []byte, err error) {
 	row, saved, err = s.readValue(ctx, id)
 	if row != nil || err != nil {
@@ -86,9 +85,9 @@ func (s *rows) readValue(ctx context.Context, id string) (row *Row, saved []byte
 	return &r, saved, nil
 }
 
-// update replaces the row of a user by what edit returns for it; nil deletes the row. edit gets nil if there is no
-// row. It may be called several times. update returns the row as saved. It blocks until the Store has the change,
-// and fails with ErrNotSaved or as load does.
+// update calls edit with the row of a user, which is nil if there is none, and saves the row that edit returns. If that
+// is nil, update deletes the row. It calls edit again if somebody else has changed the row meanwhile. It returns the
+// row as saved, blocks until the Store has the change, and fails with ErrNotSaved or as load does.
 func (s *rows) update(ctx context.Context, id string, edit func(*Row) *Row) (updated *Row, err error) {
 	for range maxRaces {
 		before, saved, err := s.read(ctx, id)
@@ -107,15 +106,18 @@ func (s *rows) update(ctx context.Context, id string, edit func(*Row) *Row) (upd
 	return nil, ErrNotSaved
 }
 
-// replace writes a row in place of the value saved, and reports whether that was still there. A nil row deletes it.
-// For a row that is deleted or forgotten, it first deletes the copy in format 1, and holds the copy's shard until the
-// value is replaced. If nothing changes, it writes nothing and returns true.
+// replace writes a row in place of the value saved, and reports whether that was still there. A nil row deletes it. If
+// nothing changes, it writes nothing and returns true.
+//
+// If the row is deleted or forgotten, replace first deletes the user's row of format 1. It holds the shard of that row
+// until the value is replaced, so that nobody rewrites the old row meanwhile.
 func (s *rows) replace(ctx context.Context, id string, saved []byte, updated *Row) (replaced bool, err error) {
 	var value []byte
 	if updated != nil {
 		value = encode(*updated)
 	}
-	if isForgotten := updated == nil || updated.Forgotten(); isForgotten {
+	isForgotten := updated == nil || updated.Forgotten()
+	if isForgotten {
 		unlock, err := s.former.forget(ctx, id)
 		if err != nil {
 			return false, err
@@ -152,9 +154,10 @@ func (s *rows) each(ctx context.Context, f func(Row)) (noRows int, err error) {
 	return noRows, nil
 }
 
-// all returns each row, also those of format 1, and how many values are no rows. It changes nothing.
+// all returns each row, including those of format 1, and how many values are no rows. It changes nothing.
 func (s *rows) all(ctx context.Context) (all []Row, noRows int, err error) {
-	former, err := s.former.all(ctx) // First: a row that is rewritten meanwhile is then found twice, and not never.
+	// The rows of format 1 come first: otherwise a row that is rewritten meanwhile might be missed.
+	former, err := s.former.all(ctx)
 	isRewritten := map[string]bool{}
 	noRows, failed := s.each(ctx, func(r Row) {
 		all = append(all, r)

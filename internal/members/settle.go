@@ -15,40 +15,42 @@ import (
 const (
 	// claimPause is the wait between two attempts to claim a user.
 	claimPause = 100 * time.Millisecond
-	// settleLasts bounds how long a user is settled: a claim lasts for longer.
+	// settleLasts is the longest time for which a user is settled. It is shorter than a claim lasts.
 	settleLasts = claim.Lasts - 10*time.Second
 )
 
 // Change is what became of a badge of a user.
 type Change struct {
-	// Badge has no ID if nobody knows yet which badge it will be.
+	// Badge has no ID if it is not known yet which badge it will be.
 	Badge Badge
 	// Removed says that the badge was removed, or was to be removed. Otherwise it was given, or was to be given.
 	Removed bool
 	// Problem is why that failed, or "".
 	Problem chat.BadgeProblem
-	// Later says that what becomes of it follows by itself: a call has to wait, or its outcome could not be saved.
+	// Later says that the change is made later, without the user: a call has to wait, or its outcome could not be saved.
 	Later bool
 }
 
 // settle makes a community follow the row of a user, call by call, until nothing is left, the community refuses, or ctx
-// is done. It alone makes calls that give or remove. The row says that a badge is unsure before its call is made, so
-// that a process that is killed leaves a question and no guess. What follows a call:
+// is done. It alone makes calls that give or remove. Before a call, the row says that the badge is unsure: after a
+// kill, the next settle asks the platform, and does not guess. What follows a call:
 //
-//	the call                          the row                               settle
-//	succeeded                         the badge is held, or gone            takes the next step
-//	its outcome is not known (502)    the badge stays unsure                stops; the next settle asks
-//	the user is no member, or can     their badges there are dropped,       stops
-//	have no badge there               and the community is idle
-//	the user has to accept rules      a give is dropped                     stops, until the next cycle or a command
-//	the role is deleted               the badge is dropped                  tries another badge
-//	the role is above the bot's, or   a removal notes since when it is      tries another badge, and this one
-//	a right is missing for it         refused                               again in the next cycle
-//	a right is missing for all        as above                              stops, until the next cycle
-//	the community is unknown          as above; if the user asked to be     stops, until the next cycle; other
-//	                                  forgotten, their badges there are     users are tried all the same
-//	                                  dropped
-//	failed for certain (429)          as before the call                    stops, until the pause is over
+//	the call                            the row                              settle
+//	succeeded                           the badge is held, or gone           takes the next step
+//	its outcome is not known (502)      the badge stays unsure               stops; the next settle asks
+//	the user is no member, or can have  their badges there are dropped, and  stops
+//	no badge there                      the community is idle
+//	the user has to accept rules        a give is dropped                    stops, until the next cycle or a command
+//	the role is deleted                 the badge is dropped                 tries another badge
+//	the role is above the bot's, or     a removal notes since when it is     tries another badge, and this one again in
+//	no right for it                     refused                              the next cycle
+//	a right is missing for all badges   a removal notes since when it is     stops, until the next cycle
+//	                                    refused
+//	the community is unknown            a removal notes since when it is     stops, until the next cycle; other users
+//	                                    refused                              are tried all the same
+//	the community is unknown, and the   their badges there are dropped       stops
+//	user asked to be forgotten
+//	failed for certain (429)            as before the call                   stops, until the pause is over
 //
 // What is left stays in the row, for the next tick. A claim lets one caller of all replicas at a time settle a user
 // in a community; one that a killed process left ends after claim.Lasts.
@@ -56,20 +58,20 @@ func (m *Members) settle(ctx context.Context, c *community, user chat.User, by c
 	ctx, cancel := context.WithTimeout(ctx, settleLasts)
 	defer cancel()
 	key := strings.Join([]string{"settle", c.bot, string(user.Platform), user.ID, c.id}, " ")
-	for !m.claims(ctx, key) {
+	for !m.tryClaim(ctx, key) {
 		if !transport.Sleep(ctx, claimPause) {
 			return []Change{{Badge: c.badgeOf(""), Later: true}}
 		}
 	}
 	defer m.Claims.Release(key)
 	s := settling{m: m, c: c, user: user, by: by}
-	for s.takeStep(ctx) == goOn {
+	for s.takeStep(ctx) == goOn { // until the row has no next step, or something stops settle
 	}
 	return s.changes
 }
 
-// claims reports whether nobody else has claimed key, and claims it.
-func (c *Config) claims(ctx context.Context, key string) bool {
+// tryClaim claims key, unless somebody else has, and reports whether it did.
+func (c *Config) tryClaim(ctx context.Context, key string) bool {
 	progress, _ := c.Claims.Claim(ctx, key)
 	return progress == claim.New
 }
@@ -80,7 +82,7 @@ type settling struct {
 	c       *community
 	user    chat.User
 	by      caller
-	refused []string // the badges that the platform refused just now
+	refused []string // the badges that the platform refused since settle began
 	changes []Change
 }
 
@@ -101,7 +103,7 @@ func (s *settling) place() place {
 func (s *settling) takeStep(ctx context.Context) verdict {
 	row, err := s.c.rows.load(ctx, s.user.ID)
 	if err != nil {
-		return s.waits(step{})
+		return s.noteLater(step{})
 	}
 	if row == nil {
 		return stop
@@ -111,30 +113,31 @@ func (s *settling) takeStep(ctx context.Context) verdict {
 		return stop
 	}
 	if problem := s.c.refusedBefore(s.user.ID, planned, s.by); problem != "" {
-		return s.failsAgain(ctx, planned, problem)
+		return s.noteRefusedBefore(ctx, planned, problem)
 	}
 	if err := s.c.await(ctx); err != nil {
-		return s.waits(planned)
+		return s.noteLater(planned)
 	}
-	if planned.action == ask {
-		return s.ask(ctx)
-	}
-	if s.mayMeetForeign() {
-		return s.askAndCall(ctx, *row, planned)
+	switch {
+	case planned.action == ask:
+		return s.askPlatform(ctx)
+	case s.mustSpareForeign():
+		return s.callUnlessForeign(ctx, *row, planned)
 	}
 	return s.call(ctx, *row, planned)
 }
 
-// waits notes that a step follows by itself.
-func (s *settling) waits(planned step) verdict {
+// noteLater adds the change that a step which could not be taken yet makes later.
+func (s *settling) noteLater(planned step) verdict {
 	s.changes = append(s.changes, Change{
 		Badge: s.c.badgeOf(planned.badge), Removed: planned.action == remove, Later: true,
 	})
 	return stop
 }
 
-// fails notes that a step failed. Another badge may be tried if the problem concerns this one alone.
-func (s *settling) fails(planned step, problem chat.BadgeProblem) verdict {
+// noteFailure adds the change that a step could not make. Another badge may be tried if the problem concerns this one
+// alone.
+func (s *settling) noteFailure(planned step, problem chat.BadgeProblem) verdict {
 	if problem == chat.NotAMember || problem == chat.CommunityGone {
 		return stop // Nobody is told of a community where they are not, or that is gone.
 	}
@@ -148,69 +151,76 @@ func (s *settling) fails(planned step, problem chat.BadgeProblem) verdict {
 	return goOn
 }
 
-// failsAgain notes that a step was not taken, because the platform refused the same a short time ago. The row of a
-// user whose badge is to be removed learns since when that is refused.
-func (s *settling) failsAgain(ctx context.Context, planned step, problem chat.BadgeProblem) verdict {
+// noteRefusedBefore is noteFailure for a step that is not taken, because the platform refused the same a short time
+// ago. If the step removes a badge, the row notes since when that is refused.
+func (s *settling) noteRefusedBefore(ctx context.Context, planned step, problem chat.BadgeProblem) verdict {
 	if planned.action == remove {
-		_ = s.save(ctx, planned, &chat.BadgeError{Problem: problem, Err: errRefusedBefore})
+		_ = s.saveOutcome(ctx, planned, &chat.BadgeError{Problem: problem, Err: errRefusedBefore})
 	}
-	return s.fails(planned, problem)
+	return s.noteFailure(planned, problem)
 }
 
 var errRefusedBefore = errors.New("refused a short time ago")
 
-// ask asks the platform which badges the user wears, and notes it in the row.
-func (s *settling) ask(ctx context.Context) verdict {
-	wears, failed := s.asked(ctx)
+// askPlatform asks the platform which badges the user wears, and saves the answer in the row.
+func (s *settling) askPlatform(ctx context.Context) verdict {
+	wears, failed := s.readWorn(ctx)
 	if failed != nil {
-		return s.fails(step{action: ask}, failed.Problem)
+		return s.noteFailure(step{action: ask}, failed.Problem)
 	}
-	if s.noteWorn(ctx, wears) != nil {
-		return s.waits(step{action: ask})
+	if s.saveWorn(ctx, wears) != nil {
+		return s.noteLater(step{action: ask})
 	}
 	return goOn
 }
 
-// asked returns which badges the user wears. A failure is recorded, and saved in the row.
-func (s *settling) asked(ctx context.Context) (wears []string, failed *chat.BadgeError) {
+// readWorn asks the platform which badges the user wears. A failure is recorded, and saved in the row.
+func (s *settling) readWorn(ctx context.Context) (wears []string, failed *chat.BadgeError) {
 	s.c.forgetWorn(s.user.ID)
 	wears, err := s.c.wears(ctx, s.user.ID)
 	failed = badgeError(err)
 	if failed != nil {
 		s.c.record(ctx, s.user.ID, step{action: ask}, failed)
-		_ = s.save(ctx, step{action: ask}, failed) // If that fails, the next tick asks again.
+		_ = s.saveOutcome(ctx, step{action: ask}, failed) // If that fails, the next tick asks again.
 	}
 	return wears, failed
 }
 
-// noteWorn notes in the row which badges the user wears. If an administrator has set a tag in place of one of ours,
-// that tag stays until it is gone or the user presses.
-func (s *settling) noteWorn(ctx context.Context, wears []string) error {
+// saveWorn saves in the row which badges the user wears. If an administrator has set a tag in place of one of ours,
+// and that tag is to be spared, the community becomes idle instead.
+func (s *settling) saveWorn(ctx context.Context, wears []string) error {
 	_, err := s.c.rows.update(ctx, s.user.ID, func(r *Row) *Row {
-		if r == nil {
+		switch {
+		case r == nil:
 			return nil
+		case s.mustSpareForeign() && s.c.isForeign(*r, wears):
+			return new(r.idleIn(s.c.id))
 		}
-		if s.by != byPress && s.c.isForeign(*r, wears) {
-			return new(r.away(s.c.id))
-		}
-		return new(r.seen(s.c.id, wears, time.Now()))
+		return new(r.afterAnswer(s.c.id, wears, time.Now()))
 	})
 	return err
 }
 
-// mayMeetForeign reports whether a step could replace or clear a tag that an administrator has set and that has to
-// stay. A role replaces nothing. Whoever presses to save asks for the tag, and after /forget Remove leaves other tags
-// alone.
-func (s *settling) mayMeetForeign() bool { return s.c.adapter.OneEach() && s.by != byPress }
+// mustSpareForeign reports whether a tag that an administrator has set must stay.
+func (s *settling) mustSpareForeign() bool {
+	switch {
+	case !s.c.adapter.OneEach():
+		return false // A role replaces nothing.
+	case s.by == byPress:
+		return false // Who saves an address asks for our tag. After /forget, Remove leaves other tags alone.
+	}
+	return true
+}
 
-// askAndCall makes the call of a step unless the user wears a tag that an administrator has set.
-func (s *settling) askAndCall(ctx context.Context, row Row, planned step) verdict {
-	wears, failed := s.asked(ctx)
+// callUnlessForeign makes the call of a step, unless the user wears a tag that an administrator has set.
+func (s *settling) callUnlessForeign(ctx context.Context, row Row, planned step) verdict {
+	wears, failed := s.readWorn(ctx)
 	if failed != nil {
-		return s.fails(planned, failed.Problem)
+		s.noteFailure(planned, failed.Problem)
+		return stop // The question would fail before any other badge too.
 	}
 	if s.c.isForeign(row, wears) {
-		_ = s.noteWorn(ctx, wears) // If that fails, the next tick asks again.
+		_ = s.saveWorn(ctx, wears) // If that fails, the next tick asks again.
 		return stop
 	}
 	return s.call(ctx, row, planned)
@@ -218,12 +228,12 @@ func (s *settling) askAndCall(ctx context.Context, row Row, planned step) verdic
 
 // call makes the call of a step, between two changes of the row. It makes none if the row has changed meanwhile.
 func (s *settling) call(ctx context.Context, row Row, planned step) verdict {
-	begun, err := s.begin(ctx, planned)
+	isNext, err := s.begin(ctx, planned)
 	if err != nil {
-		return s.waits(planned)
+		return s.noteLater(planned)
 	}
-	if !begun {
-		return goOn
+	if !isNext {
+		return goOn // Somebody else has changed the row. The next step is planned anew.
 	}
 	do := s.c.adapter.Give
 	if planned.action == remove {
@@ -236,58 +246,60 @@ func (s *settling) call(ctx context.Context, row Row, planned step) verdict {
 	} else {
 		s.c.record(ctx, s.user.ID, planned, failed)
 	}
-	if err := s.save(ctx, planned, failed); err != nil {
-		return s.waits(planned) // Otherwise settle would ask at once.
+	if err := s.saveOutcome(ctx, planned, failed); err != nil {
+		return s.noteLater(planned) // Stop here: the badge is still unsure in the row, so the next step would ask at once.
 	}
 	if failed != nil {
-		return s.fails(planned, failed.Problem)
+		return s.noteFailure(planned, failed.Problem)
 	}
 	s.changes = append(s.changes, Change{Badge: s.c.badgeOf(planned.badge), Removed: planned.action == remove})
 	s.changes = append(s.changes, s.replacedBy(planned, row)...)
 	return goOn
 }
 
-// begin saves that the call of a step is about to be made. It returns false if the step is not the next one of the
-// row any more.
-func (s *settling) begin(ctx context.Context, planned step) (begun bool, err error) {
+// begin saves that the call of a step is about to be made. isNext is false if the step is not the next one of the row
+// any more; then begin saves nothing.
+func (s *settling) begin(ctx context.Context, planned step) (isNext bool, err error) {
 	_, err = s.c.rows.update(ctx, s.user.ID, func(r *Row) *Row {
-		begun = r != nil && s.c.tiers.next(*r, s.place()) == planned
-		if !begun {
+		isNext = r != nil && s.c.tiers.next(*r, s.place()) == planned
+		if !isNext {
 			return r
 		}
-		return new(r.begun(s.c.id, planned))
+		return new(r.afterBegin(s.c.id, planned))
 	})
-	return begun, err
+	return isNext, err
 }
 
-// save saves what became of a step. A nil failed is a success.
-func (s *settling) save(ctx context.Context, planned step, failed *chat.BadgeError) error {
+// saveOutcome saves in the row what became of a step. A nil failed is a success.
+func (s *settling) saveOutcome(ctx context.Context, planned step, failed *chat.BadgeError) error {
 	ctx = context.WithoutCancel(ctx) // What was done must be saved, also at a stop.
-	isDropped := false               // although it was to be removed
+	isGivenUp := false               // a badge that was to be removed
 	_, err := s.c.rows.update(ctx, s.user.ID, func(r *Row) *Row {
 		if r == nil {
 			return nil // The store has lost it, with all others.
 		}
 		if failed == nil {
-			return new(r.done(s.place(), planned, time.Now()))
+			return new(r.afterSuccess(s.place(), planned, time.Now()))
 		}
-		after := r.failed(s.place(), planned, failed, time.Now())
-		isDropped = planned.action == remove && r.index(s.c.id, planned.badge) >= 0 && after.index(s.c.id, planned.badge) < 0
+		after := r.afterFailure(s.place(), planned, failed, time.Now())
+		wasHeld := r.index(s.c.id, planned.badge) >= 0
+		isHeld := after.index(s.c.id, planned.badge) >= 0
+		isGivenUp = planned.action == remove && wasHeld && !isHeld
 		return &after
 	})
-	if err == nil && isDropped && !isNothingLeft(failed.Problem) {
+	if err == nil && isGivenUp && !isNotWorn(failed.Problem) {
 		s.c.log.WarnContext(ctx, "a badge could not be removed, and is not saved any more", "problem", failed.Problem)
 	}
 	return err
 }
 
-// isNothingLeft reports whether a badge whose removal failed with this problem is not worn any more.
-func isNothingLeft(p chat.BadgeProblem) bool {
+// isNotWorn reports whether a badge whose removal failed with this problem is not worn any more.
+func isNotWorn(p chat.BadgeProblem) bool {
 	return p == chat.NotAMember || p == chat.CannotHave || p == chat.BadgeGone
 }
 
-// replacedBy returns what a user has lost because a lower badge was given in its place.
-func (s *settling) replacedBy(planned step, before Row) (lost []Change) {
+// replacedBy returns the higher tags that a lower one has just replaced. before is the row before the call.
+func (s *settling) replacedBy(planned step, before Row) (replaced []Change) {
 	if planned.action != give || !s.c.adapter.OneEach() {
 		return nil
 	}
@@ -295,10 +307,10 @@ func (s *settling) replacedBy(planned step, before Row) (lost []Change) {
 	for _, h := range before.in(s.c.id) {
 		old := s.c.badgeOf(h.Badge)
 		if old.Amount.GreaterThan(given.Amount) {
-			lost = append(lost, Change{Badge: old, Removed: true})
+			replaced = append(replaced, Change{Badge: old, Removed: true})
 		}
 	}
-	return lost
+	return replaced
 }
 
 // reason says in an audit log why a badge is given or removed.

@@ -66,9 +66,19 @@ func runSettle(t *testing.T, table map[string]settleCase) {
 				m.equal("calls", m.called(), c.calls)
 				m.equal("told", changed(changes), c.told)
 				m.equal("row", shown(m.saved(1)), c.row)
+				if t.Failed() {
+					logState(m)
+				}
 			})
 		})
 	}
+}
+
+// logState logs the row of user 1, and its next step in server 9001.
+func logState(m *membersTest) {
+	r := m.saved(1)
+	here := place{community: "9001", oneEach: m.oneEach}
+	m.Logf("the row is %s, and its next step %+v", encode(r), m.platform.tiers.next(r, here))
 }
 
 func TestSettleGivesAndRemovesRoles(t *testing.T) {
@@ -288,6 +298,18 @@ func TestATagOfAnAdministratorStaysUntilAPress(t *testing.T) {
 			told:    "+7002",
 			row:     "7002",
 		},
+	})
+}
+
+// The answer says nothing of the badge that was to be given, so another badge is not tried.
+func TestAQuestionThatFailsBeforeACallEndsSettle(t *testing.T) {
+	inBubble(t, func(m *membersTest) {
+		settleCase{reaches: 1000, oneEach: true}.prepare(m)
+		m.change(func() { m.fault = func(call) error { return failure(chat.RoleAbove) } })
+		changes := m.settle(m.Context(), m.platform.community("9001"), user(1), byCommand)
+		m.equal("told", changed(changes), "+7002 role_above")
+		m.equal("calls", m.called(), "")
+		m.equal("questions", m.asked, 1)
 	})
 }
 

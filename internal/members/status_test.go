@@ -75,8 +75,10 @@ func runSaved(t *testing.T, table map[string]savedCase) {
 				m.equal("stakes", s.Stakes, c.reaches >= 0)
 				m.equal("has", names(s.Given, hasID), c.has)
 				m.equal("going", names(s.AtRisk, hasID), c.going)
-				m.equal("missing", names(s.Missing, badgeID), c.missing)
-				m.equal("why", s.Lost != nil, c.missing != "")
+				m.equal("missing", names(s.Missing, lostID), c.missing)
+				for _, l := range s.Missing {
+					m.equal("why of "+l.ID, l.Why, *r.lost(l.Community, l.ID))
+				}
 			})
 		})
 	}
@@ -84,6 +86,7 @@ func runSaved(t *testing.T, table map[string]savedCase) {
 
 func hasID(h GivenBadge) string { return h.ID }
 func badgeID(b Badge) string    { return b.ID }
+func lostID(l LostBadge) string { return l.ID }
 
 func TestSavedShowsBadgesAndWhichOfThemMayGo(t *testing.T) {
 	runSaved(t, map[string]savedCase{
@@ -202,7 +205,7 @@ func TestOnlyALossOfAConfiguredBadgeIsTold(t *testing.T) {
 			}
 			m.put(r)
 			here := m.platform.community("9001")
-			m.tell(m.Context(), here, user(1), here.badgeOf(c.badge))
+			m.tellWhyLost(m.Context(), here, user(1), here.badgeOf(c.badge))
 			m.equal(name, len(m.notices), c.notices)
 		})
 	}
@@ -224,7 +227,7 @@ func TestStatusCountsEachBadge(t *testing.T) {
 		m.equal("each", names(s.Each, inShort), "7001:3/2 7002:1/1role_above")
 		m.equal("have", s.Have, 3)
 		m.equal("losing", s.Losing, 0)
-		m.equal("held", s.Held, 0)
+		m.equal("held", s.HeldBack, 0)
 	})
 }
 

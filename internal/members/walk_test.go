@@ -57,7 +57,7 @@ func walkTiers(id string) *tiers {
 	t := newTiers("1", poolList(1), []chat.Badge{
 		{Community: "9001", ID: "7001"},
 		{Community: "9001", ID: id, Amount: decimal.NewFromInt(high)},
-	}, cycle)
+	}, Settings{Every: cycle})
 	return &t
 }
 
@@ -142,7 +142,7 @@ func (w *walk) cycle(known bool, o outcome) string {
 
 // press is a press that saves the wallet again.
 func (w *walk) press(known bool, o outcome) string {
-	w.row = pressedRow(&w.row, w.row.User, w.row.Wallet, w.now)
+	w.row = rowWithWallet(&w.row, w.row.User, w.row.Wallet, w.now)
 	w.check(known, true)
 	wrong := w.settle(o)
 	if wrong == "" && known && o == succeeds && w.isMember {
@@ -165,7 +165,7 @@ func (w *walk) lacksAfterPress() string {
 // command is a command in the community. A user who has left comes back first.
 func (w *walk) command(o outcome) string {
 	w.isMember = true
-	w.row = w.row.returned("9001", w.worn)
+	w.row = w.row.afterCommand("9001", w.worn)
 	return w.settle(o)
 }
 
@@ -220,11 +220,11 @@ func (w *walk) settle(o outcome) (wrong string) {
 		}
 		switch {
 		case failed == nil && next.action == ask:
-			w.row = w.row.seen("9001", w.worn, w.now)
+			w.row = w.row.afterAnswer("9001", w.worn, w.now)
 		case failed == nil:
-			w.row = w.row.done(p, next, w.now)
+			w.row = w.row.afterSuccess(p, next, w.now)
 		default:
-			w.row = w.row.failed(p, next, failed, w.now)
+			w.row = w.row.afterFailure(p, next, failed, w.now)
 			if !concernsOneBadge(failed.Problem) || next.action == ask {
 				return wrong
 			}
@@ -237,7 +237,7 @@ func (w *walk) settle(o outcome) (wrong string) {
 // answer carries out a step, and returns the platform's answer.
 func (w *walk) answer(s step, o outcome) *chat.BadgeError {
 	if s.action != ask {
-		w.row = w.row.begun("9001", s)
+		w.row = w.row.afterBegin("9001", s)
 	}
 	switch {
 	case !w.isMember:

@@ -39,7 +39,7 @@ func (p picture) axis(lowest, highest, last decimal.Decimal) axis {
 	step, firstFactor, lastFactor := niceStep(max(a.low, 0), a.high)
 	unit := p.unit(highest)
 	places := decimals(step.Shift(-unit), last.Shift(-unit))
-	if unit == 0 && places == 1 {
+	if unit == noUnit && places == 1 {
 		places = 2 // cents
 	}
 	for n := firstFactor; n <= lastFactor; n++ {
@@ -48,7 +48,7 @@ func (p picture) axis(lowest, highest, last decimal.Decimal) axis {
 		a.labels = append(a.labels, p.inUnit(price, unit, places))
 	}
 	a.last = p.inUnit(last, unit, places)
-	if last.Shift(-unit).Round(places).IsZero() { // The price would be shown as 0.
+	if isShownAsZero := last.Shift(-unit).Round(places).IsZero(); isShownAsZero {
 		a.last = p.price(last)
 	}
 	return a
@@ -63,8 +63,11 @@ func decimals(step, last decimal.Decimal) int32 {
 	return min(max(stepDecimals, lastDecimals), stepDecimals+2)
 }
 
-// inUnit formats a price in a unit with this number of decimals. A unit is the exponent of a power of
-// ten, and 0 means that there is none. Zero is formatted without decimals.
+// noUnit is the unit of a price that is written without one, such as $12.34. Other units are exponents of powers of
+// ten: 6 in $1.2M.
+const noUnit = 0
+
+// inUnit formats a price in a unit with this number of decimals. Zero is formatted without decimals.
 func (p picture) inUnit(price decimal.Decimal, unit, places int32) string {
 	if price.IsZero() {
 		return p.write("0", unit)
@@ -97,14 +100,15 @@ const minCountedZeros = 4
 // million is the lowest price with a unit.
 var million = decimal.New(1, 6)
 
-// price formats a price with four significant digits, or in a unit with two decimals.
+// price formats a price with four significant digits or, from a million on, in a unit with two decimals.
 func (p picture) price(price decimal.Decimal) string {
-	rounded := price.Round(4 - wholeDigits(price))
-	switch {
-	case !price.LessThan(million):
+	if price.GreaterThanOrEqual(million) {
 		return words.Say(p.language, chat.Money{Decimal: price})
-	case rounded.LessThan(decimal.New(1, -minCountedZeros)):
-		return p.write(rounded.String(), 0)
+	}
+	rounded := price.Round(4 - wholeDigits(price))
+	hasCountedZeros := rounded.LessThan(decimal.New(1, -minCountedZeros))
+	if hasCountedZeros {
+		return p.write(rounded.String(), noUnit)
 	}
 	return words.Say(p.language, chat.Price{Decimal: price})
 }
@@ -113,9 +117,10 @@ func (p picture) price(price decimal.Decimal) string {
 // number of zeros after the point: -2 for 0.001.
 func wholeDigits(d decimal.Decimal) int32 { return int32(d.NumDigits()) + d.Exponent() }
 
-// unit returns the largest unit of the language that the price reaches, as the exponent of a power of
-// ten: 9 for 2,000,000,000 in English. It returns 0 if the price is below a million.
-func (p picture) unit(price decimal.Decimal) (largest int32) {
+// unit returns the largest unit of the language that the price reaches: 9 for 2,000,000,000 in English. It returns
+// noUnit if the price is below a million.
+func (p picture) unit(price decimal.Decimal) int32 {
+	largest := int32(noUnit)
 	for exponent := range p.language.Info().Units {
 		minPrice := decimal.Max(million, decimal.New(1, int32(exponent)))
 		if !price.LessThan(minPrice) {
@@ -136,5 +141,6 @@ func (p picture) write(digits string, unit int32) string {
 		digits = "0.0" + subscript + rest
 	}
 	info := p.language.Info()
-	return words.Number(p.language, digits, strings.Replace(info.USD, "#", "#"+info.Units[int(unit)], 1))
+	layout := strings.Replace(info.USD, "#", "#"+info.Units[int(unit)], 1) // "$#M"
+	return words.Number(p.language, digits, layout)
 }

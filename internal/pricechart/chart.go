@@ -5,7 +5,6 @@ import (
 	"image/draw"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/shopspring/decimal"
@@ -68,6 +67,7 @@ type plot struct {
 	low, high float64   // the prices at the bottom and at the top
 }
 
+// at returns the position of a price at a time.
 func (p plot) at(t time.Time, price float64) position {
 	elapsed := t.Sub(p.from).Seconds() / p.to.Sub(p.from).Seconds()
 	rise := (price - p.low) / (p.high - p.low)
@@ -79,7 +79,7 @@ func (p plot) at(t time.Time, price float64) position {
 func (s sheet) layout(a axis, last point) (p plot, tag rect) {
 	const halfTag = 30 // the half of its height
 	tagWidth := s.textWidth(s.big(labelSize), a.last) + 2*tagPadding
-	widest := tagWidth - tagPadding
+	widest := tagWidth - tagPadding // from the left edge of the texts, which tag and labels have in common
 	for _, label := range a.labels {
 		widest = max(widest, s.textWidth(s.small(labelSize), label))
 	}
@@ -91,7 +91,8 @@ func (s sheet) layout(a axis, last point) (p plot, tag rect) {
 		low:  a.low,
 		high: a.high,
 	}
-	y := min(p.at(last.At, last.Price.InexactFloat64()).y, plotBottom-24) // above the dates
+	const maxTagY = plotBottom - 24 // so that the tag stays above the dates
+	y := min(p.at(last.At, last.Price.InexactFloat64()).y, maxTagY)
 	tag = rect{left: right + tagGap, top: y - halfTag, right: right + tagGap + tagWidth, bottom: y + halfTag}
 	return p, tag
 }
@@ -103,7 +104,7 @@ func (s sheet) drawChart() {
 	lowest, highest := bounds(s.points)
 	a := s.axis(lowest.Price, highest.Price, last.Price)
 	plot, tag := s.layout(a, last)
-	const tagMargin = 60 // no label is closer to the tag
+	const tagMargin = 60 // A label that is closer to the tag is left out.
 	for i, price := range a.prices {
 		y := math.Round(plot.at(s.to, price).y)
 		s.stroke(pen{ink: gridInk, thickness: 2}, xy(plot.left, y), xy(plot.right, y))
@@ -117,7 +118,7 @@ func (s sheet) drawChart() {
 	s.drawLine(plot)
 	textOnInk := background
 	if s.ink == downInk {
-		textOnInk = whiteInk
+		textOnInk = whiteInk // The background is too dark to be read on red.
 	}
 	s.fill(s.ink, 1, tag.outline(10))
 	s.text(style{size: labelSize, bold: true, color: textOnInk}, tag.inset(tagPadding), a.last)
@@ -127,13 +128,14 @@ func (s sheet) drawChart() {
 // instead.
 func (s sheet) drawDates(p plot) {
 	const count = 4
-	interval := (s.period() / count).Round(day)
-	format := s.language.Info().Day
-	if s.period() <= day {
-		interval = s.period() / count
-		format = "15:04"
+	interval := s.period() / count
+	format := "15:04"
+	if s.period() > day {
+		interval = interval.Round(day)
+		format = s.language.Info().Day
 	}
-	first := s.from.UTC().Add((s.period() - (count-1)*interval) / 2)
+	outside := s.period() - (count-1)*interval // the part of the period before the first and after the last date
+	first := s.from.UTC().Add(outside / 2)
 	look := s.small(labelSize)
 	for i := range count {
 		t := first.Add(time.Duration(i) * interval).Round(time.Hour)
@@ -151,7 +153,10 @@ func (s sheet) drawHeader() {
 		draw.Draw(s.RGBA, s.logoPlace(), s.Logo, image.Point{}, draw.Over)
 		left = float64(s.logoPlace().Max.X + 20)
 	}
-	pair := strings.TrimPrefix(s.supported(s.symbol)+" / USD", " / ")
+	pair := "USD"
+	if symbol := s.supported(s.symbol); symbol != "" {
+		pair = symbol + " / USD"
+	}
 	period := s.say(chat.Say("choice." + periods[s.period()]))
 	s.text(s.small(titleSize), row(left, width-margin, titleY), pair+" · "+period)
 
@@ -162,7 +167,8 @@ func (s sheet) drawHeader() {
 // drawPrice draws the price and the pill between left and right. If both are too wide, it draws them
 // smaller.
 func (s sheet) drawPrice(left, right float64) {
-	price, text := s.price(s.quote.Price), s.pillText()
+	price := s.price(s.quote.Price)
+	text := s.pillText()
 	look := style{size: pillSize, bold: true, color: s.ink}
 	room := right - left - pillGap - 2*pillPadding
 	textWidth := pillWidth(s.textWidth(look, text), s.textWidth(s.big(priceSize), price), room)
@@ -224,9 +230,9 @@ func (s sheet) drawExtreme(nameKey string, price decimal.Decimal, y float64) (le
 	return name.left
 }
 
-// drawLine draws the line and a dot at its last price, and fills the area under its recorded parts. A
-// point that is not joined to a neighbor is drawn as a dot. Parts that begin or end at an estimate are
-// dashed, and have a label.
+// drawLine draws the line and a dot at its last price, and fills the area under its recorded parts. Each part begins
+// with a dot, so that a point without a joined neighbor is visible. Parts that begin or end at an estimate are dashed,
+// and have a label.
 func (s sheet) drawLine(in plot) {
 	_, highest := bounds(s.points)
 	top := in.at(s.to, highest.Price.InexactFloat64()).y
@@ -237,7 +243,7 @@ func (s sheet) drawLine(in plot) {
 	}
 	dashed := pen{ink: s.ink, thickness: solid.thickness, dash: 18, gap: 16}
 	var previous position
-	var estimated []position // the middles of dashed parts
+	var dashedMiddles []position // the middles of dashed parts
 	for i, p := range s.points {
 		here := in.at(p.At, p.Price.InexactFloat64())
 		switch {
@@ -245,7 +251,7 @@ func (s sheet) drawLine(in plot) {
 			s.stroke(solid, here, here)
 		case s.estimated(i):
 			s.stroke(dashed, previous, here)
-			estimated = append(estimated, xy((previous.x+here.x)/2, (previous.y+here.y)/2))
+			dashedMiddles = append(dashedMiddles, xy((previous.x+here.x)/2, (previous.y+here.y)/2))
 		default:
 			s.fillBelow(previous, here, top)
 			s.stroke(solid, previous, here)
@@ -254,10 +260,10 @@ func (s sheet) drawLine(in plot) {
 	}
 	s.fill(background, 1, disc(previous, 13))
 	s.fill(s.ink, 1, disc(previous, 9))
-	if len(estimated) > 0 {
+	if len(dashedMiddles) > 0 {
 		look := s.small(labelSize).aligned(alignCenter)
 		text := s.say(chat.Say("picture.estimated"))
-		s.text(look, s.placeBeside(estimated, s.textWidth(look, text), in), text)
+		s.text(look, s.placeBeside(dashedMiddles, s.textWidth(look, text), in), text)
 	}
 }
 
@@ -268,12 +274,15 @@ func (s sheet) placeBeside(positions []position, textWidth float64, in plot) rec
 	halfWidth := textWidth/2 + labelPadding
 	halfHeight := float64(labelSize)/2 + labelPadding
 	const maxDistance = 300
-	for distance := halfHeight + 4; distance < maxDistance; distance += 10 {
+	const minGap = 4
+	const step = 10
+	for distance := halfHeight + minGap; distance < maxDistance; distance += step {
 		for _, p := range positions {
 			for _, y := range []float64{p.y + distance, p.y - distance} {
 				place := rect{left: p.x - halfWidth, top: y - halfHeight, right: p.x + halfWidth, bottom: y + halfHeight}
-				inPlot := in.contains(xy(place.left, place.top)) && in.contains(xy(place.right, place.bottom))
-				if inPlot && !slices.ContainsFunc(s.strokes, place.contains) {
+				isInPlot := in.contains(xy(place.left, place.top)) && in.contains(xy(place.right, place.bottom))
+				isCrossed := slices.ContainsFunc(s.strokes, place.contains)
+				if isInPlot && !isCrossed {
 					return place
 				}
 			}
@@ -294,30 +303,34 @@ func (s sheet) fillBelow(a, b position, top float64) {
 	}
 }
 
-// slots is the number of parts of a period. The line has at most four points in each.
+// slots is the number of equal parts of a period for which shownPoints chooses points.
 const slots = 60
 
-// shownPoints returns the points to draw. In each slot, they are the first, the lowest, the highest and
-// the last point, so that every spike and every gap is shown. In a long period, they are the first point
-// of each slot, the points beside a gap, and the lowest and the highest point of the period.
+// shownPoints returns the points to draw. In each slot, they are the first, the lowest, the highest and the last point,
+// so that every spike and every gap is shown. In a long period, they are the first point of each slot, the points
+// beside a gap, and the lowest and the highest point of the period.
+//
+// A gap is a slot without points, or a dashed part of the line. A slot that a gap divides counts as two.
 func (p picture) shownPoints() (shown []point) {
-	slot := func(i int) time.Duration { return p.points[i].At.Sub(p.from) * slots / p.period() }
-	first := 0 // index of the first point in the current slot
+	slotOf := func(i int) time.Duration { return p.points[i].At.Sub(p.from) * slots / p.period() }
+	start := 0 // the index of the first point in the current slot
 	lowest, highest := bounds(p.points)
 	for i, last := range p.points {
 		next := i + 1
-		ends := next == len(p.points) || p.estimated(next)
-		if !ends && slot(next) == slot(first) {
+		isSolidEnd := next == len(p.points) || p.estimated(next)
+		if !isSolidEnd && slotOf(next) == slotOf(start) {
 			continue
 		}
+		// last is the last point of the slot.
 		if !p.long() {
-			lowest, highest = bounds(p.points[first:next])
+			lowest, highest = bounds(p.points[start:next])
 		}
-		shown = append(shown, p.points[first], lowest, highest)
-		if ends || !p.long() || slot(next)-slot(first) > 1 {
+		shown = append(shown, p.points[start], lowest, highest)
+		isBesideGap := isSolidEnd || slotOf(next)-slotOf(start) > 1
+		if isBesideGap || !p.long() {
 			shown = append(shown, last)
 		}
-		first = next
+		start = next
 	}
 	slices.SortStableFunc(shown, byTime)
 	return slices.CompactFunc(shown, func(a, b point) bool { return a.At.Equal(b.At) })

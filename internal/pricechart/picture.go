@@ -39,15 +39,25 @@ func (p picture) period() time.Duration { return p.to.Sub(p.from) }
 // long reports whether the period is longer than a week. Its line is thinner and has fewer points.
 func (p picture) long() bool { return p.period() > 7*day }
 
-// joined reports whether a line joins points[i] and the previous point. If they are more than a twelfth
-// of the period apart, it does not, unless one of them is an estimate.
+// joined reports whether a line joins points[i] and the previous point. If one of them is an estimate, it always does.
+// Otherwise they must be at most a twelfth of the period apart.
 func (p picture) joined(i int) bool {
-	return i > 0 && (p.estimated(i) || p.points[i].At.Sub(p.points[i-1].At) <= p.period()/12)
+	if i == 0 {
+		return false
+	}
+	if p.estimated(i) {
+		return true
+	}
+	gap := p.points[i].At.Sub(p.points[i-1].At)
+	return gap <= p.period()/12
 }
 
 // estimated reports whether the line to points[i] begins or ends at an estimate.
 func (p picture) estimated(i int) bool {
-	return p.points[i].Estimated || i > 0 && p.points[i-1].Estimated
+	if p.points[i].Estimated {
+		return true
+	}
+	return i > 0 && p.points[i-1].Estimated
 }
 
 // seen returns the part of the period that is seen, from 0 to 1. The time between two points is seen if
@@ -77,14 +87,15 @@ func (p picture) hasLine() bool { return p.seen() >= minSeen }
 // lineFrom returns when there will be a line, rounded up to a minute or, for a period above a day, to a day. It returns
 // zero if there is a line already, or if the quote is old or has no time.
 //
-// lineFrom assumes that from now on all time is seen. By then, the period has moved on by at most a quarter, so
-// only the time seen in its first quarter is lost. If the period is 24 hours and the last 2 hours are seen, there
-// will be a line after 4 more hours, plus the step by which the latest quote may be old.
+// lineFrom assumes that from now on all time is seen. Then it takes at most a quarter of the period until a quarter of
+// it is seen. Meanwhile the period moves on by at most a quarter, so time that was seen in its first quarter may be
+// lost, and does not count. If the period is 24 hours and the last 2 hours are seen, there will be a line after 4 more
+// hours, plus the step by which the latest quote may be old.
 func (p picture) lineFrom() time.Time {
 	if p.hasLine() || p.quote.Old() || p.quote.LastUpdated.IsZero() {
 		return time.Time{}
 	}
-	quarter := p.period() / 4
+	quarter := p.period() / 4 // minSeen of the period
 	from := core.Later(p.now, p.to).Add(quarter - p.seenSince(p.from.Add(quarter)) + step)
 	precision := time.Minute
 	if p.period() > day {
@@ -108,9 +119,9 @@ func (p picture) extremes() (lowest, highest decimal.Decimal) {
 	return low.Price, high.Price
 }
 
-// change returns the change over the period in per cent. It is the provider's if the provider sent one.
-// Otherwise change compares the first and the last recorded price. The result is invalid if there is no
-// line, or if the first recorded price is more than a 24th of the period after its beginning.
+// change returns the change over the period in per cent. It is the provider's if the provider sent one. Otherwise
+// change compares the first and the last recorded price, if there is a line and the first recorded price is at most a
+// 24th of the period after the beginning of the period. If not, the result is invalid.
 func (p picture) change() decimal.NullDecimal {
 	provided := p.quote.Changes()[p.period()]
 	if provided.Valid || !p.hasLine() {
@@ -118,10 +129,12 @@ func (p picture) change() decimal.NullDecimal {
 	}
 	recorded := p.recorded()
 	first, last := recorded[0], recorded[len(recorded)-1]
-	if first.At.Sub(p.from) > p.period()/24 {
+	maxDelay := p.period() / 24
+	if first.At.Sub(p.from) > maxDelay {
 		return decimal.NullDecimal{}
 	}
-	return decimal.NewNullDecimal(last.Price.Sub(first.Price).Shift(2).DivRound(first.Price, 2))
+	percent := last.Price.Sub(first.Price).Shift(2).DivRound(first.Price, 2)
+	return decimal.NewNullDecimal(percent)
 }
 
 // chart returns a Chart with the PNG file of this picture and the numbers that it shows.
@@ -225,7 +238,7 @@ func (s sheet) big(size float64) style   { return style{size: size, bold: true, 
 
 func (s sheet) say(v chat.Value) string { return words.Say(s.language, v) }
 
-// draw returns the picture as a PNG without transparency.
+// draw paints the picture, and returns it as a PNG without transparency.
 func (p picture) draw() ([]byte, error) {
 	s := p.paint()
 	return s.png(s.palette())
@@ -258,9 +271,11 @@ func (s sheet) drawFooter() {
 	place.left = s.text(s.small(sourceSize), place, source).right + margin
 	nameLook := s.big(nameSize).aligned(alignRight)
 	nameLook.minSize = nameSize
-	name, handle := s.supported(cmp.Or(s.name, "Herald")), s.supported(s.handle)
+	name := s.supported(cmp.Or(s.name, "Herald"))
+	handle := s.supported(s.handle)
 	if handle == "@"+name {
-		name, handle = handle, ""
+		name = handle
+		handle = ""
 	}
 	if handle != "" {
 		place.right = s.text(s.small(handleSize).aligned(alignRight), place, handle).left - handleGap
@@ -288,7 +303,9 @@ func tile(i, n int) rect {
 func (s sheet) drawCard() {
 	var shown []time.Duration
 	for _, period := range []time.Duration{time.Hour, day, 7 * day} {
-		if s.quote.Changes()[period].Valid && !s.quote.Old() && period != s.period() {
+		isKnown := s.quote.Changes()[period].Valid && !s.quote.Old()
+		isOther := period != s.period() // The pill shows the change over the picture's period.
+		if isKnown && isOther {
 			shown = append(shown, period)
 		}
 	}

@@ -304,7 +304,7 @@ func FuzzDraw(f *testing.F) {
 		}
 		p.points = pointsBetween(thinned(points), quote, p.from, p.to)
 		isPeriod := periods[p.to.Sub(p.from)] != ""
-		if err != nil || !isPeriod || !pointOf(quote).plausible() {
+		if err != nil || !isPeriod || !pointOf(quote).isPossible() {
 			return
 		}
 		b, err := p.draw()

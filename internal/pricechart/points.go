@@ -17,18 +17,18 @@ type point struct {
 	Estimated bool
 }
 
-// pointOf returns the price and the time of a quote, which may be missing: see plausible.
+// pointOf returns the price and the time of a quote, which may be missing: see isPossible.
 func pointOf(q core.Quote) point {
 	return point{At: q.LastUpdated.UTC().Truncate(time.Second), Price: q.Price}
 }
 
-// plausible reports whether the point can be drawn: see core.PricedAt.IsPossible.
-func (p point) plausible() bool { return core.PricedAt{At: p.At, Price: p.Price}.IsPossible() }
+// isPossible reports whether the point can be drawn: see core.PricedAt.IsPossible.
+func (p point) isPossible() bool { return core.PricedAt{At: p.At, Price: p.Price}.IsPossible() }
 
 func byTime(a, b point) int { return a.At.Compare(b.At) }
 
 const (
-	// step is the time in which Quotes keeps at most one point.
+	// step is the length of the intervals of time. Quotes keeps at most one point in each.
 	step = 15 * time.Minute
 	// maxAge is how long a store keeps points: the longest period and a day.
 	maxAge = 31 * 24 * time.Hour
@@ -45,21 +45,22 @@ func thinned(points []point) []point {
 	return points[max(0, len(points)-maxPoints):]
 }
 
-// pointsBetween returns the points between from and to, sorted by time: the recorded points, the point of
-// the quote, and estimates, which are computed from the quote's changes. It omits an estimate that is
-// less than 1/24 of the period away from another point. If the quote has no time, it adds no points.
+// pointsBetween returns the points between from and to, sorted by time: the recorded points, the point of the quote,
+// and estimates, which are computed from the quote's changes. It omits an estimate that is less than 1/24 of the period
+// away from a recorded point in the period. If the quote has no time, it adds no points.
 func pointsBetween(recorded []point, quote core.Quote, from, to time.Time) []point {
 	last := pointOf(quote)
-	if last.plausible() {
+	if last.isPossible() {
 		recorded = append(recorded, last)
 	}
+	minDistance := to.Sub(from) / 24
 	all := slices.Clone(recorded)
 	for period, percent := range quote.Changes() {
-		estimate := point{At: last.At.Add(-period), Price: before(quote.Price, percent), Estimated: true}
-		tooClose := slices.ContainsFunc(recorded, func(p point) bool {
-			return !p.At.Before(from) && p.At.Sub(estimate.At).Abs() < to.Sub(from)/24
+		estimate := point{At: last.At.Add(-period), Price: priceBefore(quote.Price, percent), Estimated: true}
+		isTooClose := slices.ContainsFunc(recorded, func(p point) bool {
+			return !p.At.Before(from) && p.At.Sub(estimate.At).Abs() < minDistance
 		})
-		if estimate.plausible() && !tooClose {
+		if estimate.isPossible() && !isTooClose {
 			all = append(all, estimate)
 		}
 	}
@@ -68,9 +69,9 @@ func pointsBetween(recorded []point, quote core.Quote, from, to time.Time) []poi
 	return slices.DeleteFunc(all, func(p point) bool { return p.At.Before(from) || p.At.After(to) })
 }
 
-// before returns the price before a change in per cent: 80 for price 100 and a change of 25. It returns 0
+// priceBefore returns the price before a change in per cent: 80 for price 100 and a change of 25. It returns 0
 // if the change is unknown, or at most -100.
-func before(price decimal.Decimal, percent decimal.NullDecimal) decimal.Decimal {
+func priceBefore(price decimal.Decimal, percent decimal.NullDecimal) decimal.Decimal {
 	factor := percent.Decimal.Shift(-2).Add(decimal.New(1, 0))
 	if !percent.Valid || !factor.IsPositive() {
 		return decimal.Zero

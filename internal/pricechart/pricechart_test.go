@@ -203,7 +203,7 @@ func TestChartIsDrawnOnceForAll(t *testing.T) {
 		time.Sleep(time.Second)
 		c, err := chartOf(t.Context(), charts, quote, day)
 		wantPicture(t, "1", c, err)
-		time.Sleep(drawnTTL + 1)
+		time.Sleep(keptTTL + 1)
 		c, err = chartOf(t.Context(), charts, quote, day)
 		wantPicture(t, "2", c, err)
 	})
@@ -344,10 +344,10 @@ func TestDrawingOutlivesItsFirstCaller(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		charts := drawnBy(drawPNG)
 		quote := quoted("3", time.Now())
-		if !charts.drawing.TryAcquire(maxDrawing) {
+		if !charts.permits.TryAcquire(maxDrawing) {
 			t.Fatal("a chart is being drawn")
 		}
-		time.AfterFunc(time.Second, func() { charts.drawing.Release(maxDrawing) })
+		time.AfterFunc(time.Second, func() { charts.permits.Release(maxDrawing) })
 		go func() {
 			ctx, leave := context.WithTimeout(t.Context(), time.Millisecond)
 			defer leave()
@@ -383,12 +383,12 @@ func TestPanicFailsOneChart(t *testing.T) {
 
 func TestChartsInMemoryAreLimited(t *testing.T) {
 	charts := drawnBy(drawPNG)
-	for n := range 2*maxDrawn + 1 {
+	for n := range 2*maxKept + 1 {
 		if _, err := chartOf(t.Context(), charts, quoted(fmt.Sprint(n+1), time.Now()), day); err != nil {
 			t.Fatal(err)
 		}
-		if got := charts.drawn.ItemCount(); got < 1 || got > maxDrawn {
-			t.Fatalf("%d charts are kept after %d, want 1 to %d", got, n+1, maxDrawn)
+		if got := charts.kept.ItemCount(); got < 1 || got > maxKept {
+			t.Fatalf("%d charts are kept after %d, want 1 to %d", got, n+1, maxKept)
 		}
 	}
 }

@@ -37,7 +37,10 @@ func NewQuotes(source string, stores []query.Store, log *slog.Logger) *Quotes {
 // the future. If the price is new, Add saves it, and blocks for at most 100 ms.
 func (q *Quotes) Add(quote core.Quote) {
 	p := pointOf(quote)
-	if p.plausible() && !isAhead(p) && q.series.add([]point{p}) {
+	if !p.isPossible() || isAhead(p) {
+		return
+	}
+	if isNew := q.series.add([]point{p}); isNew {
 		q.Sync()
 	}
 }
@@ -65,7 +68,7 @@ func isAhead(p point) bool { return p.At.After(time.Now().Add(maxAhead)) }
 // series is a list of points. A mirror.Mirror copies it to the stores.
 type series struct {
 	mu     sync.Mutex
-	points []point
+	points []point // sorted by time
 }
 
 // copy returns a copy of the points, sorted by time.
@@ -116,8 +119,8 @@ func encode(points []point) []byte {
 	return text
 }
 
-// decode returns the points that encode encoded, and no points for an empty text. It returns an error for any other
-// text, and if a point has no plausible time and price.
+// decode reverses encode. It returns no points for an empty text. It returns an error for any other text that encode
+// cannot have returned, and if a point has no possible time and price.
 func decode(text []byte) ([]point, error) {
 	if len(text) == 0 {
 		return nil, nil
@@ -129,7 +132,7 @@ func decode(text []byte) ([]point, error) {
 	var points []point
 	for _, s := range stored {
 		p := point{At: time.Unix(s.At, 0).UTC(), Price: s.Price}
-		if !p.plausible() {
+		if !p.isPossible() {
 			return nil, errors.New("a point without a possible time and price")
 		}
 		points = append(points, p)

@@ -166,7 +166,7 @@ func (b *fakeBudget) Spend(context.Context) *core.Error {
 	return nil
 }
 
-func (b *fakeBudget) Note() {}
+func (b *fakeBudget) NoteReplicaCall() {}
 
 // bring makes the next credit come earlier.
 func (b *fakeBudget) bring(earlier time.Duration) {
@@ -363,7 +363,7 @@ type budgetFunc func() *core.Error
 
 func (f budgetFunc) Spend(context.Context) *core.Error { return f() }
 
-func (budgetFunc) Note() {}
+func (budgetFunc) NoteReplicaCall() {}
 
 func TestAPanicOfTheBudgetMeansNoCall(t *testing.T) {
 	f := newFixture(t, setup{price: priced(7), budget: budgetFunc(func() *core.Error { panic("boom") })})

@@ -178,7 +178,7 @@ type noteCounter struct{ noted int }
 
 func (*noteCounter) Spend(context.Context) *core.Error { return nil }
 
-func (b *noteCounter) Note() { b.noted++ }
+func (b *noteCounter) NoteReplicaCall() { b.noted++ }
 
 // notSaved are entries that no replica of this version has saved, by what is wrong with them. %s is a time.
 var notSaved = map[string]string{

@@ -26,8 +26,8 @@ type Budget interface {
 	// Spend spends the credit for one call and returns nil. If there is no credit, it returns an error with the reason
 	// NoCredit or UsedUp, and with the time until the next credit. It may block for a call to the service.
 	Spend(ctx context.Context) *core.Error
-	// Note counts a call that another replica made.
-	Note()
+	// NoteReplicaCall counts a call that another replica made.
+	NoteReplicaCall()
 }
 
 // Upstream makes this process's calls to one service. It limits the calls in flight, spends the credits of its Budget,
@@ -147,7 +147,7 @@ func (u *Upstream) spend(ctx context.Context) (failed *core.Error) {
 // noteCallOfReplica spends a credit for a call that another replica made.
 func (u *Upstream) noteCallOfReplica() {
 	if u.budget != nil {
-		u.budget.Note()
+		u.budget.NoteReplicaCall()
 	}
 }
 

@@ -50,23 +50,23 @@ func TestCleanErrorsNameOnlyTheHost(t *testing.T) {
 			want:  "a redirect",
 		},
 		"not HTTP": {
-			serve: resttest.Broken(token+"\r\n\r\n", false),
+			serve: resttest.Broken(token + "\r\n\r\n"),
 		},
 		"header": {
-			serve: resttest.Broken("HTTP/1.1 200 OK\r\n"+token+"\r\n\r\n", false),
+			serve: resttest.Broken("HTTP/1.1 200 OK\r\n" + token + "\r\n\r\n"),
 		},
 		"length": {
-			serve: resttest.Broken("HTTP/1.1 200 OK\r\nContent-Length: "+token+"\r\n\r\n", false),
+			serve: resttest.Broken("HTTP/1.1 200 OK\r\nContent-Length: " + token + "\r\n\r\n"),
 		},
 		"chunk": {
-			serve: resttest.Broken("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"+token+"\r\n", false),
+			serve: resttest.Broken("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + token + "\r\n"),
 		},
 		"closed": {
-			serve: resttest.Broken("", false),
+			serve: resttest.Broken(""),
 			want:  "closed before a response",
 		},
 		"truncated": {
-			serve: resttest.Broken("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n"+token, false),
+			serve: resttest.Broken("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n" + token),
 			want:  "broke off",
 		},
 	} {

@@ -33,8 +33,8 @@ type catalogue struct {
 // message is a template for each of its plural forms. Every message has plural.Other.
 type message map[plural.Form]template
 
-// template is a text in pieces. Each piece is words, followed by the argument with the name arg.
-// Either may be empty.
+// template is a text in pieces. Each piece is words, followed by the argument with the name arg. Either may be empty.
+// The template of "{symbol} is {price}." is {"", "symbol"}, {" is ", "price"}, {".", ""}.
 type template []struct{ words, arg string }
 
 // parseTemplate returns the template of a text such as "{symbol} is {price}". It makes the space
@@ -78,9 +78,11 @@ func (m *message) UnmarshalJSON(content []byte) error {
 	return nil
 }
 
-// catalogues is filled before main starts. An invalid file in locales is a programming error, so
-// it panics.
-var catalogues = func() map[chat.Language]*catalogue {
+// catalogues has the catalogue of every language.
+var catalogues = readCatalogues()
+
+// readCatalogues reads the files in locales. It panics if one is missing or invalid, which is a programming error.
+func readCatalogues() map[chat.Language]*catalogue {
 	all := map[chat.Language]*catalogue{}
 	for _, l := range chat.Languages() {
 		path := "locales/" + string(l) + ".json"
@@ -95,7 +97,7 @@ var catalogues = func() map[chat.Language]*catalogue {
 		all[l] = c
 	}
 	return all
-}()
+}
 
 // catalogueOf returns the catalogue of a language, or of English if there is none.
 func catalogueOf(l chat.Language) *catalogue { return cmp.Or(catalogues[l], catalogues[chat.English]) }

@@ -9,21 +9,24 @@ import (
 	"herald/internal/chat"
 )
 
-// If a card is too long, a line may take one lineShare-th of the limit, and the text one
-// textShare-th. Title, subtitle and text alone therefore always fit.
+// The maximum sizes of the lines of a card that is too long, as divisors of its limit: Text may take a quarter of it,
+// and every other line a sixteenth. So a title, a subtitle and a text always fit together.
 const (
-	lineShare = 16
 	textShare = 4
+	lineShare = 16
 )
 
-// Fit returns c shortened to at most limit units. limit is at least 1,000. measure returns the units
-// of a line that shows the field, including the line break and the platform's markup. To measure a
-// title, text, heading or note, Fit passes a Field that has only a Value.
+// Fit returns c shortened to at most limit units. limit is at least 1,000. measure returns how many units a field takes
+// as a line of its own, including the line break and the platform's markup. To measure a title, text, heading or note,
+// Fit passes a Field that has only a Value.
 //
-// Fit always cuts Title and Subtitle to a sixteenth of the limit. If the card is still too long, Fit
-// cuts Text to a quarter of the limit and every other line to a sixteenth. If that is not enough, it
-// shortens the longest lists, and replaces the omitted entries by a line with their number. The lists
-// are Sections, the Fields of each Section, FullValues and Notes.
+// Fit always cuts Title and Subtitle to a sixteenth of the limit. It leaves the rest unchanged if the card then fits.
+// Otherwise, it cuts Text to a quarter of the limit and every other line to a sixteenth, and lets each list have at
+// most n entries. n is the same for all lists, and the largest number for which the card fits. A line with the number
+// of the omitted entries replaces them. The lists are Sections, the Fields of each Section, FullValues and Notes.
+//
+// Fit does not count Source, because Footer repeats it, nor Sign, Dot and Folded: a platform that shows them passes a
+// smaller limit, or puts them into a field that Fit counts.
 func (c Card) Fit(limit int, measure func(Field) int) Card {
 	f := fitter{limit: limit, measure: measure}
 	c.Title = f.cutLine(c.Title)
@@ -43,9 +46,14 @@ func (c Card) Fit(limit int, measure func(Field) int) Card {
 	for _, s := range c.Sections {
 		longest = max(longest, len(s.Fields))
 	}
-	// The smallest n for which n+1 entries do not fit is the largest n for which n entries do.
-	n := sort.Search(longest, func(n int) bool { return !f.fits(c.withAtMost(n + 1)) })
+	n := largest(longest, func(n int) bool { return f.fits(c.withAtMost(n)) })
 	return c.withAtMost(n)
+}
+
+// largest returns the largest n from 1 to limit for which fits(n) is true, or 0 if there is none. If fits(n) is true,
+// it must be true for all smaller numbers.
+func largest(limit int, fits func(n int) bool) int {
+	return sort.Search(limit, func(n int) bool { return !fits(n + 1) })
 }
 
 // fitter measures and cuts the lines of a card. Its fields are the arguments of Card.Fit.
@@ -54,7 +62,7 @@ type fitter struct {
 	measure func(Field) int
 }
 
-// fits reports whether all lines of the card together have at most f.limit units.
+// fits reports whether the lines of the card together have at most f.limit units. It counts the lines that Fit counts.
 func (f fitter) fits(c Card) bool {
 	size := 0
 	for _, l := range append([]Line{c.Title, c.Subtitle, c.Text, c.Footer}, c.Notes...) {
@@ -75,12 +83,15 @@ func (f fitter) fits(c Card) bool {
 // units measures a line that has no name.
 func (f fitter) units(l Line) int { return f.measure(Field{Value: l}) }
 
-// cutLine cuts l to the share of the limit that a line may take.
-func (f fitter) cutLine(l Line) Line { return f.cut(l, f.limit/lineShare) }
+// maxLine returns the maximum size of a line of a card that is too long, other than Text.
+func (f fitter) maxLine() int { return f.limit / lineShare }
 
-// cutField cuts name and value to half the share each, if the field exceeds the share of a line.
+// cutLine cuts l to maxLine.
+func (f fitter) cutLine(l Line) Line { return f.cut(l, f.maxLine()) }
+
+// cutField cuts name and value to half of maxLine each, if the field exceeds maxLine.
 func (f fitter) cutField(field Field) Field {
-	half := f.limit / lineShare / 2
+	half := f.maxLine() / 2
 	if f.measure(field) > 2*half {
 		field.Name = f.cut(field.Name, half)
 		field.Value = f.cut(field.Value, half)
@@ -96,21 +107,21 @@ func (f fitter) cut(l Line, limit int) Line {
 	}
 	// Each character has at least one unit.
 	maxLength := min(utf8.RuneCountInString(l.String()), limit)
-	length := sort.Search(maxLength, func(n int) bool { return f.units(l.prefix(n+1)) > limit })
+	length := largest(maxLength, func(n int) bool { return f.units(l.prefix(n)) <= limit })
 	return l.prefix(length)
 }
 
 // withAtMost returns c with at most n entries in each list. If a list has more, a line with the
 // number of omitted entries follows.
 func (c Card) withAtMost(n int) Card {
-	more := func(omitted int) Line {
+	moreLines := func(omitted int) Line {
 		return catalogueOf(c.Language).text(chat.SayWith("more", chat.Values{pluralArg: chat.Count(omitted)}))
 	}
-	moreFields := func(omitted int) Field { return Field{Value: more(omitted)} }
-	moreSections := func(omitted int) Section { return Section{Heading: more(omitted)} }
+	moreFields := func(omitted int) Field { return Field{Value: moreLines(omitted)} }
+	moreSections := func(omitted int) Section { return Section{Heading: moreLines(omitted)} }
 
 	c.FullValues = shorten(c.FullValues, n, moreFields)
-	c.Notes = shorten(c.Notes, n, more)
+	c.Notes = shorten(c.Notes, n, moreLines)
 	c.Sections = mapSlice(c.Sections, func(s Section) Section {
 		return Section{Heading: s.Heading, Fields: shorten(s.Fields, n, moreFields)}
 	})
@@ -164,12 +175,14 @@ func Cut(s string, limit int) string {
 	if Units(s) <= limit {
 		return s
 	}
+	end := 0
 	used := 1 // for the ellipsis
 	for i, r := range s {
 		used += utf16.RuneLen(r)
 		if used > limit {
-			return s[:i] + "…"
+			end = i
+			break
 		}
 	}
-	return s
+	return s[:end] + "…"
 }

@@ -20,7 +20,7 @@ const (
 	shareDecimals = 1
 	// priceDigits is the number of significant digits of a price.
 	priceDigits = 4
-	// maxWithUnit is the largest number shown before the largest unit. Any larger number is an error of
+	// maxWithUnit is the digits of the largest number shown before the largest unit. Any larger number is an error of
 	// the service that sent it.
 	maxWithUnit = "999999"
 )
@@ -63,6 +63,7 @@ func (c *catalogue) number(digits, layout string) string {
 func (c *catalogue) large(d decimal.Decimal, layout string) string {
 	exponent := firstDigitExponent(d)
 	largestUnit := slices.Max(slices.Collect(maps.Keys(c.Units)))
+	// With 12 as the largest unit, 10^18 has seven digits before the unit.
 	if exponent >= largestUnit+len(maxWithUnit) {
 		return ">\u00a0" + c.number(maxWithUnit, strings.Replace(layout, "#", "#"+c.Units[largestUnit], 1))
 	}
@@ -70,13 +71,14 @@ func (c *catalogue) large(d decimal.Decimal, layout string) string {
 		exponent--
 	}
 	rounded := d.Shift(-int32(exponent)).Round(centDecimals)
-	roundedUp := rounded.Shift(int32(exponent))
-	if roundedUp.GreaterThan(d) {
-		return c.large(roundedUp, layout) // 999,999,999 becomes 1B, not 1,000M.
+	shown := rounded.Shift(int32(exponent))
+	if isRoundedUp := shown.GreaterThan(d); isRoundedUp {
+		// 999,999,999 becomes 1B, not 1,000M. large rounds a number up only once.
+		return c.large(shown, layout)
 	}
 	digits := strings.TrimSuffix(rounded.StringFixed(centDecimals), ".00")
 	layout = strings.Replace(layout, "#", "#"+c.Units[exponent], 1)
-	if c.Units[exponent+4] != "" {
+	if unitsAreFourApart := c.Units[exponent+4] != ""; unitsAreFourApart {
 		return strings.Replace(layout, "#", strings.Replace(digits, ".", c.Point, 1), 1)
 	}
 	return c.number(digits, layout)
@@ -87,8 +89,7 @@ func firstDigitExponent(d decimal.Decimal) int {
 	return d.NumDigits() + int(d.Exponent()) - 1
 }
 
-// amount formats a number of tokens with its symbol. If Digits is Short, an amount below 0.0001 is
-// shown as "< 0.0001".
+// amount formats a number of tokens with its symbol.
 func (c *catalogue) amount(a chat.Amount) string {
 	layout := strings.TrimSuffix("#\u00a0"+chat.OneLine(a.Symbol), "\u00a0")
 	switch a.Digits {
@@ -97,6 +98,12 @@ func (c *catalogue) amount(a chat.Amount) string {
 	case chat.Whole:
 		return c.number(a.Round(0).String(), layout)
 	}
+	return c.shortAmount(a, layout)
+}
+
+// shortAmount formats a number of tokens whose Digits are Short: with four decimals below one, with two decimals, or
+// with a unit, depending on its size. An amount below 0.0001 is shown as "< 0.0001".
+func (c *catalogue) shortAmount(a chat.Amount, layout string) string {
 	smallest := decimal.New(1, -smallAmountDecimals)
 	switch {
 	case a.IsPositive() && a.LessThan(smallest):

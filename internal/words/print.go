@@ -96,20 +96,20 @@ func (c *catalogue) notes(notes []chat.Text) []Line {
 	return printed
 }
 
-// footer joins the source and the age of checked. It omits an empty source and a zero checked.
+// footer joins the source and the age of checked. It omits an empty source, and the age if checked is zero.
 func (c *catalogue) footer(source Line, checked time.Time) Line {
-	age := chat.Moment{Time: checked}
-	switch {
-	case checked.IsZero():
+	if checked.IsZero() {
 		return source
-	case source.Empty():
+	}
+	age := chat.Moment{Time: checked}
+	if source.Empty() {
 		return c.line(chat.SayWith("checked", chat.Values{"when": age}))
 	}
 	return Join(source, c.line(age))
 }
 
-// buttons prints the actions of a reply. asOf is the version of the reply. It omits a button if
-// its state does not fit. Only the first NextStep keeps that mark.
+// buttons prints the actions of a reply. asOf is the version of the reply. buttons omits an action if chat.Action.State
+// reports that its state does not fit. Only the first action that is a NextStep keeps that mark.
 func (c *catalogue) buttons(actions []chat.Action, asOf chat.Version) []Button {
 	printed := make([]Button, 0, len(actions))
 	hasNextStep := false
@@ -161,7 +161,7 @@ func (c *catalogue) text(t chat.Text) Line {
 // pluralForm returns the form of a message for the Count in args that is named pluralArg. It returns
 // plural.Other if there is no such Count, or if the message lacks the Count's form.
 func (c *catalogue) pluralForm(forms message, args chat.Values) template {
-	if count, counted := args[pluralArg].(chat.Count); counted {
+	if count, isCount := args[pluralArg].(chat.Count); isCount {
 		form, known := forms[plural.Cardinal.MatchPlural(c.tag, int(count), 0, 0, 0, 0)]
 		if known {
 			return form
@@ -248,10 +248,11 @@ func mention(m chat.Mention) Line {
 // address prints an address. A full address without a link is Code, so that it can be copied.
 func address(a chat.Address) Line {
 	s := Span{Text: chat.OneLine(a.Hex), URL: a.URL}
-	switch {
-	case !a.Full:
+	if !a.Full {
 		s.Text = shortHex(s.Text)
-	case a.URL == "":
+	}
+	hasLink := a.URL != ""
+	if a.Full && !hasLink {
 		s.Style = Code
 	}
 	return Line{s}
@@ -271,19 +272,19 @@ func shortHex(s string) string {
 // service's clock may be ahead of this machine's clock.
 const maxClockSkew = time.Minute
 
-// ageUnit is a unit of ages. A message with the key ago says how long ago something happened. A
-// message with the key old says how old something is.
+// ageUnit is a unit of ages.
 type ageUnit struct {
-	length   time.Duration
-	ago, old string
+	length time.Duration
+	ago    string // the key of the message that says how long ago something happened
+	old    string // the key of the message that says how old something is
 }
 
 // ageUnits lists the units, the largest first.
 var ageUnits = []ageUnit{
-	{24 * time.Hour, "ago.days", "old.days"},
-	{time.Hour, "ago.hours", "old.hours"},
-	{time.Minute, "ago.minutes", "old.minutes"},
-	{time.Second, "ago.seconds", "old.seconds"},
+	{length: 24 * time.Hour, ago: "ago.days", old: "old.days"},
+	{length: time.Hour, ago: "ago.hours", old: "old.hours"},
+	{length: time.Minute, ago: "ago.minutes", old: "old.minutes"},
+	{length: time.Second, ago: "ago.seconds", old: "old.seconds"},
 }
 
 // ageNow has the messages for an age of less than a second.

@@ -279,7 +279,7 @@ func visibleFaults() [][]visibleFault {
 		down,
 		{{"pool", "/staked", "20 of 21 pools"}, {"old quote", "/price", "⚠️ HRLD"}},
 		{{"old block", "/staked", "out of sync"}, {"rate limit", "/price", "limiting my requests"}},
-		{{"fresh bot", "/price 7d", "Chart from"}, {"unstaked", "/staked", "Not staked"}},
+		{{"fresh bot", "/price 7d", "Chart available from"}, {"unstaked", "/staked", "Not staked"}},
 	}
 }
 

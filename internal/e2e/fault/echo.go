@@ -36,7 +36,11 @@ func Echoes(elsewhere string) []Echo {
 	broken := func(name, format string) Echo {
 		return Echo{Name: name, serve: func(w http.ResponseWriter, r *http.Request, echo string) {
 			raw := fmt.Sprintf(format, oneLine(echo))
-			resttest.Broken(raw, raw == "")(w, r)
+			if raw == "" {
+				resttest.Reset("")(w, r)
+				return
+			}
+			resttest.Broken(raw)(w, r)
 		}}
 	}
 	says := func(status int, kind, format string) Echo {

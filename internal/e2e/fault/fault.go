@@ -106,7 +106,7 @@ func Hang() Fault {
 
 // Drop returns a fault that closes each connection without an answer.
 func Drop() Fault {
-	return Fault{Name: "closed without an answer", Reason: Unreachable, serve: func(x exchange) { x.breakOff("", false) }}
+	return Fault{Name: "closed without an answer", Reason: Unreachable, serve: func(x exchange) { x.breakOff("") }}
 }
 
 // exchange is one request that meets a fault.
@@ -132,7 +132,10 @@ func (x exchange) pass(like *httptest.ResponseRecorder, status int, body []byte)
 }
 
 // breakOff sends raw bytes instead of a response, and closes the connection.
-func (x exchange) breakOff(raw string, reset bool) { resttest.Broken(raw, reset)(x.w, x.r) }
+func (x exchange) breakOff(raw string) { resttest.Broken(raw)(x.w, x.r) }
+
+// reset sends raw bytes instead of a response, and resets the connection.
+func (x exchange) reset(raw string) { resttest.Reset(raw)(x.w, x.r) }
 
 // wait blocks for d. If the client leaves or the service closes meanwhile, it panics with
 // http.ErrAbortHandler, because returning would send an answer.

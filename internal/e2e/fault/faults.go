@@ -50,7 +50,7 @@ func commonFaults() []Fault {
 	midway := func(x exchange) {
 		body := x.right().Body.String()
 		head := fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n", len(body))
-		x.breakOff(head+body[:len(body)/2], true)
+		x.reset(head + body[:len(body)/2])
 	}
 	redirect := func(x exchange) {
 		http.Redirect(x.w, x.r, x.service.elsewhere+x.r.URL.RequestURI(), http.StatusTemporaryRedirect)

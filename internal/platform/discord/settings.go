@@ -55,7 +55,7 @@ type Config struct {
 const TokenSetting = "DISCORD_BOT_TOKEN"
 
 // parseToken accepts any visible text except a token of Telegram.
-var parseToken = config.Except(`^[0-9]+:[\w-]+$`, "looks like Telegram's token (are the two swapped?)", config.Visible)
+var parseToken = config.Except(`[0-9]+:[\w-]+`, "looks like Telegram's token (are the two swapped?)", config.Visible)
 
 // Table declares the settings that fill s. Rows are read in order. Token and PublicKey stand before Presence, because
 // parsePresence uses both.

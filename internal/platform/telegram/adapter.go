@@ -5,7 +5,7 @@
 //	update.go              decodes it
 //	parse.go               finds the command in a message, a press or an inline query
 //	respond.go             gets the Reply, renders it (render.go) and delivers it (deliver.go)
-//	outbox                 sends the message within Telegram's rates, and again if that helps
+//	outbox                 sends the message within Telegram's rates, and retries it if that helps
 //
 // The other files:
 //
@@ -17,7 +17,7 @@
 //	name.go, moved.go        notice that the bot is renamed, or that a group has another ID
 //	join.go                  approves join requests, or tells people what is missing
 //	door.go, approval.go     limit how many requests are checked at a time; approve one
-//	address.go               reads an address in a private chat for the sender's open join requests
+//	address.go               checks a wallet in a private chat for the sender's open join requests
 //	tags.go, member.go       set the tags of members who stake; ask what a user is in a chat
 //	profile.go               sets the bot's menus and descriptions at the start
 //
@@ -91,7 +91,7 @@ type Config struct {
 	Settings Settings
 	// Dedup recognizes repeated webhook deliveries. Polling does not use it.
 	Dedup claim.Claims
-	// Limiter limits notices and "typing…" and, if Pacing is on, all messages.
+	// Limiter limits notices, "typing…" and messages about join requests and, if Pacing is on, all messages.
 	Limiter ratelimit.Limiter
 	// CommandTimeout is how long after a command's arrival its answer may still wait
 	// for a slot under Pacing.
@@ -105,9 +105,9 @@ type Config struct {
 	// Retried is called with the error of a failed call that is about to be made again. It must
 	// not block.
 	Retried func(err error)
-	// Joins remembers join requests; it may be nil without Settings.JoinChats.
+	// Joins remembers join requests; it may be nil if Settings.JoinChats is empty.
 	Joins *platform.JoinLog
-	// Moves remembers groups of the settings that have another ID now; nil: no other package asks.
+	// Moves remembers groups of the settings that have another ID now; nil stands for an empty one.
 	Moves *platform.Moves
 	// ModeratorChats are the IDs of Telegram's groups in MODERATOR_CHATS.
 	ModeratorChats []string
@@ -139,35 +139,42 @@ type Adapter struct {
 // session is one Run.
 type session struct {
 	a *Adapter
-	// self is what me returns.
+	// self is the bot as Telegram last described it (me).
 	self atomic.Pointer[models.User]
 	// naming holds a token during askName.
 	naming chan struct{}
 	albums albums
 	work   *platform.Work
 	out    *outbox.Outbox
-	// limits bounds how often Connected is called, and the bot's name asked for.
+	// limits counts calls of Connected and of askName, which are rare.
 	limits *ratelimit.Memory
 	// running ends when the drain begins.
 	running context.Context
-	// fail ends the session with an error that no waiting can mend.
+	// fail ends the session with an error that retrying cannot fix.
 	fail context.CancelCauseFunc
 
-	// removing holds the messages that are about to be deleted.
+	// removing holds the messages that are to be deleted.
 	removing sync.Map
 
 	mu       sync.Mutex
 	toDelete toDelete
 }
 
-// New makes an Adapter, and asks Telegram nothing. The token must be set.
+// New returns an Adapter. It makes no call. The token must be set.
 func New(c Config) *Adapter {
-	// An update may have two calls under way: "typing…" and its sender's role.
 	if c.Moves == nil {
 		c.Moves = &platform.Moves{}
 	}
-	api := botapi.New(botapi.Config{Token: c.Settings.Token, URL: c.Settings.APIURL, MaxConns: 2 * maxRunning})
-	return &Adapter{Config: c, api: api, inFlight: newInFlight(maxRunning, maxHeld), door: newDoor()}
+	return &Adapter{
+		Config: c,
+		api: botapi.New(botapi.Config{
+			Token:    c.Settings.Token,
+			URL:      c.Settings.APIURL,
+			MaxConns: 2 * maxRunning, // An update may have two calls in flight: "typing…" and its sender's role.
+		}),
+		inFlight: newInFlight(maxRunning, maxHeld),
+		door:     newDoor(),
+	}
 }
 
 // allowedUpdates returns the kinds of update to ask for: new messages, presses of buttons,
@@ -192,7 +199,7 @@ func (a *Adapter) InFlight() int { return a.inFlight.count() }
 
 // Role asks Telegram whether a user administers a chat. It returns Moderator or Member.
 func (a *Adapter) Role(ctx context.Context, user chat.User, chatID string) (chat.Role, error) {
-	member, err := a.chatMember(ctx, idOf(chatID), idOf(user.ID)) // Who has no ID has no UnknownRole.
+	member, err := a.chatMember(ctx, idOf(chatID), idOf(user.ID)) // The Router asks only about users with an ID.
 	if err == nil && isAdministrator(member) {
 		return chat.Moderator, nil
 	}
@@ -212,28 +219,33 @@ func (a *Adapter) Run(ctx context.Context, h platform.Handler) error {
 		naming:   make(chan struct{}, 1),
 		limits:   ratelimit.NewMemory(),
 	}
-	firstName := func() error {
+	getSelf := func() error {
 		me, err := a.api.GetMe(ctx)
 		s.self.Store(me)
 		return err
 	}
-	if s.repeat(ctx, firstName) != nil {
+	if s.repeat(ctx, getSelf) != nil {
 		return tokenRefused(ctx) // ctx has ended
 	}
 	s.out = outbox.New(outbox.Config{
-		API: a.api, Limiter: a.Limiter, Pacing: a.Settings.Pacing, Bot: fmt.Sprint("telegram ", s.me().ID), Count: a.Count,
-		Unauthorized: s.unauthorized, Migrated: a.moved,
+		API:          a.api,
+		Limiter:      a.Limiter,
+		Pacing:       a.Settings.Pacing,
+		Bot:          fmt.Sprint("telegram ", s.me().ID),
+		Count:        a.Count,
+		Unauthorized: s.unauthorized,
+		Migrated:     a.moved,
 	})
 	a.current.Store(s)
 	defer a.current.Store(nil)
-	var aside sync.WaitGroup
-	defer aside.Wait()
-	aside.Go(func() { s.syncProfile(ctx) })
-	aside.Go(func() { s.watchName(ctx) })
+	var background sync.WaitGroup
+	defer background.Wait()
+	background.Go(func() { s.syncProfile(ctx) })
+	background.Go(func() { s.watchName(ctx) })
 
 	if a.Settings.WebhookURL != "" {
-		h := &webhook{s: s}
-		h.receive(ctx)
+		hook := &webhook{s: s}
+		hook.receive(ctx)
 		s.drain()
 		return tokenRefused(ctx)
 	}
@@ -247,13 +259,14 @@ func (a *Adapter) Run(ctx context.Context, h platform.Handler) error {
 	return nil
 }
 
-// drain finishes what is in flight. Meanwhile the adapter is not ready.
+// drain blocks until the updates in flight are answered, or the drain's time is over. Meanwhile the adapter is not
+// ready.
 func (s *session) drain() {
 	s.a.ready.Store(false)
 	s.work.Drain()
 }
 
-// tokenRefused returns errToken if that has ended ctx.
+// tokenRefused returns errToken if that has ended ctx, and otherwise nil.
 func tokenRefused(ctx context.Context) error {
 	if errors.Is(context.Cause(ctx), errToken) {
 		return errToken
@@ -283,8 +296,8 @@ func (s *session) unauthorized() {
 	s.work.Cancel()
 }
 
-// connected marks the adapter as ready, and calls Connected at most once a minute. With
-// two processes polling one token it would otherwise fill the log.
+// connected marks the adapter as ready. If it was not, it calls Connected, but at most once a minute: two processes
+// that poll with one token would otherwise fill the log.
 func (s *session) connected() {
 	becameReady := !s.a.ready.Swap(true)
 	if becameReady && s.limits.Allow(ratelimit.Limit{Key: "connected", Burst: 1, Every: time.Minute}) {

@@ -11,54 +11,68 @@ import (
 	"herald/internal/platform/telegram/botapi"
 )
 
-// requestState is what an answer to a JoinCommand knows of the sender's request.
-type requestState int
+// An address in a private chat is a wallet. It may be meant for a command, or for the sender's join request to a group
+// of stakers, or for both.
+
+// joinState is what an answer to a JoinCommand knows of the sender's join request.
+type joinState int
 
 const (
 	// requestSaid: the sender says that they have an open request, by a button, a link or an answer to a question.
-	requestSaid requestState = iota
+	requestSaid joinState = iota
 	// requestRemembered: the JoinLog says that they had one. The sender may mean something else.
 	requestRemembered
 	// requestGone: Telegram says that the remembered request is not open any more.
 	requestGone
 )
 
-// addressIn returns the address in a private message. It is "" if there is none, or if the bot answers no requests to
-// join.
-func (a *answering) addressIn(m *models.Message) (address string) {
+// approveSenderTime is how long the approval may take that the sender of a command waits for.
+const approveSenderTime = 10 * time.Second
+
+// walletIn returns the wallet in a private message. It returns "" if there is none, or if the bot does not answer join
+// requests.
+func (a *answering) walletIn(m *models.Message) (wallet string) {
 	if m == nil || len(a.s.a.Settings.JoinChats) == 0 || a.press != nil || !a.cmd.request.Direct {
 		return ""
 	}
 	return a.s.work.Handler.Proof(&a.cmd.request)
 }
 
-// answerAddress answers a's command, which has an address, and checks the address for each open request of the sender
-// to a group of stakers. A command that the sender typed, or whose question they answer, is answered first; a guessed
-// one last, and only if no request turned out to be open. answerAddress returns false if a's update must not be
-// acknowledged.
-func (a *answering) answerAddress(address string) (done bool) {
-	done = a.cmd.guessed || a.conclude(a.answer())
-	meant := false // for a request
+// answerWithWallet answers a's command, which has a wallet, and checks the wallet for each open join request of the
+// sender to a group of stakers. It returns false if a's update must come again.
+//
+// A command that the sender typed, or whose question they answer, is answered first. A guessed command is answered
+// last, and only if no join request turned out to be open: the wallet is then not meant for one.
+func (a *answering) answerWithWallet(wallet string) (done bool) {
+	done = true
+	if !a.cmd.guessed {
+		done = a.conclude(a.run())
+	}
+	foundOpenRequest := false
 	for _, group := range a.s.a.Joins.Open(a.cmd.request.From) {
-		if !a.mayBeFor(group) {
+		if !a.mayBeWalletFor(group) {
 			continue
 		}
-		check := a.forJoin(group, address)
-		done = check.conclude(check.answer()) && done
-		if check.request != requestGone {
-			meant = true
+		check := a.joinCheck(group, wallet)
+		checkDone := check.conclude(check.run())
+		done = done && checkDone
+		if check.joinState != requestGone {
+			foundOpenRequest = true
 		}
 	}
-	if a.cmd.guessed && !meant {
-		return a.conclude(a.answer()) && done
+	if a.cmd.guessed && !foundOpenRequest {
+		commandDone := a.conclude(a.run())
+		done = done && commandDone
 	}
 	return done
 }
 
-// mayBeFor reports whether an address beside a's command may be for the sender's request to join a group: the group
+// mayBeWalletFor reports whether the wallet in a's message may be for the sender's request to join a group: the group
 // is for stakers, the command itself is not about it, and moderators have not let the sender in.
-func (a *answering) mayBeFor(group string) bool {
-	if !a.s.a.Settings.JoinChats[idOf(group)].Staker || group == a.cmd.request.Args.First() {
+func (a *answering) mayBeWalletFor(group string) bool {
+	isForStakers := a.s.a.Settings.JoinChats[idOf(group)].Staker
+	isAboutGroup := group == a.cmd.request.Args.First()
+	if !isForStakers || isAboutGroup {
 		return false
 	}
 	if a.s.isMember(group, a.cmd.user) {
@@ -68,56 +82,58 @@ func (a *answering) mayBeFor(group string) bool {
 	return true
 }
 
-// forJoin returns an answering that checks by an address whether the sender of a's command may join a group.
-func (a *answering) forJoin(group, address string) *answering {
+// joinCheck returns an answering that checks by a wallet whether the sender of a's command may join a group.
+func (a *answering) joinCheck(group, wallet string) *answering {
 	cmd := *a.cmd
 	cmd.request.Command = chat.JoinCommand
-	cmd.request.Args = chat.Typed(group, address)
-	cmd.text = strings.Join([]string{chat.JoinCommand, group, address}, " ")
+	cmd.request.Args = chat.Typed(group, wallet)
+	cmd.text = strings.Join([]string{chat.JoinCommand, group, wallet}, " ")
 	cmd.private = true
 	a.s.a.nameGroup(&cmd.request)
 	return &answering{
-		s:       a.s,
-		cmd:     &cmd,
-		arrived: a.arrived,
-		waits:   a.waits,
-		request: requestRemembered,
+		s:         a.s,
+		cmd:       &cmd,
+		arrived:   a.arrived,
+		onWait:    a.onWait,
+		joinState: requestRemembered,
 	}
 }
 
-// approveOwn approves the open request of the person who sent a's command, for a reply with Admit. It returns the
-// reply to show.
-func (a *answering) approveOwn(reply *chat.Reply) *chat.Reply {
-	group := idOf(reply.Join.Admit.Group)
-	byUs := false // whether a call succeeded, or may have
+// approveSender approves the join request of the person who sent a's command. admitting is the reply with the
+// Admission. It returns the reply that tells the outcome.
+func (a *answering) approveSender(admitting *chat.Reply) *chat.Reply {
+	group := idOf(admitting.Join.Admit.Group)
+	mayBeApprovedHere := false
 	call := func(ctx context.Context) error {
 		err := a.s.a.approveJoin(ctx, group, a.cmd.user)
-		byUs = byUs || err == nil || botapi.ErrorOf(err).Kind == botapi.OutcomeUnknown
+		if err == nil || botapi.ErrorOf(err).Kind == botapi.OutcomeUnknown {
+			mayBeApprovedHere = true
+		}
 		return err
 	}
-	outcome := a.s.approve(reply.Join.Admit, a.cmd.user, time.Now().Add(answerWithin), call)
+	outcome := a.s.approve(admitting.Join.Admit, a.cmd.user, time.Now().Add(approveSenderTime), call)
 	switch {
-	case outcome == chat.LetIn && byUs:
+	case outcome == chat.LetIn && mayBeApprovedHere:
 		a.s.countLetIn(group, a.cmd.user)
-	case outcome == chat.LetIn: // They were in already.
+	case outcome == chat.LetIn: // The person was in already.
 		a.s.closeJoin(group, a.cmd.user)
 	case outcome == chat.NotRequested:
 		a.s.closeJoin(group, a.cmd.user)
-		if a.request == requestRemembered {
-			a.request = requestGone
+		if a.joinState == requestRemembered {
+			a.joinState = requestGone
 		}
 	default:
-		a.noteOpen()
+		a.reopenJoin()
 	}
-	return replyTo(reply, outcome)
+	return replyTo(admitting, outcome)
 }
 
-// noteOpen remembers the request of a person who says that they have one, and is not let in: a restart or another
-// replica does not know of it.
-func (a *answering) noteOpen() {
+// reopenJoin remembers that the sender has an open join request to the group of a's JoinCommand, if they say so: after
+// a restart, or if the request came to another replica, this process does not know it.
+func (a *answering) reopenJoin() {
 	group := a.cmd.request.Args.First()
 	_, listed := a.s.a.Settings.JoinChats[idOf(group)]
-	if listed && a.request == requestSaid {
+	if listed && a.joinState == requestSaid {
 		a.s.a.Joins.Reopen(group, a.cmd.request.From)
 	}
 }

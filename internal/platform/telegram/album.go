@@ -12,8 +12,8 @@ import (
 const (
 	// maxAlbums limits how many albums are remembered.
 	maxAlbums = 1000
-	// albumWait is how long a message that names no command leaves its album to one that does. It is
-	// more than nine times ackAfter: by webhook, the ten messages of an album come so far apart.
+	// albumWait is how long a message that names no command waits for one of its album that does. It is more than
+	// nine times ackAfter: by webhook, the ten messages of an album come at most ackAfter apart.
 	albumWait = 1500 * time.Millisecond
 )
 
@@ -29,7 +29,7 @@ type album struct {
 	id   string // media_group_id
 }
 
-// takesMessage reports whether a message of an album is the one to answer: the first that was claimed.
+// takesMessage reports whether a message of an album is the one to answer: the first for which takesMessage is called.
 func (a *albums) takesMessage(of album, message int) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -43,8 +43,8 @@ func (a *albums) takesMessage(of album, message int) bool {
 	return true
 }
 
-// answersAlbum reports whether m is to be answered: of an album only one message is. If its command is
-// guessed, answersAlbum first blocks for albumWait.
+// answersAlbum reports whether m is to be answered. Only one message of an album is. If m's command is guessed,
+// answersAlbum first blocks for albumWait.
 func (s *session) answersAlbum(m *models.Message, guessed bool) bool {
 	if m.MediaGroupID == "" {
 		return true

@@ -13,10 +13,17 @@ import (
 	"herald/internal/transport"
 )
 
-// attemptTimeout is how long one call may take, so that one that hangs is retried in time.
-const attemptTimeout = 2 * time.Second
+const (
+	// attemptTimeout is how long one call may take, so that one that hangs is retried in time.
+	attemptTimeout = 2 * time.Second
+	// attemptsTime is how long a call is attempted before the next wait for the end of a 429.
+	attemptsTime = 10 * time.Second
+	// isMemberTime is how long isMember may take.
+	isMemberTime = 10 * time.Second
+)
 
-// approve makes a call that lets a user into a group until it succeeds, is refused, or the time is over.
+// approve makes a call that lets a user into a group until it succeeds, is refused, or the time is over. If it did not
+// succeed, and the reason is not the user, approve also asks whether the user is in the group already.
 func (s *session) approve(
 	a *chat.Admission, user int64, until time.Time, call func(context.Context) error,
 ) chat.ApprovalResult {
@@ -25,18 +32,19 @@ func (s *session) approve(
 	switch {
 	case outcome == chat.LetIn:
 		return chat.LetIn
-	case outcome.Personal(): // The operator can do nothing about it.
-		s.logJoin(slog.LevelInfo, err)
+	case outcome.Personal():
+		s.logJoin(slog.LevelInfo, err) // The operator can do nothing about it.
 		return outcome
 	case s.isMember(a.Group, user):
 		return chat.LetIn
-	case outcome != chat.NotRequested:
-		s.logJoin(slog.LevelWarn, err)
+	case outcome == chat.NotRequested: // Moderators or the user have closed the request.
+		return outcome
 	}
+	s.logJoin(slog.LevelWarn, err)
 	return outcome
 }
 
-// outcomeOf returns the outcome of an approval by the error of its last call.
+// outcomeOf returns the outcome of an approval whose last call returned err.
 func outcomeOf(err error) chat.ApprovalResult {
 	e := botapi.ErrorOf(err)
 	switch {
@@ -67,28 +75,30 @@ func (a *Adapter) approveJoin(ctx context.Context, chat, user int64) error {
 	return err
 }
 
-// replyTo returns the reply to the outcome of an Admission, in the language of the Reply with the Admission.
-func replyTo(reply *chat.Reply, outcome chat.ApprovalResult) *chat.Reply {
-	said := reply.Join.Admit.Say(outcome).In(reply.Language)
-	said.Footer = reply.Footer
-	return said
+// replyTo returns the reply that tells a person the outcome of their approval. admitting is the reply that had the
+// Admission: its language and footer stay.
+func replyTo(admitting *chat.Reply, outcome chat.ApprovalResult) *chat.Reply {
+	reply := admitting.Join.Admit.Say(outcome).In(admitting.Language)
+	reply.Footer = admitting.Footer
+	return reply
 }
 
-// isMember asks Telegram whether a user is in a group. It returns false if that is not known within answerWithin.
+// isMember asks Telegram whether a user is in a group. It returns false if that is not known within isMemberTime.
 func (s *session) isMember(group string, user int64) bool {
 	var m *models.ChatMember
-	err := s.untilKnown(s.work.Sends, time.Now().Add(answerWithin), func(ctx context.Context) (err error) {
+	err := s.untilKnown(s.work.Sends, time.Now().Add(isMemberTime), func(ctx context.Context) (err error) {
 		m, err = s.a.chatMember(ctx, idOf(group), user)
 		return err
 	})
 	return err == nil && !isAbsent(m)
 }
 
-// afterLimits is untilKnown for answerWithin at most, and begins again after each longer 429 that ends before the
-// given time. A drain does not wait for the end of a 429, and leaves time to tell the person the outcome.
+// afterLimits makes a call as untilKnown does, for at most attemptsTime. If a 429 then asks for a wait that ends before
+// the given time, afterLimits waits and begins again. The drain ends the wait, which leaves time to tell the person the
+// outcome.
 func (s *session) afterLimits(until time.Time, call func(context.Context) error) error {
 	for {
-		attemptsEnd := earlier(until, time.Now().Add(answerWithin))
+		attemptsEnd := earlier(until, time.Now().Add(attemptsTime))
 		err := s.untilKnown(s.work.Commands, attemptsEnd, call)
 		e := botapi.ErrorOf(err)
 		if e.Kind != botapi.TooManyRequests || time.Until(until) < e.RetryAfter {
@@ -101,7 +111,8 @@ func (s *session) afterLimits(until time.Time, call func(context.Context) error)
 }
 
 // untilKnown retries a call that was not sent, was rate-limited, or has an unknown outcome, until the given time or
-// until ctx is done. An approval may be repeated; a repeated answer to a query is refused.
+// until ctx is done. Retrying after an unknown outcome does no harm: an approval may be repeated, and Telegram refuses
+// a second answer to a query.
 func (s *session) untilKnown(ctx context.Context, until time.Time, call func(context.Context) error) error {
 	ctx, cancel := context.WithDeadline(ctx, until)
 	defer cancel()
@@ -113,8 +124,8 @@ func (s *session) untilKnown(ctx context.Context, until time.Time, call func(con
 	})
 }
 
-// logJoin logs why a join request was not approved, or its query not answered. It lowers the level if it logged at a
-// higher one than slog.LevelInfo less than a minute ago.
+// logJoin logs why a join request was not approved, or its query not answered. A level above slog.LevelInfo is
+// used once a minute, and is lowered to slog.LevelInfo in between.
 func (s *session) logJoin(level slog.Level, err error) {
 	if level > slog.LevelInfo {
 		level = s.work.Rarely(level, "join")

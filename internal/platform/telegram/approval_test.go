@@ -65,7 +65,7 @@ func TestNobodyIsToldTheyAreInWithoutAnApproval(t *testing.T) {
 		"the right is taken away": {
 			before: func(r *adapterTest) {
 				r.api.Fail("approveChatJoinRequest", refusal("not enough rights to manage chat invite link"))
-				r.api.Fail("editMessageText", telegramtest.TooMany(messageTime+time.Second))
+				r.api.Fail("editMessageText", telegramtest.TooMany(minOutcomeTime+time.Second))
 			},
 			state: faketelegram.JoinOpen,
 			told:  notIn + "I can't approve people there.",

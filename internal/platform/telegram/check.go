@@ -14,12 +14,12 @@ import (
 // recently is how long Check mentions a failed delivery.
 const recently = 24 * time.Hour
 
-// maxReason bounds Telegram's text on a failed delivery, in characters.
+// maxReason limits texts from Telegram, such as the reason of a failed delivery, in characters.
 const maxReason = 120
 
-// Check asks Telegram who the bot is, where its updates go, what it may do in the groups of
-// JoinChats and StakerTags, and whether it is in the groups of entries. It also judges Links. It
-// changes nothing. It returns sentences for an operator.
+// Check asks Telegram who the bot is, where Telegram delivers its updates, what it may do in the groups of
+// JoinChats and StakerTags, and whether it is in the groups of entries. It also checks Links. It
+// changes nothing. details are sentences for an operator.
 func (a *Adapter) Check(
 	ctx context.Context, _ chat.Commands, entries ...platform.Entry,
 ) (details []string, rights []platform.Right, err error) {

@@ -15,14 +15,15 @@ import (
 )
 
 const (
-	// noticeLasts is how long a message for one person stays in a group. questionLasts is
-	// longer, as the person needs time to reply to a question.
-	noticeLasts   = 30 * time.Second
+	// noticeLasts is how long a message for one person stays in a group.
+	noticeLasts = 30 * time.Second
+	// questionLasts is how long a question for one person stays there: the person needs time to reply.
 	questionLasts = 2 * time.Minute
-	// removeTimeout bounds the repetitions of a deletion, mostly after a 429.
+	// removeTimeout is how long a deletion is retried, mostly after a 429.
 	removeTimeout = 5 * time.Minute
-	// maxKeys bounds the keys of toDelete, and maxEach the messages under each.
+	// maxKeys limits the keys of toDelete.
 	maxKeys = 10_000
+	// maxEach limits the messages under each key of toDelete.
 	maxEach = 20
 )
 
@@ -30,7 +31,7 @@ const (
 // start the bot, or by a cardKey. It is not persisted.
 type toDelete map[any][]outbox.MessageRef
 
-// put replaces the messages under a key with the last maxEach of messages. If there are
+// put replaces the messages under a key with the last maxEach of the given ones. If there are
 // already maxKeys keys, put first drops all of them.
 func (d toDelete) put(key any, messages []outbox.MessageRef) {
 	if len(d) >= maxKeys {
@@ -39,8 +40,8 @@ func (d toDelete) put(key any, messages []outbox.MessageRef) {
 	d[key] = messages[max(0, len(messages)-maxEach):]
 }
 
-// cardKey identifies the newest answer to a command about something in a topic. With failed
-// set, it identifies the errors sent for the same command since that answer.
+// cardKey identifies the newest answer to a command about something in a topic. If failed is set, it identifies the
+// errors that were sent for the same command since that answer.
 type cardKey struct {
 	chat           int64
 	topic          int
@@ -57,9 +58,9 @@ func (a *answering) deleteInvitations() {
 	a.s.remove(0, invitations...)
 }
 
-// cleanUp is called when a reply was sent. In a group, it deletes an ephemeral reply later:
-// after questionLasts if the reply is a question, or else after noticeLasts. With CleanChat,
-// any other reply replaces the older cards of the same command.
+// cleanUp is called when a reply was sent. In a group, it deletes a reply for the sender alone: a question after
+// questionLasts, and any other one after noticeLasts. If CleanChat is set, it deletes the older cards that a reply for
+// everybody replaces.
 func (a *answering) cleanUp(sent outbox.MessageRef, r *chat.Reply) {
 	switch {
 	case a.cmd.request.Direct:
@@ -74,8 +75,8 @@ func (a *answering) cleanUp(sent outbox.MessageRef, r *chat.Reply) {
 	}
 }
 
-// replaceCard stores a card that was sent, and returns the cards to delete: all but the
-// newest answer and what is below it. For an error, replaceCard returns none.
+// replaceCard stores a card that was sent, and returns the cards to delete: those above the newest answer. If the card
+// is not an answer, replaceCard returns none.
 func (s *session) replaceCard(answers cardKey, sent outbox.MessageRef, failed bool) (above []outbox.MessageRef) {
 	failures := answers
 	failures.failed = true
@@ -85,7 +86,7 @@ func (s *session) replaceCard(answers cardKey, sent outbox.MessageRef, failed bo
 		s.toDelete.put(failures, slices.Compact(append(s.toDelete[failures], sent)))
 		return nil
 	}
-	// Answers may get here in another order than they were sent, and some share a message.
+	// replaceCard may be called in another order than the answers were sent, and some answers share a message.
 	byID := func(a, b outbox.MessageRef) int { return cmp.Compare(a.MessageID, b.MessageID) }
 	newest := slices.MaxFunc(append(s.toDelete[answers], sent), byID)
 	above = slices.Concat(s.toDelete[answers], s.toDelete[failures], []outbox.MessageRef{sent})
@@ -94,12 +95,11 @@ func (s *session) replaceCard(answers cardKey, sent outbox.MessageRef, failed bo
 	return slices.DeleteFunc(above, func(m outbox.MessageRef) bool { return byID(m, newest) >= 0 })
 }
 
-// remove deletes messages after the given time, or when the drain begins, because no later
-// run would delete them. It skips a message whose deletion is under way. It does not block,
-// except during the drain.
+// remove deletes messages after the given time, or when the drain begins: no later run would delete them. It skips
+// messages that are being removed already. It does not block, except during the drain.
 func (s *session) remove(after time.Duration, messages ...outbox.MessageRef) {
 	for _, m := range messages {
-		if _, underWay := s.removing.LoadOrStore(m, true); underWay {
+		if _, isRemoving := s.removing.LoadOrStore(m, true); isRemoving {
 			continue
 		}
 		deletion := func(string) {

@@ -5,15 +5,13 @@ import (
 	"slices"
 	"time"
 
-	"github.com/go-telegram/bot"
-
 	"herald/internal/chat"
 	"herald/internal/platform"
 	"herald/internal/platform/telegram/botapi"
 	"herald/internal/platform/telegram/outbox"
 )
 
-// ephemeralLasts is how long after the command Telegram accepts an ephemeral answer.
+// ephemeralLasts is how long after the command Telegram accepts an ephemeral answer (botapi.SendEphemeral).
 const ephemeralLasts = 15 * time.Second
 
 // message returns a message with the content, to the chat where the command was asked.
@@ -23,14 +21,15 @@ func (a *answering) message(content outbox.Content) outbox.Message {
 		Content:  content,
 		Sender:   a.cmd.sender,
 		Deadline: a.arrived.Add(a.s.a.CommandTimeout),
-		Waits:    a.waits,
+		OnWait:   a.onWait,
 	}
 }
 
-// send blocks until what becomes of m is known, or the drain is over.
+// send sends m. It blocks until the outcome is known, or the drain ends.
 func (a *answering) send(m outbox.Message) outbox.Receipt { return a.s.out.Send(a.s.work.Sends, m) }
 
-// sendNew sends an answer as a new message to the chat, shared with others who ask the same.
+// sendNew sends an answer as a new message to the chat. Under Pacing, senders who ask the same at the same time share
+// one message.
 func (a *answering) sendNew(reply *chat.Reply, content outbox.Content) outbox.Receipt {
 	m := a.message(content)
 	if a.s.a.Settings.Pacing && !a.cmd.private {
@@ -43,7 +42,7 @@ func (a *answering) sendNew(reply *chat.Reply, content outbox.Content) outbox.Re
 	return receipt
 }
 
-// sharing joins an answer with others to the same command in the same chat and topic.
+// sharing returns how an answer is shared with others to the same command in the same chat and topic.
 func (a *answering) sharing(reply *chat.Reply) outbox.Sharing {
 	combined := func(requests int) outbox.Content {
 		r := reply.In(reply.Language)
@@ -52,7 +51,7 @@ func (a *answering) sharing(reply *chat.Reply) outbox.Sharing {
 		return a.render(r)
 	}
 	target := ""
-	if a.cmd.request.Target != nil { // Replied to, and so not in the text.
+	if a.cmd.request.Target != nil { // The target was replied to, and so is not in the text.
 		target = a.cmd.request.Target.ID
 	}
 	return outbox.Sharing{
@@ -64,38 +63,47 @@ func (a *answering) sharing(reply *chat.Reply) outbox.Sharing {
 	}
 }
 
-// pressAnswer is how the answer to a press is shown.
+// pressAnswer is how the reply to a press is shown.
 type pressAnswer int
 
 const (
-	// asNewMessage: in the chat, below the others.
+	// asNewMessage sends a message to the chat.
 	asNewMessage pressAnswer = iota
-	// asEdit: in place of the message with the button.
+	// asEdit replaces the message with the button.
 	asEdit
-	// asAlert: to the person who pressed alone, because there is no answer.
+	// asAlert shows the reply only to the person who pressed, because it is not an answer.
 	asAlert
-	// asUnchanged: the message with the button shows this answer already, or a newer one. The person who pressed is told.
+	// asUnchanged leaves the message with the button as it is, and tells the person who pressed: the message shows
+	// this answer already, or a newer one.
 	asUnchanged
 )
 
-// showAs returns how a reply to the press is shown.
+// showAs returns how a reply to the press is shown:
+//
+//	a question in a private chat    as a new message
+//	any other reply, Unanswered     as an alert
+//	a question in a group           as a new message
+//	to a button that does not edit  as a new message
+//	no newer answer                 unchanged
+//	a newer answer                  as an edit
 func (a *answering) showAs(reply *chat.Reply) pressAnswer {
-	b := a.cmd.button
+	isQuestion := reply.Ask != nil
+	button := a.cmd.button
 	switch {
-	case reply.Ask != nil && a.cmd.request.Direct: // An alert has no field for the argument.
+	case isQuestion && a.cmd.request.Direct: // An alert has no field for the argument.
 		return asNewMessage
 	case reply.Unanswered():
 		return asAlert
-	case !b.Edit || reply.Ask != nil:
+	case isQuestion, !button.Edit:
 		return asNewMessage
-	case a.s.a.shown.Judge(a.messageKey(), a.cmd.text, b.AsOf, reply.Source.AsOf) == platform.Keep:
+	case a.s.a.shown.Judge(a.messageKey(), a.cmd.text, button.AsOf, reply.Source.AsOf) == platform.Keep:
 		return asUnchanged
 	}
 	return asEdit
 }
 
-// answerPress shows the answer to a press. If the person who pressed cannot be told alone that there is no answer, or
-// the message cannot be edited, the answer is a new message.
+// answerPress shows the reply to a press. If Telegram does not take the alert or the edit, the reply is sent as a new
+// message.
 func (a *answering) answerPress(reply *chat.Reply, content outbox.Content) outbox.Receipt {
 	how := a.showAs(reply)
 	switch how {
@@ -109,20 +117,19 @@ func (a *answering) answerPress(reply *chat.Reply, content outbox.Content) outbo
 		reply = a.inLanguageOfChat(reply) // Others may read the message.
 		content = a.render(reply)
 	}
-	endSpinner := func() { a.press.answer(bot.AnswerCallbackQueryParams{}) }
-	defer a.s.work.AfterFunc(spinnerLasts, a.cmd.request.ID, endSpinner).Stop()
+	defer a.s.work.AfterFunc(spinnerLasts, a.cmd.request.ID, a.press.endSpinner).Stop()
 	if how == asEdit {
-		receipt, isEdited := a.edit(reply, content)
-		if isEdited {
+		receipt, refused := a.edit(reply, content)
+		if !refused {
 			return receipt
 		}
 	}
 	return a.sendNew(reply, content)
 }
 
-// edit replaces the message with the button. It returns false if Telegram refuses that: the message may be deleted,
-// or a picture, which no text can replace.
-func (a *answering) edit(reply *chat.Reply, content outbox.Content) (receipt outbox.Receipt, isEdited bool) {
+// edit replaces the message with the button. refused is set if Telegram does not accept the edit: the message may be
+// deleted, or a picture, which no text can replace.
+func (a *answering) edit(reply *chat.Reply, content outbox.Content) (receipt outbox.Receipt, refused bool) {
 	m := a.message(content)
 	m.EditID = a.cmd.to.ReplyTo
 	m.Sharing = outbox.Sharing{
@@ -135,21 +142,21 @@ func (a *answering) edit(reply *chat.Reply, content outbox.Content) (receipt out
 		a.s.a.shown.Forget(a.messageKey(), a.cmd.text, reply.Source.AsOf)
 	}
 	if receipt.Result == outbox.Refused || receipt.Result == outbox.Unreachable {
-		return receipt, false
+		return receipt, true
 	}
 	isRefresh := !a.cmd.button.AsOf.IsZero()
 	if receipt.Unchanged && isRefresh {
 		a.toast(reply.Unchanged())
 	}
-	return receipt, true
+	return receipt, false
 }
 
 // messageKey identifies the message with the pressed button.
 func (a *answering) messageKey() string { return fmt.Sprint(a.cmd.to.Chat, " ", a.cmd.to.ReplyTo) }
 
-// sendPrivately sends the answer to a private command in a group. The answer to an ephemeral command is sent there as
-// an ephemeral message. Any other answer, or one that could not be sent so, goes to the user's private chat, and a
-// notice in the group says so.
+// sendPrivately sends the answer to a private command in a group. It answers an ephemeral command there, by an
+// ephemeral message. If that fails, or the command was not ephemeral, it sends the answer to the user's private chat,
+// and a notice in the group says so.
 func (a *answering) sendPrivately(content outbox.Content) outbox.Receipt {
 	if a.cmd.user == 0 {
 		return a.notify(stayedAnonymous)
@@ -175,7 +182,7 @@ func (a *answering) sendPrivately(content outbox.Content) outbox.Receipt {
 }
 
 // sendEphemeral answers an ephemeral command in the group, so that only its user can read the answer. If the server
-// makes such an answer public, it is deleted, and the adapter sends no more of them.
+// makes the answer public, sendEphemeral deletes it, and the adapter sends no more ephemeral messages.
 func (a *answering) sendEphemeral(content outbox.Content) outbox.Receipt {
 	m := a.message(content)
 	m.Ephemeral = a.cmd.ephemeral

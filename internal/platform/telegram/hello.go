@@ -14,8 +14,13 @@ import (
 // Telegram reports the bot as added there, and the move in another update.
 const helloAfter = time.Second
 
-// Events in a group after which another update needs no answer.
-const botAdded, groupMoved = "added", "moved"
+// groupEvent is an event in a group after which another update needs no answer.
+type groupEvent string
+
+const (
+	botAdded   groupEvent = "added"
+	groupMoved groupEvent = "moved"
+)
 
 // addsBot reports whether a change of the bot's own membership adds it to a chat, with more rights
 // than a restricted member. m may be nil.
@@ -29,41 +34,46 @@ func addsBot(m *models.ChatMemberUpdated) bool {
 	return wasOut && isIn
 }
 
-// needsNoAnswer reports whether u needs no answer. That is so if the bot moved with its group, for the
-// /start of the link that added the bot, which the hello answers, and for all but one message of an
-// album. needsNoAnswer blocks for at most albumWait, because such updates come in any order.
+// needsNoAnswer reports whether u needs no answer, and records what u says about its group. An update needs no answer
+// if:
+//
+//   - the bot was added to a group only because the group moved to another ID,
+//   - it is the /start of the link that added the bot, which the hello answers,
+//   - another message of its album is answered.
+//
+// needsNoAnswer blocks for at most albumWait, because related updates come in any order.
 func (s *session) needsNoAnswer(u *update, c *command) bool {
 	switch group := u.chat(); {
 	case u.MyChatMember != nil:
-		s.note(botAdded, group)
+		s.recordEvent(botAdded, group)
 		transport.Sleep(s.work.Commands, helloAfter)
-		return s.noted(groupMoved, group)
+		return s.happened(groupMoved, group)
 	case u.Message != nil && u.Message.MigrateToChatID != 0:
-		s.note(groupMoved, u.Message.MigrateToChatID)
+		s.recordEvent(groupMoved, u.Message.MigrateToChatID)
 		s.a.moved(group, u.Message.MigrateToChatID)
 	case u.Message != nil && u.Message.MigrateFromChatID != 0:
 		s.a.moved(u.Message.MigrateFromChatID, group)
 	case c != nil && c.request.Command == "start" && !c.request.Direct:
 		transport.Sleep(s.work.Commands, helloAfter/2)
-		return s.noted(botAdded, group)
+		return s.happened(botAdded, group)
 	case c != nil && u.Message != nil:
 		return !s.answersAlbum(u.Message, c.guessed)
 	}
 	return false
 }
 
-// note notes an event in a group for ten seconds. Replicas with one Limiter share events.
-func (s *session) note(event string, group int64) {
+// recordEvent remembers an event in a group for ten seconds. Replicas with one Limiter share events.
+func (s *session) recordEvent(event groupEvent, group int64) {
 	_, _ = s.a.Limiter.Reserve(s.work.Commands, 0, s.eventLimit(event, group))
 }
 
-// noted reports whether an event in a group is noted.
-func (s *session) noted(event string, group int64) bool {
+// happened reports whether an event was recorded in a group in the last ten seconds.
+func (s *session) happened(event groupEvent, group int64) bool {
 	return s.a.Limiter.Peek(s.work.Commands, s.eventLimit(event, group)) > 0
 }
 
-// eventLimit returns the limit whose slot is taken while an event in a group is noted.
-func (s *session) eventLimit(event string, group int64) ratelimit.Limit {
+// eventLimit returns the limit whose slot is taken while an event in a group is remembered.
+func (s *session) eventLimit(event groupEvent, group int64) ratelimit.Limit {
 	return ratelimit.Limit{
 		Key:   fmt.Sprint("telegram ", s.me().ID, " ", event, " ", group),
 		Burst: 1,

@@ -13,10 +13,12 @@ const (
 	maxHeld = 10_000
 )
 
-// inFlight bounds the updates in flight.
+// inFlight limits the updates in flight.
 type inFlight struct {
-	// held has a token for each update in flight, and running one for each that runs.
-	held, running chan struct{}
+	// held has a token for each update in flight.
+	held chan struct{}
+	// running has a token for each update that runs.
+	running chan struct{}
 }
 
 func newInFlight(maxRunning, maxHeld int) *inFlight {
@@ -29,9 +31,9 @@ func newInFlight(maxRunning, maxHeld int) *inFlight {
 // count returns how many updates are in flight.
 func (f *inFlight) count() int { return len(f.held) }
 
-// enter returns a place for an update that begins to run. The caller must call leave at the end. enter
+// enter returns the flight of an update that begins to run. The caller must call leave at the end. enter
 // blocks while too many updates run or are in flight, and returns nil if ctx ends first.
-func (f *inFlight) enter(ctx context.Context) *place {
+func (f *inFlight) enter(ctx context.Context) *flight {
 	select {
 	case f.held <- struct{}{}:
 	case <-ctx.Done():
@@ -39,15 +41,15 @@ func (f *inFlight) enter(ctx context.Context) *place {
 	}
 	select {
 	case f.running <- struct{}{}:
-		return &place{of: f}
+		return &flight{limits: f}
 	case <-ctx.Done():
 		<-f.held
 		return nil
 	}
 }
 
-// tryEnter is enter that does not block: it returns nil if too many updates run or are in flight.
-func (f *inFlight) tryEnter() *place {
+// tryEnter is like enter, but does not block. It returns nil if too many updates run or are in flight.
+func (f *inFlight) tryEnter() *flight {
 	select {
 	case f.held <- struct{}{}:
 	default:
@@ -55,29 +57,30 @@ func (f *inFlight) tryEnter() *place {
 	}
 	select {
 	case f.running <- struct{}{}:
-		return &place{of: f}
+		return &flight{limits: f}
 	default:
 		<-f.held
 		return nil
 	}
 }
 
-// place is what one update in flight holds. The update runs until stopRunning.
-type place struct {
-	of      *inFlight
+// flight is one update in flight. The update runs until stopRunning.
+type flight struct {
+	limits  *inFlight
 	stopped atomic.Bool
 }
 
 // stopRunning lets another update run instead of this one, which waits from now on. It is safe for concurrent
 // use. Only the first call has an effect.
-func (p *place) stopRunning() {
-	if !p.stopped.Swap(true) {
-		<-p.of.running
+func (f *flight) stopRunning() {
+	alreadyStopped := f.stopped.Swap(true)
+	if !alreadyStopped {
+		<-f.limits.running
 	}
 }
 
-// leave ends the hold. It must be called once.
-func (p *place) leave() {
-	p.stopRunning()
-	<-p.of.held
+// leave ends the flight. It must be called once.
+func (f *flight) leave() {
+	f.stopRunning()
+	<-f.limits.held
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // fill enters n updates, which must not block.
-func fill(t *testing.T, f *inFlight, n int) (places []*place) {
+func fill(t *testing.T, f *inFlight, n int) (places []*flight) {
 	t.Helper()
 	for range n {
 		p := f.tryEnter()

@@ -19,7 +19,7 @@ import (
 const (
 	// maxCache limits how long Telegram may cache an answer to an inline query.
 	maxCache = time.Hour
-	// failureCache limits it for an answer that lacks a result because of a failure.
+	// failureCache limits how long Telegram may cache an answer that lacks a result because of a failure.
 	failureCache = 5 * time.Second
 )
 
@@ -38,9 +38,12 @@ func (s *session) respondInline(requestID string, q *models.InlineQuery) {
 	var handled sync.WaitGroup
 	for i := range requests {
 		req := &requests[i]
-		req.ID, req.From, req.Locale = requestID, userOf(q.From.ID), q.From.LanguageCode
+		req.ID = requestID
+		req.From = userOf(q.From.ID)
+		req.Locale = q.From.LanguageCode
+		req.Inline = true
 		// Each letter typed is a query, so queries count against a chat of their own.
-		req.Chat, req.Inline = "inline "+req.From.ID, true
+		req.Chat = "inline " + req.From.ID
 		results[i].reply = chat.SomethingWentWrong(requestID) // the reply if even Handle's own fallback panics
 		handled.Go(func() {
 			s.work.Recover(requestID, func() {
@@ -93,7 +96,8 @@ func newInlineAnswer(results []inlineResult, hint string) inlineAnswer {
 	why := hint
 	for _, r := range results {
 		if r.reply.Unanswered() {
-			why, answer.personal = words.Say(r.reply.Language, r.reply.Title), true
+			why = words.Say(r.reply.Language, r.reply.Title)
+			answer.personal = true
 			answer.cache = min(answer.cache, failureCache)
 			continue
 		}
@@ -106,10 +110,10 @@ func newInlineAnswer(results []inlineResult, hint string) inlineAnswer {
 	return answer
 }
 
-// inlineHint returns a text that names what answers inline queries: commands, all of which an empty query means, and
-// the address of a wallet.
+// inlineHint returns a text that lists what to type in an inline query: the commands that answer one and, if a command
+// takes it, the address of a wallet.
 func (s *session) inlineHint() string {
-	var names []string
+	var names []string // An empty query means all commands.
 	for _, req := range parseInline("", s.work.Handler.Commands()) {
 		names = append(names, req.Command)
 	}

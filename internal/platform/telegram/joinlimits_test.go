@@ -78,7 +78,7 @@ func TestAPlaceIsKeptAfterACheckThatRanOutOfTime(t *testing.T) {
 		},
 		"a check that ran out of time": {
 			takes: checkTime,
-			free:  answerWithin,
+			free:  placeTime,
 		},
 	}, func(t *testing.T, tt struct {
 		takes time.Duration

@@ -58,7 +58,7 @@ func joinReply(_ context.Context, req *chat.Request) *chat.Reply {
 		reply = &chat.Reply{
 			Tone:    chat.Negative,
 			Title:   chat.Say("join.no"),
-			Join:    chat.Join{LeftOut: chat.Say("details.unregistered")},
+			Join:    chat.Join{WhyLeftOut: chat.Say("details.unregistered")},
 			Actions: []chat.Action{again},
 		}
 	default:

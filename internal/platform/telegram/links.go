@@ -8,16 +8,20 @@ import (
 )
 
 // Link is a setting that becomes a link in messages.
-type Link struct{ Setting, URL string }
+type Link struct {
+	// Setting is the setting's name.
+	Setting string
+	URL     string
+}
 
-// acceptsLink reports whether Telegram accepts a link. It refuses a whole message if a button of it leads
-// to a host without a dot, such as localhost (LinkManager::check_link in tdlib).
+// acceptsLink reports whether Telegram accepts a link. The host must be an IP address or have a dot. If a button has a
+// link to another host, such as localhost, Telegram refuses the whole message (LinkManager::check_link in tdlib).
 func acceptsLink(link string) bool {
 	u, err := url.Parse(link)
 	if err != nil {
 		return false
 	}
-	if _, err := netip.ParseAddr(u.Hostname()); err == nil {
+	if _, err := netip.ParseAddr(u.Hostname()); err == nil { // An IPv6 address has no dot.
 		return true
 	}
 	return strings.Contains(u.Hostname(), ".")

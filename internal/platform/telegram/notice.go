@@ -16,22 +16,18 @@ const (
 	stayedAnonymous   notice = "telegram.anonymous"
 	// pressStart invites a user to whom the bot may not write yet.
 	pressStart notice = "telegram.press_start"
-	// askThere is shown instead where Start does not give the command again.
+	// askThere is the text of pressStart for a command that Start cannot give again.
 	askThere notice = "telegram.ask_there"
 )
 
 // notify shows a notice in the group where a private command was used. It answers a press with
 // the notice. Otherwise, or if that fails, it sends an ephemeral message or posts in the group.
-// After an ephemeral command, answeredPrivately is not shown. The receipt is empty if the user
-// knows.
+// After an ephemeral command, answeredPrivately is not shown. The receipt is empty unless a message in the group was
+// needed and failed.
 func (a *answering) notify(n notice) outbox.Receipt {
 	text, payload := n, ""
 	if n == pressStart {
-		payload = a.cmd.request.Command
-		linked, listed := a.s.work.Handler.Commands().Find(payload)
-		if !listed || linked.NoDeepLink || a.cmd.request.Args.Len() > 0 || a.cmd.request.Target != nil {
-			payload, text = "start", askThere
-		}
+		text, payload = a.invitation()
 		if a.press.open(payload) {
 			return outbox.Receipt{}
 		}
@@ -48,10 +44,24 @@ func (a *answering) notify(n notice) outbox.Receipt {
 		return outbox.Receipt{}
 	}
 	m := a.message(a.render(reply))
-	if a.cmd.ephemeral.Arrived() && (n == answeredPrivately || a.sendEphemeral(m.Content).Result == outbox.Delivered) {
-		return outbox.Receipt{}
+	if a.cmd.ephemeral.Arrived() {
+		if n == answeredPrivately || a.sendEphemeral(m.Content).Result == outbox.Delivered {
+			return outbox.Receipt{}
+		}
 	}
 	return a.postNotice(n, m)
+}
+
+// invitation returns the text of pressStart, and the payload that Start sends: the command again, if a link can carry
+// it.
+func (a *answering) invitation() (text notice, payload string) {
+	req := &a.cmd.request
+	linked, listed := a.s.work.Handler.Commands().Find(req.Command)
+	hasArguments := req.Args.Len() > 0 || req.Target != nil
+	if !listed || linked.NoDeepLink || hasArguments {
+		return askThere, "start"
+	}
+	return pressStart, req.Command
 }
 
 // postNotice sends a notice that everybody in the group sees. pressStart is deleted once
@@ -78,14 +88,16 @@ func (a *answering) postNotice(n notice, m outbox.Message) outbox.Receipt {
 }
 
 // sendOnce sends a reply about lost answers to the chat, at most once a minute for each
-// name. If a press still waits, it answers that press instead.
+// name. If the command's press is not answered yet, it answers the press instead.
 func (a *answering) sendOnce(name string, r *chat.Reply) outbox.Receipt {
 	if a.alert(r) {
 		return outbox.Receipt{}
 	}
 	r = a.inLanguageOfChat(r)
 	m := a.message(a.render(r))
-	m.To.ReplyTo, m.Notice, m.Deadline = 0, name, time.Time{}
+	m.To.ReplyTo = 0
+	m.Notice = name
+	m.Deadline = time.Time{} // none
 	receipt := a.send(m)
 	if receipt.Result == outbox.Delivered {
 		a.s.a.Count(name + "_sent")

@@ -20,27 +20,32 @@ import (
 type command struct {
 	request chat.Request       // without an ID
 	to      outbox.Destination // the chat of the command; Silent in groups
-	// user is the ID of who asked; 0 if they speak as a chat. sender is the ID of that
-	// chat, or else of the user.
-	user, sender int64
-	// ephemeral is the message to answer in the group for its user's eyes alone; zero if
-	// everybody saw it.
+	// user is the ID of the user who asked; 0 if they speak as a chat.
+	user int64
+	// sender is the ID of the chat as which the user speaks, or else the same as user.
+	sender int64
+	// ephemeral is the ephemeral message to answer in the group, so that only its user can read the answer; zero if
+	// everybody saw the command.
 	ephemeral botapi.EphemeralMessage
-	// button is the state of the button that was pressed below the message to reply to;
-	// nil if a message asked.
+	// button is the state of the pressed button. It is below the message to reply to. It is nil if the command came
+	// in a message.
 	button *chat.Press
 	// text is the command and its words, as typed. It is the same for all who type the same.
 	text string
 	// private is set if only the user may read the answer.
 	private bool
-	// guessed is set if the message names no command, and answers no question of the bot's.
+	// guessed is set if the message does not name a command, and does not answer a question of the bot.
 	guessed bool
 }
 
 // parse returns what an update asks, or nil if this bot has no answer to it.
 func parse(u *update, me *models.User, h platform.Handler) *command {
 	m := u.message()
-	if m == nil || !isPrivate(&m.Chat) && !isGroup(&m.Chat) {
+	if m == nil {
+		return nil
+	}
+	inPrivate, inGroup := isPrivate(&m.Chat), isGroup(&m.Chat)
+	if !inPrivate && !inGroup {
 		return nil
 	}
 	var c *command
@@ -52,7 +57,10 @@ func parse(u *update, me *models.User, h platform.Handler) *command {
 	default:
 		c = parseMessage(m, me, h.Commands())
 	}
-	if c == nil || isPrivate(&m.Chat) && m.Chat.ID != c.user {
+	if c == nil {
+		return nil
+	}
+	if inPrivate && m.Chat.ID != c.user {
 		return nil // A private chat belongs to one person.
 	}
 	// In a channel's direct messages each user has a topic, and the channel's administrators read all
@@ -60,15 +68,15 @@ func parse(u *update, me *models.User, h platform.Handler) *command {
 	if m.Chat.IsDirectMessages && m.DirectMessagesTopic == nil && u.Press == nil {
 		return nil
 	}
-	if c.request.Command == chat.JoinCommand && !isPrivate(&m.Chat) {
-		return nil // Its buttons stand in private chats only, so this one is forged.
+	if c.request.Command == chat.JoinCommand && !inPrivate {
+		return nil // The bot sends its buttons only to private chats, so this one is forged.
 	}
 	c.sender = cmp.Or(c.sender, c.user)
 	c.to = destination(m)
 	c.request.From = userOf(c.user)
 	c.request.Chat = strconv.FormatInt(m.Chat.ID, 10)
-	c.request.Direct = isPrivate(&m.Chat)
-	if isGroup(&m.Chat) {
+	c.request.Direct = inPrivate
+	if inGroup {
 		c.request.Community = c.request.Chat
 		if c.user != 0 {
 			c.request.Role = chat.UnknownRole
@@ -84,8 +92,7 @@ func parse(u *update, me *models.User, h platform.Handler) *command {
 func destination(m *models.Message) outbox.Destination {
 	to := outbox.Destination{Chat: m.Chat.ID, ReplyTo: m.ID, Silent: isGroup(&m.Chat)}
 	if m.IsTopicMessage {
-		// Elsewhere message_thread_id is a thread of replies, to which nothing can be
-		// sent.
+		// Outside topics, message_thread_id is a thread of replies, and Telegram refuses messages to it.
 		to.Thread = m.MessageThreadID
 	}
 	if m.DirectMessagesTopic != nil {
@@ -97,22 +104,23 @@ func destination(m *models.Message) outbox.Destination {
 // parseMessage returns the command that m asks. It returns nil for messages by bots, forwards, and messages that name
 // no command (commandName), unless one can be guessed in a private chat (guess).
 func parseMessage(m *models.Message, me *models.User, commands chat.Commands) *command {
-	if m.ForwardOrigin != nil || m.IsAutomaticForward || m.ViaBot != nil ||
-		m.SenderChat == nil && (m.From == nil || m.From.IsBot) {
+	isForward := m.ForwardOrigin != nil || m.IsAutomaticForward
+	isByBot := m.SenderChat == nil && (m.From == nil || m.From.IsBot)
+	if isForward || isByBot || m.ViaBot != nil {
 		return nil
 	}
 	text, entities := textOf(m)
 	units := utf16.Encode([]rune(text))
-	name, args, length := commandName(m, units, me, commands)
+	name, args, argsAt := commandName(m, units, me, commands)
 	guessed := false
 	if name == "" && isPrivate(&m.Chat) {
-		name, length = guess(m, units, me, commands)
+		name, argsAt = guess(m, units, me, commands)
 		guessed = true
 	}
 	if name == "" {
 		return nil
 	}
-	target, rest := mention(units, length, entities)
+	target, rest := cutMention(units, argsAt, entities)
 	if target == nil {
 		target = repliedTo(m, me)
 	}
@@ -133,13 +141,17 @@ func parseMessage(m *models.Message, me *models.User, commands chat.Commands) *c
 	return c
 }
 
-// commandName returns the command that m asks: the one typed first or after a mention of the bot, or
-// else the one whose question m answers. args are the arguments that the question carried; length is
-// where in the text the typed ones begin, in UTF-16 units. name is "" for another bot's command, for text in a
-// private chat and, in a group, for an unknown command and for a reply to a question without a word like its argument.
+// commandName returns the command that m names: the one typed first or after a mention of the bot, or else the one
+// whose question m answers. args are the arguments that the question carried. argsAt is where in the text the typed
+// arguments begin, in UTF-16 units. name is "" for:
+//
+//   - a command for another bot, such as /price@OtherBot,
+//   - a text that does not answer a question,
+//   - in a group, an answer to a question without a word like the question's argument,
+//   - in a group, an unknown command.
 func commandName(
 	m *models.Message, units []uint16, me *models.User, commands chat.Commands,
-) (name string, args []string, length int) {
+) (name string, args []string, argsAt int) {
 	text, entities := textOf(m)
 	typed := typedCommand(units, entities, me)
 	if typed.suffix != "" && !typed.isFor(me) {
@@ -149,26 +161,26 @@ func commandName(
 		typed = typedWords{} // "@ann /price" is text about somebody else. It may still answer a question.
 	}
 	name = typed.name
-	length = typed.end
+	argsAt = typed.end
 	if name == "" && len(units) > 0 {
 		name, args = askedFor(m.ReplyToMessage, me)
 		asked, _ := commands.Find(name)
 		params, _ := asked.Params()
-		isArgument := len(chat.Meant(strings.Fields(text), params...)) > 0
-		if isGroup(&m.Chat) && !isArgument {
+		hasArgument := len(chat.Meant(strings.Fields(text), params...)) > 0
+		if isGroup(&m.Chat) && !hasArgument {
 			return "", nil, 0
 		}
 	}
 	if _, known := commands.Find(name); !known && !isPrivate(&m.Chat) {
 		return "", nil, 0
 	}
-	return name, args, length
+	return name, args, argsAt
 }
 
-// guess returns the command that a message in a private chat means if commandName finds none, and
-// where its arguments begin. It takes a picture or the like as /start. It returns "" for another bot's
+// guess returns the command that a message in a private chat means if commandName finds none, and where in the text the
+// arguments begin, in UTF-16 units. A picture or the like without text means /start. guess returns "" for another bot's
 // command and for a message without any content.
-func guess(m *models.Message, units []uint16, me *models.User, commands chat.Commands) (name string, length int) {
+func guess(m *models.Message, units []uint16, me *models.User, commands chat.Commands) (name string, argsAt int) {
 	text, entities := textOf(m)
 	if typed := typedCommand(units, entities, me); typed.suffix != "" && !typed.isFor(me) {
 		return "", 0
@@ -176,13 +188,14 @@ func guess(m *models.Message, units []uint16, me *models.User, commands chat.Com
 	if len(units) == 0 && !hasAttachment(m) {
 		return "", 0
 	}
-	if name = commands.Guess(text); name == "start" {
-		length = len(units)
+	name = commands.Guess(text)
+	if name == "start" { // None of the text is an argument.
+		return name, len(units)
 	}
-	return name, length
+	return name, 0
 }
 
-// setSender sets who wrote m. Somebody who speaks as a chat has no user ID.
+// setSender sets the fields about the sender of m. A sender who speaks as a chat has no user ID.
 func (c *command) setSender(m *models.Message) {
 	switch {
 	case m.SenderChat == nil:
@@ -223,7 +236,7 @@ func parsePress(q *callbackQuery) *command {
 }
 
 // oldButton returns a command without a name, for a press of a button whose state is not of this version. Its request
-// has what decides in which language the press is answered.
+// has only the fields that decide in which language the press is answered.
 func oldButton(q *callbackQuery) *command {
 	c := &command{request: chat.Request{From: userOf(q.From.ID), Locale: q.From.LanguageCode}}
 	if q.Message != nil && isGroup(&q.Message.Chat) {
@@ -232,9 +245,12 @@ func oldButton(q *callbackQuery) *command {
 	return c
 }
 
-// parseInline returns requests for the Inline forms that a query means: of the commands
-// whose names begin like it, or of the one for which it is the argument. A query comes
-// with every letter typed, so an argument counts only once it is as long as its example.
+// parseInline returns a request for each Inline form that a query means:
+//
+//   - a form without parameters, if the query is the beginning of the command's name,
+//   - a form with a parameter, if the query has its argument, with or without the command's name before it.
+//
+// Telegram sends a query after each letter typed, so an argument counts only once it is as long as its example.
 func parseInline(query string, commands chat.Commands) (found []chat.Request) {
 	written := strings.Fields(query)
 	name := ""
@@ -244,6 +260,7 @@ func parseInline(query string, commands chat.Commands) (found []chat.Request) {
 	named, known := commands.Find(name)
 	for _, c := range commands {
 		isNamed := known && c.Name == named.Name
+		namesAnother := known && !isNamed
 		isBegun := len(written) < 2 && (isNamed || strings.HasPrefix(c.Name, name))
 		args := written
 		if isNamed {
@@ -254,16 +271,17 @@ func parseInline(query string, commands chat.Commands) (found []chat.Request) {
 			case !f.Inline:
 			case len(f.Params) == 0 && isBegun:
 				found = append(found, chat.Request{Command: c.Name, Args: chat.Typed()})
-			case len(f.Params) > 0 && (isNamed || !known): // The query names this command, or none.
-				found = append(found, completed(c.Name, f, args)...)
+			case len(f.Params) > 0 && !namesAnother:
+				found = append(found, withArgument(c.Name, f, args)...)
 			}
 		}
 	}
 	return found
 }
 
-// completed returns a request for a form if one of the words is its argument, as long as its example.
-func completed(command string, f chat.Form, words []string) []chat.Request {
+// withArgument returns a request for a form if one of the words is its argument, as long as its example. Otherwise it
+// returns nil.
+func withArgument(command string, f chat.Form, words []string) []chat.Request {
 	args := chat.Meant(words, f.Params...)
 	if len(args) != 1 || len(args[0]) != len(f.Params[0].Example) {
 		return nil
@@ -282,17 +300,20 @@ func readPayload(payload string) (command string, args []string) {
 	return words[0], words[1:]
 }
 
-// followLink returns the command that words, the payload of a deep link after /start,
-// name: a private command without arguments, unless it has NoDeepLink, or
-// chat.JoinCommand with a group, or else start.
+// followLink returns the command that /start with these words runs. In a private chat, the one word may be the payload
+// of a deep link to chat.JoinCommand with a group, or to a private command, without arguments and without NoDeepLink.
+// Any other words mean start.
 func followLink(m *models.Message, words []string, commands chat.Commands) (name string, args []string) {
-	if isPrivate(&m.Chat) && len(words) == 1 {
-		if name, args = readPayload(words[0]); name == chat.JoinCommand && len(args) == 1 {
-			return name, args
-		}
-		if linked, known := commands.Find(words[0]); known && linked.Visibility == chat.Private && !linked.NoDeepLink {
-			return linked.Name, nil
-		}
+	if !isPrivate(&m.Chat) || len(words) != 1 {
+		return "start", nil
+	}
+	name, args = readPayload(words[0])
+	if name == chat.JoinCommand && len(args) == 1 {
+		return name, args
+	}
+	linked, known := commands.Find(words[0])
+	if known && linked.Visibility == chat.Private && !linked.NoDeepLink {
+		return linked.Name, nil
 	}
 	return "start", nil
 }
@@ -300,47 +321,57 @@ func followLink(m *models.Message, words []string, commands chat.Commands) (name
 // typedWords are a bot command at the beginning of a text.
 type typedWords struct {
 	name string // in lower case; "" is no command
-	// suffix is the username after the command's @. mentioned is the one of a mention before the
-	// command. Each is "" if there is none.
-	suffix, mentioned string
-	end               int // of the command in the text, in UTF-16 units
+	// suffix is the username after the command's @, or "".
+	suffix string
+	// mentioned is the username in a mention before the command, or "".
+	mentioned string
+	end       int // where the command ends in the text, in UTF-16 units
 }
 
-// isFor reports whether the command is addressed to a bot, or to any.
+// isFor reports whether the command is addressed to a bot, or to no bot in particular.
 func (w *typedWords) isFor(bot *models.User) bool {
 	addressee := cmp.Or(w.suffix, w.mentioned)
 	return addressee == "" || strings.EqualFold(addressee, bot.Username)
 }
 
 // typedCommand returns the bot command at the very beginning of a text, or after one mention there.
-func typedCommand(units []uint16, entities []models.MessageEntity, me *models.User) (w typedWords) {
-	begin := 0
+func typedCommand(units []uint16, entities []models.MessageEntity, me *models.User) typedWords {
+	mentioned, begin := leadingMention(units, entities, me)
+	for _, e := range entities {
+		if e.Type != models.MessageEntityTypeBotCommand || e.Offset != begin || !within(&e, units) || units[begin] != '/' {
+			continue
+		}
+		end := e.Offset + e.Length
+		name, suffix, _ := strings.Cut(string(utf16.Decode(units[begin+1:end])), "@")
+		return typedWords{name: strings.ToLower(name), suffix: suffix, mentioned: mentioned, end: end}
+	}
+	return typedWords{}
+}
+
+// leadingMention returns the username in a mention at the very beginning of a text, and where the text continues after
+// the mention and the separators behind it. If there is no mention, it returns "" and 0.
+func leadingMention(units []uint16, entities []models.MessageEntity, me *models.User) (username string, end int) {
 	for _, e := range entities {
 		if e.Offset != 0 || !within(&e, units) {
 			continue
 		}
 		switch {
 		case e.Type == models.MessageEntityTypeMention && units[0] == '@':
-			w.mentioned = string(utf16.Decode(units[1:e.Length]))
-			begin = e.Length
+			username = string(utf16.Decode(units[1:e.Length]))
+			end = e.Length
 		case e.Type == models.MessageEntityTypeTextMention && e.User != nil && e.User.ID == me.ID:
-			w.mentioned = me.Username
-			begin = e.Length
+			username = me.Username
+			end = e.Length
 		}
 	}
-	for begin > 0 && begin < len(units) && strings.ContainsRune(" \n\u00a0,:", rune(units[begin])) {
-		begin++
+	if end == 0 {
+		return "", 0
 	}
-	for _, e := range entities {
-		if e.Type != models.MessageEntityTypeBotCommand || e.Offset != begin || !within(&e, units) || units[begin] != '/' {
-			continue
-		}
-		w.end = e.Offset + e.Length
-		w.name, w.suffix, _ = strings.Cut(string(utf16.Decode(units[begin+1:w.end])), "@")
-		w.name = strings.ToLower(w.name)
-		return w
+	const separators = " \n\u00a0,:"
+	for end < len(units) && strings.ContainsRune(separators, rune(units[end])) {
+		end++
 	}
-	return typedWords{}
+	return username, end
 }
 
 // namesAnotherBot reports whether m, which may be nil, has a known command for a bot with another
@@ -350,7 +381,7 @@ func namesAnotherBot(m *models.Message, me *models.User, commands chat.Commands)
 		return false
 	}
 	text, entities := textOf(m)
-	if !strings.Contains(text, "@") { // as most commands
+	if !strings.Contains(text, "@") { // This saves parsing most commands twice.
 		return false
 	}
 	typed := typedCommand(utf16.Encode([]rune(text)), entities, me)
@@ -358,11 +389,12 @@ func namesAnotherBot(m *models.Message, me *models.User, commands chat.Commands)
 	return known && !typed.isFor(me)
 }
 
-// askedFor returns the command for which a message of this bot asked an argument, or "", and
-// the arguments before that one. Questions are not stored. A link below their first,
-// invisible character names the command, and Telegram quotes the entities in a reply. A link
-// in another sender's message does not count, and untrusted text never becomes a link in one
-// of this bot's.
+// askedFor returns the command for which m, a message of this bot, asks an argument, and the arguments before that one.
+// It returns "" if m is not such a question.
+//
+// Questions are not stored. The first character of a question is invisible and has a link that names the command.
+// Telegram quotes the link in a reply. A link in another sender's message does not count, and in this bot's messages,
+// untrusted text never becomes a link.
 func askedFor(m *models.Message, me *models.User) (command string, args []string) {
 	if m == nil || m.From == nil || m.From.ID != me.ID {
 		return "", nil
@@ -371,19 +403,19 @@ func askedFor(m *models.Message, me *models.User) (command string, args []string
 		if e.Type != models.MessageEntityTypeTextLink || e.Offset != 0 {
 			continue
 		}
-		// The bot may have asked under another name.
-		bot, asked, is := strings.Cut(e.URL, "?start="+askPayload)
-		if is && strings.HasPrefix(bot, "https://t.me/") {
-			return readPayload(asked)
+		// The link may have an earlier name of the bot.
+		bot, payload, isQuestion := strings.Cut(e.URL, "?start="+askPayload)
+		if isQuestion && strings.HasPrefix(bot, "https://t.me/") {
+			return readPayload(payload)
 		}
 	}
 	return "", nil
 }
 
-// mention returns the first person mentioned without a username after the command, or nil,
+// cutMention returns the first person mentioned without a username after the command, or nil,
 // and the text after the command without that mention. A mention by username stays a
 // word: Telegram gives bots no ID for it.
-func mention(units []uint16, from int, entities []models.MessageEntity) (*models.User, string) {
+func cutMention(units []uint16, from int, entities []models.MessageEntity) (*models.User, string) {
 	for _, e := range entities {
 		if e.Type != models.MessageEntityTypeTextMention || e.User == nil || !within(&e, units) || e.Offset < from {
 			continue
@@ -393,13 +425,16 @@ func mention(units []uint16, from int, entities []models.MessageEntity) (*models
 	return nil, string(utf16.Decode(units[from:]))
 }
 
-// repliedTo returns the person whose message m answers; with ID 0, one who spoke as a
-// chat. It returns nil if m is no reply or answers this bot. It also returns nil where
-// Telegram makes every message a reply: to the first message of a topic, and to the
-// channel's forwarded post.
+// repliedTo returns the person whose message m replies to. The person has the ID 0 if they spoke as a chat. repliedTo
+// returns nil if m is not a reply, or replies to this bot. It also returns nil where Telegram makes every message a
+// reply: to the first message of a topic, and to the channel's forwarded post.
 func repliedTo(m *models.Message, me *models.User) *models.User {
 	r := m.ReplyToMessage
-	if r == nil || r.IsAutomaticForward || r.ForumTopicCreated != nil || m.IsTopicMessage && r.ID == m.MessageThreadID {
+	if r == nil {
+		return nil
+	}
+	startsTopic := r.ForumTopicCreated != nil || (m.IsTopicMessage && r.ID == m.MessageThreadID)
+	if startsTopic || r.IsAutomaticForward {
 		return nil
 	}
 	if r.SenderChat != nil || r.From == nil {

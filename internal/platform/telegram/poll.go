@@ -19,27 +19,28 @@ const (
 )
 
 // An update that is not acknowledged stays in Telegram's queue. The next getUpdates then returns at once, with
-// known updates first. These are the pauses between two calls.
+// known updates first. So there is a pause between two calls: the bot answers updates meanwhile, and the next call
+// acknowledges them.
 const (
-	// pausePerUpdate and minPause are the pause after a batch. It ends early if the next batch would have few
-	// known updates.
+	// A batch of n updates is followed by a pause of n*pausePerUpdate, but at least minPause: 100 updates by one of
+	// 20 ms. The pause ends early if the next batch would have few known updates.
 	pausePerUpdate = 200 * time.Microsecond
 	minPause       = 2 * time.Millisecond
-	// sameOffsetPause is the time between two calls while the offset stays.
+	// sameOffsetPause is the minimum time between two calls for the same offset.
 	sameOffsetPause = 100 * time.Millisecond
 )
 
 // poller takes updates by long polling, during one Run. An update is acknowledged once it and all before it are
-// answered. If a hundred are not acknowledged, those at the head that wait or hang are acknowledged unanswered: see
-// tracker. They are still answered, even on SIGTERM, and lost only if the process is killed, or if Telegram does not
-// accept the answer before the drain ends.
+// answered. If a hundred are not acknowledged, those at the head that wait or hang are acknowledged early: see tracker.
+// This process still answers them, even on SIGTERM, but Telegram no longer keeps them. They are lost if the process is
+// killed, or if Telegram does not accept the answer before the drain ends.
 //
-// A join request is acknowledged once the door (door.go) has taken it. If the bot then stops, the request stays open
-// for moderators.
+// A join request is acknowledged once acceptJoin (join.go) has accepted it. If the bot then stops, the request stays
+// open for moderators.
 type poller struct {
 	s       *session
 	updates *tracker
-	// sent is the offset of the last call.
+	// sent is the offset that the last call sent (unlikeSent).
 	sent int64
 }
 
@@ -62,7 +63,7 @@ func (p *poller) receive(ctx context.Context) {
 		p.s.connected()
 		p.updates.acknowledge(offset)
 		if len(batch) == 0 {
-			p.updates.forgetIDs()
+			p.updates.forgetIDs() // After a week without updates, IDs may start again.
 		}
 		anyNew := p.dispatch(ctx, batch)
 		p.pause(ctx, len(batch), anyNew)
@@ -88,7 +89,7 @@ func (p *poller) getUpdates(
 ) (batch []json.RawMessage, err error) {
 	a := p.s.a
 	err = p.s.repeat(ctx, func() (err error) {
-		p.sent = unlikeLast(offset, p.sent)
+		p.sent = unlikeSent(offset, p.sent)
 		batch, err = a.api.GetUpdates(ctx, p.sent, batchSize, timeout, a.allowedUpdates())
 		if err != nil && ctx.Err() == nil {
 			timeout = 0 // A call that succeeds then shows at once that Telegram is back.
@@ -100,24 +101,28 @@ func (p *poller) getUpdates(
 	return batch, err
 }
 
-// unlikeLast returns the offset to send for offset, after a call with the offset last.
+// unlikeSent returns the offset to send for offset. It differs from sent, the offset that the last call sent: in a
+// series of calls for offset 7, it is 7, 6, 7, 6, and so on.
 //
-// If a getUpdates has the offset of the last one, and comes within half a second, Telegram returns only one update
-// (tdlib/telegram-bot-api 10.0, Client.cpp, process_get_updates_query). An update that hangs would then hide all
-// others. The offset below returns the same updates, because the update with that ID is acknowledged already.
-func unlikeLast(offset, last int64) int64 {
-	if offset == last && offset != fromEarliest { // A negative offset drops updates.
+// If a getUpdates sends the same offset as the last one, and comes within half a second, Telegram returns only one
+// update (tdlib/telegram-bot-api 10.0, Client.cpp, process_get_updates_query). An update that hangs would then hide all
+// others. For offset-1 Telegram returns the same updates, because the update with that ID is acknowledged already.
+func unlikeSent(offset, sent int64) int64 {
+	if offset == fromEarliest { // Telegram would drop updates at a negative offset.
+		return offset
+	}
+	if offset == sent {
 		return offset - 1
 	}
 	return offset
 }
 
-// dispatch has each new update of a batch answered, and reports whether there was one. It blocks while too many
+// dispatch starts to answer each new update of a batch, and reports whether there was one. It blocks while too many
 // updates are in flight.
 func (p *poller) dispatch(ctx context.Context, batch []json.RawMessage) (anyNew bool) {
 	for _, raw := range batch {
 		if p.updates.isKnown(leadingID(raw)) {
-			continue // Without the work of decoding it again.
+			continue // This saves the work of decoding it again.
 		}
 		u, answerable := p.s.a.read(raw)
 		if u.ID == 0 || !p.updates.begin(u.ID) {
@@ -136,7 +141,8 @@ func (p *poller) dispatch(ctx context.Context, batch []json.RawMessage) (anyNew 
 	return anyNew
 }
 
-// passOn passes a join request on to the door. A request that the door refuses comes again: the drain has begun.
+// passOn passes on a join request to be answered. It is refused once the drain has begun. It then stays in Telegram's
+// queue, and the next process gets it.
 func (p *poller) passOn(u *update) {
 	if p.s.acceptJoin(u.Join) {
 		p.updates.advance(u.ID, stateDone)
@@ -146,21 +152,21 @@ func (p *poller) passOn(u *update) {
 // start starts a goroutine that answers an update. It blocks while too many updates are in flight. It returns
 // false, and starts none, if ctx ends or the drain has begun.
 func (p *poller) start(ctx context.Context, u *update) bool {
-	held := p.s.a.inFlight.enter(ctx)
-	if held == nil {
+	flight := p.s.a.inFlight.enter(ctx)
+	if flight == nil {
 		return false
 	}
-	u.waits = func() {
-		held.stopRunning()
+	u.onWait = func() {
+		flight.stopRunning()
 		p.updates.advance(u.ID, stateWaiting)
 	}
 	started := p.s.work.Go(func(id string) {
 		growStack()
-		answered := true // even after a panic, which would come again
+		answered := true // Also after a panic: the update would panic again.
 		defer func() {
-			held.leave()
-			// What is not answered stays for the process that runs after this one has stopped.
-			if answered || ctx.Err() == nil {
+			flight.leave()
+			keep := !answered && ctx.Err() != nil // for the process that runs after this one has stopped
+			if !keep {
 				p.updates.advance(u.ID, stateDone)
 			}
 		}()
@@ -168,7 +174,7 @@ func (p *poller) start(ctx context.Context, u *update) bool {
 		answered = p.s.respond(id, u)
 	})
 	if !started {
-		held.leave()
+		flight.leave()
 	}
 	return started
 }
@@ -183,16 +189,19 @@ func growStack() {
 	runtime.KeepAlive(&room)
 }
 
-// pause blocks after a batch of this size until the next batch would have few known updates. It blocks no longer than
-// the size allows, and exactly that long if the batch had no new update: then those at the head are still in flight.
+// pause blocks after a batch of the given size, so that answers are delivered before the next call. It ends early once
+// at most a quarter as many known updates would come again. If the batch had no new update, it does not end early: the
+// known ones are still being answered.
 func (p *poller) pause(ctx context.Context, size int, anyNew bool) {
-	p.await(ctx, max(minPause, pausePerUpdate*time.Duration(size)), func() bool {
-		_, again := p.updates.next()
-		return anyNew && again <= size/4
+	longest := max(minPause, pausePerUpdate*time.Duration(size))
+	p.await(ctx, longest, func() bool {
+		_, known := p.updates.next()
+		fewKnown := known <= size/4
+		return anyNew && fewKnown
 	})
 }
 
-// awaitOffset blocks until the next offset is another one than the last, or until the given time.
+// awaitOffset blocks until the next offset differs from that of the last call, or until the given time.
 func (p *poller) awaitOffset(ctx context.Context, last int64, until time.Time) {
 	p.await(ctx, time.Until(until), func() bool {
 		offset, _ := p.updates.next()
@@ -200,8 +209,8 @@ func (p *poller) awaitOffset(ctx context.Context, last int64, until time.Time) {
 	})
 }
 
-// await blocks until ready returns true or ctx ends, but for d at most. It calls ready at the start, and whenever an
-// update has changed.
+// await blocks until ready returns true or ctx ends, but for at most d. It calls ready at the start, and whenever the
+// state of an update has changed.
 func (p *poller) await(ctx context.Context, d time.Duration, ready func() bool) {
 	timeout := time.After(d)
 	for !ready() {

@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// queryLasts is how long an answer to a press or an inline query is worth
-	// sending. Telegram publishes no limit; this is below where answers are refused.
+	// queryLasts is how long an answer to a press or an inline query is worth sending. Telegram publishes no
+	// limit, but it still accepts answers after this time.
 	queryLasts = 10 * time.Second
 	// spinnerLasts is how long a pressed button shows a spinner while an answer waits
 	// for its slot or is sent.
@@ -44,6 +44,9 @@ func (p *press) answer(a bot.AnswerCallbackQueryParams) (taken bool) {
 	return taken
 }
 
+// endSpinner answers the callback query with nothing.
+func (p *press) endSpinner() { p.answer(bot.AnswerCallbackQueryParams{}) }
+
 // open answers the callback query with a link that opens the private chat with the bot, which is then
 // started with the payload. It reports whether Telegram took the answer, as answer does.
 func (p *press) open(payload string) (taken bool) {
@@ -57,7 +60,7 @@ func (p *press) open(payload string) (taken bool) {
 			if !botapi.ErrorOf(err).RefusesLink() {
 				return err
 			}
-			p.s.askName(ctx) // Telegram refuses a link to another bot: this one may be renamed.
+			p.s.askName(ctx) // Telegram refuses links to other bots, and this one may have another name now.
 			if renamed := p.s.me().Username; renamed != name {
 				return p.openBy(ctx, renamed, payload)
 			}
@@ -67,7 +70,7 @@ func (p *press) open(payload string) (taken bool) {
 	return taken
 }
 
-// openBy answers the callback query once, with a link to the bot by its username.
+// openBy makes one attempt to answer the callback query with a link to the bot by this username.
 func (p *press) openBy(ctx context.Context, username, payload string) error {
 	params := &bot.AnswerCallbackQueryParams{CallbackQueryID: p.id, URL: deepLink(username, payload)}
 	_, err := botapi.Change(ctx, p.s.a.api, (*bot.Bot).AnswerCallbackQuery, params)
@@ -80,7 +83,7 @@ func (a *answering) toast(r *chat.Reply) bool {
 	return a.press.answer(bot.AnswerCallbackQueryParams{Text: a.renderForPresser(r)})
 }
 
-// alert is toast that stays until the person closes it.
+// alert is like toast, but the reply stays until the person closes it.
 func (a *answering) alert(r *chat.Reply) bool {
 	return a.press.answer(bot.AnswerCallbackQueryParams{Text: a.renderForPresser(r), ShowAlert: true})
 }
@@ -94,7 +97,7 @@ func (a *answering) renderForPresser(r *chat.Reply) string {
 }
 
 // answerQuery makes the call that answers an inline query or a press, and reports whether
-// Telegram took the answer. It counts the event if not.
+// Telegram took the answer. If Telegram did not, it counts the event.
 func (s *session) answerQuery(
 	arrived time.Time, event string, call func(context.Context) error, contents ...*outbox.Content,
 ) (taken bool) {

@@ -90,8 +90,8 @@ func (s *session) syncMenusAfterAdding(group int64) {
 	}
 }
 
-// sync makes calls until they succeed. It logs and skips those that would fail again, which
-// repeat alone would make for ever.
+// sync makes calls until they succeed or are refused. It logs a refusal. It blocks until then, or until ctx is done or
+// the token is refused.
 func (s *session) sync(ctx context.Context, calls func() error) {
 	_ = s.repeat(ctx, func() error {
 		err := calls()

@@ -12,7 +12,7 @@ import (
 	"herald/internal/words"
 )
 
-// Telegram's bounds on one message, https://core.telegram.org/bots/api#sendmessage,
+// Telegram's limits on one message, https://core.telegram.org/bots/api#sendmessage,
 // #sendphoto and https://core.telegram.org/api/entities.
 const (
 	maxUnits    = 4096 // UTF-16 units after entities are parsed
@@ -33,15 +33,14 @@ const maxPlaceholder = 64
 // maxAlert is in characters, https://core.telegram.org/bots/api#answercallbackquery.
 const maxAlert = 200
 
-// maxDescription bounds the description of an inline result, in characters. Apps show
-// about as much.
+// maxDescription limits the description of an inline result, in characters. Apps show about as many.
 const maxDescription = 150
 
 // deepLink returns a link that opens the private chat with a bot and sends /start with the
 // payload: 1 to 64 of A-Za-z0-9_-, https://core.telegram.org/bots/features#deep-linking.
 func deepLink(bot, payload string) string { return "https://t.me/" + bot + "?start=" + payload }
 
-// render returns a reply as a message, shortened to Telegram's bounds. Styles are entities
+// render returns a reply as a message, shortened to Telegram's limits. Styles are entities
 // and never markup, so nothing has to be escaped. bot is the bot's username.
 func render(r *chat.Reply, bot string) outbox.Content {
 	c := words.Print(r)
@@ -49,7 +48,8 @@ func render(r *chat.Reply, bot string) outbox.Content {
 	limit := maxUnits
 	var picture []byte
 	if c.Image != nil {
-		limit, picture = maxCaption, c.Image.PNG
+		limit = maxCaption
+		picture = c.Image.PNG
 	}
 	p := layOut(c, bot)
 	if p.units > limit {
@@ -62,7 +62,7 @@ func render(r *chat.Reply, bot string) outbox.Content {
 		Picture:  picture,
 	}
 	if strings.TrimSpace(content.Text) == "" {
-		content.Text = "…" // Telegram refuses one without text.
+		content.Text = "…" // Telegram refuses a message without text.
 	}
 	if c.Ask != nil {
 		content.Markup = &models.ForceReply{
@@ -135,8 +135,8 @@ func fieldParts(f words.Field) []part {
 	return []part{{"", f.Name}, {"", words.Line{{Text: gap}}}, {style, first}, {"", rest}}
 }
 
-// lineUnits returns the length of a line with the line break before it, or with two if the
-// line may begin a section or the notes, in UTF-16 units.
+// lineUnits returns the length of a field's line in UTF-16 units, with the line break before it. A field without a name
+// may begin a section or the notes, and counts with two line breaks.
 func lineUnits(f words.Field) int {
 	n := 1 + words.Units(gap)
 	for _, l := range []words.Line{f.Name, f.Value} {
@@ -159,12 +159,12 @@ func shownText(s words.Span) string {
 	return s.Text
 }
 
-// page is a text in the making, with its entities and its length in UTF-16 units.
+// page is a text that is being written.
 type page struct {
-	sign     string // owed before the first line
+	sign     string // to write before the first line; "" afterwards
 	b        strings.Builder
-	units    int
-	breaks   int // line breaks owed before the next line
+	units    int // the length of b in UTF-16 units
+	breaks   int // how many line breaks to write before the next line
 	entities []models.MessageEntity
 }
 
@@ -196,7 +196,7 @@ func (p *page) line(parts ...part) {
 	}
 }
 
-// entityOf returns the entity of a span, without its place; without a Type the span is
+// entityOf returns the entity of a span, without its Offset and Length. If the entity has no Type, the span is
 // plain. A link that Telegram does not accept is left out. Untrusted text that could become a link is
 // code: Telegram makes links of domains, commands and the like anywhere else.
 func entityOf(s words.Span) models.MessageEntity {
@@ -234,7 +234,8 @@ func maybeLink(text string) bool {
 		if unicode.IsDigit(r) {
 			digits++
 		}
-		return digits > 4 || !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsSpace(r) && r != '-'
+		isHarmless := unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsSpace(r) || r == '-'
+		return !isHarmless || digits > 4
 	})
 }
 
@@ -255,16 +256,17 @@ func (p *page) write(s string) {
 	p.units += words.Units(s)
 }
 
-// fewer drops entities until Telegram takes them. Quotes stay, because they fold long lists
-// away, and so does code, so that nothing untrusted becomes a link. Where only these are
-// left, the last entity is extended over the ones that do not fit.
+// fewer drops entities until at most maxEntities are left. Quotes stay, because they fold long lists away. Code stays,
+// so that untrusted text does not become a link. If there are too many of these alone, the last one that fits is
+// extended over those that do not.
 func fewer(entities []models.MessageEntity) []models.MessageEntity {
 	if len(entities) > maxEntities {
 		kept := []models.MessageEntityType{models.MessageEntityTypeCode, models.MessageEntityTypeExpandableBlockquote}
 		entities = slices.DeleteFunc(entities, func(e models.MessageEntity) bool { return !slices.Contains(kept, e.Type) })
 	}
 	if len(entities) > maxEntities {
-		end, last := entities[len(entities)-1], &entities[maxEntities-1]
+		end := entities[len(entities)-1]
+		last := &entities[maxEntities-1]
 		last.Length = end.Offset + end.Length - last.Offset
 		entities = entities[:maxEntities]
 	}
@@ -290,11 +292,12 @@ func keyboard(buttons []words.Button, bot string) models.ReplyMarkup {
 		return nil
 	}
 	var rows [][]models.InlineKeyboardButton
-	widest := 0 // Buttons of a row are of one width.
+	widest := 0 // the longest label of the last row: all buttons of a row have one width
 	for _, b := range buttons {
 		widest = max(widest, words.Units(b.Label))
 		if len(rows) == 0 || b.NewRow || widest*(len(rows[len(rows)-1])+1) > rowWidth {
-			rows, widest = append(rows, nil), words.Units(b.Label)
+			rows = append(rows, nil)
+			widest = words.Units(b.Label)
 		}
 		row := &rows[len(rows)-1]
 		button := models.InlineKeyboardButton{Text: b.Label, CallbackData: b.State, URL: b.URL}
@@ -319,7 +322,8 @@ func keyboard(buttons []words.Button, bot string) models.ReplyMarkup {
 	return &models.InlineKeyboardMarkup{InlineKeyboard: rows}
 }
 
-// renderAlert returns the text of a reply, cut to the length of an alert.
+// renderAlert returns the text of a reply, cut to the length of an alert. It clears r.Ask, because an alert has no
+// field for the argument.
 func renderAlert(r *chat.Reply) string {
 	r.Ask = nil
 	return words.Cut(render(r, "").Text, maxAlert)
@@ -348,8 +352,8 @@ func (a *article) result() *models.InlineQueryResultArticle {
 	}
 }
 
-// renderArticle returns r as a result of an inline query, under its first line. Choosing
-// the result sends r, without the buttons that carry a command.
+// renderArticle returns r as a result of an inline query, whose title is r's first line. Choosing the result sends r
+// without a question and without the buttons that carry a command, which renderArticle removes from r.
 func renderArticle(id string, r *chat.Reply, bot string) article {
 	r.Ask = nil
 	r.Actions = slices.DeleteFunc(slices.Clone(r.Actions), func(a chat.Action) bool { return a.Command != "" })

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/go-telegram/bot"
-
 	"herald/internal/chat"
 	"herald/internal/platform"
 	"herald/internal/platform/telegram/botapi"
@@ -19,47 +17,50 @@ type answering struct {
 	cmd     *command
 	arrived time.Time
 	// press is the press to answer; nil if the command came in a message.
-	press *press
-	waits func() // update.waits
-	// request is what a JoinCommand knows of the sender's request to join. If it is requestGone, nothing is sent.
-	request requestState
+	press  *press
+	onWait func() // update.onWait
+	// joinState is what the answer to a JoinCommand knows of the sender's join request. If it is requestGone, nothing is
+	// sent.
+	joinState joinState
 }
 
-// respond handles one update: it has the command handled, and delivers the answer. It blocks until the outcome of
-// each message is known, or the drain ends. It returns false if the answer was not sent, or was cut off by a stop.
-// The update must then come again.
+// respond runs the command of an update, and delivers the answer. It blocks until the outcome of each message is known,
+// or the drain ends. It returns false if the answer was not sent, or if a stop cut it off: the update must then come
+// again.
 func (s *session) respond(id string, u *update) (done bool) {
 	if u.InlineQuery != nil {
 		s.respondInline(id, u.InlineQuery)
 		return true
 	}
-	a := &answering{s: s, cmd: u.command, arrived: time.Now(), waits: u.waits}
+	a := &answering{s: s, cmd: u.command, arrived: time.Now(), onWait: u.onWait}
 	if u.Press != nil {
 		a.press = &press{s: s, id: u.Press.ID}
-		defer a.press.answer(bot.AnswerCallbackQueryParams{}) // if nothing else has
+		defer a.press.endSpinner()
 	}
 	if u.MyChatMember != nil {
 		s.syncMenusAfterAdding(u.chat())
 	}
-	switch {
-	case s.needsNoAnswer(u, a.cmd):
+	if s.needsNoAnswer(u, a.cmd) {
 		return true
-	case a.cmd == nil && u.Press != nil:
+	}
+	if a.cmd == nil && u.Press != nil {
 		a.cmd = oldButton(u.Press)
 		a.alert(chat.OldButton())
 		return true
-	case a.cmd == nil:
+	}
+	if a.cmd == nil {
 		return true
 	}
 	s.seeTag(u.Message, &a.cmd.request)
 	a.complete(id)
-	if address := a.addressIn(u.Message); address != "" {
-		return a.answerAddress(address)
+	if wallet := a.walletIn(u.Message); wallet != "" {
+		return a.answerWithWallet(wallet)
 	}
-	return a.conclude(a.answer())
+	return a.conclude(a.run())
 }
 
-// complete sets what parse does not know of the request.
+// complete sets the fields of the request that parse does not know, and forgets an ephemeral message if the server
+// makes the answers to these public.
 func (a *answering) complete(id string) {
 	a.cmd.request.ID = id
 	if a.cmd.request.Command == chat.JoinCommand {
@@ -71,14 +72,14 @@ func (a *answering) complete(id string) {
 	}
 }
 
-// answer has the command handled, and delivers the reply.
-func (a *answering) answer() outbox.Receipt {
+// run runs the command, and delivers the reply.
+func (a *answering) run() outbox.Receipt {
 	reply, content := a.handle()
 	switch {
-	case reply.Audience == chat.SenderAgain: // They read it a moment ago.
+	case reply.Audience == chat.SenderAgain: // The sender read it a moment ago.
 		a.toast(reply)
 		return outbox.Receipt{}
-	case a.request == requestGone:
+	case a.joinState == requestGone:
 		return outbox.Receipt{}
 	case a.isPrivate():
 		return a.sendPrivately(content)
@@ -88,15 +89,16 @@ func (a *answering) answer() outbox.Receipt {
 	return a.sendNew(reply, content)
 }
 
-// handle has the command handled, approves the sender's request to join if the reply admits them, and renders the
+// handle has the Handler run the command, approves the sender's join request if the reply admits them, and renders the
 // reply.
 func (a *answering) handle() (reply *chat.Reply, content outbox.Content) {
-	defer a.typing(a.destination())()
-	joinIsSettled := false
+	stopTyping := a.typing(a.destination())
+	defer stopTyping()
+	joinIsHandled := false
 	a.s.work.Answer(&a.cmd.request, func(r *chat.Reply) {
-		if !joinIsSettled { // It is called again after a panic, with another reply.
-			joinIsSettled = true
-			r = a.settleJoin(r)
+		if !joinIsHandled { // After a panic in this function, Answer calls it again, with another reply.
+			joinIsHandled = true
+			r = a.handleJoin(r)
 		}
 		reply = a.withoutPublicQuestion(r)
 		content = chat.RenderOnce(Platform, reply, a.render)
@@ -104,21 +106,21 @@ func (a *answering) handle() (reply *chat.Reply, content outbox.Content) {
 	return reply, content
 }
 
-// settleJoin approves the sender's request to join a group if the reply admits them, and returns the reply to the
-// outcome. It returns any other reply as it is, and remembers that the sender's request is open if the command was
-// about it.
-func (a *answering) settleJoin(r *chat.Reply) *chat.Reply {
-	switch {
-	case r.Join.Admit != nil:
-		return a.approveOwn(r)
-	case a.cmd.request.Command == chat.JoinCommand:
-		a.noteOpen()
+// handleJoin approves the sender's join request if the reply admits them, and returns the reply that tells the outcome.
+// It returns any other reply as it is. If that is the reply to a JoinCommand, it remembers that the sender's request is
+// open.
+func (a *answering) handleJoin(r *chat.Reply) *chat.Reply {
+	if r.Join.Admit != nil {
+		return a.approveSender(r)
+	}
+	if a.cmd.request.Command == chat.JoinCommand {
+		a.reopenJoin()
 	}
 	return r
 }
 
-// withoutPublicQuestion returns r, or, if r asks a question about a command that only its sender saw, a copy with a
-// link to the private chat: everybody in the group could read what answers the question there.
+// withoutPublicQuestion returns r as it is, unless r asks a question about an ephemeral command. It then returns a copy
+// with a link to the private chat instead of the question: everybody in the group could read the sender's answer.
 func (a *answering) withoutPublicQuestion(r *chat.Reply) *chat.Reply {
 	if r.Ask == nil || !a.cmd.ephemeral.Arrived() {
 		return r
@@ -137,10 +139,11 @@ func (a *answering) withoutPublicQuestion(r *chat.Reply) *chat.Reply {
 // render returns a reply as a message.
 func (a *answering) render(r *chat.Reply) outbox.Content { return render(r, a.s.me().Username) }
 
-// isPrivate reports whether the answer is private and was asked for in a group.
+// isPrivate reports whether only the sender may read the answer, but the command came in a group.
 func (a *answering) isPrivate() bool { return a.cmd.private && !a.cmd.request.Direct }
 
-// destination returns where the answer goes first: to the chat of the command or, if it is private, to the user.
+// destination returns where the answer is sent first: to the user if the answer is private, or else to the chat of the
+// command.
 func (a *answering) destination() outbox.Destination {
 	if a.isPrivate() && a.cmd.user != 0 {
 		return outbox.Destination{Chat: a.cmd.user}
@@ -149,9 +152,9 @@ func (a *answering) destination() outbox.Destination {
 }
 
 // conclude counts the answer by its receipt, and tells the chat if the answer was Dropped or Lost. It returns false if
-// the update must not be acknowledged.
+// the update must come again.
 func (a *answering) conclude(receipt outbox.Receipt) (done bool) {
-	told := receipt // of the answer, or of what is sent instead
+	last := receipt // of the answer, or of the message that is sent instead
 	switch receipt.Result {
 	case outbox.None:
 	case outbox.Delivered:
@@ -161,15 +164,15 @@ func (a *answering) conclude(receipt outbox.Receipt) (done bool) {
 		}
 	case outbox.Dropped:
 		a.s.a.Count("send_shed")
-		told = a.sendOnce("busy", platform.Busy())
+		last = a.sendOnce("busy", platform.Busy())
 	default:
 		a.s.a.Count("answer_failed")
 		a.s.a.Log.LogAttrs(a.s.work.Sends, a.s.work.Rarely(slog.LevelWarn, "failed"),
 			"telegram: an answer was not delivered",
 			slog.String("id", a.cmd.request.ID), slog.Any("err", receipt.Err))
 		if receipt.Result == outbox.Lost {
-			told = a.sendOnce("lost", &chat.Reply{Tone: chat.Warning, Text: chat.Say("telegram.lost")})
+			last = a.sendOnce("lost", &chat.Reply{Tone: chat.Warning, Text: chat.Say("telegram.lost")})
 		}
 	}
-	return told.Result != outbox.NotSent
+	return last.Result != outbox.NotSent
 }

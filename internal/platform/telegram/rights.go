@@ -13,9 +13,9 @@ import (
 	"herald/internal/platform/telegram/botapi"
 )
 
-// Rights returns whether the bot may do in the groups of JoinChats and StakerTags what these ask for, and whether it
-// is in the groups of entries. It stores the groups' names. It blocks for two calls a group, and for one more if Run
-// does not run yet.
+// Rights reports on each group of JoinChats and StakerTags whether the bot has the rights that these settings need
+// there, and on each group of entries whether the bot is there. It stores the groups' names. It makes two calls for
+// each group, and one more if Run does not run yet.
 func (a *Adapter) Rights(ctx context.Context, entries ...platform.Entry) []platform.Right {
 	if len(a.Settings.JoinChats)+len(a.Settings.StakerTags)+len(entries) == 0 {
 		return nil
@@ -31,27 +31,28 @@ func (a *Adapter) Rights(ctx context.Context, entries ...platform.Entry) []platf
 	return a.rightsOf(ctx, me.ID, entries)
 }
 
-// rightsOf is Rights of the bot whose ID is self.
+// rightsOf is Rights for the bot whose ID is self.
 func (a *Adapter) rightsOf(ctx context.Context, self int64, entries []platform.Entry) (all []platform.Right) {
 	for _, group := range slices.Sorted(maps.Keys(a.Settings.JoinChats)) {
 		r := platform.Right{Setting: "JOIN_CHATS", Name: chat.NewUntrusted(fmt.Sprint(group), maxTitle)}
-		all = append(all, a.right(ctx, r, group, self, mayLetIn))
+		all = append(all, a.right(ctx, r, group, self, judgeLettingIn))
 	}
 	for i, tag := range a.Settings.StakerTags {
 		if i > 0 && tag.Community == a.Settings.StakerTags[i-1].Community {
 			continue
 		}
 		r := platform.Right{Setting: "STAKER_TAGS", Name: a.BadgeName(tag.Community, tag.ID)}
-		all = append(all, a.right(ctx, r, idOf(tag.Community), self, maySetTags))
+		all = append(all, a.right(ctx, r, idOf(tag.Community), self, judgeTags))
 	}
 	for _, e := range entries {
 		r := platform.Right{Setting: e.Setting, Name: chat.NewUntrusted(e.ID, maxTitle)}
-		all = append(all, a.right(ctx, r, idOf(e.ID), self, isThere))
+		all = append(all, a.right(ctx, r, idOf(e.ID), self, judgePresence))
 	}
 	return all
 }
 
-// right asks Telegram about a group and the bot's standing there, and has judge set what r says.
+// right asks Telegram about a group and the bot's membership there, and passes both to judge, which completes r. If a
+// call fails, right sets r.Problem instead.
 func (a *Adapter) right(
 	ctx context.Context, r platform.Right, group, self int64,
 	judge func(*platform.Right, botapi.ChatInfo, *models.ChatMember),
@@ -72,7 +73,8 @@ func (a *Adapter) right(
 	}
 	if err != nil {
 		e := botapi.ErrorOf(err)
-		r.Problem, r.Temporary = err.Error(), e.Temporary() || e.Kind == botapi.Unauthorized
+		r.Problem = err.Error()
+		r.Temporary = e.Temporary() || e.Kind == botapi.Unauthorized
 		if !r.Temporary {
 			r.Problem += ": is the ID right, and the bot in the group?"
 		}
@@ -82,16 +84,17 @@ func (a *Adapter) right(
 	return r
 }
 
-// isThere sets whether the bot is in a group. Telegram describes a public group to everybody.
-func isThere(r *platform.Right, _ botapi.ChatInfo, own *models.ChatMember) {
-	r.May = "the bot is there"
+// judgePresence sets whether the bot is in a group. Telegram describes a public group to everybody.
+func judgePresence(r *platform.Right, _ botapi.ChatInfo, own *models.ChatMember) {
 	if isAbsent(own) {
-		r.May, r.Problem = "", "the bot is not in the group: add it, or take the entry out"
+		r.Problem = "the bot is not in the group: add it, or take the entry out"
+		return
 	}
+	r.May = "the bot is there"
 }
 
-// mayLetIn sets whether the bot may let people into a group.
-func mayLetIn(r *platform.Right, info botapi.ChatInfo, own *models.ChatMember) {
+// judgeLettingIn sets whether the bot may let people into a group.
+func judgeLettingIn(r *platform.Right, info botapi.ChatInfo, own *models.ChatMember) {
 	if !mayInvite(own) {
 		r.Problem = "the bot may not let people in: make it an administrator there, with the right to invite users via link"
 		return
@@ -107,8 +110,8 @@ func mayLetIn(r *platform.Right, info botapi.ChatInfo, own *models.ChatMember) {
 	}
 }
 
-// maySetTags sets whether the bot may set tags in a group, and nobody else.
-func maySetTags(r *platform.Right, info botapi.ChatInfo, own *models.ChatMember) {
+// judgeTags sets whether the bot may set tags in a group, and nobody else.
+func judgeTags(r *platform.Right, info botapi.ChatInfo, own *models.ChatMember) {
 	switch {
 	case !mayTag(own):
 		r.Problem = "the bot may not set tags: make it an administrator there, with the right to manage member tags"

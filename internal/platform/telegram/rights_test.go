@@ -60,7 +60,7 @@ func TestTheRightToLetPeopleIn(t *testing.T) {
 		letIn     = "the bot may let people in"
 		noInvite  = "the bot may not let people in: make it an administrator there, with the right to invite users"
 	)
-	checkRights(t, mayLetIn, map[string]rightCase{
+	checkRights(t, judgeLettingIn, map[string]rightCase{
 		"may": {
 			group: byRequest,
 			bot:   inviting,
@@ -98,7 +98,7 @@ func TestTheRightToLetPeopleIn(t *testing.T) {
 
 func TestPresenceInAGroup(t *testing.T) {
 	const group = `{"title":"Lounge"}`
-	checkRights(t, isThere, map[string]rightCase{
+	checkRights(t, judgePresence, map[string]rightCase{
 		"a member":      {group: group, bot: `{"status":"member"}`, may: "the bot is there"},
 		"left a public": {group: group, bot: `{"status":"left"}`, lacks: "the bot is not in the group"},
 	})
@@ -110,7 +110,7 @@ func TestTheRightToSetTags(t *testing.T) {
 		maySet = "the bot may set tags"
 		noTags = "the bot may not set tags: make it an administrator there, with the right to manage member tags"
 	)
-	checkRights(t, maySetTags, map[string]rightCase{
+	checkRights(t, judgeTags, map[string]rightCase{
 		"may": {
 			group: group,
 			bot:   `{"status":"administrator","can_manage_tags":true}`,
@@ -140,7 +140,7 @@ func TestMembersWhoMayEditTheirOwnTags(t *testing.T) {
 		maySet  = "the bot may set tags"
 		editOwn = "members may edit their own tags"
 	)
-	checkRights(t, maySetTags, map[string]rightCase{
+	checkRights(t, judgeTags, map[string]rightCase{
 		"allowed": {
 			group: `{"title":"Lounge","permissions":{"can_edit_tag":true}}`,
 			bot:   tagging,

@@ -6,7 +6,6 @@ import (
 	"path"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -21,8 +20,7 @@ type Settings struct {
 	Token secret.Value
 	// APIURL is the Bot API server, without a slash at its end.
 	APIURL string
-	// WebhookURL is where Telegram delivers updates, and WebhookPath its path;
-	// empty is long polling.
+	// WebhookURL is where Telegram delivers updates, and WebhookPath is its path. If both are empty, the bot polls.
 	WebhookURL    string
 	WebhookPath   string
 	WebhookSecret secret.Value
@@ -32,7 +30,7 @@ type Settings struct {
 	CleanChat bool
 	// StakerTags holds the tags that come with a stake, in the order of chat.Badge.Compare.
 	StakerTags []chat.Badge
-	// JoinChats holds what each group requires whose join requests the bot answers.
+	// JoinChats maps the groups whose join requests the bot answers to what they require.
 	JoinChats map[int64]chat.Requirement
 }
 
@@ -43,7 +41,7 @@ const TokenSetting = "TELEGRAM_BOT_TOKEN"
 var readWebhookSecret = config.Matching(`[A-Za-z0-9_-]{1,256}`, "1 to 256 of A-Z a-z 0-9 _ -")
 
 // readToken reads a bot's token. Discord's has two dots.
-var readToken = config.Except(`^[\w-]+\.[\w-]+\.[\w-]+$`, "looks like Discord's token (are the two swapped?)",
+var readToken = config.Except(`[\w-]+\.[\w-]+\.[\w-]+`, "looks like Discord's token (are the two swapped?)",
 	config.Matching(`[0-9]+:[A-Za-z0-9_-]+`,
 		"a bot's number, a colon, and letters, digits, _ and -, as @BotFather gives it"))
 
@@ -115,40 +113,47 @@ func (s *Settings) Table() []config.Setting {
 	}
 }
 
-// readJoinChats and readStakerTags read a list. The IDs of Telegram's groups are negative.
+// groupID matches the ID of a group, which is negative. It has at most 18 digits, so that it fits in an int64.
+const groupID = `-[1-9][0-9]{0,17}`
+
+// readJoinChats and readStakerTags each read a list.
 var (
-	readJoinChats = config.Entries(config.SplitList, `telegram:-[1-9][0-9]{0,17}:(registered|staker(:.*)?)`,
+	readJoinChats = config.Entries(config.SplitList, "telegram:"+groupID+":(registered|staker(:.*)?)",
 		"telegram:ID:registered, telegram:ID:staker or telegram:ID:staker:AMOUNT with the ID of a Telegram group, "+
 			"which is negative")
-	readStakerTags = config.Entries(config.SplitCommas, `telegram:-[1-9][0-9]{0,18}:.+`,
+	readStakerTags = config.Entries(config.SplitCommas, "telegram:"+groupID+":.+",
 		"telegram:ID:TAG or telegram:ID:TAG:AMOUNT with the ID of a Telegram group, which is negative")
 )
 
-// setJoinChats sets JoinChats. It fails for a group that is named twice.
+// setJoinChats sets JoinChats. It fails if a group is named twice.
 func (s *Settings) setJoinChats(value string) error {
 	entries, err := readJoinChats(value)
+	if err != nil {
+		return err
+	}
 	s.JoinChats = map[int64]chat.Requirement{}
 	for i, e := range entries {
 		first := slices.IndexFunc(entries, func(other config.Entry) bool { return other.Community == e.Community })
 		if first < i {
 			return fmt.Errorf("entry %d names the group of entry %d again; keep one of the two", i+1, first+1)
 		}
-		id, _ := strconv.ParseInt(e.Community, 10, 64) // It has 18 digits at most.
-		s.JoinChats[id] = chat.Requirement{Staker: e.Value == "staker", Amount: e.Amount}
+		s.JoinChats[idOf(e.Community)] = chat.Requirement{Staker: e.Value == "staker", Amount: e.Amount}
 	}
-	return err
+	return nil
 }
 
-// maxTag bounds a tag, in characters: https://core.telegram.org/bots/api#setchatmembertag
+// maxTag limits a tag, in characters: https://core.telegram.org/bots/api#setchatmembertag
 const maxTag = 16
 
-// setStakerTags sets StakerTags. It fails for a group with one tag twice, and for two tags with
-// one amount.
+// setStakerTags sets StakerTags. Within a group, tags and amounts must be unique.
 func (s *Settings) setStakerTags(value string) error {
 	entries, err := readStakerTags(value)
+	if err != nil {
+		return err
+	}
 	s.StakerTags = nil
 	for i, e := range entries {
-		if e.Value == "" || utf8.RuneCountInString(e.Value) > maxTag || strings.ContainsFunc(e.Value, notInTag) {
+		if !isTag(e.Value) {
 			return fmt.Errorf("entry %d must have a tag of 1 to %d letters, digits, spaces and signs, without colons and emoji",
 				i+1, maxTag)
 		}
@@ -161,14 +166,27 @@ func (s *Settings) setStakerTags(value string) error {
 		s.StakerTags = append(s.StakerTags, chat.Badge{Community: e.Community, ID: e.Value, Amount: e.Amount})
 	}
 	slices.SortFunc(s.StakerTags, chat.Badge.Compare)
-	return err
+	return nil
 }
 
-// notInTag reports whether a character is not allowed in a tag. Emoji are symbols, or made of joiners
-// and selectors; the information sign is a letter by Unicode.
-func notInTag(r rune) bool {
-	plain := r >= ' ' && r <= '~' || unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r)
-	return !plain || strings.ContainsRune("\uFE0F\u20E3\u2139", r)
+// isTag reports whether Telegram accepts a text as a tag.
+func isTag(text string) bool {
+	length := utf8.RuneCountInString(text)
+	for _, r := range text {
+		if !isInTag(r) {
+			return false
+		}
+	}
+	return length >= 1 && length <= maxTag
+}
+
+// isInTag reports whether a tag may have a character. It may not have an emoji. Most emoji are symbols by Unicode, but
+// the characters of partsOfEmoji are marks or letters.
+func isInTag(r rune) bool {
+	const partsOfEmoji = "\uFE0F\u20E3\u2139" // the emoji selector, the keycap, and the information sign
+	isASCII := r >= ' ' && r <= '~'
+	isText := isASCII || unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r)
+	return isText && !strings.ContainsRune(partsOfEmoji, r)
 }
 
 // reservedPaths are served on HTTP_ADDR beside the webhook.
@@ -176,6 +194,7 @@ var reservedPaths = []string{"/healthz", "/readyz", "/metrics", "/discord/intera
 
 var plainPath = regexp.MustCompile(`^/[A-Za-z0-9._~/-]*$`)
 
+// setWebhook sets WebhookURL and WebhookPath. A URL without a path has the path "/".
 func (s *Settings) setWebhook(value string) error {
 	u, err := config.URL(value, "https")
 	if err != nil {
@@ -187,14 +206,14 @@ func (s *Settings) setWebhook(value string) error {
 	if u.Path == "" {
 		u.Path = "/"
 	}
-	// net/http.ServeMux matches the path: it cleans what it is asked for, and
-	// reads braces as wildcards.
+	// net/http.ServeMux, which matches the path, cleans the paths of requests and reads braces as wildcards.
 	if !plainPath.MatchString(u.EscapedPath()) || path.Clean(u.Path) != u.Path {
 		return errors.New("must have a path of letters, digits and ._~- without empty parts or a slash at its end")
 	}
 	if slices.Contains(reservedPaths, u.Path) {
 		return fmt.Errorf("must have another path than %s, which are taken", strings.Join(reservedPaths, ", "))
 	}
-	s.WebhookURL, s.WebhookPath = u.String(), u.Path
+	s.WebhookURL = u.String()
+	s.WebhookPath = u.Path
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strconv"
+	"time"
 
 	"github.com/go-telegram/bot"
 	"github.com/go-telegram/bot/models"
@@ -12,8 +13,11 @@ import (
 	"herald/internal/platform/telegram/botapi"
 )
 
-// maxTitle bounds the shown name of a group, in characters.
+// maxTitle limits the shown name of a group, in characters.
 const maxTitle = 64
+
+// notifyTime is how long Notify may take.
+const notifyTime = 3 * time.Second
 
 // OneEach implements chat.BadgeGiver. A member of a group has one tag at a time.
 func (a *Adapter) OneEach() bool { return true }
@@ -128,9 +132,9 @@ func (s *session) seeTag(m *models.Message, req *chat.Request) {
 	s.work.Handler.Seen(req.From, req.Community, worn)
 }
 
-// Notify implements chat.BadgeGiver. It sends nothing while Run does not run.
+// Notify implements chat.BadgeGiver. It blocks for at most notifyTime. It sends nothing while Run does not run.
 func (a *Adapter) Notify(ctx context.Context, user string, reply *chat.Reply) {
 	if s := a.current.Load(); s != nil {
-		s.sendTo(ctx, idOf(user), messageTime, reply, 0)
+		s.sendTo(ctx, idOf(user), notifyTime, reply)
 	}
 }

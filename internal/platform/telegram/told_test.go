@@ -203,7 +203,7 @@ func TestAPersonGetsOneMessageAMinute(t *testing.T) {
 		"left out twice, the first message delayed": {
 			user:  unqualified,
 			pause: 61 * time.Second,
-			fault: telegramtest.TooMany(messageTime + time.Second),
+			fault: telegramtest.TooMany(minOutcomeTime + time.Second),
 			told:  1,
 		},
 	}, func(t *testing.T, tt test) {

@@ -23,7 +23,7 @@ type update struct {
 	Join *joinRequest `json:"chat_join_request"`
 
 	command *command // what parse returns
-	waits   func()   // passed on as outbox.Message.Waits
+	onWait  func()   // passed on as outbox.Message.OnWait
 }
 
 // callbackQuery is the press of a button below a message of the bot.
@@ -51,23 +51,23 @@ func (u *update) request() *chat.Request {
 	return &u.command.request
 }
 
-// read decodes an update. answerable is false if it cannot ask anything. An update that cannot
-// be decoded has only its ID, so that it can be acknowledged.
+// read decodes an update. answerable is false if the update is of a kind that cannot ask anything, or cannot be
+// decoded. The latter has only its ID, so that it can be acknowledged.
 func (a *Adapter) read(raw []byte) (u *update, answerable bool) {
 	u = new(update)
 	if json.Unmarshal(raw, u) != nil {
 		a.Count("update_undecodable")
-		return undecodable(raw), false
+		return onlyWithID(raw), false
 	}
 	inline := u.InlineQuery != nil && u.InlineQuery.From != nil // parse checks the senders of other kinds.
 	return u, u.Message != nil || u.Press != nil || inline || u.Join != nil || addsBot(u.MyChatMember)
 }
 
-// leadingID returns the ID of an update that begins with it, as Telegram writes updates, or else 0.
+// leadingID returns the ID of an update that begins with its ID, as all updates from Telegram do, or else 0.
 func leadingID(raw []byte) int64 {
-	digits, begins := bytes.CutPrefix(raw, []byte(`{"update_id":`))
+	digits, beginsWithID := bytes.CutPrefix(raw, []byte(`{"update_id":`))
 	end := bytes.IndexByte(digits, ',')
-	if !begins || end < 0 {
+	if !beginsWithID || end < 0 {
 		return 0
 	}
 	id, err := strconv.ParseInt(string(digits[:end]), 10, 64)
@@ -77,8 +77,8 @@ func leadingID(raw []byte) int64 {
 	return id
 }
 
-// undecodable returns an update that has only the ID of raw, or 0 if that cannot be read.
-func undecodable(raw []byte) *update {
+// onlyWithID returns an update that has only the ID of raw. The ID is 0 if even that cannot be decoded.
+func onlyWithID(raw []byte) *update {
 	u := new(update)
 	var id struct {
 		ID int64 `json:"update_id"`
@@ -89,8 +89,8 @@ func undecodable(raw []byte) *update {
 	return u
 }
 
-// message returns the message that was written, or the one with the pressed button, or for a
-// change of membership one that has only its chat. It returns nil if there is none.
+// message returns the new message or, for a press, the message with the button. For a change of the bot's membership it
+// returns a message that has only the chat. For any other update it returns nil.
 func (u *update) message() *models.Message {
 	switch {
 	case u.Press != nil:
@@ -109,7 +109,7 @@ func (u *update) chat() int64 {
 	return 0
 }
 
-// textOf returns the text of m, or else the caption of its picture or the like.
+// textOf returns the text of m or, if it has none, the caption of its picture or other attachment.
 func textOf(m *models.Message) (text string, entities []models.MessageEntity) {
 	if m.Text == "" {
 		return m.Caption, m.CaptionEntities

@@ -11,7 +11,7 @@ import (
 // https://core.telegram.org/bots/api#getupdates.
 const batchSize = 100
 
-// hangsAfter is how long an update runs before it may be acknowledged unanswered.
+// hangsAfter is how long an update runs before it counts as hanging, and may be acknowledged early.
 const hangsAfter = time.Second
 
 // fromEarliest is the offset of a getUpdates that acknowledges nothing, and returns updates from the
@@ -40,21 +40,32 @@ type polledUpdate struct {
 // isDone reports whether the bot owes nothing more to the update.
 func (u *polledUpdate) isDone() bool { return u.state == stateDone }
 
-// mayBePassed reports whether the update may be acknowledged if it hides others: it is done, waits or hangs.
-func (u *polledUpdate) mayBePassed() bool {
-	return u.state != stateRunning || time.Since(u.begun) > hangsAfter
+// isDoneOrStuck reports whether the update is done, waits or hangs.
+func (u *polledUpdate) isDoneOrStuck() bool {
+	switch u.state {
+	case stateDone, stateWaiting:
+		return true
+	case stateRunning:
+		return time.Since(u.begun) > hangsAfter
+	}
+	return false
 }
 
 // tracker knows which polled updates are done, and with which offset to ask for further ones. A getUpdates
 // acknowledges all updates with IDs below its offset, and returns the first batchSize of the others. It is safe
 // for concurrent use.
 //
-// While fewer than batchSize updates are polled and not acknowledged, the offset passes only updates that are
-// done, so that Telegram still has the others if the process is killed. Once there are batchSize, they hide all
-// others behind them. The offset then also passes those at the head that wait or hang. That is not so while
-// saturated returns true: only the global rate delays answers then, and updates are safest in Telegram's queue.
+// The offset passes an update if it is above the update's ID. It passes updates from the lowest ID on, as far as they
+// may be acknowledged:
+//
+//   - An update that is done may always be acknowledged. Telegram still has the others if the process is killed.
+//   - If batchSize updates are not acknowledged, a getUpdates returns only these, and hides all newer ones. Then an
+//     update that waits or hangs may be acknowledged early.
+//   - While the outbox is saturated, no update may be acknowledged early: the global rate delays all answers, and
+//     updates are safest in Telegram's queue.
 type tracker struct {
-	saturated func() bool
+	// isSaturated is Outbox.Saturated.
+	isSaturated func() bool
 	// changed holds a token if the state of an update has changed since the last receive.
 	changed chan struct{}
 
@@ -66,8 +77,8 @@ type tracker struct {
 	polled []polledUpdate
 }
 
-func newTracker(saturated func() bool) *tracker {
-	return &tracker{saturated: saturated, changed: make(chan struct{}, 1)}
+func newTracker(isSaturated func() bool) *tracker {
+	return &tracker{isSaturated: isSaturated, changed: make(chan struct{}, 1)}
 }
 
 // isKnown reports whether an update was polled or acknowledged before.
@@ -77,10 +88,11 @@ func (t *tracker) isKnown(id int64) bool {
 	return t.knows(id)
 }
 
-// knows is isKnown for a caller who holds mu.
+// knows is isKnown for a caller who holds mu. It does not know 0, which leadingID returns if it finds no ID.
 func (t *tracker) knows(id int64) bool {
-	_, polled := t.find(id)
-	return polled || id != 0 && id < t.acknowledged
+	_, isPolled := t.find(id)
+	isAcknowledged := id != 0 && id < t.acknowledged
+	return isPolled || isAcknowledged
 }
 
 // begin adds an update, which is running. It returns false if the update is known.
@@ -114,17 +126,18 @@ func (t *tracker) advance(id int64, to updateState) {
 	}
 }
 
-// next returns the offset of the next getUpdates, and how many known updates that would return again.
-func (t *tracker) next() (offset int64, again int) {
+// next returns the offset of the next getUpdates, and how many known updates the call would return again.
+func (t *tracker) next() (offset int64, known int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if len(t.polled) >= batchSize && !t.saturated() {
-		return t.offset((*polledUpdate).mayBePassed)
+	hidesNewer := len(t.polled) >= batchSize
+	if hidesNewer && !t.isSaturated() {
+		return t.offset((*polledUpdate).isDoneOrStuck)
 	}
 	return t.offset((*polledUpdate).isDone)
 }
 
-// last returns the offset of the last getUpdates of a session: it passes only updates that are done.
+// last returns the offset of the last getUpdates of a session. It passes only updates that are done.
 func (t *tracker) last() int64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -132,12 +145,12 @@ func (t *tracker) last() int64 {
 	return offset
 }
 
-// offset returns the ID of the first polled update that is not passed, or the ID after the last one. It also
-// returns how many updates are polled from there on. The caller holds mu.
-func (t *tracker) offset(passed func(*polledUpdate) bool) (offset int64, further int) {
+// offset returns the ID of the first polled update that may not be acknowledged, or the ID after the last one. It also
+// returns how many polled updates are left from there on. The caller holds mu.
+func (t *tracker) offset(mayBeAcknowledged func(*polledUpdate) bool) (offset int64, left int) {
 	offset = t.acknowledged
 	for i := range t.polled {
-		if !passed(&t.polled[i]) {
+		if !mayBeAcknowledged(&t.polled[i]) {
 			return t.polled[i].id, len(t.polled) - i
 		}
 		offset = t.polled[i].id + 1
@@ -154,9 +167,9 @@ func (t *tracker) acknowledge(offset int64) {
 	t.polled = slices.Delete(t.polled, 0, i)
 }
 
-// forgetIDs makes IDs of any size new, unless updates are polled and not acknowledged. poller calls it while
-// Telegram's queue is empty: after a week without an update the next ID is random, and may be lower,
-// https://core.telegram.org/bots/api#update.
+// forgetIDs makes every ID new, even a lower one than before. It does nothing if a polled update is not acknowledged.
+// poller calls it while Telegram's queue is empty: after a week without an update the next ID is random, and may be
+// lower, https://core.telegram.org/bots/api#update.
 func (t *tracker) forgetIDs() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

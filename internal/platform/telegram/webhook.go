@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// maxUpdate bounds a delivery's body in bytes.
+	// maxUpdate limits a delivery's body, in bytes.
 	maxUpdate = 1 << 20
 	// maxDeliveries is how many Telegram makes at a time,
 	// https://core.telegram.org/bots/api#setwebhook.
@@ -39,8 +39,9 @@ const (
 // webhook takes the updates that Telegram delivers to ServeHTTP, during one Run.
 type webhook struct {
 	s *session
-	// failedAt is the time of the last failed delivery that the first check found after the webhook was set, in
-	// Unix seconds by Telegram's clock. Telegram reports a failure for more than an hour.
+	// failedAt is the time of the last failed delivery before the webhook was set, in Unix seconds by Telegram's
+	// clock. The first check after the call that sets the webhook stores it. Telegram goes on reporting an old failure
+	// for more than an hour, and only a failure at another time is new.
 	failedAt int
 }
 
@@ -80,13 +81,13 @@ func (h *webhook) set(ctx context.Context) error {
 	return err
 }
 
-// check sets the webhook if Telegram has another URL, or reports that a delivery was refused since the last check.
-// The first check after the webhook was set only stores the time of the last failure.
+// check sets the webhook again if Telegram has another URL, or reports that a delivery was refused since the webhook
+// was set. The first check after that only stores the time of the last failure.
 func (h *webhook) check(ctx context.Context) error {
 	a := h.s.a
 	info, err := a.api.GetWebhookInfo(ctx)
 	if err != nil {
-		if botapi.ErrorOf(err).Kind != botapi.TooManyRequests { // A 429 is a sign that Telegram is there.
+		if botapi.ErrorOf(err).Kind != botapi.TooManyRequests { // A 429 shows that Telegram can be reached.
 			a.ready.Store(false)
 		}
 		return err
@@ -94,15 +95,18 @@ func (h *webhook) check(ctx context.Context) error {
 	if h.failedAt == failureUnknown {
 		h.failedAt = info.LastErrorDate
 	}
-	refused := info.LastErrorDate != h.failedAt && strings.Contains(info.LastErrorMessage, "401")
-	if info.URL == a.Settings.WebhookURL && !refused {
+	isNewFailure := info.LastErrorDate != h.failedAt
+	secretDiffers := isNewFailure && strings.Contains(info.LastErrorMessage, "401")
+	if info.URL == a.Settings.WebhookURL && !secretDiffers {
 		return nil
 	}
-	if err = h.set(ctx); err == nil {
-		a.Count("webhook_replaced")
-		a.Log.Warn("telegram: another process had set or deleted the webhook, which is set again")
+	err = h.set(ctx)
+	if err != nil {
+		return err
 	}
-	return err
+	a.Count("webhook_replaced")
+	a.Log.Warn("telegram: another process had set or deleted the webhook, which is set again")
+	return nil
 }
 
 // ServeHTTP takes one webhook delivery, a POST. It responds 200 once the update's answer is delivered, after
@@ -144,8 +148,7 @@ func (a *Adapter) serve(r *http.Request) (status int) {
 	return h.start(u)
 }
 
-// passOn passes a join request on to the door unless the request is claimed or done, and returns the status for
-// Telegram.
+// passOn passes on a join request to be answered, unless it is claimed or done. It returns the status for Telegram.
 func (h *webhook) passOn(u *update) (status int) {
 	key, progress := h.claim(u)
 	if progress != claim.New {
@@ -159,26 +162,26 @@ func (h *webhook) passOn(u *update) (status int) {
 	return http.StatusOK
 }
 
-// start answers an update in a goroutine of its own. It blocks until the update is answered, but for ackAfter at most,
+// start starts a goroutine that answers an update. It blocks until the update is answered, but for at most ackAfter,
 // and returns the status for Telegram.
 func (h *webhook) start(u *update) (status int) {
-	held := h.s.a.inFlight.tryEnter()
-	if held == nil {
+	flight := h.s.a.inFlight.tryEnter()
+	if flight == nil {
 		h.s.a.Count("webhook_full")
 		return http.StatusServiceUnavailable
 	}
-	u.waits = held.stopRunning
+	u.onWait = flight.stopRunning
 	ended := make(chan int, 1)
 	started := h.s.work.Go(func(id string) {
-		result := http.StatusOK // even after a panic, which would come again
+		result := http.StatusOK // Also after a panic: the update would panic again.
 		defer func() {
-			held.leave()
+			flight.leave()
 			ended <- result
 		}()
 		result = h.answer(id, u)
 	})
 	if !started {
-		held.leave()
+		flight.leave()
 		return http.StatusServiceUnavailable
 	}
 	select {
@@ -199,7 +202,7 @@ func (h *webhook) answer(id string, u *update) (status int) {
 	markDone := func() { h.s.a.Dedup.MarkDone(key, deliveredFor) }
 	// A command may take longer than its claim lasts.
 	acknowledged := time.AfterFunc(ackAfter, markDone)
-	answered := true // even after a panic
+	answered := true // Also after a panic: the update would panic again.
 	defer func() {
 		switch {
 		case !acknowledged.Stop(): // It is marked as done already.

@@ -22,17 +22,20 @@ const (
 	retryUsedUp = time.Hour
 )
 
+// noResponse stands for the HTTP status of a call that got no response.
+const noResponse = 0
+
 // call is a call of the API that has ended.
 type call struct {
 	path    string
 	request string    // for core.Error.Asked
-	status  int       // of HTTP; 0: there was no response
+	status  int       // of HTTP, or noResponse
 	date    time.Time // the provider's time of the response; zero: unknown
 	data    any       // the data in the answer; nil if there is an err
 	err     error
 }
 
-// withRequest returns err with the request of the call. err is nil or a *core.Error.
+// withRequest returns a copy of err, a *core.Error, that names the request of the call. It returns nil if err is nil.
 func (c call) withRequest(err error) error {
 	failed, is := errors.AsType[*core.Error](err)
 	if !is {
@@ -50,8 +53,7 @@ func (c call) isGone() bool {
 
 // get makes a GET request to a path of the API, and blocks for the call. attempt names the call in errors.
 func (c *Client) get(ctx context.Context, attempt, path string, parameters url.Values) call {
-	// On a connection that was used before, net/http repeats a request that got no answer. The
-	// provider may count both.
+	// On a connection that was used before, net/http repeats a request that got no answer. The provider may count both.
 	header := http.Header{"Connection": {"close"}}
 	if c.settings.APIKey.IsSet() {
 		header.Set("X-CMC_PRO_API_KEY", c.settings.APIKey.Reveal())
@@ -66,7 +68,7 @@ func (c *Client) get(ctx context.Context, attempt, path string, parameters url.V
 		Path:    pathAndQuery,
 		Header:  header,
 	})
-	ended := call{path: path, request: http.MethodGet + " " + pathAndQuery}
+	ended := call{path: path, status: noResponse, request: http.MethodGet + " " + pathAndQuery}
 	if resp == nil {
 		ended.err = err
 		return ended
@@ -77,51 +79,63 @@ func (c *Client) get(ctx context.Context, attempt, path string, parameters url.V
 	if refusal != nil && !ended.isGone() {
 		c.logRefusal(ctx, resp)
 	}
-	switch {
-	case err == nil && refusal == nil:
+	ended.err = ended.errorOf(attempt, err, refusal)
+	if ended.err == nil {
 		ended.data = data
-	case err == nil:
-		ended.err = ended.withRequest(refusal.During(attempt))
-	case saysMoreThanStatus(refusal):
-		ended.err = ended.withRequest(withLongerWait(refusal, err).During(attempt))
-	default:
-		ended.err = err
 	}
 	return ended
 }
 
-// saysMoreThanStatus reports whether the body of a failed response refuses the call for a reason of its own. refusal is
-// nil if the body refuses nothing.
-func saysMoreThanStatus(refusal *core.Error) bool {
+// errorOf returns the error of a call with a response. byStatus is the error that its status and header stand for, and
+// refusal what parseAnswer returned for its body. Each is nil if it reports no failure. If the status is a failure, the
+// refusal counts only if it says more.
+func (c call) errorOf(attempt string, byStatus error, refusal *core.Error) error {
 	switch {
-	case refusal == nil, refusal.Reason == core.Malformed:
-		return false
-	case refusal.Reason == core.Rejected:
-		return refusal.RetryAfter > 0 // If it is 0, the code is unknown.
+	case byStatus == nil && refusal == nil:
+		return nil
+	case byStatus == nil:
+		return c.withRequest(refusal.During(attempt))
+	case saysMoreThanStatus(refusal):
+		return c.withRequest(withLongerWait(refusal, byStatus).During(attempt))
 	}
-	return true
+	return byStatus
 }
 
-// withLongerWait returns refusal, which the body of a response stands for, with the longer of its own wait and the wait
-// that the header asks for. failed is the error that status and header stand for.
-func withLongerWait(refusal *core.Error, failed error) *core.Error {
-	byHeader, is := errors.AsType[*core.Error](failed)
+// saysMoreThanStatus reports whether the body of a failed response refuses the call for a known reason. refusal is what
+// parseAnswer returned for the body: nil if the body refuses nothing.
+func saysMoreThanStatus(refusal *core.Error) bool {
+	if refusal == nil || refusal.Reason == core.Malformed {
+		return false
+	}
+	// refusalOf sets no wait for a code that it does not know.
+	isUnknownCode := refusal.Reason == core.Rejected && refusal.RetryAfter == 0
+	return !isUnknownCode
+}
+
+// withLongerWait returns the refusal in a body with the longer of two waits: its own, and the wait that the response's
+// header asks for. byStatus is the error that status and header stand for. A UsedUp refusal keeps its own wait, because
+// the header's wait ends with the month, and an upgrade of the plan may end the refusal earlier.
+func withLongerWait(refusal *core.Error, byStatus error) *core.Error {
+	byHeader, is := errors.AsType[*core.Error](byStatus)
 	if !is || refusal.Reason == core.UsedUp {
-		return refusal // The header's wait ends with the month, and an upgrade ends UsedUp earlier.
+		return refusal
 	}
 	longer := *refusal
 	longer.RetryAfter = max(refusal.RetryAfter, byHeader.RetryAfter)
 	return &longer
 }
 
-// logRefusal logs the provider's sentence about a refusal, unless it was the last one that was logged. No error holds
-// the sentence, because errors have nothing of a service's text.
+// logRefusal logs the provider's sentence about a refusal, unless the same sentence was the last one that was logged.
+// No error contains the sentence, because errors contain no text of a service.
 func (c *Client) logRefusal(ctx context.Context, resp *rest.Response) {
 	said := sentence(resp.Body)
-	if said == "" || c.loggedRefusal.Swap(said) == said {
+	if said == "" {
 		return
 	}
-	c.log.WarnContext(ctx, "the price provider refuses a request", "status", resp.Status, "says", said)
+	isRepeated := c.loggedRefusal.Swap(said) == said
+	if !isRepeated {
+		c.log.WarnContext(ctx, "the price provider refuses a request", "status", resp.Status, "says", said)
+	}
 }
 
 // Said returns the provider's sentence about its latest refusal, or "" if there was none. It is not sanitized.
@@ -163,6 +177,7 @@ func parseAnswer(body []byte, now time.Time) (data any, refusal *core.Error) {
 }
 
 // refusalOf returns the refusal that an error code other than 0 stands for. A code below 1001 repeats an HTTP status.
+// An unknown code is Rejected, without a RetryAfter.
 // https://coinmarketcap.com/api/documentation/guides/errors-and-rate-limits
 func refusalOf(code int, now time.Time) *core.Error {
 	refusal := Service.Fail(core.Rejected, fmt.Errorf("answered with error code %d", code))
@@ -190,6 +205,7 @@ func refusalOf(code int, now time.Time) *core.Error {
 	return refusal
 }
 
+// untilMidnight returns the time from now until the next midnight, UTC.
 func untilMidnight(now time.Time) time.Duration {
 	return now.Truncate(24 * time.Hour).Add(24 * time.Hour).Sub(now)
 }

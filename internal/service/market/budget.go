@@ -20,12 +20,12 @@ const (
 	// defaultPlan is the number of credits per month if neither the operator nor the provider names one.
 	// CoinMarketCap's smallest plan has 10,000. https://coinmarketcap.com/api/pricing/
 	defaultPlan = 10_000
-	// countedPercent is how much of the operator's limit or of the default plan is spread over a month. The rest is for
-	// `bot check` and for one start per day.
-	countedPercent = 85
-	// burstShare divides the credits for the rest of the month: a 400th of them can be saved up. A process starts with
-	// that many, so this is also the cost of a restart.
-	burstShare = 400
+	// fallbackPercent is how much of the operator's limit or of the default plan fallbackLimit spreads over a month. The
+	// rest is for `bot check` and for one start per day.
+	fallbackPercent = 85
+	// burstDivisor limits how many credits can be saved up: the credits for the rest of the month, divided by it. A
+	// process starts with that many, so this is also the cost of a restart.
+	burstDivisor = 400
 	// othersFactor is how much longer a credit takes to come back while others spend credits with the same key.
 	othersFactor = 3
 )
@@ -33,8 +33,8 @@ const (
 const (
 	// readEvery is how often the provider is asked for a Reading while people ask for prices.
 	readEvery = 10 * time.Minute
-	// readScarce replaces readEvery while no credit can be spent, and while quotes fail.
-	readScarce = time.Minute
+	// readEveryIfScarce replaces readEvery while no credit can be spent, and while quotes fail.
+	readEveryIfScarce = time.Minute
 )
 
 // Reading is the state of the plan as the provider reports it.
@@ -43,13 +43,17 @@ type Reading struct {
 	Left int
 	// Plan is how many credits a whole month has. It is 0 if the provider does not say.
 	Plan int
-	// Resets is how long until the next month begins. It is above 0.
-	Resets time.Duration
+	// MonthEndsIn is how long until the plan's month ends. It is above 0.
+	MonthEndsIn time.Duration
 }
 
-// Budget spreads the credits of PRICE_API_KEY over the month. Each credit is a slot of one ratelimit.Limit, and every
-// Reading replaces that limit. So nothing has to be saved, and replicas and other programs may spend credits of the
-// same key: the next Reading shows how many they left. Budget implements query.Budget. It is safe for concurrent use.
+// Budget spreads the credits of PRICE_API_KEY over the plan's month. One credit pays for one call.
+//
+// Each credit is a slot of one ratelimit.Limit, and every Reading replaces that limit. So nothing has to be saved, and
+// others may spend credits of the same key, such as replicas and other programs: the next Reading shows how many they
+// left. Without a Reading of this month, the limit is fallbackLimit.
+//
+// Budget implements query.Budget. It is safe for concurrent use.
 type Budget struct {
 	perMonth int // the operator's limit; 0: none
 	// read asks the provider for a Reading. It blocks for at most readTime.
@@ -59,33 +63,35 @@ type Budget struct {
 	bucket    *ratelimit.Memory
 
 	mu     sync.Mutex
-	readAt time.Time // when a Reading was last asked for
-	limit  ratelimit.Limit
-	// left is the latest Reading's Left, less the credits spent since. It is valid until resets, which is zero if there
-	// is no Reading of this month.
-	left   int
-	resets time.Time
-	// usedUpUntil is when the provider accepts calls again. It is in the past if the provider accepts calls now.
-	usedUpUntil time.Time
+	readAt time.Time // when a Reading was last asked for; zero: never
+	// limit is how often a credit comes back, and how many can be saved up.
+	limit ratelimit.Limit
+	// left is the latest Reading's Left, less the credits spent since. It is valid until monthEnds.
+	left int
+	// monthEnds is when the month of the latest Reading ends. It is zero if there is no Reading of this month.
+	monthEnds time.Time
+	// pausedUntil is when the provider accepts calls again, after it refused one because the plan was used up. It is in
+	// the past if the provider accepts calls now.
+	pausedUntil time.Time
 }
 
 // newBudget returns a Budget of perMonth credits a month. 0 stands for as many credits as the provider says are left
-// or, if it does not say, for 10,000 a month.
+// or, if it does not say, for defaultPlan a month.
 func newBudget(perMonth int, read func(context.Context) (Reading, error), isFailing func() bool) *Budget {
 	b := &Budget{perMonth: perMonth, read: read, isFailing: isFailing, bucket: ratelimit.NewMemory()}
-	b.limit = b.counted()
+	b.limit = b.fallbackLimit()
 	return b
 }
 
-// counted returns the limit if there is no Reading.
+// fallbackLimit returns the limit if there is no Reading of this month.
 //
 // For example, 85 % of 10,000 credits in 31 days are one every 315 s, and 21 at once.
-func (b *Budget) counted() ratelimit.Limit { return spread(b.countedInterval(), month) }
+func (b *Budget) fallbackLimit() ratelimit.Limit { return spread(b.fallbackInterval(), month) }
 
-// countedInterval returns how long a credit takes to come back by the operator's limit or the default plan.
-func (b *Budget) countedInterval() time.Duration {
+// fallbackInterval returns how long a credit takes to come back by the operator's limit or the default plan.
+func (b *Budget) fallbackInterval() time.Duration {
 	credits := time.Duration(cmp.Or(b.perMonth, defaultPlan))
-	return month / credits * 100 / countedPercent
+	return month / credits * 100 / fallbackPercent
 }
 
 // limitBy returns the limit that a Reading sets: the credits that are left are spread over the rest of the month.
@@ -93,25 +99,26 @@ func (b *Budget) countedInterval() time.Duration {
 // For example, 11,988 credits left for 10 days are one every 72 s, and 29 at once. If the operator's limit is 5,000 a
 // month, they are one every 630 s, and 3 at once.
 func (b *Budget) limitBy(r Reading) ratelimit.Limit {
-	every := max(r.Resets/time.Duration(max(r.Left, 1)), time.Millisecond)
+	const minInterval = time.Millisecond // not 0, by which spread could not divide
+	every := max(r.MonthEndsIn/time.Duration(max(r.Left, 1)), minInterval)
 	if r.othersSpend() {
 		every *= othersFactor
 	}
 	if b.perMonth > 0 {
-		every = max(every, b.countedInterval())
+		every = max(every, b.fallbackInterval())
 	}
-	return spread(every, r.Resets)
+	return spread(every, r.MonthEndsIn)
 }
 
 // spread returns the limit that lets one credit be spent per interval, for the rest of the month.
 func spread(interval, rest time.Duration) ratelimit.Limit {
 	credits := int(rest / interval)
-	return ratelimit.Limit{Key: "credits", Burst: max(credits/burstShare, 1), Every: interval}
+	return ratelimit.Limit{Key: "credits", Burst: max(credits/burstDivisor, 1), Every: interval}
 }
 
-// othersSpend reports whether clearly fewer credits are left than if the plan were spent evenly, as a Budget spends
-// it. If others spend half of the plan, and the Budget only spread the credits that they leave, none would be left
-// four days before the month ends. So limitBy then applies othersFactor.
+// othersSpend reports whether clearly fewer credits are left than if the plan were spent evenly, as a Budget spends it.
+// Then limitBy applies othersFactor. If the Budget only spread the credits that others leave, the plan could be used up
+// before the month ends.
 //
 // For example, if 15,000 credits are spent evenly, 4,838 are left for the last 10 days. If fewer than 4,789 are left,
 // others spend credits, too.
@@ -119,8 +126,8 @@ func (r Reading) othersSpend() bool {
 	// A Budget alone may have spent this much more than evenly.
 	const tolerance = 0.01 // of the credits that would be left
 	const toleratedCredits = 2
-	evenly := float64(r.Plan) * float64(r.Resets) / float64(month)
-	return float64(r.Left)+toleratedCredits < (1-tolerance)*evenly
+	leftIfEven := float64(r.Plan) * float64(r.MonthEndsIn) / float64(month)
+	return float64(r.Left)+toleratedCredits < (1-tolerance)*leftIfEven
 }
 
 var (
@@ -145,12 +152,12 @@ func (b *Budget) Spend(ctx context.Context) *core.Error {
 	return nil
 }
 
-// startReading reports whether a Reading is due: whether none was started for readEvery or, while credits are scarce or
-// quotes fail, for readScarce. The caller must then ask for one.
+// startReading reports whether a Reading is due, and records that it was asked for. The caller must then ask for it. A
+// Reading is due readEvery after the last one or, while credits are scarce or quotes fail, readEveryIfScarce after it.
 func (b *Budget) startReading() bool {
 	every := readEvery
 	if b.Available() < 1 || b.isFailing() {
-		every = readScarce
+		every = readEveryIfScarce
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -161,14 +168,14 @@ func (b *Budget) startReading() bool {
 	return true
 }
 
-// learn sets the limit, and how many credits are left, by a Reading.
+// learn replaces the previous Reading by r, and ends a pause.
 func (b *Budget) learn(r Reading) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.setLimit(b.limitBy(r))
 	b.left = r.Left
-	b.resets = time.Now().Add(r.Resets)
-	b.usedUpUntil = time.Time{}
+	b.monthEnds = time.Now().Add(r.MonthEndsIn)
+	b.pausedUntil = time.Time{}
 }
 
 // spend spends a credit and returns "". If there is no credit, it returns why, and how long until there is one.
@@ -176,30 +183,31 @@ func (b *Budget) spend() (wait time.Duration, reason core.Reason) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.endMonth()
-	if wait := b.usedUpFor(); wait > 0 {
-		return wait, core.UsedUp
+	if usedUpFor := b.usedUpFor(); usedUpFor > 0 {
+		return usedUpFor, core.UsedUp
 	}
-	wait, ok := b.bucket.Reserve(context.Background(), 0, b.limit)
-	if !ok {
+	wait, isSpent := b.bucket.Reserve(context.Background(), 0, b.limit)
+	if !isSpent {
 		return wait, core.NoCredit
 	}
 	b.left--
 	return 0, ""
 }
 
-// recordCall records the result of a call for which Spend spent a credit. status is the HTTP status of the response,
-// or 0 if there was none. recordCall gives the credit back if the provider cannot have counted the call, because its
-// status is not 200 or because the request was never sent.
+// recordCall records the result of a call for which Spend spent a credit. status is the HTTP status of the response, or
+// noResponse. recordCall gives the credit back if the provider cannot have counted the call, because its status is not
+// 200 or because the request was never sent. If the provider says that the plan is used up, recordCall begins a pause.
 func (b *Budget) recordCall(status int, err error) {
-	isAnswered := status != 0
-	if isAnswered && status != http.StatusOK || rest.NeverSent(err) {
+	isRefused := status != noResponse && status != http.StatusOK
+	if isRefused || rest.NeverSent(err) {
 		b.giveBack()
 	}
 	if failed, is := errors.AsType[*core.Error](err); is && failed.Reason == core.UsedUp {
-		b.useUp(failed.RetryAfter)
+		b.pauseFor(failed.RetryAfter)
 	}
 }
 
+// giveBack undoes a spend.
 func (b *Budget) giveBack() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -207,16 +215,17 @@ func (b *Budget) giveBack() {
 	b.left++
 }
 
-// useUp makes spend return UsedUp for this long, or until the next Reading.
-func (b *Budget) useUp(lasts time.Duration) {
+// pauseFor makes spend return UsedUp until wait has passed or there is a new Reading.
+func (b *Budget) pauseFor(wait time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.usedUpUntil = time.Now().Add(lasts)
+	b.pausedUntil = time.Now().Add(wait)
 }
 
-// Note implements query.Budget. It spends a credit of this Budget, because each replica's Budget spreads all credits
-// that are left. It spends at most one credit ahead.
-func (b *Budget) Note() {
+// NoteReplicaCall implements query.Budget. It counts a call that another replica made: it spends a credit of this
+// Budget, because each replica's Budget spreads all credits that are left. If no credit is due, it spends the next one
+// in advance, but not the one after it.
+func (b *Budget) NoteReplicaCall() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.endMonth()
@@ -224,13 +233,16 @@ func (b *Budget) Note() {
 	b.left--
 }
 
+// hasReading reports whether there is a Reading of this month. The caller holds mu and has called endMonth.
+func (b *Budget) hasReading() bool { return !b.monthEnds.IsZero() }
+
 // endMonth discards the Reading if its month is over. The caller holds mu.
 func (b *Budget) endMonth() {
-	if b.resets.IsZero() || time.Now().Before(b.resets) {
+	if b.monthEnds.IsZero() || time.Now().Before(b.monthEnds) {
 		return
 	}
-	b.resets = time.Time{}
-	b.setLimit(b.counted())
+	b.monthEnds = time.Time{}
+	b.setLimit(b.fallbackLimit())
 }
 
 // setLimit sets the limit, and keeps the credits that are saved up. The caller holds mu.
@@ -239,13 +251,13 @@ func (b *Budget) setLimit(l ratelimit.Limit) {
 	b.limit = l
 }
 
-// usedUpFor returns for how long the plan has no credit. It returns 0 or less if the plan may have one. The caller
-// holds mu.
+// usedUpFor returns for how long the plan has no credit: until the month ends if none is left, and otherwise until the
+// pause ends. It returns 0 or less if the plan may have a credit. The caller holds mu and has called endMonth.
 func (b *Budget) usedUpFor() time.Duration {
-	if !b.resets.IsZero() && b.left < 1 {
-		return time.Until(b.resets)
+	if b.hasReading() && b.left < 1 {
+		return time.Until(b.monthEnds)
 	}
-	return time.Until(b.usedUpUntil)
+	return time.Until(b.pausedUntil)
 }
 
 // Every returns how long a credit takes to come back.
@@ -261,7 +273,7 @@ func (b *Budget) Left() float64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.endMonth()
-	if b.resets.IsZero() {
+	if !b.hasReading() {
 		return math.NaN()
 	}
 	return float64(max(b.left, 0))

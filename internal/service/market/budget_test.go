@@ -18,45 +18,45 @@ func TestAReadingSetsTheLimit(t *testing.T) {
 	}{
 		{
 			name:    "some left",
-			reading: Reading{Left: 11_988, Plan: 15_000, Resets: 10 * day},
+			reading: Reading{Left: 11_988, Plan: 15_000, MonthEndsIn: 10 * day},
 			every:   72 * time.Second,
 			burst:   29,
 		},
 		{
 			name:     "an operator's limit",
 			perMonth: 5000,
-			reading:  Reading{Left: 11_988, Plan: 15_000, Resets: 10 * day},
+			reading:  Reading{Left: 11_988, Plan: 15_000, MonthEndsIn: 10 * day},
 			every:    630 * time.Second,
 			burst:    3,
 		},
 		{
 			name:     "less left than the operator allows",
 			perMonth: 10_000,
-			reading:  Reading{Left: 24, Resets: day},
+			reading:  Reading{Left: 24, MonthEndsIn: day},
 			every:    time.Hour,
 			burst:    1,
 		},
 		{
 			name:    "others spend",
-			reading: Reading{Left: 2400, Plan: 15_000, Resets: 10 * day},
+			reading: Reading{Left: 2400, Plan: 15_000, MonthEndsIn: 10 * day},
 			every:   3 * 360 * time.Second,
 			burst:   2,
 		},
 		{
 			name:    "one left",
-			reading: Reading{Left: 1, Resets: 3 * day},
+			reading: Reading{Left: 1, MonthEndsIn: 3 * day},
 			every:   3 * day,
 			burst:   1,
 		},
 		{
 			name:    "none left",
-			reading: Reading{Left: 0, Resets: 3 * day},
+			reading: Reading{Left: 0, MonthEndsIn: 3 * day},
 			every:   3 * day,
 			burst:   1,
 		},
 		{
 			name:    "more than can be spent",
-			reading: Reading{Left: 1_000_000_000, Resets: time.Nanosecond},
+			reading: Reading{Left: 1_000_000_000, MonthEndsIn: time.Nanosecond},
 			every:   time.Millisecond,
 			burst:   1,
 		},
@@ -74,13 +74,13 @@ func TestOthersSpendIfLessIsLeftThanEvenSpendingLeaves(t *testing.T) {
 		reading Reading
 		want    bool
 	}{
-		{Reading{Left: 15_000, Plan: 15_000, Resets: month}, false},
-		{Reading{Left: 14_860, Plan: 15_000, Resets: month}, false}, // a start
-		{Reading{Left: 14_800, Plan: 15_000, Resets: month}, true},
-		{Reading{Left: 4789, Plan: 15_000, Resets: 10 * day}, false},
-		{Reading{Left: 4788, Plan: 15_000, Resets: 10 * day}, true},
-		{Reading{Left: 8, Plan: 10, Resets: month}, false},
-		{Reading{Left: 100, Plan: 0, Resets: month}, false}, // The provider does not name the plan.
+		{Reading{Left: 15_000, Plan: 15_000, MonthEndsIn: month}, false},
+		{Reading{Left: 14_860, Plan: 15_000, MonthEndsIn: month}, false}, // a start
+		{Reading{Left: 14_800, Plan: 15_000, MonthEndsIn: month}, true},
+		{Reading{Left: 4789, Plan: 15_000, MonthEndsIn: 10 * day}, false},
+		{Reading{Left: 4788, Plan: 15_000, MonthEndsIn: 10 * day}, true},
+		{Reading{Left: 8, Plan: 10, MonthEndsIn: month}, false},
+		{Reading{Left: 100, Plan: 0, MonthEndsIn: month}, false}, // The provider does not name the plan.
 	} {
 		if got := test.reading.othersSpend(); got != test.want {
 			t.Errorf("%+v: others spend is %t, want %t", test.reading, got, test.want)
@@ -121,27 +121,27 @@ func TestAStartMaySpendSomeCredits(t *testing.T) {
 		},
 		{
 			name:    "a whole month",
-			reading: &Reading{Left: 15_000, Resets: month},
+			reading: &Reading{Left: 15_000, MonthEndsIn: month},
 			want:    21,
 		},
 		{
 			name:    "half of a large plan",
-			reading: &Reading{Left: 100_000, Resets: month / 2},
+			reading: &Reading{Left: 100_000, MonthEndsIn: month / 2},
 			want:    21,
 		},
 		{
 			name:    "some left",
-			reading: &Reading{Left: 3000, Resets: 3 * day},
+			reading: &Reading{Left: 3000, MonthEndsIn: 3 * day},
 			want:    7,
 		},
 		{
 			name:    "one left",
-			reading: &Reading{Left: 1, Resets: 3 * day},
+			reading: &Reading{Left: 1, MonthEndsIn: 3 * day},
 			want:    1,
 		},
 		{
 			name:    "none left",
-			reading: &Reading{Left: 0, Resets: 3 * day},
+			reading: &Reading{Left: 0, MonthEndsIn: 3 * day},
 			want:    0,
 		},
 	} {
@@ -161,7 +161,7 @@ func TestAStartMaySpendSomeCredits(t *testing.T) {
 func TestCreditsAreSavedUpInQuietTimes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBudget(0, nil, nil)
-		b.learn(Reading{Left: 14_400, Resets: 30 * day})
+		b.learn(Reading{Left: 14_400, MonthEndsIn: 30 * day})
 		spendAll(b)
 		if wait, reason := b.spend(); wait != 3*time.Minute || reason != core.NoCredit {
 			t.Errorf("the next credit is in %v: %s; want 3m", wait, reason)
@@ -180,7 +180,7 @@ func TestCreditsAreSavedUpInQuietTimes(t *testing.T) {
 func TestACallThatIsGivenBackIsFree(t *testing.T) {
 	unknown := newBudget(0, nil, nil)
 	oneLeft := newBudget(0, nil, nil)
-	oneLeft.learn(Reading{Left: 1, Resets: day})
+	oneLeft.learn(Reading{Left: 1, MonthEndsIn: day})
 	for name, b := range map[string]*Budget{"unknown": unknown, "one left": oneLeft} {
 		for i := range 100 {
 			if wait, reason := b.spend(); reason != "" {
@@ -213,7 +213,7 @@ func wantCredit(t *testing.T, b *Budget) {
 func TestWithNoneLeftThePlanIsUsedUpUntilItResets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBudget(0, nil, nil)
-		b.learn(Reading{Left: 0, Resets: 2 * day})
+		b.learn(Reading{Left: 0, MonthEndsIn: 2 * day})
 		wantUsedUp(t, b, 2*day)
 		if b.Every() <= 0 {
 			t.Errorf("a credit every %v", b.Every())
@@ -226,7 +226,7 @@ func TestWithNoneLeftThePlanIsUsedUpUntilItResets(t *testing.T) {
 func TestARefusalEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBudget(0, nil, nil)
-		b.useUp(time.Hour)
+		b.pauseFor(time.Hour)
 		wantUsedUp(t, b, time.Hour)
 		time.Sleep(time.Hour)
 		wantCredit(t, b)
@@ -236,9 +236,9 @@ func TestARefusalEnds(t *testing.T) {
 func TestAReadingEndsARefusal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBudget(0, nil, nil)
-		b.useUp(20 * day)
+		b.pauseFor(20 * day)
 		wantUsedUp(t, b, 20*day)
-		b.learn(Reading{Left: 500, Resets: 2 * day})
+		b.learn(Reading{Left: 500, MonthEndsIn: 2 * day})
 		wantCredit(t, b)
 	})
 }
@@ -247,7 +247,7 @@ func TestCallsOfOthersCostAtMostOneCreditInAdvance(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBudget(0, nil, nil)
 		for range 1000 {
-			b.Note()
+			b.NoteReplicaCall()
 		}
 		time.Sleep(2 * b.Every())
 		if got := spendAll(b); got != 1 {

@@ -34,9 +34,9 @@ func (p *provider) pass(d time.Duration) {
 
 func (p *provider) reading() Reading {
 	return Reading{
-		Left:   p.plan - p.spent,
-		Plan:   p.plan,
-		Resets: time.Until(p.month.Add(month)),
+		Left:        p.plan - p.spent,
+		Plan:        p.plan,
+		MonthEndsIn: time.Until(p.month.Add(month)),
 	}
 }
 
@@ -110,7 +110,7 @@ func (d *deployment) ask(i int) (idle time.Duration) {
 	d.priced = time.Now()
 	for j, other := range d.replicas {
 		if j != i {
-			other.Note()
+			other.NoteReplicaCall()
 		}
 	}
 	return step

@@ -53,11 +53,12 @@ type Client struct {
 	parameters url.Values
 	rest       *rest.Client
 	log        *slog.Logger
-	// v1GoneAt is when version 1 was last gone while version 3 answered, in Unix nanoseconds; 0: never.
+	// v1GoneAt is the last time at which version 1 was gone and version 3 answered, in Unix nanoseconds. It is 0 if that
+	// has never happened.
 	v1GoneAt atomic.Int64
 	// isV1GoneLogged is set once the log says that version 1 is gone.
 	isV1GoneLogged atomic.Bool
-	// loggedRefusal is the provider's sentence about a refusal that was logged last.
+	// loggedRefusal is the last sentence of the provider that logRefusal logged, a string.
 	loggedRefusal atomic.Value
 }
 
@@ -109,8 +110,7 @@ func (c *Client) Probe(ctx context.Context) (Listing, error) {
 	return found, err
 }
 
-// fetchListing calls the API for the token's quote. It returns the HTTP status of the last response, or 0 if there was
-// none.
+// fetchListing calls the API for the token's quote. It returns the HTTP status of the last call, or noResponse.
 func (c *Client) fetchListing(ctx context.Context) (found Listing, status int, err error) {
 	called := c.callQuotes(ctx)
 	err = called.err

@@ -11,7 +11,7 @@ import (
 	"herald/internal/service/rest"
 )
 
-// readTime is the time limit of Credits. The price may have to wait for it.
+// readTime is the time limit of Credits. A caller who asks for the price may have to wait for it.
 const readTime = 2 * time.Second
 
 // Credits asks for a Reading, which costs no credit. It blocks for at most readTime. It fails if the provider does not
@@ -34,15 +34,20 @@ func (c *Client) Credits(ctx context.Context) (Reading, error) {
 // if the provider does not know the path, as other hosts with this API may not.
 func (c *Client) Reach(ctx context.Context) error {
 	err := c.callKeyInfo(ctx).err
-	switch core.ReasonOf(err) {
-	case core.Rejected, core.Malformed, core.NoData:
+	reason := core.ReasonOf(err)
+	if lacksPath(reason) {
 		return nil
-	case core.Denied:
-		if !c.settings.APIKey.IsSet() {
-			return nil // Quotes may need no key at such a host.
-		}
+	}
+	if reason == core.Denied && !c.settings.APIKey.IsSet() {
+		return nil // The host answers, and quotes may need no key there.
 	}
 	return err
+}
+
+// lacksPath reports whether a host may fail for this reason because it does not know the path: with status 404 it is
+// Rejected, and with a page instead of JSON it is Malformed.
+func lacksPath(reason core.Reason) bool {
+	return reason == core.Rejected || reason == core.Malformed
 }
 
 // callKeyInfo asks for the plan of the API key, and for the credits used and left.
@@ -51,8 +56,8 @@ func (c *Client) callKeyInfo(ctx context.Context) call {
 }
 
 // parseCredits reads the data of an answer about the plan. now is the provider's time, because this machine's clock
-// may be a day off. parseCredits fails if the plan has no limit: the credits left are then null. It assumes a month for
-// a time of the reset that is in the past or more than two months ahead.
+// may be a day off. parseCredits fails if the plan has no limit: the credits left are then null. If the plan's reset is
+// in the past or more than two months ahead, it is taken to be a month ahead.
 func parseCredits(data any, now time.Time) (Reading, error) {
 	left, err := count(valueAt(data, "usage", "current_month", "credits_left"))
 	if err != nil {
@@ -72,11 +77,11 @@ func parseCredits(data any, now time.Time) (Reading, error) {
 	if err != nil {
 		return Reading{}, errors.New("an impossible time of the next month")
 	}
-	resets := reset.Sub(now)
-	if resets <= 0 || resets > 2*month {
-		resets = month
+	monthEndsIn := reset.Sub(now)
+	if monthEndsIn <= 0 || monthEndsIn > 2*month {
+		monthEndsIn = month
 	}
-	return Reading{Left: left, Plan: plan, Resets: resets}, nil
+	return Reading{Left: left, Plan: plan, MonthEndsIn: monthEndsIn}, nil
 }
 
 // valueAt returns the value at a path of names in nested objects, or nil if there is none.

@@ -439,7 +439,7 @@ func TestThePlanIsRead(t *testing.T) {
 		},
 	} {
 		got, err := credits(t, http.StatusOK, test.body)
-		if err != nil || got.Left != test.left || got.Resets != test.resets {
+		if err != nil || got.Left != test.left || got.MonthEndsIn != test.resets {
 			t.Errorf("%s: got %+v, %v; want %d left for %v", name, got, err, test.left, test.resets)
 		}
 	}

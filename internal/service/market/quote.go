@@ -15,7 +15,7 @@ import (
 	"herald/internal/service/rest"
 )
 
-// Source is the provider's name for people.
+// Source is the provider's name as members read it.
 const Source = "CoinMarketCap"
 
 // pageName matches a slug that can be part of a web address.
@@ -82,7 +82,10 @@ func (s Settings) find(data any) (map[string]any, error) {
 // matches reports whether an entry has the configured symbol, and the configured ID if the token is asked for by ID.
 func (s Settings) matches(entry map[string]any) bool {
 	symbol := strings.TrimPrefix(rest.Text(entry["symbol"]), "$") // Some entries have a $ there.
-	return strings.EqualFold(symbol, s.Symbol) && (s.By != "id" || rest.Text(entry["id"]) == s.Token)
+	if !strings.EqualFold(symbol, s.Symbol) {
+		return false
+	}
+	return s.By != byID || rest.Text(entry["id"]) == s.Token
 }
 
 // valuesOf returns the values in a list or in an object. It returns nil for anything else.
@@ -105,7 +108,7 @@ func parseQuote(entry map[string]any, now time.Time) (q core.Quote, err error) {
 	if usd == nil {
 		return q, errors.New("no quote in USD")
 	}
-	if price, given := usd["price"]; given && price == nil {
+	if price, isGiven := usd["price"]; isGiven && price == nil {
 		return q, errNoPrice
 	}
 	q.Price, _ = rest.Decimal(usd["price"]) // It is 0, which check refuses, if this is not a number.
@@ -133,7 +136,7 @@ func inUSD(quote any) (usd map[string]any) {
 		if rest.Text(q["symbol"]) != "USD" {
 			continue
 		}
-		if usd != nil {
+		if isSecond := usd != nil; isSecond {
 			return nil
 		}
 		usd = q
@@ -198,8 +201,8 @@ func (n number) isPossible() bool {
 	return rest.IsBounded(d) && !d.LessThan(n.min) && !d.GreaterThan(n.max)
 }
 
-// readNumbers sets the values of numbers from the members of an object. It leaves out an impossible number, because the
-// others are useful without it.
+// readNumbers sets the values of numbers from the members of an object. A missing or impossible number becomes unknown;
+// the others are useful without it.
 func readNumbers(members map[string]any, numbers []number) {
 	for _, n := range numbers {
 		n.value.Decimal, n.value.Valid = rest.Decimal(members[n.name])

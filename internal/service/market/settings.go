@@ -13,21 +13,27 @@ type Settings struct {
 	// URL is the provider's origin, without a slash at its end; empty: there is no price provider.
 	URL    string
 	APIKey secret.Value // unset: none is sent
-	// By says what Token is: the provider's "id" or "symbol".
+	// By is what Token is, byID or bySymbol. It is also the name of the URL's query parameter.
 	By    string
 	Token string
 	// Symbol stands after amounts. A quote of another symbol is an error.
 	Symbol string
-	// MonthlyCredits is how many of the plan's calls a month the bot may use; 0: as many as
-	// the provider says are left. With Uncounted there is no bound.
+	// MonthlyCredits is how many of the plan's credits the bot may use per month. 0 stands for as many as the provider
+	// says are left. It is not used if Uncounted is set.
 	MonthlyCredits int
-	Uncounted      bool
+	// Uncounted is set if the bot may make any number of calls.
+	Uncounted bool
 	// TTL is how long a quote is fresh.
 	TTL time.Duration
-	// MaxPriceAge is how old the provider's own quote may be before it is marked as
-	// old; 0: any age.
+	// MaxPriceAge is how old the provider's own quote may be before it is marked as old; 0: any age.
 	MaxPriceAge time.Duration
 }
+
+// The ways to ask for a token.
+const (
+	byID     = "id" // the provider's ID
+	bySymbol = "symbol"
+)
 
 // IsOn reports whether there is a price provider to ask.
 func (s Settings) IsOn() bool { return s.URL != "" }
@@ -35,8 +41,7 @@ func (s Settings) IsOn() bool { return s.URL != "" }
 // coinMarketCap is the URL if only a key is set.
 const coinMarketCap = "https://pro-api.coinmarketcap.com"
 
-// Table declares the settings that fill s. By and Token come from PRICE_TOKEN_ID or, without
-// it, from TOKEN_SYMBOL.
+// Table declares the settings that fill s. PRICE_TOKEN_ID sets By and Token or, if it is not set, TOKEN_SYMBOL does.
 func (s *Settings) Table() []config.Setting {
 	return []config.Setting{
 		{
@@ -58,7 +63,7 @@ func (s *Settings) Table() []config.Setting {
 			Name:    "PRICE_TOKEN_ID",
 			Example: "1027",
 			Comment: "The token's UCID at CoinMarketCap. Set it, because coins share symbols.",
-			Set:     s.setToken("id", config.Matching(`[1-9][0-9]{0,11}`, "the token's number at the provider")),
+			Set:     s.setToken(byID, config.Matching(`[1-9][0-9]{0,11}`, "the token's number at the provider")),
 		},
 		{
 			Name:     "TOKEN_SYMBOL",
@@ -95,33 +100,41 @@ var symbol = config.Except(`^\$`, "must be without $", config.Matching(
 	`[^\pC\pZ\x{FFFD}\p{Arabic}\p{Hebrew}\p{Syriac}\p{Thaana}\p{Nko}\p{Adlam}]{1,20}`,
 	"at most 20 visible characters, written from left to right, without white space"))
 
+// setSymbol sets Symbol, and Token unless it is set.
 func (s *Settings) setSymbol(value string) error {
 	if err := config.Field(&s.Symbol, symbol)(value); err != nil {
 		return err
 	}
-	return s.setToken("symbol", config.Text)(value)
+	return s.setToken(bySymbol, config.Text)(value)
 }
 
+// setCredits sets MonthlyCredits, and Uncounted if value is 0.
 func (s *Settings) setCredits(value string) error {
 	err := config.Field(&s.MonthlyCredits, config.IntBetween(0, 100_000_000))(value)
 	s.Uncounted = s.MonthlyCredits == 0
 	return err
 }
 
-// setAPIKey sets APIKey. If PRICE_API_URL, whose row comes before, is not set, the key is one for CoinMarketCap.
+// setAPIKey sets APIKey. If PRICE_API_URL is not set, it sets URL to CoinMarketCap's. PRICE_API_URL comes earlier in
+// Table, so it has been read by then.
 func (s *Settings) setAPIKey(value string) error {
 	err := config.Field(&s.APIKey, config.Hidden(config.Visible))(value)
 	s.URL = cmp.Or(s.URL, coinMarketCap)
 	return err
 }
 
-// setToken sets Token and By, unless an earlier setting did.
+// setToken returns a function that sets By, and Token to the value that read returns. The function only checks its
+// argument if an earlier setting has set them.
 func (s *Settings) setToken(by string, read func(string) (string, error)) func(string) error {
 	return func(value string) error {
 		token, err := read(value)
-		if err == nil && s.By == "" {
-			s.By, s.Token = by, token
+		if err != nil {
+			return err
 		}
-		return err
+		if isFirst := s.By == ""; isFirst {
+			s.By = by
+			s.Token = token
+		}
+		return nil
 	}
 }

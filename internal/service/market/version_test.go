@@ -171,7 +171,7 @@ func TestAnErrorOfVersion3NamesVersion1(t *testing.T) {
 			text:  "HTML",
 		},
 		"a break": {
-			v3:    resttest.Broken("", true),
+			v3:    resttest.Reset(""),
 			want:  core.Unreachable,
 			state: query.ReplacementBroken,
 			text:  "connection",

@@ -11,14 +11,14 @@ import (
 	"herald/internal/query"
 )
 
-// The endpoints of the provider's quotes. Version 1 is deprecated, and is called as long as it answers. Once it is
-// gone, version 3 is called in its place.
+// The endpoints of the provider's quotes. Version 1 is deprecated. It is called until the provider answers that it is
+// gone, with the status 404 or 410; then version 3 is called instead.
 const (
 	pathV1 = "/v1/cryptocurrency/quotes/latest"
 	pathV3 = "/v3/cryptocurrency/quotes/latest"
 )
 
-// retryV1 is how long only version 3 is called after version 1 was gone. Then version 1 is tried again.
+// retryV1 is how long only version 3 is called after version 1 was gone. Then version 1 is called again.
 const retryV1 = time.Hour
 
 // callQuotes calls version 1 of the quotes or, if that is gone, version 3. It returns the last call.
@@ -26,18 +26,26 @@ func (c *Client) callQuotes(ctx context.Context) call {
 	if c.isV1Gone() {
 		return c.callVersion(ctx, pathV3)
 	}
-	first := c.callVersion(ctx, pathV1)
-	if !first.isGone() {
-		return first
+	v1 := c.callVersion(ctx, pathV1)
+	if !v1.isGone() {
+		return v1
 	}
-	second := c.callVersion(ctx, pathV3)
-	if !second.isGone() && !c.isV1GoneLogged.Swap(true) {
-		c.log.WarnContext(ctx, "the price provider has ended version 1 of its quotes; version 3 is asked", "path", pathV1)
+	v3 := c.callVersion(ctx, pathV3)
+	if !v3.isGone() {
+		c.logV1Gone(ctx)
 	}
-	if second.err == nil {
+	if v3.err == nil {
 		c.v1GoneAt.Store(time.Now().UnixNano())
 	}
-	return second
+	return v3
+}
+
+// logV1Gone logs once that version 1 is gone.
+func (c *Client) logV1Gone(ctx context.Context) {
+	wasLogged := c.isV1GoneLogged.Swap(true)
+	if !wasLogged {
+		c.log.WarnContext(ctx, "the price provider has ended version 1 of its quotes; version 3 is asked", "path", pathV1)
+	}
 }
 
 // callVersion calls the version of the quotes that has this path.
@@ -53,8 +61,9 @@ func (c *Client) isV1Gone() bool {
 
 // V1GoneError means that the provider has ended version 1 of its quotes, and that version 3 fails, too.
 type V1GoneError struct {
-	// State is how version 3 fails, and Status its HTTP status if it refuses the call.
-	State  query.ReplacementState
+	// State is how version 3 fails: ReplacementRefuses or ReplacementBroken.
+	State query.ReplacementState
+	// Status is the HTTP status of version 3 if State is ReplacementRefuses, and otherwise 0.
 	Status int
 	// Err is the error of version 3.
 	Err error
@@ -66,15 +75,15 @@ func (e *V1GoneError) Error() string {
 
 func (e *V1GoneError) Unwrap() error { return e.Err }
 
-// withV1Gone returns an error of version 3 with a V1GoneError in it, and nil for nil. status is the HTTP status of
-// version 3, or 0 if there was no response.
+// withV1Gone returns a copy of err, an error of version 3, with a V1GoneError in it. It returns nil if err is nil.
+// status is the HTTP status of version 3, or noResponse.
 func withV1Gone(err error, status int) error {
 	failed, is := errors.AsType[*core.Error](err)
 	if !is {
 		return err
 	}
 	gone := &V1GoneError{State: query.ReplacementBroken, Err: failed.Err}
-	if isRefusal := status != 0 && status != http.StatusOK; isRefusal {
+	if isRefused := status != noResponse && status != http.StatusOK; isRefused {
 		gone.State = query.ReplacementRefuses
 		gone.Status = status
 	}
@@ -83,11 +92,11 @@ func withV1Gone(err error, status int) error {
 	return &wrapped
 }
 
-// IsV1Gone reports whether version 3 gave the quote, because version 1 is gone.
+// IsV1Gone reports whether the quote is from version 3, because version 1 is gone.
 func (l Listing) IsV1Gone() bool { return l.Quote.Endpoint == pathV3 }
 
-// EndedEndpoints is a query.FindEnded: it returns version 1 of the quotes if version 3 gave the quote in answer, and if
-// err says that version 1 is gone.
+// EndedEndpoints is a query.FindEnded. It returns version 1 of the quotes if answer is a quote from version 3, or if
+// err wraps a V1GoneError.
 func EndedEndpoints(answer any, err error) (ended []query.EndedEndpoint) {
 	if quote, is := answer.(*core.Quote); is && quote != nil && quote.Endpoint == pathV3 {
 		ended = append(ended, query.EndedEndpoint{Path: pathV1, Replacement: pathV3, State: query.ReplacementWorks})

@@ -15,9 +15,12 @@ import (
 
 // answer is the parsed body of a response.
 type answer struct {
-	code string // the API's own code; empty: success
+	code string // the API's own code, or noCode
 	data any    // the data of a success; nil: null or missing
 }
+
+// noCode is the code of a success, and of an answer that could not be parsed.
+const noCode = ""
 
 // parse returns the answer in a body. If the code is not 0, parse returns the code and a Rejected error. It treats
 // missing data as null, unless another member may hold the answer.
@@ -26,24 +29,28 @@ func (e endpoint) parse(body []byte) (answer, error) {
 	if err != nil {
 		return answer{}, e.fail(core.Malformed, err)
 	}
-	object, ok := v.(map[string]any)
-	if !ok {
+	object, isObject := v.(map[string]any)
+	if !isObject {
 		return answer{}, e.malformed("not an object")
 	}
 	code := rest.Text(object["code"])
-	switch {
-	case code == "", object["code"] == "0":
-		// A refusal's code may be a text, but success is documented as the number 0.
+	// A refusal's code may be a text, but success is documented as the number 0.
+	isTextZero := object["code"] == "0"
+	if code == "" || isTextZero {
 		return answer{}, e.malformed("no code that is a number")
-	case code != "0":
+	}
+	if code != "0" {
 		return answer{code: code}, e.fail(core.Rejected, errorWithCode(code))
 	}
 	data, hasData := object["data"]
+	if hasData {
+		return answer{data: data}, nil
+	}
 	delete(object, "success") // It repeats the code.
-	if !hasData && slices.ContainsFunc(slices.Collect(maps.Values(object)), mayBeAnswer) {
+	if slices.ContainsFunc(slices.Collect(maps.Values(object)), mayBeAnswer) {
 		return answer{}, e.malformed("no data, and something else in its place")
 	}
-	return answer{data: data}, nil
+	return answer{}, nil
 }
 
 // errorWithCode returns the error of a code other than 0. It names a short number, which operators need for
@@ -77,11 +84,13 @@ var didPattern = regexp.MustCompile(`^did:[A-Za-z0-9]+:[!-~]{1,255}$`)
 func parseAccount(data any) (core.Account, error) {
 	user, isObject := data.(map[string]any)
 	value, hasDID := user["did"]
-	did, _ := value.(string)
-	switch {
-	case data == nil, isObject && len(user) == 0, hasDID && (value == nil || value == ""):
+	isEmpty := data == nil || (isObject && len(user) == 0)
+	isEmptyDID := hasDID && (value == nil || value == "")
+	if isEmpty || isEmptyDID {
 		return core.Account{}, nil
-	case !didPattern.MatchString(did):
+	}
+	did, _ := value.(string)
+	if !didPattern.MatchString(did) {
 		return core.Account{}, existenceCheck.malformed("no DID of the form did:<method>:<identifier>")
 	}
 	return core.Account{DID: did}, nil
@@ -99,8 +108,8 @@ const maxAhead = time.Hour
 // parseLogins returns the logins of the past 30 days, newest first. data must be a list: null is an error. A record may
 // have an empty name, but must have one.
 func parseLogins(data any, now time.Time) (logins []core.Login, err error) {
-	records, ok := data.([]any)
-	if !ok {
+	records, isList := data.([]any)
+	if !isList {
 		return nil, loginHistory.malformed("data is not a list")
 	}
 	for _, record := range records {
@@ -126,7 +135,8 @@ func parseLogin(v any, now time.Time) (core.Login, error) {
 	}
 	seconds, err := strconv.ParseInt(rest.Text(record["login_time"]), 10, 64)
 	at := time.Unix(seconds, 0).UTC()
-	if err != nil || at.Before(earliestLogin) || at.After(now.Add(maxAhead)) {
+	isPossible := !at.Before(earliestLogin) && !at.After(now.Add(maxAhead))
+	if err != nil || !isPossible {
 		return core.Login{}, loginHistory.malformed("a login without a possible time in Unix seconds")
 	}
 	return core.Login{Dapp: dapp, Platform: platform, At: at}, nil

@@ -28,7 +28,7 @@ var (
 	loginHistory   = endpoint{name: "login history", path: "/api/v1/partner/user/dapps/login/log"}
 )
 
-// fail returns an error of a call of the endpoint.
+// fail returns the error of a call of the endpoint that fails for a reason.
 func (e endpoint) fail(reason core.Reason, err error) error {
 	failed := Service.Fail(reason, err).During(e.name)
 	failed.Asked = http.MethodPost + " " + e.path
@@ -51,14 +51,17 @@ func (c *Client) ask(ctx context.Context, e endpoint, members map[string]string)
 	correction := time.Duration(c.correction.Load())
 	got, err := c.attempt(ctx, e, inner, correction)
 	skew := c.Skew()
-	if c.isRefused(got, err) && (skew-correction).Abs() > tolerance {
+	mayBeClock := (skew - correction).Abs() > tolerance
+	if c.isRefused(got, err) && mayBeClock {
 		correction = skew
 		got, err = c.attempt(ctx, e, inner, correction)
 	}
-	switch {
-	case c.isRefused(got, err):
+	if c.isRefused(got, err) {
 		c.correction.Store(0)
-	case err == nil || got.code != "":
+		return got, err
+	}
+	isAccepted := err == nil || c.isNotFound(got)
+	if isAccepted {
 		c.correction.Store(int64(correction))
 	}
 	return got, err
@@ -70,11 +73,11 @@ func (c *Client) isRefused(got answer, err error) bool {
 	if core.ReasonOf(err) == core.Denied {
 		return true
 	}
-	return got.code != "" && !c.isNotFound(got)
+	return got.code != noCode && !c.isNotFound(got)
 }
 
-// attempt makes one call, signed with this machine's time plus the correction, and sets skew. If the HTTP status
-// rejects the request, the body counts only if it has a code.
+// attempt makes one call, signed with this machine's time plus the correction, and sets skew. inner is the JSON that is
+// signed. If the HTTP status rejects the request, the body counts only if it has a code other than 0.
 func (c *Client) attempt(ctx context.Context, e endpoint, inner string, correction time.Duration) (answer, error) {
 	address, err := url.Parse(c.settings.URL + e.path)
 	if err != nil {
@@ -95,7 +98,8 @@ func (c *Client) attempt(ctx context.Context, e endpoint, inner string, correcti
 		return answer{}, err
 	}
 	got, parseErr := e.parse(resp.Body)
-	if err != nil && got.code == "" {
+	isRejectedByStatus := err != nil
+	if isRejectedByStatus && got.code == noCode {
 		return answer{}, err
 	}
 	return got, parseErr

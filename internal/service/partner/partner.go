@@ -1,8 +1,11 @@
 // Package partner asks the partner API whether a person is registered, and for their logins.
 //
 // Both answers are about people, so any doubt is an error. Only the documented forms of an answer and
-// PARTNER_NOT_FOUND_CODES mean "not registered", and only the documented form means "no logins". An error never holds a
-// DID, a user ID or text of the service.
+// PARTNER_NOT_FOUND_CODES mean "not registered", and only the documented form means "no logins". An error never
+// contains a DID, a user ID or text of the service.
+//
+// An answer has a code: 0 for success, and another one for a refusal. The operator lists the codes that mean "no such
+// user"; they are called NotFoundCodes.
 //
 // The files: partner.go (the client and its questions), call.go (a signed call, and the clock), answer.go (the forms of
 // answers), settings.go.
@@ -33,9 +36,10 @@ var Service = &core.Service{
 
 // Client asks the API.
 //
-// Client signs calls with this machine's time plus a correction, which is 0 at first. If a call is refused, and the
-// Date of the refusal differs from the signed time by more than 2 seconds, Client makes the call once more with the
-// time of that Date. It keeps a correction that the API accepted, until the next refusal.
+// Client signs calls with this machine's time plus a correction, which is 0 at first. The skew is how far the clock of
+// the API was ahead at its last answer. If a call is refused, and skew and correction differ by more than 2 seconds,
+// Client makes the call once more with the skew as its correction. It keeps a correction that the API accepted, until
+// the next refusal.
 type Client struct {
 	*query.Upstream
 	// Accounts returns a person's account. The person is not registered if the API reports success without a DID or
@@ -102,10 +106,10 @@ func (c *Client) fetchAccount(ctx context.Context, id core.Identity) (core.Accou
 // NotFoundCode.
 func (c *Client) fetchSpelling(ctx context.Context, platform, uid string) (core.Account, error) {
 	got, err := c.ask(ctx, existenceCheck, map[string]string{"platform": platform, "platform_uid": uid})
-	switch {
-	case c.isNotFound(got):
-		return core.Account{}, nil
-	case err != nil:
+	if c.isNotFound(got) {
+		return core.Account{}, nil // err is the error of the code.
+	}
+	if err != nil {
 		return core.Account{}, err
 	}
 	return parseAccount(got.data)
@@ -113,7 +117,7 @@ func (c *Client) fetchSpelling(ctx context.Context, platform, uid string) (core.
 
 // isNotFound reports whether the answer's code means "no such user".
 func (c *Client) isNotFound(got answer) bool {
-	return got.code != "" && slices.Contains(c.settings.NotFoundCodes, got.code)
+	return got.code != noCode && slices.Contains(c.settings.NotFoundCodes, got.code)
 }
 
 // fetchLogins returns the logins of a DID, as Logins does.
@@ -122,5 +126,6 @@ func (c *Client) fetchLogins(ctx context.Context, did string) ([]core.Login, err
 	if err != nil {
 		return nil, err
 	}
-	return parseLogins(got.data, c.now().Add(time.Duration(c.correction.Load())))
+	correctedNow := c.now().Add(time.Duration(c.correction.Load()))
+	return parseLogins(got.data, correctedNow)
 }

@@ -18,9 +18,10 @@ type Settings struct {
 	SecretKey secret.Value
 	// NotFoundCodes are the codes of the existence check that mean "no such user".
 	NotFoundCodes []string
-	// ExistsTTL is how long an existence check is fresh, LoginsTTL a login
-	// history.
-	ExistsTTL, LoginsTTL time.Duration
+	// ExistsTTL is how long an existence check is fresh.
+	ExistsTTL time.Duration
+	// LoginsTTL is how long a login history is fresh.
+	LoginsTTL time.Duration
 }
 
 // IsOn reports whether there is a partner API to ask.
@@ -74,8 +75,10 @@ func (s *Settings) Table() []config.Setting {
 	}
 }
 
+// responseCode reads a code of the API.
 var responseCode = config.Matching(`[A-Za-z0-9_.-]{1,64}`, "a code of letters, digits and _.-")
 
+// parseCode reads a responseCode other than 0.
 func parseCode(value string) (string, error) {
 	if n, err := strconv.ParseFloat(value, 64); err == nil && n == 0 {
 		return "", errors.New("is 0, which means success")

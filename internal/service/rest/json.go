@@ -34,13 +34,15 @@ func Parse(body []byte) (v any, err error) {
 // hasDuplicateNames reads the next value of d, which must be valid, and reports whether an object in it has two members
 // with the same name. If it returns false, it has read the whole value.
 func hasDuplicateNames(d *json.Decoder) bool {
-	token, _ := d.Token()
-	if token != json.Delim('{') && token != json.Delim('[') {
+	begin, _ := d.Token()
+	isObject := begin == json.Delim('{')
+	isList := begin == json.Delim('[')
+	if !isObject && !isList {
 		return false
 	}
 	names := map[json.Token]bool{}
 	for d.More() {
-		if token == json.Delim('{') {
+		if isObject {
 			name, _ := d.Token()
 			if names[name] {
 				return true
@@ -85,7 +87,8 @@ func Decimal(v any) (decimal.Decimal, bool) {
 
 // IsBounded reports whether d is short enough to be compared and printed. Decimal returns nothing longer.
 func IsBounded(d decimal.Decimal) bool {
-	const limit = 2 * maxDigits // A number may have 98 digits after its point, and E-99.
+	// A number of maxDigits bytes may be 0.…1E-99 with 94 digits after the point, which has the exponent -193.
+	const limit = 2 * maxDigits
 	return d.NumDigits() <= limit && -limit <= d.Exponent() && d.Exponent() <= limit
 }
 
@@ -98,15 +101,15 @@ func (r *Response) figure(names []string) (decimal.Decimal, error) {
 	if err != nil {
 		return decimal.Decimal{}, err
 	}
-	if object, is := v.(map[string]any); is && len(object) == 1 {
+	if object, isObject := v.(map[string]any); isObject && len(object) == 1 {
 		for _, name := range names {
 			if member, exists := object[name]; exists {
 				v = member
 			}
 		}
 	}
-	figure, ok := Decimal(v)
-	if !ok {
+	figure, isNumber := Decimal(v)
+	if !isNumber {
 		return decimal.Decimal{}, errors.New("not a number")
 	}
 	return figure, CheckFigure(figure)

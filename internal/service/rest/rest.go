@@ -57,7 +57,7 @@ func (r Request) method() string {
 	return http.MethodGet
 }
 
-// fail returns failure with the attempt and, if the request may have been sent, with the request.
+// fail returns failure with the name of the attempt and, if the request may have been sent, with the request in Asked.
 func (r Request) fail(failure *core.Error) *core.Error {
 	failed := failure.During(r.Attempt)
 	if !NeverSent(failed) {
@@ -78,7 +78,8 @@ type Response struct {
 // ByteOrderMark is U+FEFF in UTF-8. Some hosts put it before an answer.
 var ByteOrderMark = []byte("\uFEFF")
 
-// Do sends r once and reads the whole answer. It blocks until then, or until the client's time limit or the end of ctx.
+// Do sends r once and reads the whole answer. It blocks until the answer is read, the client's time limit has passed,
+// or ctx is done.
 //
 // If an answer has neither a Content-Length nor chunks, it ends when the service closes the connection, as in HTTP/1.0.
 // A connection that is reset, or closed before the Content-Length is reached, is an error.
@@ -131,14 +132,16 @@ func (c *Client) Figure(ctx context.Context, r Request, names ...string) (decima
 	return figure, nil
 }
 
-// StatusError returns the error that a response's status and Retry-After stand for, or nil for a success. 206 is a
-// failure, because a part of a number is another number.
+// StatusError returns the error that a response's status and Retry-After stand for, or nil for a success. 206 is not a
+// success, because a part of a number is another number. It is Malformed, as is a redirect.
 func StatusError(service *core.Service, resp *http.Response) *core.Error {
 	status := resp.StatusCode
+	isSuccess := status >= 200 && status < 300 && status != http.StatusPartialContent
+	if isSuccess {
+		return nil
+	}
 	failure := service.Fail(core.Malformed, fmt.Errorf("answered with status %d", status))
 	switch {
-	case status >= 200 && status < 300 && status != http.StatusPartialContent:
-		return nil
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
 		failure.Reason = core.Denied
 	case status == http.StatusTooManyRequests, status == http.StatusPaymentRequired:
@@ -159,15 +162,19 @@ func StatusError(service *core.Service, resp *http.Response) *core.Error {
 func CallError(service *core.Service, err error) *core.Error {
 	err = transport.Clean(err)
 	failure := service.Fail(core.Unreachable, err)
-	var timeout net.Error
 	switch {
 	case transport.NeverSent(err):
 		// It is Unreachable even after a timeout, because nothing was asked.
-	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded),
-		errors.As(err, &timeout) && timeout.Timeout():
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded), isTimeout(err):
 		failure.Reason = core.SlowAnswer
 	case errors.Is(err, transport.ErrRedirect), errors.Is(err, transport.ErrBodyTooLarge):
 		failure.Reason = core.Malformed
 	}
 	return failure
+}
+
+// isTimeout reports whether err says of itself that a time limit was reached, as errors of package net do.
+func isTimeout(err error) bool {
+	timeout, is := errors.AsType[net.Error](err)
+	return is && timeout.Timeout()
 }

@@ -130,7 +130,7 @@ func TestAnswersEndInEveryWayOfHTTP(t *testing.T) {
 // broken returns a handler that answers with a version of HTTP, a header and a body, and closes the
 // connection.
 func broken(version, header, body string) http.HandlerFunc {
-	return resttest.Broken("HTTP/"+version+" 200 OK\r\n"+header+"\r\n\r\n"+body, false).ServeHTTP
+	return resttest.Broken("HTTP/" + version + " 200 OK\r\n" + header + "\r\n\r\n" + body).ServeHTTP
 }
 
 // inChunks returns a handler that answers with these chunks.

@@ -59,7 +59,7 @@ func TestAFailureNamesTheMethodsOfARefusedBatch(t *testing.T) {
 		{method: "eth_call"},
 	}
 	err := newClient(t, n, nil).sendAll(t.Context(), calls)
-	if got := failedTo("read", err).Asked; got != "a batch of eth_chainId, eth_call" {
+	if got := during("read", err).Asked; got != "a batch of eth_chainId, eth_call" {
 		t.Errorf("asked %q", got)
 	}
 }

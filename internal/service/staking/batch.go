@@ -23,55 +23,56 @@ const maxBatchCalls = 1100
 // If the node cannot execute an eth_call of this size, or refuses it because of its size, StakesOf halves the number of
 // wallets per eth_call. It reads a single wallet as Stakes does.
 func (c *Client) StakesOf(ctx context.Context, wallets []common.Address) (answers []query.Answer[core.Stake]) {
-	size := max(1, maxBatchCalls/len(c.settings.Pools))
+	walletsPerCall := max(1, maxBatchCalls/len(c.settings.Pools))
 	if !c.usesMulticall() {
-		size = 1
+		walletsPerCall = 1
 	}
 	for len(answers) < len(wallets) {
-		rest := wallets[len(answers):]
-		chunk := rest[:min(size, len(rest))]
+		left := wallets[len(answers):]
+		chunk := left[:min(walletsPerCall, len(left))]
 		var stakes []core.Stake
+		var tooMany bool
 		err := c.Do(ctx, func(ctx context.Context) (err error) {
-			stakes, err = c.readMany(ctx, chunk)
+			stakes, tooMany, err = c.readMany(ctx, chunk)
 			return err
 		})
-		if isTooMany := err == nil && stakes == nil; isTooMany {
-			size = len(chunk) / 2
+		if err == nil && tooMany {
+			walletsPerCall = len(chunk) / 2
 			continue
 		}
 		for i := range chunk {
-			if err != nil {
-				answers = append(answers, query.Answer[core.Stake]{Err: err})
-				continue
+			answer := query.Answer[core.Stake]{Err: err}
+			if err == nil {
+				answer.Value = stakes[i]
+				answer.At = time.Now()
+				answer.Err = errIfUnread(stakes[i])
 			}
-			answer := query.Answer[core.Stake]{Err: errIfUnread(stakes[i])}
-			answer.Value = stakes[i]
-			answer.At = time.Now()
 			answers = append(answers, answer)
 		}
 	}
 	return answers
 }
 
-// readMany returns a stake for each wallet. It returns nil and no error if the node cannot read this number of
-// wallets at once.
-func (c *Client) readMany(ctx context.Context, wallets []common.Address) ([]core.Stake, error) {
+// readMany returns a stake for each wallet. It returns tooMany and no error if the node cannot read this number of
+// wallets at once. That is never so for one wallet.
+func (c *Client) readMany(ctx context.Context, wallets []common.Address) (
+	stakes []core.Stake, tooMany bool, err error,
+) {
 	if len(wallets) == 1 {
-		stake, err := c.readPools(ctx, wallets[0], c.settings.Method, "")
-		return []core.Stake{stake}, err
+		stake, err := c.readPools(ctx, wallets[0], c.settings.Method, noMethod)
+		return []core.Stake{stake}, false, err
 	}
 	var calls []ethCall
 	for _, wallet := range wallets {
 		calls = append(calls, c.callsOf(c.settings.Method, wallet)...)
 	}
 	at, err := c.aggregate(ctx, calls)
-	if errors.Is(err, errUnsupported) || isTooLarge(err) {
-		return nil, nil
+	if errors.Is(err, errNoMulticall) || isTooLarge(err) {
+		return nil, true, nil
 	}
 	if err != nil {
-		return nil, failedTo("read the pools", err)
+		return nil, false, during("read the pools", err)
 	}
-	var stakes []core.Stake
 	for callsOfWallet := range slices.Chunk(calls, len(c.settings.Pools)) {
 		stake := c.stakeIn(callsOfWallet, at)
 		stakes = append(stakes, stake)
@@ -79,5 +80,5 @@ func (c *Client) readMany(ctx context.Context, wallets []common.Address) ([]core
 			c.countUnread(p.Pool)
 		}
 	}
-	return stakes, nil
+	return stakes, false, nil
 }

@@ -27,8 +27,8 @@ func (q *quantity) toInt() *big.Int { return (*big.Int)(q) }
 
 // UnmarshalText implements encoding.TextUnmarshaler.
 func (q *quantity) UnmarshalText(text []byte) error {
-	digits, hexadecimal := strings.CutPrefix(string(text), "0x")
-	if !hexadecimal || digits == "" {
+	digits, hasPrefix := strings.CutPrefix(string(text), "0x")
+	if !hasPrefix || digits == "" {
 		return errNotJSONRPC
 	}
 	n, err := hexutil.DecodeBig("0x" + cmp.Or(strings.TrimLeft(digits, "0"), "0"))
@@ -45,7 +45,7 @@ func (q *quantity) MarshalText() ([]byte, error) { return []byte(hexutil.EncodeB
 // withoutTransactions is the second parameter of eth_getBlockByNumber: the transactions' hashes are enough.
 const withoutTransactions = false
 
-// block is a block as the node or Multicall3 reports it.
+// block is a block as the node or Multicall3 reports it. The fields with a JSON name are in the node's answer.
 type block struct {
 	chainID *big.Int
 	// height is the block's number as contracts read it, or nil if the node does not report it. On some rollups,
@@ -92,7 +92,7 @@ func (b block) time() time.Time {
 }
 
 // verify returns an error if b is a block of another chain, or if its age is unknown or above MaxBlockAge. If
-// MaxBlockAge is 0, any age is allowed, and an unknown one, too.
+// MaxBlockAge is 0, any age is allowed, including an unknown one.
 func (c *Client) verify(b block) error {
 	if !b.chainID.IsUint64() || b.chainID.Uint64() != c.settings.ChainID {
 		// Only an operator can configure another node.
@@ -101,12 +101,14 @@ func (c *Client) verify(b block) error {
 			Settings: "EVM_CHAIN_ID and EVM_RPC_URL",
 		})
 	}
-	switch age := time.Since(b.time()).Round(time.Second); {
-	case c.settings.MaxBlockAge == 0:
+	if anyAge := c.settings.MaxBlockAge == 0; anyAge {
 		return nil
-	case b.time().IsZero():
+	}
+	if b.time().IsZero() {
 		return errNotTime
-	case age > c.settings.MaxBlockAge:
+	}
+	age := time.Since(b.time()).Round(time.Second)
+	if age > c.settings.MaxBlockAge {
 		return Service.Fail(core.Behind, fmt.Errorf("newest block %v, %v old", b, age))
 	}
 	return nil
@@ -115,18 +117,19 @@ func (c *Client) verify(b block) error {
 // blockMethods are methods of Multicall3 itself. blockOf returns the block in their results.
 var blockMethods = []string{"getChainId()", "getBlockNumber()", "getCurrentBlockTimestamp()"}
 
-// blockOf returns the block in the results of blockMethods, which come first.
+// blockOf returns the block in the results of blockMethods.
 func blockOf(results []evmabi.Tuple) (block, error) {
 	var numbers []*big.Int
-	for i := range blockMethods {
-		n, err := decodeUint256(results[i].Content)
+	for _, result := range results {
+		n, err := decodeUint256(result.Content)
 		if err != nil {
-			return block{}, errUnsupported
+			return block{}, errNoMulticall
 		}
 		numbers = append(numbers, n)
 	}
-	if !numbers[1].IsUint64() {
+	chainID, height, timestamp := numbers[0], numbers[1], numbers[2]
+	if !height.IsUint64() {
 		return block{}, errNotBlock
 	}
-	return block{chainID: numbers[0], height: numbers[1], Timestamp: (*quantity)(numbers[2])}, nil
+	return block{chainID: chainID, height: height, Timestamp: (*quantity)(timestamp)}, nil
 }

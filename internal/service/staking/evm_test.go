@@ -225,7 +225,7 @@ func TestEVMManyWalletsAreReadAsOne(t *testing.T) {
 
 func TestEVMHeightCallReturnsTheNumberThatContractsRead(t *testing.T) {
 	chain := newEVM(t)
-	returned, _, _, err := runtime.Create(common.FromHex(heightCall["data"]), chain.config(parentBlock, nil))
+	returned, _, _, err := runtime.Create(common.FromHex(heightParams["data"]), chain.config(parentBlock, nil))
 	if number, bad := decodeUint256(returned); err != nil || bad != nil || number.Uint64() != parentBlock {
 		t.Errorf("%x, %v, %v", returned, err, bad)
 	}

@@ -18,9 +18,9 @@ const (
 	// intervalBlocks is the number of blocks over which the interval is measured if ClaimBlocks is 0: 14 hours at two
 	// blocks per second, two weeks at one block every 12 seconds.
 	intervalBlocks = 100_000
-	// anotherChain is the minimum difference between the times of two blocks with the same number if they are blocks of
-	// two chains, and not one chain's block as two nodes see it.
-	anotherChain = time.Hour
+	// minOtherChain is the minimum difference between the times of two blocks that shows that they are blocks of two
+	// chains. A smaller difference between two blocks of the same number may be because two nodes answered.
+	minOtherChain = time.Hour
 )
 
 // interval is the time between two blocks as contracts count blocks.
@@ -44,35 +44,41 @@ const (
 // isCacheable reports whether another measurement would give the same.
 func (i interval) isCacheable() bool { return i.state != intervalUnknown }
 
-// measureInterval measures the block interval: the average of the ClaimBlocks or intervalBlocks before the newest
-// block. It goes back to block 1 at most, because the time of a genesis block is arbitrary.
+// measureInterval measures the block interval: the average over the ClaimBlocks blocks before the newest block, or over
+// intervalBlocks if ClaimBlocks is 0. It goes back to block 1 at most, because the time of a genesis block is
+// arbitrary. ClaimBlocks must not be nil.
+//
+// If the height of the newest block is 1000 and ClaimBlocks is 100, it compares the times of the blocks 1000 and 900.
 func (c *Client) measureInterval(ctx context.Context, _ struct{}) (interval, error) {
 	at, err := c.read(ctx, nil)
 	if err != nil {
-		return interval{}, failedTo("find the newest block", err)
+		return interval{}, during("find the newest block", err)
 	}
-	number := at.knownHeight()
-	if number < 2 {
-		return interval{}, nil
+	height := at.knownHeight()
+	if height < 2 {
+		// The height is unknown, or there is no interval after block 1.
+		return interval{state: intervalUnknown}, nil
 	}
-	blocks := min(cmp.Or(*c.settings.ClaimBlocks, intervalBlocks), number-1)
-	newest, oldest, err := c.headers(ctx, number, number-blocks)
+	blocks := min(cmp.Or(*c.settings.ClaimBlocks, intervalBlocks), height-1)
+	newest, oldest, err := c.headers(ctx, height, height-blocks)
 	if err != nil {
-		return interval{}, failedTo("measure the time between blocks", err)
+		return interval{}, during("measure the time between blocks", err)
 	}
-	if !newest.isBlock(number) || !oldest.isBlock(number-blocks) {
-		return interval{}, nil
+	if !newest.isBlock(height) || !oldest.isBlock(height-blocks) {
+		return interval{state: intervalUnknown}, nil
 	}
-	// If contracts count another chain's blocks, newest is another block, which only has the same number.
-	switch differ := newest.time().Sub(at.time()).Abs(); {
-	case differ >= anotherChain:
+	// If contracts count another chain's blocks, newest is a block of the node's chain that only has the same number.
+	difference := newest.time().Sub(at.time()).Abs()
+	if difference >= minOtherChain {
 		return interval{state: intervalUnknowable}, nil
-	case differ > 0:
-		return interval{}, nil
+	}
+	if difference > 0 {
+		// Two nodes answered, and have different blocks with this number.
+		return interval{state: intervalUnknown}, nil
 	}
 	length := newest.time().Sub(oldest.time()) / time.Duration(blocks)
 	if length <= 0 {
-		return interval{}, nil
+		return interval{state: intervalUnknown}, nil
 	}
 	return interval{state: intervalKnown, length: length}, nil
 }
@@ -88,5 +94,8 @@ func (c *Client) headers(ctx context.Context, first, second uint64) (a, b block,
 
 // isBlock reports whether b is a header with this number and a possible time.
 func (b block) isBlock(number uint64) bool {
-	return b.Number != nil && b.Number.toInt().Cmp(new(big.Int).SetUint64(number)) == 0 && !b.time().IsZero()
+	if b.Number == nil || b.time().IsZero() {
+		return false
+	}
+	return b.Number.toInt().Cmp(new(big.Int).SetUint64(number)) == 0
 }

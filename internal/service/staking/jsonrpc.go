@@ -20,14 +20,15 @@ import (
 	"herald/internal/transport"
 )
 
-// rpcClient makes calls of JSON-RPC over HTTP (https://www.jsonrpc.org/specification). At most query.MaxCalls
-// requests are in flight, even on one connection of HTTP/2; others wait. Its errors may hold text of the node:
-// failure makes them safe.
+// rpcClient makes calls of JSON-RPC over HTTP (https://www.jsonrpc.org/specification). The text of its errors may
+// contain text of the node. Only errors that failure returns may be shown.
 type rpcClient struct {
-	url    string
-	http   *http.Client
-	slots  chan struct{} // holds one value for each request in flight
-	lastID atomic.Uint64
+	url  string
+	http *http.Client
+	// inFlight holds one value for each HTTP request in flight, at most query.MaxCalls. It limits requests, not
+	// connections: HTTP/2 carries many requests on one connection.
+	inFlight chan struct{}
+	lastID   atomic.Uint64
 }
 
 // newRPCClient returns a client for a node's endpoint. It fails if the endpoint is not a URL.
@@ -35,10 +36,10 @@ func newRPCClient(endpoint string, client *http.Client) (*rpcClient, error) {
 	if _, err := url.Parse(endpoint); err != nil {
 		return nil, errors.New("the endpoint of the chain cannot be used")
 	}
-	return &rpcClient{url: endpoint, http: client, slots: make(chan struct{}, query.MaxCalls)}, nil
+	return &rpcClient{url: endpoint, http: client, inFlight: make(chan struct{}, query.MaxCalls)}, nil
 }
 
-// rpcCall is a call of a method of the node and, once it was made, its result or its error.
+// rpcCall is a call of one of the node's methods. Making the call sets *result or err.
 type rpcCall struct {
 	method string
 	args   []any
@@ -46,25 +47,27 @@ type rpcCall struct {
 	err    error
 }
 
-// errUnanswered is the err of a call without an answer in the answer to a batch.
+// errUnanswered is the error of a call that the node left out of its answer to a batch.
 var errUnanswered = errors.New("the node did not answer this call of a batch")
 
+// isUnanswered reports whether the node left the call out of its answer to a batch.
 func (c rpcCall) isUnanswered() bool { return errors.Is(c.err, errUnanswered) }
 
 // isLimited reports whether the node refused the call because there were too many calls.
 func (c rpcCall) isLimited() bool { return c.err != nil && failure(c.err).Reason == core.Limited }
 
-// isOfUnknownBlock reports whether the call failed because the node does not have the block yet.
-func (c rpcCall) isOfUnknownBlock() bool { return errors.Is(c.err, errUnknownBlock) }
+// lacksBlock reports whether the call failed because the node does not have the block yet.
+func (c rpcCall) lacksBlock() bool { return errors.Is(c.err, errUnknownBlock) }
 
 // call makes one call, and decodes its result into result, which is a pointer.
 func (c *rpcClient) call(ctx context.Context, result any, method string, args ...any) error {
 	sent := c.newRequest(method, args)
-	answers, err := c.post(ctx, single, []request{sent})
-	if err == nil {
-		err = answers[sent.ID].decode(result)
+	messages, err := c.post(ctx, single, []request{sent})
+	if err != nil {
+		return withMethod(method, err)
 	}
-	return withMethod(method, err)
+	// An answer to a single request always has its message.
+	return withMethod(method, messages[sent.ID].decode(result))
 }
 
 // callBatch makes all calls in one HTTP request, and sets their results or errors. If the HTTP request as a whole
@@ -74,23 +77,23 @@ func (c *rpcClient) callBatch(ctx context.Context, calls []rpcCall) error {
 	for _, call := range calls {
 		sent = append(sent, c.newRequest(call.method, call.args))
 	}
-	answers, err := c.post(ctx, batch, sent)
+	messages, err := c.post(ctx, batch, sent)
 	if err != nil {
 		return withMethod("a batch of "+methodsOf(calls), err)
 	}
 	for i := range calls {
-		answer, isAnswered := answers[sent[i].ID]
+		m, isAnswered := messages[sent[i].ID]
 		if !isAnswered {
 			calls[i].err = errUnanswered
 			continue
 		}
-		calls[i].err = withMethod(calls[i].method, answer.decode(calls[i].result))
+		calls[i].err = withMethod(calls[i].method, m.decode(calls[i].result))
 	}
 	return nil
 }
 
-// methodsOf returns the methods of calls in order, with commas. It names a method once for calls that follow each
-// other.
+// methodsOf returns the methods of calls in order, separated by commas. Consecutive calls of one method are named once:
+// "eth_chainId, eth_call".
 func methodsOf(calls []rpcCall) string {
 	var methods []string
 	for _, call := range calls {
@@ -99,9 +102,9 @@ func methodsOf(calls []rpcCall) string {
 	return strings.Join(slices.Compact(methods), ", ")
 }
 
-// methodError is the error of a call, with the method that was called.
+// methodError adds to the error of a call the method that was called.
 type methodError struct {
-	method string // for core.Error.Asked
+	method string // for core.Error.Asked; "a batch of …" for a batch
 	err    error
 }
 
@@ -117,12 +120,12 @@ func (e *methodError) Error() string { return e.err.Error() }
 
 func (e *methodError) Unwrap() error { return e.err }
 
-// form is the form of an HTTP body.
-type form int
+// bodyForm is the form of an HTTP body, of a request or an answer.
+type bodyForm int
 
 const (
-	single form = iota // one message
-	batch              // a list of messages
+	single bodyForm = iota // one message
+	batch                  // a list of messages
 )
 
 // request is a JSON-RPC request.
@@ -139,11 +142,12 @@ func (c *rpcClient) newRequest(method string, args []any) request {
 	return request{Version: "2.0", ID: json.Number(id), Method: method, Params: args}
 }
 
-// post sends requests in one body, and returns the answers by ID as checkAnswer does. If the form is single, there is
-// one request. post blocks until fewer than query.MaxCalls requests are in flight, and then for the call.
-func (c *rpcClient) post(ctx context.Context, f form, sent []request) (map[json.Number]message, error) {
+// post sends requests in one body of this form, and returns the messages of the answer by ID, as checkAnswer does. A
+// single body has exactly one request. post blocks until fewer than query.MaxCalls requests are in flight, and then
+// until the answer is read.
+func (c *rpcClient) post(ctx context.Context, form bodyForm, sent []request) (map[json.Number]message, error) {
 	var value any = sent
-	if f == single {
+	if form == single {
 		value = sent[0]
 	}
 	body, err := json.Marshal(value)
@@ -151,8 +155,8 @@ func (c *rpcClient) post(ctx context.Context, f form, sent []request) (map[json.
 		return nil, err
 	}
 	select {
-	case c.slots <- struct{}{}:
-		defer func() { <-c.slots }()
+	case c.inFlight <- struct{}{}:
+		defer func() { <-c.inFlight }()
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
@@ -167,43 +171,71 @@ func (c *rpcClient) post(ctx context.Context, f form, sent []request) (map[json.
 		return nil, err
 	}
 	defer resp.Body.Close()
-	answer, err := io.ReadAll(resp.Body)
-	answer = bytes.TrimPrefix(answer, rest.ByteOrderMark)
-	var answers map[json.Number]message
-	if failed := rest.StatusError(Service, resp); failed != nil {
-		err = statusError(f, answer, resp.StatusCode, failed)
-	} else if err == nil {
-		answers, err = checkAnswer(f, sent, answer)
+	messages, err := readAnswer(form, sent, resp)
+	if refusal, is := errors.AsType[*core.Error](err); is && refusal.Reason == core.Limited {
+		refusal.RetryAfter = transport.RetryAfter(resp.Header)
 	}
-	if limited, ok := errors.AsType[*core.Error](err); ok && limited.Reason == core.Limited {
-		limited.RetryAfter = transport.RetryAfter(resp.Header)
-	}
-	return answers, err
+	return messages, err
 }
 
-// statusError returns the error of an answer to a body of form f if the answer's HTTP status is a failure. byStatus is
-// the error that the status stands for. statusError returns byStatus unless the answer is a JSON-RPC error that says
-// more.
-func statusError(f form, answer []byte, status int, byStatus *core.Error) error {
-	if status == http.StatusRequestEntityTooLarge {
+// readAnswer returns the messages of the answer to requests by ID, as checkAnswer does. It also fails if the HTTP
+// status is a failure, and if the body cannot be read to its end.
+func readAnswer(form bodyForm, sent []request, resp *http.Response) (map[json.Number]message, error) {
+	body, readErr := io.ReadAll(resp.Body)
+	body = bytes.TrimPrefix(body, rest.ByteOrderMark)
+	// A failed status outweighs a body that was cut off.
+	byStatus := rest.StatusError(Service, resp)
+	if byStatus != nil {
+		return nil, statusError(form, body, resp.StatusCode, byStatus)
+	}
+	if readErr != nil {
+		return nil, readErr
+	}
+	return checkAnswer(form, sent, body)
+}
+
+// statusError returns the error of an answer whose HTTP status is a failure. byStatus is the error that the status
+// stands for, and form is the form of the request's body.
+//
+// 413 always means errTooLarge. 401, 402 and 429 outweigh the body. For any other status, a JSON-RPC error in the body
+// wins if it says more than Rejected, or if a batch was refused with a status that some nodes use for every batch.
+func statusError(form bodyForm, body []byte, status int, byStatus *core.Error) error {
+	switch status {
+	case http.StatusRequestEntityTooLarge:
 		byStatus.Err = fmt.Errorf("%w: %w", byStatus.Err, errTooLarge)
 		return byStatus
-	}
-	answers, received, err := parseMessages(answer)
-	if err != nil || received == batch || answers[0].Error == nil {
+	case http.StatusUnauthorized, http.StatusPaymentRequired, http.StatusTooManyRequests:
 		return byStatus
 	}
-	byBody := answers[0].Error.reason()
-	switch {
-	case byStatus.Reason == core.Limited, status == http.StatusUnauthorized:
+	byBody := singleError(body)
+	if byBody == nil {
 		return byStatus
-	case byBody.Reason != core.Rejected, errors.Is(byBody, errExecution), errors.Is(byBody, errTooLarge):
-		return byBody
-	case f == batch && (status == http.StatusForbidden || status >= http.StatusInternalServerError):
-		// Some nodes refuse every batch with these statuses. byBody is Rejected, so sendAll makes the calls one by one.
+	}
+	mayRefuseBatches := form == batch && refusesBatches(status)
+	if saysMoreThanRejected(byBody) || mayRefuseBatches {
 		return byBody
 	}
 	return byStatus
+}
+
+// singleError returns the error in a body that is one message. It returns nil if the body is anything else.
+func singleError(body []byte) *core.Error {
+	messages, form, err := parseMessages(body)
+	if err != nil || form == batch || messages[0].Error == nil {
+		return nil
+	}
+	return messages[0].Error.reason()
+}
+
+// saysMoreThanRejected reports whether the error of a body says why the node rejected a request.
+func saysMoreThanRejected(byBody *core.Error) bool {
+	return byBody.Reason != core.Rejected || errors.Is(byBody, errExecution) || errors.Is(byBody, errTooLarge)
+}
+
+// refusesBatches reports whether some nodes refuse every batch with this HTTP status. The error in the body of such an
+// answer is Rejected, and after that sendAll makes the calls one by one.
+func refusesBatches(status int) bool {
+	return status == http.StatusForbidden || status >= http.StatusInternalServerError
 }
 
 // message is a JSON-RPC response, without its version.
@@ -227,53 +259,54 @@ func (m message) decode(result any) error {
 	return nil
 }
 
-// parseMessages reads one message or a batch, and reports which it was.
-func parseMessages(body []byte) (all []message, received form, err error) {
+// parseMessages reads the messages in a body, and reports the body's form. A single body has exactly one message.
+func parseMessages(body []byte) (messages []message, form bodyForm, err error) {
 	if bytes.HasPrefix(bytes.TrimSpace(body), []byte("[")) {
-		received = batch
-		err = json.Unmarshal(body, &all)
+		form = batch
+		err = json.Unmarshal(body, &messages)
 	} else {
-		all = make([]message, 1)
-		err = json.Unmarshal(body, &all[0])
+		messages = make([]message, 1)
+		err = json.Unmarshal(body, &messages[0])
 	}
 	if err != nil {
 		err = errNotJSONRPC
 	}
-	return all, received, err
+	return messages, form, err
 }
 
-// checkAnswer returns the messages in an answer to requests by ID. Messages may be missing. It fails if a message
-// belongs to no request, or if two messages belong to the same request. It also fails if the answer is one error
-// about the only request or about a whole batch.
-func checkAnswer(f form, sent []request, answer []byte) (map[json.Number]message, error) {
-	messages, received, err := parseMessages(answer)
+// checkAnswer returns the messages in the body of an answer by ID. sentForm is the form of the body with the requests.
+// In a batch, a request may have no message. checkAnswer fails if the answer is one error about everything that was
+// sent. It returns errMismatch if a message belongs to no request, if two messages belong to the same request, or if
+// the answer does not have sentForm.
+func checkAnswer(sentForm bodyForm, sent []request, body []byte) (map[json.Number]message, error) {
+	messages, form, err := parseMessages(body)
 	if err != nil {
 		return nil, err
 	}
-	unanswered := make(map[json.Number]bool, len(sent)) // by ID
+	expected := make(map[json.Number]bool, len(sent)) // by ID
 	for _, r := range sent {
-		unanswered[r.ID] = true
+		expected[r.ID] = true
 	}
-	if received == single && messages[0].Error != nil {
-		// An error about the request as a whole has no ID.
+	if form == single && messages[0].Error != nil {
 		id := messages[0].id()
-		if f == batch || id == "" || id == "null" || unanswered[id] {
+		hasNoID := id == "" || id == "null" // An error about an unreadable request has none.
+		if sentForm == batch || hasNoID || expected[id] {
 			return nil, messages[0].Error.reason()
 		}
 	}
-	if received != f {
+	if form != sentForm {
 		return nil, errMismatch
 	}
-	answers := make(map[json.Number]message, len(messages))
+	byID := make(map[json.Number]message, len(messages))
 	for _, m := range messages {
 		id := m.id()
-		if !unanswered[id] {
+		if !expected[id] {
 			return nil, errMismatch
 		}
-		delete(unanswered, id)
-		answers[id] = m
+		delete(expected, id)
+		byID[id] = m
 	}
-	return answers, nil
+	return byID, nil
 }
 
 var (
@@ -281,16 +314,14 @@ var (
 	errMismatch   = malformed("the answer is not to what was asked")
 )
 
-// errUnsupported means that there is no Multicall3, or that its call failed when it was executed.
-var errUnsupported = errors.New("Multicall3 does not answer")
-
+// malformed returns the error of an answer that does not have the expected form.
 func malformed(problem string) *core.Error {
 	return Service.Fail(core.Malformed, errors.New(problem))
 }
 
-// failedTo returns the *core.Error of an attempt that failed with err, as failure does. If the call was sent, the error
-// has its method.
-func failedTo(attempt string, err error) *core.Error {
+// during returns the *core.Error of an attempt that failed with err, as failure does. If the call was sent, the error
+// names its method.
+func during(attempt string, err error) *core.Error {
 	failed := failure(err).During(attempt)
 	called, is := errors.AsType[*methodError](err)
 	if is && !transport.NeverSent(err) {
@@ -299,14 +330,14 @@ func failedTo(attempt string, err error) *core.Error {
 	return failed
 }
 
-// failure returns the *core.Error of a call that failed with err. It holds neither the URL that net/http adds nor
-// text of the node.
+// failure returns the *core.Error of a call that failed with err. Its text contains neither the URL that net/http adds
+// nor text of the node.
 func failure(err error) *core.Error {
-	if known, ok := errors.AsType[*core.Error](err); ok {
+	if known, is := errors.AsType[*core.Error](err); is {
 		return known
 	}
-	_, broken := errors.AsType[*transport.Error](err)
-	if broken || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+	_, isTransport := errors.AsType[*transport.Error](err)
+	if isTransport || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
 		return rest.CallError(Service, err)
 	}
 	return errNotJSONRPC

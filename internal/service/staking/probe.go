@@ -21,23 +21,25 @@ type Found struct {
 	Height uint64
 	// BlockTime is the time of that block. It is zero if the node reports an impossible time.
 	BlockTime time.Time
-	// Missing counts the pools without code, and Deployed the others.
-	Missing, Deployed int
+	// Missing is the number of pools without code.
+	Missing int
+	// Deployed is the number of pools with code.
+	Deployed int
 	// Way is a sentence for operators about how the pools are read.
 	Way string
 	// Pending is the wallet's withdrawal with the latest block. Its Amount is zero if the wallet has no withdrawals.
-	// Pending is nil if Probe was given no wallet, and if PendingMethod is not set.
+	// Pending is nil if Probe was given no wallet, or if PendingMethod is not set.
 	Pending *Withdrawal
 	// ReadAt is the Height of the block at which Pending was read.
 	ReadAt uint64
 }
 
 // Probe asks the node, past the cache, for the ID and the newest block of its chain, for the code at every pool's
-// address, and for a stake. If wallet is not empty, it then asks for the wallet's withdrawals. It fails as verify does,
-// and if a pool has no code or does not answer the methods.
+// address, and for a stake. If wallet is an address, it then asks for the wallet's withdrawals. It fails as verify
+// does, and if a pool has no code or does not answer the methods.
 func (c *Client) Probe(ctx context.Context, wallet string) (found Found, err error) {
 	newest, err := c.readPinned(ctx, nil)
-	if newest.Number != nil {
+	if isReported := newest.Number != nil; isReported {
 		found = Found{
 			ChainID:   newest.chainID,
 			Block:     newest.Number.toInt().Uint64(),
@@ -46,7 +48,7 @@ func (c *Client) Probe(ctx context.Context, wallet string) (found Found, err err
 		}
 	}
 	if err != nil {
-		return found, failedTo("check the chain", err)
+		return found, during("check the chain", err)
 	}
 	missing, err := c.withoutCode(ctx)
 	if err != nil {
@@ -58,12 +60,14 @@ func (c *Client) Probe(ctx context.Context, wallet string) (found Found, err err
 		return found, fmt.Errorf("no contract at %s", addresses(missing))
 	}
 	found.Way, err = c.probePools(ctx)
-	if err != nil || c.settings.PendingMethod == "" {
+	if err != nil || c.settings.PendingMethod == noMethod {
 		return found, err
 	}
-	if address, invalid := core.ParseWallet(wallet); invalid == nil {
-		found.Pending, found.ReadAt, err = c.latestWithdrawal(ctx, address)
+	address, invalid := core.ParseWallet(wallet)
+	if invalid != nil {
+		return found, nil
 	}
+	found.Pending, found.ReadAt, err = c.latestWithdrawal(ctx, address)
 	return found, err
 }
 
@@ -86,18 +90,19 @@ func (c *Client) probePools(ctx context.Context) (way string, err error) {
 		setting string
 		unread  []core.UnreadPool
 	}{
-		{"STAKING_METHOD", stake.Failed},
-		{"STAKING_PENDING_METHOD", stake.UnbondingFailed},
-		{"STAKING_TOTAL_METHOD", total.Failed},
+		{setting: "STAKING_METHOD", unread: stake.Failed},
+		{setting: "STAKING_PENDING_METHOD", unread: stake.UnbondingFailed},
+		{setting: "STAKING_TOTAL_METHOD", unread: total.Failed},
 	} {
 		if len(method.unread) == 0 {
 			continue
 		}
-		switch first := method.unread[0]; first.Err.Reason {
+		first := method.unread[0]
+		switch first.Err.Reason {
 		case core.Rejected, core.Malformed:
 			return way, fmt.Errorf("%s is not answered by %s", method.setting, addresses(method.unread))
 		default: // The node failed, and perhaps the pools have the method.
-			return way, poolFailedTo("ask the pools for "+method.setting, first)
+			return way, duringPoolCall("ask the pools for "+method.setting, first)
 		}
 	}
 	return way, nil
@@ -115,7 +120,7 @@ func (c *Client) withoutCode(ctx context.Context) (missing []core.UnreadPool, er
 	c.sendEach(ctx, calls)
 	for i, call := range calls {
 		if call.err != nil {
-			return nil, failedTo("look for the contracts", call.err)
+			return nil, during("look for the contracts", call.err)
 		}
 		if len(code[i]) == 0 {
 			missing = append(missing, core.UnreadPool{Pool: pools[i], Err: errNoData})
@@ -124,7 +129,7 @@ func (c *Client) withoutCode(ctx context.Context) (missing []core.UnreadPool, er
 	return missing, nil
 }
 
-// addresses returns the addresses of pools as a text with commas.
+// addresses returns the addresses of pools, separated by commas.
 func addresses(pools []core.UnreadPool) string {
 	var list []string
 	for _, p := range pools {
@@ -139,13 +144,13 @@ func (c *Client) latestWithdrawal(ctx context.Context, wallet common.Address) (*
 	calls := c.callsOf(c.settings.PendingMethod, wallet)
 	at, err := c.read(ctx, calls)
 	if err != nil {
-		return nil, 0, failedTo("read the withdrawals of the wallet", err)
+		return nil, 0, during("read the withdrawals of the wallet", err)
 	}
 	latest := &Withdrawal{Block: new(big.Int)}
 	for _, call := range calls {
 		list, err := c.withdrawals(call, at)
 		if err != nil {
-			return nil, 0, failedTo("read the withdrawals of the wallet", err)
+			return nil, 0, during("read the withdrawals of the wallet", err)
 		}
 		for _, w := range list {
 			if w.Block.Cmp(latest.Block) >= 0 {

@@ -15,7 +15,7 @@ import (
 	"herald/internal/transport"
 )
 
-// ethCall is a call of a contract and, once it was made, its result: data or an error.
+// ethCall is a call of a contract. Making the call sets data or err.
 type ethCall struct {
 	to    common.Address
 	input []byte
@@ -29,9 +29,9 @@ func (c ethCall) params() map[string]any {
 	return map[string]any{"to": c.to, "data": hexutil.Bytes(c.input)}
 }
 
-// heightCall is the first parameter of an eth_call that returns the block's number as contracts read it. Because it has
-// no "to", the node runs the data as code: NUMBER, PUSH1 0, MSTORE, PUSH1 32, PUSH1 0, RETURN.
-var heightCall = map[string]string{"data": "0x4360005260206000f3"}
+// heightParams is the first parameter of an eth_call that returns the block's number as contracts read it. Because it
+// has no "to", the node runs the data as code: NUMBER, PUSH1 0, MSTORE, PUSH1 32, PUSH1 0, RETURN.
+var heightParams = map[string]string{"data": "0x4360005260206000f3"}
 
 // cooldown is how long Multicall3 is not used after it failed.
 const cooldown = 5 * time.Minute
@@ -41,6 +41,9 @@ func (c *Client) usesMulticall() bool {
 	return c.settings.Multicall != nil && time.Now().UnixNano() >= c.noMulticallUntil.Load()
 }
 
+// errNoMulticall means that there is no Multicall3 at the address, or that executing the call of Multicall3 failed.
+var errNoMulticall = errors.New("Multicall3 does not answer")
+
 // read makes all calls at one block, sets their results, and returns the block. It uses Multicall3. If Multicall3 is
 // off or fails, or if the request or its answer would be too large, it uses readPinned. It fails as verify does.
 func (c *Client) read(ctx context.Context, calls []ethCall) (block, error) {
@@ -48,11 +51,11 @@ func (c *Client) read(ctx context.Context, calls []ethCall) (block, error) {
 		return c.readPinned(ctx, calls)
 	}
 	at, err := c.aggregate(ctx, calls)
-	switch {
-	case errors.Is(err, errUnsupported):
+	if errors.Is(err, errNoMulticall) {
 		c.noMulticallUntil.Store(time.Now().Add(cooldown).UnixNano())
 		return c.readPinned(ctx, calls)
-	case isTooLarge(err):
+	}
+	if isTooLarge(err) {
 		return c.readPinned(ctx, calls)
 	}
 	return at, err
@@ -64,10 +67,11 @@ func isTooLarge(err error) bool {
 	return errors.Is(err, errTooLarge) || errors.Is(err, transport.ErrBodyTooLarge)
 }
 
+// aggregate3 is the method of Multicall3 that makes calls of which each may fail.
 var aggregate3 = evmabi.Selector("aggregate3((address,bool,bytes)[])")
 
 // aggregate makes all calls in one eth_call to Multicall3, and sets their results. The same eth_call asks for the chain
-// and the block, because a load balancer may pass a second request on to another node. aggregate returns errUnsupported
+// and the block, because a load balancer may pass a second request on to another node. aggregate returns errNoMulticall
 // if the call fails when it is executed, or if its result is not a result of Multicall3. It also fails as verify does.
 func (c *Client) aggregate(ctx context.Context, calls []ethCall) (block, error) {
 	self := *c.settings.Multicall
@@ -80,23 +84,25 @@ func (c *Client) aggregate(ctx context.Context, calls []ethCall) (block, error) 
 	}
 	all := ethCall{to: self, input: slices.Concat(aggregate3, evmabi.EncodeList(packed))}
 	err := c.rpc.call(ctx, &all.data, "eth_call", all.params(), "latest")
-	switch {
-	case errors.Is(err, errExecution):
-		return block{}, errUnsupported
-	case err != nil:
+	if errors.Is(err, errExecution) {
+		return block{}, errNoMulticall
+	}
+	if err != nil {
 		return block{}, err
 	}
-	results, err := evmabi.DecodeList(all.data, 1)
+	const wordsOfResult = 1 // whether the call succeeded
+	results, err := evmabi.DecodeList(all.data, wordsOfResult)
 	if err != nil || len(results) != len(packed) {
-		return block{}, errUnsupported
+		return block{}, errNoMulticall
 	}
-	for i, r := range results[len(blockMethods):] {
-		calls[i].data = r.Content
-		if !isWord(r.Words, 1) {
+	ofBlock, ofCalls := results[:len(blockMethods)], results[len(blockMethods):]
+	for i, result := range ofCalls {
+		calls[i].data = result.Content
+		if succeeded := wordIs(result.Words, 1); !succeeded {
 			calls[i].err = errReverted
 		}
 	}
-	at, err := blockOf(results)
+	at, err := blockOf(ofBlock)
 	if err != nil {
 		return block{}, err
 	}
@@ -124,7 +130,7 @@ func (c *Client) readPinned(ctx context.Context, calls []ethCall) (at block, err
 	var height hexutil.Bytes
 	sent := []rpcCall{
 		{method: "eth_chainId", result: &id},
-		{method: "eth_call", args: []any{heightCall, at.Number}, result: &height},
+		{method: "eth_call", args: []any{heightParams, at.Number}, result: &height},
 	}
 	for i, call := range calls {
 		args := []any{call.params(), at.Number}
@@ -133,26 +139,29 @@ func (c *Client) readPinned(ctx context.Context, calls []ethCall) (at block, err
 	if err := c.sendAll(ctx, sent); err != nil {
 		return block{}, err
 	}
-	if unknown := slices.IndexFunc(sent, rpcCall.isOfUnknownBlock); unknown >= 0 {
-		return block{}, sent[unknown].err
+	if i := slices.IndexFunc(sent, rpcCall.lacksBlock); i >= 0 {
+		return block{}, sent[i].err
 	}
-	forID, forHeight, forCalls := sent[0], sent[1], sent[2:]
-	if forID.err != nil {
-		return block{}, forID.err
+	idCall, heightCall, contractCalls := sent[0], sent[1], sent[2:]
+	if idCall.err != nil {
+		return block{}, idCall.err
 	}
 	at.chainID = id.toInt()
-	if n, err := decodeUint256(height); err == nil && forHeight.err == nil && n.IsUint64() {
-		at.height = n
+	if heightCall.err == nil {
+		n, err := decodeUint256(height)
+		if err == nil && n.IsUint64() {
+			at.height = n
+		}
 	}
 	for i := range calls {
-		calls[i].err = forCalls[i].err
+		calls[i].err = contractCalls[i].err
 	}
 	return at, c.verify(at)
 }
 
 // sendAll makes the calls as one batch, and sets their results or errors. If the node refuses the batch, answers only
-// a part of it, or its answer exceeds maxBody, sendAll makes the calls one by one, unless the node limits calls.
-// Calls that it did not answer then fail as Limited, too.
+// some of its calls, or sends more than maxBody, sendAll makes all calls one by one. But it makes no more calls if the
+// node has limited one of them: the calls that the node left unanswered then get the same error.
 func (c *Client) sendAll(ctx context.Context, calls []rpcCall) error {
 	err := c.rpc.callBatch(ctx, calls)
 	if err != nil {
@@ -165,14 +174,14 @@ func (c *Client) sendAll(ctx context.Context, calls []rpcCall) error {
 	if !slices.ContainsFunc(calls, rpcCall.isUnanswered) {
 		return nil
 	}
-	limited := slices.IndexFunc(calls, rpcCall.isLimited)
-	if limited < 0 {
+	firstLimited := slices.IndexFunc(calls, rpcCall.isLimited)
+	if firstLimited < 0 {
 		c.sendEach(ctx, calls)
 		return nil
 	}
 	for i := range calls {
 		if calls[i].isUnanswered() {
-			calls[i].err = calls[limited].err
+			calls[i].err = calls[firstLimited].err
 		}
 	}
 	return nil
@@ -185,10 +194,10 @@ func refusesBatch(err error) bool {
 
 // sendEach makes each call as a request of its own, and sets its result or error. It blocks until all have ended.
 func (c *Client) sendEach(ctx context.Context, calls []rpcCall) {
-	var asking sync.WaitGroup
+	var inFlight sync.WaitGroup
 	for i := range calls {
 		call := &calls[i]
-		asking.Go(func() { call.err = c.rpc.call(ctx, call.result, call.method, call.args...) })
+		inFlight.Go(func() { call.err = c.rpc.call(ctx, call.result, call.method, call.args...) })
 	}
-	asking.Wait()
+	inFlight.Wait()
 }

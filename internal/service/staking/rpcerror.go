@@ -77,24 +77,29 @@ var (
 		`cannot query unfinalized data|no state available|block is out of range`)
 	// limitText is about too many calls in a time.
 	limitText = regexp.MustCompile(`(?i)\b429\b|\brate|quota|per (second|minute|day)`)
-	// crowdText is about too many calls: in one batch if batchText matches, too, or else in a time.
+	// crowdText is about too many calls in a time or, if batchText matches, too, in one batch.
 	crowdText = regexp.MustCompile(`(?i)too many|capacity|throughput`)
 	batchText = regexp.MustCompile(`(?i)batch`)
 	sizeText  = regexp.MustCompile(`(?i)too (large|big|long)|oversized`)
 )
 
-// reason returns the error that e stands for, without the node's text. The reason of an unknown error is Rejected.
+// reason returns the error that e stands for, without the node's text. Its Reason is
+//
+//   - Limited for too many calls in a time,
+//   - Unreachable for a block that the node does not have,
+//   - Rejected otherwise, and then it wraps errExecution or errTooLarge if that is the cause.
 func (e *rpcError) reason() *core.Error {
 	failed := Service.Fail(core.Rejected, fmt.Errorf("JSON-RPC error %d", e.Code))
+	isCrowded := e.says(crowdText) && !e.says(batchText)
 	switch {
 	case slices.Contains(limitCodes, e.Code):
 		failed.Reason = core.Limited
 	case e.Code == executionReverted, e.says(executionText):
-		// This comes before the other texts, because a contract chooses the text of its revert.
+		// This case comes before those of the other texts, because a contract chooses the text of its revert.
 		failed.Err = fmt.Errorf("%w: %w", failed.Err, errExecution)
 	case e.says(missingText):
 		return errUnknownBlock
-	case e.says(limitText), e.says(crowdText) && !e.says(batchText):
+	case e.says(limitText), isCrowded:
 		failed.Reason = core.Limited
 	case e.says(sizeText):
 		failed.Err = fmt.Errorf("%w: %w", failed.Err, errTooLarge)

@@ -22,21 +22,20 @@ const defaultMulticall = "0xcA11bde05977b3631167028862bE2a173976CA11"
 
 // Settings are what an operator chooses.
 type Settings struct {
-	// RPCURL is the node's http or https endpoint. It may carry a key anywhere
-	// but in its host.
+	// RPCURL is the node's http or https endpoint. It may contain a key, except in its host.
 	RPCURL  secret.Value
 	ChainID uint64
 	Pools   []core.Pool // at least one, none twice
 	// Method is the view method `name(address)` that returns a wallet's stake as a uint256.
 	Method string
-	// PendingMethod is the view method `name(address)` that returns a wallet's withdrawals
-	// as (uint256 amount,uint256 block)[]; empty: none is called.
+	// PendingMethod is the view method `name(address)` that returns a wallet's withdrawals as
+	// (uint256 amount,uint256 block)[]. If it is empty, withdrawals are not read.
 	PendingMethod string
-	// ClaimBlocks is how many blocks after a withdrawal's block it can be claimed, 0 to
-	// maxClaimBlocks; nil: unknown.
+	// ClaimBlocks is how many blocks after its own block a withdrawal can be claimed, 0 to maxClaimBlocks. It is nil if
+	// that is unknown.
 	ClaimBlocks *uint64
-	// TotalMethod is the view method `name()` that returns all that is staked in a pool as a
-	// uint256; empty: none is called.
+	// TotalMethod is the view method `name()` that returns the total staked in a pool as a uint256. If it is empty,
+	// totals are not read.
 	TotalMethod string
 	// Multicall is the address of Multicall3; nil: it is off.
 	Multicall *common.Address
@@ -150,7 +149,7 @@ func parseChainID(value string) (uint64, error) {
 	return id, nil
 }
 
-// maxClaimBlocks bounds ClaimBlocks. With a thousand blocks a second it is 34 years.
+// maxClaimBlocks is the maximum of ClaimBlocks. At a thousand blocks per second, it is 34 years.
 const maxClaimBlocks = 1 << 40
 
 func parseClaimBlocks(value string) (*uint64, error) {
@@ -164,10 +163,14 @@ func parseClaimBlocks(value string) (*uint64, error) {
 // setMulticall sets Multicall. It fails for the address of a pool.
 func (s *Settings) setMulticall(value string) error {
 	address, err := config.OrOff(parseContract)(value)
-	if err != nil || value == config.Off {
+	if err != nil {
 		return err
 	}
-	if slices.ContainsFunc(s.Pools, func(p core.Pool) bool { return p.Address == address }) {
+	if value == config.Off {
+		return nil
+	}
+	isPool := slices.ContainsFunc(s.Pools, func(p core.Pool) bool { return p.Address == address })
+	if isPool {
 		return errors.New("is the address of one of STAKING_POOLS")
 	}
 	s.Multicall = &address
@@ -186,8 +189,8 @@ func parseContract(value string) (common.Address, error) {
 	return address, nil
 }
 
-// parsePools reads the addresses in value or, after an @, in a file. A line of the file has
-// a pool's address and, after white space, perhaps its name.
+// parsePools reads the addresses in value, separated by commas or white space. If value is @ and the path of a file,
+// parsePools reads the file: each line has a pool's address and optionally, after white space, its name.
 func parsePools(value string) ([]core.Pool, error) {
 	path, isFile := strings.CutPrefix(value, "@")
 	if !isFile {
@@ -205,15 +208,14 @@ func parsePools(value string) ([]core.Pool, error) {
 	return parsePoolList("line", lines)
 }
 
-// poolComment matches a # at a line's start or between white space, so that a name may be
-// "Pool #3".
+// poolComment matches a comment: a # that begins a line or stands between white space. So a name may be "Pool #3".
 var poolComment = regexp.MustCompile(`^\s*#.*$|\s#(\s.*)?$`)
 
-// parsePoolList reads a pool from each line. It fails with every mistake; place names a
-// line there.
-func parsePoolList(place string, lines []string) (pools []core.Pool, _ error) {
+// parsePoolList reads a pool from each line that is not blank. It returns the errors of all lines. lineName is what
+// errors call a line: "line" or "entry".
+func parsePoolList(lineName string, lines []string) (pools []core.Pool, _ error) {
 	var wrong []error
-	seen := map[common.Address]int{}
+	lineOf := map[common.Address]int{} // counted from 1
 	for i, line := range lines {
 		line = strings.TrimSpace(line)
 		if line == "" {
@@ -223,11 +225,12 @@ func parsePoolList(place string, lines []string) (pools []core.Pool, _ error) {
 		address, err := parseContract(text)
 		switch {
 		case err != nil:
-			wrong = append(wrong, fmt.Errorf("%s %d %w", place, i+1, err))
-		case seen[address] > 0:
-			wrong = append(wrong, fmt.Errorf("%s %d repeats the address of %s %d", place, i+1, place, seen[address]))
+			wrong = append(wrong, fmt.Errorf("%s %d %w", lineName, i+1, err))
+		case lineOf[address] > 0:
+			earlier := lineOf[address]
+			wrong = append(wrong, fmt.Errorf("%s %d repeats the address of %s %d", lineName, i+1, lineName, earlier))
 		}
-		seen[address] = i + 1
+		lineOf[address] = i + 1
 		pools = append(pools, core.Pool{Address: address, Name: config.Trim(line[len(text):])})
 	}
 	if len(pools) == 0 {

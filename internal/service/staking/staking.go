@@ -4,6 +4,15 @@
 // else in one JSON-RPC batch, or else one by one. A core.Stake lists the pools that could not be read; they never count
 // as a stake of zero.
 //
+// The words of the package:
+//
+//   - A stake is what a wallet has in the pools. The total is what all wallets have there.
+//   - A withdrawal is an amount that a wallet has unstaked and not yet taken out. It is unbonding for ClaimBlocks
+//     blocks from its own block, and withdrawable from then on.
+//   - A pool is unread if it gave no possible answer.
+//   - A block's number is in its header. Its height is the number that contracts read; on some rollups it differs.
+//   - The interval is the average time between two blocks.
+//
 // The files, in reading order: staking.go (the client, and a wallet's stake), read.go (calls of contracts at one
 // block), block.go (a block, and whether the node is the right one), withdrawals.go and interval.go (withdrawals,
 // and when they can be made), values.go (the results of contracts), batch.go (many wallets at once), jsonrpc.go and
@@ -119,7 +128,8 @@ func (c *Client) Total(ttl time.Duration) query.Source[struct{}, core.Stake] {
 	if c.settings.TotalMethod == "" {
 		return nil
 	}
-	// Incomplete answers are cached, too. Otherwise a pool without the method would cause a call for each question.
+	// No Cacheable: incomplete answers are cached, too. Otherwise a pool without the method would cause a call for each
+	// question.
 	return query.New(c.Upstream, query.Config[struct{}, core.Stake]{
 		Name:  "total_stake",
 		TTL:   ttl,
@@ -127,10 +137,13 @@ func (c *Client) Total(ttl time.Duration) query.Source[struct{}, core.Stake] {
 	})
 }
 
-// callsOf returns a call of a method for each pool. The wallet is the argument if the method has one. callsOf returns
-// nil if method is empty.
+// noMethod is the method of callsOf and readPools that makes no call.
+const noMethod = ""
+
+// callsOf returns a call of a method for each pool, or nil for noMethod. The wallet is the argument if the method has
+// one.
 func (c *Client) callsOf(method string, wallet common.Address) (calls []ethCall) {
-	if method == "" {
+	if method == noMethod {
 		return nil
 	}
 	input := evmabi.Selector(method)
@@ -152,18 +165,19 @@ func (c *Client) readStake(ctx context.Context, wallet common.Address) (core.Sta
 // readTotal returns the stakes of all wallets in each pool. It does not fail if no pool could be read. It returns the
 // zero Stake if TotalMethod is not set.
 func (c *Client) readTotal(ctx context.Context, _ struct{}) (core.Stake, error) {
-	if c.settings.TotalMethod == "" {
+	if c.settings.TotalMethod == noMethod {
 		return core.Stake{}, nil
 	}
-	total, err := c.readPools(ctx, common.Address{}, c.settings.TotalMethod, "")
+	noWallet := common.Address{} // The method has no argument.
+	total, err := c.readPools(ctx, noWallet, c.settings.TotalMethod, noMethod)
 	if len(total.Failed) > 0 {
-		err = nil
+		return total, nil
 	}
 	return total, err
 }
 
-// readPools calls method and, unless it is empty, pendingMethod in each pool, and returns their results for the wallet.
-// If it fails because no pool could be read, it still returns a Stake with all pools in Failed.
+// readPools calls method and pendingMethod in each pool, and returns their results for the wallet. pendingMethod may be
+// noMethod. If readPools fails because no pool could be read, it still returns a Stake with all pools in Failed.
 func (c *Client) readPools(
 	ctx context.Context, wallet common.Address, method, pendingMethod string,
 ) (core.Stake, error) {
@@ -171,10 +185,10 @@ func (c *Client) readPools(
 	calls := append(c.callsOf(method, wallet), c.callsOf(pendingMethod, wallet)...)
 	at, err := c.read(ctx, calls)
 	if err != nil {
-		return core.Stake{}, failedTo("read the pools", err)
+		return core.Stake{}, during("read the pools", err)
 	}
 	stake := c.stakeIn(calls, at)
-	if pendingMethod != "" {
+	if pendingMethod != noMethod {
 		c.addWithdrawals(ctx, &stake, at, calls[len(pools):])
 	}
 	for _, p := range stake.Unread() {
@@ -200,13 +214,13 @@ func (c *Client) stakeIn(calls []ethCall, at block) core.Stake {
 // errIfUnread returns an error if none of the stake's pools could be read, and nil otherwise.
 func errIfUnread(stake core.Stake) error {
 	if stake.Checked == 0 {
-		return poolFailedTo("read any of the pools", stake.Failed[0])
+		return duringPoolCall("read any of the pools", stake.Failed[0])
 	}
 	return nil
 }
 
-// poolFailedTo returns the error of an attempt that failed because a pool could not be read.
-func poolFailedTo(attempt string, pool core.UnreadPool) *core.Error {
+// duringPoolCall returns the error of an attempt that failed because a pool could not be read.
+func duringPoolCall(attempt string, pool core.UnreadPool) *core.Error {
 	failed := pool.Err.During(attempt)
 	failed.Asked = "eth_call"
 	return failed

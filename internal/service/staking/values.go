@@ -23,12 +23,15 @@ var (
 	errImpossibleBlock = malformed("the block of a withdrawal is impossible")
 )
 
-// result returns the data of a call. It fails if the call failed or returned no data.
+// result returns the data of a call that was made. It fails if the call failed or returned no data.
 func (c ethCall) result() ([]byte, error) {
-	if c.err == nil && len(c.data) == 0 {
+	if c.err != nil {
+		return nil, c.err
+	}
+	if len(c.data) == 0 {
 		return nil, errNoData
 	}
-	return c.data, c.err
+	return c.data, nil
 }
 
 // tokens returns the call's result, a uint256, as an amount in tokens.
@@ -66,7 +69,7 @@ func decodeWithdrawals(data []byte, decimals int) ([]Withdrawal, error) {
 	}
 	offset, length, elements := data[:evmabi.Word], data[evmabi.Word:headSize], data[headSize:]
 	count := len(elements) / elementSize
-	if !isWord(offset, evmabi.Word) || !isWord(length, count) {
+	if !wordIs(offset, evmabi.Word) || !wordIs(length, count) {
 		return nil, errShape
 	}
 	list := make([]Withdrawal, 0, count)
@@ -80,7 +83,7 @@ func decodeWithdrawals(data []byte, decimals int) ([]Withdrawal, error) {
 	return list, nil
 }
 
-// isWord reports whether data is a number as a word.
-func isWord(data []byte, want int) bool {
-	return new(big.Int).SetBytes(data).Cmp(big.NewInt(int64(want))) == 0
+// wordIs reports whether a word, as evmabi encodes numbers, is n.
+func wordIs(word []byte, n int) bool {
+	return new(big.Int).SetBytes(word).Cmp(big.NewInt(int64(n))) == 0
 }

@@ -25,11 +25,11 @@ type Withdrawal struct {
 type withdrawalState int
 
 const (
-	// whenUnknown: it is not known when the amount can be withdrawn.
+	// whenUnknown: it is not known from which block on the amount can be withdrawn.
 	whenUnknown withdrawalState = iota
-	// waiting: the amount can be withdrawn at a later block.
+	// waiting: the amount can be withdrawn from a later block on.
 	waiting
-	// withdrawable: the amount can be withdrawn.
+	// withdrawable: the amount can be withdrawn now.
 	withdrawable
 )
 
@@ -91,22 +91,22 @@ func (c *Client) withdrawals(pending ethCall, at block) ([]Withdrawal, error) {
 // addWithdrawals adds to stake the results of calls of PendingMethod, one for each pool, that were made at a block. It
 // may block for maxIntervalWait to learn the chain's block interval.
 func (c *Client) addWithdrawals(ctx context.Context, stake *core.Stake, at block, calls []ethCall) {
-	var next Withdrawal
+	var next Withdrawal // It is not waiting until the first one is found.
 	for i, pool := range c.settings.Pools {
 		list, err := c.withdrawals(calls[i], at)
 		if err != nil {
 			stake.UnbondingFailed = append(stake.UnbondingFailed, core.UnreadPool{Pool: pool, Err: failure(err)})
 		}
-		var ready, unbonding decimal.Decimal
+		var withdrawableNow, unbonding decimal.Decimal
 		for _, w := range list {
 			if w.state == withdrawable {
-				ready = ready.Add(w.Amount)
+				withdrawableNow = withdrawableNow.Add(w.Amount)
 				continue
 			}
 			unbonding = unbonding.Add(w.Amount)
-			next = firstOf(next, w)
+			next = earlierOf(next, w)
 		}
-		stake.Withdrawable = appendAmount(stake.Withdrawable, pool, ready)
+		stake.Withdrawable = appendAmount(stake.Withdrawable, pool, withdrawableNow)
 		stake.Unbonding = appendAmount(stake.Unbonding, pool, unbonding)
 	}
 	if next.state == waiting {
@@ -114,9 +114,9 @@ func (c *Client) addWithdrawals(ctx context.Context, stake *core.Stake, at block
 	}
 }
 
-// firstOf returns the one of two withdrawals that can be made first, or both as one if they can be made at the same
-// block. A Withdrawal that is not waiting never is first.
-func firstOf(a, b Withdrawal) Withdrawal {
+// earlierOf returns the one of two withdrawals that can be made earlier. If both can be made from the same block on, it
+// returns one Withdrawal with the sum of their amounts. It prefers any Withdrawal that is waiting to one that is not.
+func earlierOf(a, b Withdrawal) Withdrawal {
 	switch {
 	case b.state != waiting:
 		return a

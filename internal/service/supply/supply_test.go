@@ -123,7 +123,7 @@ func TestMoreInCirculationThanInTotalIsMalformed(t *testing.T) {
 
 func TestASupplyMayEndWithTheConnection(t *testing.T) {
 	for _, body := range []string{"987", "\uFEFF 987 ", `"987"`, "\uFEFF{\"result\":987}"} {
-		url := resttest.Serve(t, resttest.Broken("HTTP/1.0 200 OK\r\n\r\n"+body, false))
+		url := resttest.Serve(t, resttest.Broken("HTTP/1.0 200 OK\r\n\r\n"+body))
 		got, err := fetch(t, url)
 		if err != nil || got.Total.String() != "987" {
 			t.Errorf("%q: got %v, %v", body, got.Total, err)
@@ -133,7 +133,7 @@ func TestASupplyMayEndWithTheConnection(t *testing.T) {
 
 func TestASupplyThatIsShorterThanItsLengthIsRefused(t *testing.T) {
 	for _, body := range []string{"987", `{"result":987`} {
-		url := resttest.Serve(t, resttest.Broken("HTTP/1.0 200 OK\r\nContent-Length: 14\r\n\r\n"+body, false))
+		url := resttest.Serve(t, resttest.Broken("HTTP/1.0 200 OK\r\nContent-Length: 14\r\n\r\n"+body))
 		_, err := fetch(t, url)
 		resttest.WantReason(t, err, supply.Service, core.Unreachable)
 	}

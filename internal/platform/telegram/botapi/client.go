@@ -1,10 +1,15 @@
 // Package botapi calls Telegram's Bot API through go-telegram/bot, and classifies failed calls: whether a call may have
 // had its effect, and whether it may be repeated. It does not know commands.
 //
-// Call and Change call methods of the library. The methods of Client make the calls that the library lacks, or makes in
-// another way than this bot needs (missing.go, ephemeral.go), and the two that take no parameters. Tests with "Still"
-// in their names fail once the library has them. All of these use the HTTP client of this package (http.go), which
-// limits a call and reads Telegram's refusals. The library's own errors quote the token and the server's text.
+// There are two ways to make a call:
+//
+//   - Call and Change call any method of the library that takes parameters.
+//   - The methods of Client make the other calls: the two that take no parameters, and those that the library lacks, or
+//     makes in another way than this bot needs (missing.go, ephemeral.go). Tests with "Still" in their names fail once
+//     the library has the latter.
+//
+// Both use the HTTP client of this package (http.go), which limits a call and reads Telegram's refusals. The library's
+// own errors quote the token and the server's text. Therefore no error of the library leaves this package.
 package botapi
 
 import (
@@ -22,8 +27,8 @@ import (
 const (
 	// callTimeout limits a call. GetUpdates adds the time that it waits for an update.
 	callTimeout = 15 * time.Second
-	// maxAnswer limits an answer in bytes. The largest is a batch of 100 updates of some
-	// 100 KB: two texts of 4,096 characters, escaped, and their entities. The rest is reserve.
+	// maxAnswer limits an answer, in bytes. The largest is a batch of 100 updates, which is about 10 MB: an update
+	// of 100 KB has two texts of 4,096 characters, escaped, and their entities. The rest is reserve.
 	maxAnswer = 64 << 20
 )
 
@@ -32,7 +37,7 @@ type Config struct {
 	Token secret.Value
 	// URL is the Bot API server, without a slash at its end.
 	URL string
-	// MaxConns limits the connections to the server; the poll has one more. A call that gets
+	// MaxConns limits the connections to the server, besides one for GetUpdates. A call that gets
 	// no connection in time fails with NotSent, so MaxConns should be at least the number of
 	// simultaneous calls.
 	MaxConns int
@@ -53,7 +58,7 @@ type Client struct {
 	library func() *bot.Bot
 }
 
-// New makes a Client without a call. The token must be set.
+// New returns a Client. It makes no call. The token must be set: otherwise, calls panic.
 func New(c Config) *Client {
 	client := &Client{
 		token: c.Token,
@@ -68,7 +73,7 @@ func New(c Config) *Client {
 	library, _ := bot.New(c.Token.Reveal(), // bot.New fails only if the token is empty.
 		bot.WithSkipGetMe(),
 		bot.WithServerURL(c.URL),
-		// The library uses the time only for its own poll, which never runs.
+		// The library uses this time limit only for its own poll, which never runs.
 		bot.WithHTTPClient(0, libraryHTTP{client.http}),
 		// The library reports here what it cannot return. The report may quote the token.
 		bot.WithErrorsHandler(func(error) {}),
@@ -84,14 +89,14 @@ type Method[P, R any] func(*bot.Bot, context.Context, P) (R, error)
 // Call calls a method of the library, and returns its result. It fails with *Error, even if only
 // the result cannot be read.
 func Call[P, R any](ctx context.Context, c *Client, method Method[P, R], params P) (R, error) {
-	var done callState
-	result, err := method(c.library(), done.watch(ctx), params)
-	return result, done.errorOf(err)
+	var state callState
+	result, err := method(c.library(), state.inContext(ctx), params)
+	return result, state.errorOf(err)
 }
 
 // Change is like Call, for a method that changes something. It succeeds if Telegram carried
-// the call out, even if the result cannot be read and is nil, zero or incomplete: after an
-// error, the caller would send a message again.
+// the call out, even if the result cannot be read, and is then nil, zero or incomplete. An error would
+// make the caller send the message again.
 func Change[P, R any](ctx context.Context, c *Client, method Method[P, R], params P) (R, error) {
 	result, err := Call(ctx, c, method, params)
 	return result, unlessCarriedOut(err)
@@ -99,19 +104,19 @@ func Change[P, R any](ctx context.Context, c *Client, method Method[P, R], param
 
 // GetMe returns the bot's own user. People see its FirstName.
 func (c *Client) GetMe(ctx context.Context) (*models.User, error) {
-	var done callState
-	me, err := c.library().GetMe(done.watch(ctx))
-	return me, done.errorOf(err)
+	var state callState
+	me, err := c.library().GetMe(state.inContext(ctx))
+	return me, state.errorOf(err)
 }
 
-// GetWebhookInfo returns where updates are delivered to, and the last failed delivery.
+// GetWebhookInfo returns where Telegram delivers updates, and the last failed delivery.
 func (c *Client) GetWebhookInfo(ctx context.Context) (*models.WebhookInfo, error) {
-	var done callState
-	info, err := c.library().GetWebhookInfo(done.watch(ctx))
-	return info, done.errorOf(err)
+	var state callState
+	info, err := c.library().GetWebhookInfo(state.inContext(ctx))
+	return info, state.errorOf(err)
 }
 
-// unlessCarriedOut returns err, or nil if err says that the call was carried out.
+// unlessCarriedOut returns err, or nil if err says that the call was carried out (Unreadable).
 func unlessCarriedOut(err error) error {
 	if ErrorOf(err).Kind == Unreadable {
 		return nil

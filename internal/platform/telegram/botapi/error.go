@@ -41,8 +41,8 @@ type Error struct {
 	Kind       Kind
 	RetryAfter time.Duration // the minimum wait before the call is repeated, or 0
 	NewChat    int64         // of Migrated: the supergroup
-	// detail says more for logs, in this package's words. The constants below decide something,
-	// and any detail makes a refusal no longer Unexplained.
+	// detail says more for logs, in this package's words. Methods of Error compare it with the constants below. A
+	// refusal with any detail is not Unexplained.
 	detail string
 	cause  error
 }
@@ -219,8 +219,8 @@ var details = map[string]string{
 	"CHAT_CREATOR_REQUIRED":       noTag,
 }
 
-// rights maps methods to the detail if the bot lacks a right. Telegram describes a missing right
-// of these methods as it would describe one of sending, or not at all.
+// rights maps methods to the detail of a call that fails because the bot lacks a right. For these methods, Telegram
+// describes a missing right as if it were the right to send, or not at all.
 var rights = map[string]string{
 	"approveChatJoinRequest":     "the bot lacks the right to invite users",
 	"answerChatJoinRequestQuery": "the bot lacks the right to invite users",

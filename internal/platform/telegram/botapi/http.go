@@ -23,18 +23,19 @@ type callState struct {
 
 type callStateKey struct{}
 
-// watch returns a context with s for the call.
-func (s *callState) watch(ctx context.Context) context.Context {
+// inContext returns a context that passes s to Do.
+func (s *callState) inContext(ctx context.Context) context.Context {
 	return context.WithValue(ctx, callStateKey{}, s)
 }
 
-// errorOf returns what an error of the library means, as an *Error, or nil for nil.
+// errorOf returns the *Error that an error of the library stands for, or nil for nil. An error that does not come from
+// Do comes from before the call, or from reading the result after it.
 func (s *callState) errorOf(err error) error {
 	if err == nil {
 		return nil
 	}
-	if known, ok := errors.AsType[*Error](err); ok {
-		return known
+	if fromDo, ok := errors.AsType[*Error](err); ok {
+		return fromDo
 	}
 	if s.carriedOut != "" {
 		return &Error{Method: s.carriedOut, Kind: Unreadable}
@@ -147,7 +148,7 @@ var resultBegins = []byte(`{"ok":true,"result":`)
 func answerError(method string, answer []byte) error {
 	result, ok := bytes.CutPrefix(answer, resultBegins)
 	if ok && !bytes.HasPrefix(bytes.TrimLeft(result, " \t\r\n"), []byte("null")) {
-		return nil // A long answer need not be read twice.
+		return nil // This saves reading a long answer twice.
 	}
 	var a struct {
 		OK     bool            `json:"ok"`

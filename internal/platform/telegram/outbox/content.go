@@ -29,7 +29,7 @@ type Destination struct {
 	// elsewhere.
 	DirectTopic int
 	ReplyTo     int  // the ID of the message to reply to, if that still exists; 0 is no reply
-	Silent      bool // sends without a notification sound
+	Silent      bool // without a notification sound
 }
 
 // Topic returns the number of the topic, of either kind, or 0.

@@ -16,13 +16,13 @@ var backoff = transport.Backoff{First: 500 * time.Millisecond, Max: 30 * time.Se
 // delivery is a message on its way, for one sender or for several who share it.
 type delivery struct {
 	out *Outbox
-	// m is the first message until the delivery is sealed, then what is sent.
+	// m is the first message until the delivery is sealed, and then the message to send.
 	m      *Message
 	limits limits
 	// giveUpAt is the time after which no 429 may delay the message.
 	giveUpAt time.Time
 	attempts int
-	// leftOut are the parts that the message was sent without. They stay left out.
+	// leftOut holds the parts that an attempt left out. Later attempts leave them out too.
 	leftOut part
 	// followed is set once the message has followed its group to another ID.
 	followed bool
@@ -69,8 +69,8 @@ func (d *delivery) run(ctx context.Context) Receipt {
 			return d.end(step.result, err)
 		case retry:
 			d.reopen()
-		case repeat:
-			// It keeps its content, because it may be delivered already.
+		case resend:
+			// It is not reopened: this content may be delivered already.
 		case retryPlainer:
 			d.leftOut |= step.part
 			d.m.leaveOut(d.leftOut)
@@ -78,16 +78,17 @@ func (d *delivery) run(ctx context.Context) Receipt {
 			d.follow(botapi.ErrorOf(err).NewChat)
 		}
 		if !transport.Sleep(ctx, step.after) {
-			// A polled update comes again. If the outcome is unknown, a repetition is better than silence.
+			// A polled update comes again after a restart. If the outcome is unknown, two answers are better than none.
 			return d.end(NotSent, err)
 		}
 	}
 }
 
-// end returns the receipt of the message.
+// end returns the receipt of the message, and counts a message that was abandoned.
 func (d *delivery) end(result Result, err error) Receipt {
-	isUnknown := result == OutcomeUnknown && !d.m.Ephemeral.Arrived() // After that, the private chat remains.
-	if result == Lost || isUnknown {
+	// After an ephemeral message, the private chat remains.
+	isAbandoned := result == Lost || (result == OutcomeUnknown && !d.m.Ephemeral.Arrived())
+	if isAbandoned {
 		d.out.Count("send_abandoned")
 	}
 	r := d.receipt
@@ -97,7 +98,7 @@ func (d *delivery) end(result Result, err error) Receipt {
 	return r
 }
 
-// call calls Telegram once, and notes what a failure means to the chat.
+// call makes one attempt, and counts it. A failure may also pause the chat, end the session or report a moved group.
 func (d *delivery) call(ctx context.Context) error {
 	if d.attempts > 0 {
 		d.out.Count("send_repeated")
@@ -114,7 +115,7 @@ func (d *delivery) call(ctx context.Context) error {
 	case botapi.TooManyRequests:
 		d.out.Count("rate_limited")
 		d.out.pause(d.m.To.Chat, e.RetryAfter)
-		d.m.Waits()
+		d.m.OnWait()
 	case botapi.OutcomeUnknown:
 		d.m.Unknown++
 		d.out.Count("send_outcome_unknown")
@@ -126,7 +127,7 @@ func (d *delivery) call(ctx context.Context) error {
 	return err
 }
 
-// sendOrEdit makes the call of the message, and notes its result in the receipt.
+// sendOrEdit makes the message's call, and stores the result in the receipt.
 func (d *delivery) sendOrEdit(ctx context.Context) (err error) {
 	m := d.m
 	d.receipt.Sent = MessageRef{Chat: m.To.Chat}
@@ -137,15 +138,15 @@ func (d *delivery) sendOrEdit(ctx context.Context) (err error) {
 	case m.EditID != 0:
 		var changed bool
 		changed, err = d.out.edit(ctx, MessageRef{Chat: m.To.Chat, MessageID: m.EditID}, m.Content)
-		// An attempt with an unknown outcome may have changed it.
-		d.receipt.Unchanged = err == nil && !changed && m.Unknown == 0
+		mayHaveChanged := changed || m.Unknown > 0 // by an attempt with an unknown outcome
+		d.receipt.Unchanged = err == nil && !mayHaveChanged
 	default:
 		d.receipt.Sent.MessageID, err = d.out.post(ctx, m.To, m.Content)
 	}
 	return err
 }
 
-// state returns what next decides by.
+// state returns the state by which next decides.
 func (d *delivery) state() state {
 	s := state{
 		lifetime:  normal,

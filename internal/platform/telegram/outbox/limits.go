@@ -39,8 +39,8 @@ const (
 	// maxTaking is the maximum number of messages that take their slots at once. With a Redis 80 ms away, 8
 	// still reach the global rate, and none is sent more than 0.3 seconds after its chat's slot.
 	maxTaking = 8
-	// afterPause is how long after the end of a 429 the messages of its chat may still wait for a slot. In a group
-	// that is room for ten messages.
+	// afterPause is how long after the end of a pause the messages of its chat may still wait for a slot. In a group
+	// that is time for ten messages.
 	afterPause = 30 * time.Second
 	// noDeadline is longer than any message waits: Telegram asks for 12 days at most.
 	noDeadline = 30 * 24 * time.Hour
@@ -49,7 +49,7 @@ const (
 var (
 	errNoRoom = errors.New("its slot would come too late")
 	errPaused = errors.New("a 429 holds its chat back for too long")
-	// errPauseBegan never leaves waitForSlots.
+	// errPauseBegan makes waitForSlots begin again. It never leaves waitForSlots.
 	errPauseBegan = errors.New("a 429 has come")
 )
 
@@ -64,10 +64,10 @@ func resultOf(err error) Result {
 	return NotSent
 }
 
-// limits are the limits that hold for one message. A limit that does not hold has no Key.
+// limits are the limits that hold for one message. A limit that does not hold is zero (holds).
 type limits struct {
-	// sender is the limit of the user who asked in a group. An edit has none: of the edits of one message only one waits,
-	// and a newer one must not overtake it while it waits for a slot of its own.
+	// sender is the limit of the user who asked in a group. An edit has none: only one of a message's edits waits,
+	// and a newer one must not overtake it while it waits for a slot of its sender.
 	sender ratelimit.Limit
 	// planned is the narrowest limit of the chat. A Notice has none, because it does not wait for the others.
 	planned ratelimit.Limit
@@ -77,6 +77,10 @@ type limits struct {
 	notice ratelimit.Limit
 }
 
+// holds reports whether a limit of limits holds.
+func holds(l ratelimit.Limit) bool { return l.Key != "" }
+
+// limitsOf returns the limits that hold for m.
 func (o *Outbox) limitsOf(m *Message) (l limits) {
 	isNotice := m.Notice != ""
 	isPrivate := m.To.Chat > 0
@@ -100,7 +104,9 @@ func (o *Outbox) limitsOf(m *Message) (l limits) {
 	if !isNotice {
 		l.planned = l.chat[0]
 	}
-	if !isNotice && !isPrivate && m.EditID == 0 && !m.Deadline.IsZero() {
+	isGroupAnswer := !isNotice && !isPrivate
+	isNewMessage := m.EditID == 0
+	if isGroupAnswer && isNewMessage && !m.Deadline.IsZero() {
 		l.sender = o.limit(senderLimit, fmt.Sprint("sender ", m.Sender), m.To.Chat)
 	}
 	return l
@@ -116,21 +122,21 @@ func (o *Outbox) limit(l ratelimit.Limit, kind string, chat int64) ratelimit.Lim
 //
 //   - the slot of its sender (waitForSender). Meanwhile it delays nobody else,
 //   - the previous message with its Key (waitForPrevious, in share.go),
-//   - the end of a 429 of its chat (waitForPause),
+//   - the end of its chat's pause (waitForPause),
 //   - its time in the plan, by which this process spaces the messages of a chat (book). The plan shows at once whether
 //     that time is after the deadline, and the messages do not all wake up for the same slot,
 //   - the slots of its chat, which replicas share, and then the global slot (take). Usually the chat's are due at the
 //     planned time. If another replica has used them, or the global rate has delayed earlier messages of the chat, the
 //     message waits again.
 //
-// If the message took the slots of its chat at the planned time, and then had to wait for the global rate, the
-// messages of a chat would gather there, and be sent together at the end. So only maxTaking messages take slots at
-// once: the global slot of each is then near.
+// A chat's messages must not take the chat's slots in time and then all wait for the global rate: they would be sent
+// together at the end of that wait. So only maxTaking messages take slots at once, and the global slot of each is then
+// near.
 
 // waitForSender blocks until the sender has a slot. It fails with errNoRoom, and takes no slot, if the slot of the
 // sender or of the chat would come after the deadline.
 func (d *delivery) waitForSender(ctx context.Context) error {
-	if d.limits.sender.Key == "" {
+	if !holds(d.limits.sender) {
 		return nil
 	}
 	if d.out.plan.Peek(ctx, d.limits.planned) > d.patience() {
@@ -140,14 +146,14 @@ func (d *delivery) waitForSender(ctx context.Context) error {
 }
 
 // waitForSlots blocks until the message may be sent at once. It fails with errNoRoom if its slots come after the
-// deadline, or if a Notice has used its limit; with errPaused if a 429 lasts too long; and with ctx's error. The
-// global rate may delay the message past its deadline: the notice "busy" would be just as late.
+// deadline, or if another Notice has used the slot of this kind. It fails with errPaused if a pause lasts too long, and
+// with ctx's error. The global rate may delay the message past its deadline: the notice "busy" would be just as late.
 func (d *delivery) waitForSlots(ctx context.Context) error {
 	for {
 		if err := d.waitForPause(ctx); err != nil {
 			return err
 		}
-		if d.limits.planned.Key != "" {
+		if holds(d.limits.planned) {
 			if err := d.book(ctx, d.out.plan, d.limits.planned); err != nil {
 				return err
 			}
@@ -156,36 +162,38 @@ func (d *delivery) waitForSlots(ctx context.Context) error {
 		if !errors.Is(err, errPauseBegan) {
 			return err
 		}
-		if d.limits.planned.Key != "" {
+		if holds(d.limits.planned) {
 			d.out.plan.GiveBack(d.limits.planned) // Its time in the plan was not used.
 		}
 	}
 }
 
-// waitForPause blocks until no 429 holds back the chat.
+// waitForPause blocks until the chat is not paused. It fails with errPaused if the pause is longer than deliveryLimit,
+// unless the message is a Notice, and with ctx's error.
 func (d *delivery) waitForPause(ctx context.Context) error {
-	wait := d.out.pauseOf(d.m.To.Chat)
-	if wait > deliveryLimit && d.m.Notice == "" {
+	pause := d.out.pauseOf(d.m.To.Chat)
+	if pause > deliveryLimit && d.m.Notice == "" {
 		return errPaused
 	}
-	return d.wait(ctx, wait)
+	return d.wait(ctx, pause)
 }
 
 // takeSlots takes the slots of the message as soon as it can. It fails with errPauseBegan if a 429 comes first: the
 // messages of the chat then need new times in the plan.
 func (d *delivery) takeSlots(ctx context.Context) error {
 	for {
-		again, err := d.take(ctx)
-		if err != nil || again <= 0 {
+		retryAfter, err := d.take(ctx)
+		if err != nil || retryAfter <= 0 {
 			return err
 		}
-		if err := d.wait(ctx, again); err != nil {
+		if err := d.wait(ctx, retryAfter); err != nil {
 			return err
 		}
 	}
 }
 
-// book reserves a slot ahead and blocks until it is due, or nearly so.
+// book reserves one slot, however far ahead, and blocks until it is due. It does not block if the slot is due within
+// takeAhead. It fails with errNoRoom if the slot would be due later than the message may wait, and with ctx's error.
 func (d *delivery) book(ctx context.Context, limiter ratelimit.Limiter, l ratelimit.Limit) error {
 	wait, ok := limiter.Reserve(ctx, d.patience(), l)
 	if !ok {
@@ -197,10 +205,10 @@ func (d *delivery) book(ctx context.Context, limiter ratelimit.Limiter, l rateli
 	return d.wait(ctx, wait)
 }
 
-// take takes the slots of the message, blocks until they are due, and returns 0. If the chat has no slot soon, take
-// takes none and returns when to try again. It fails with errNoRoom if a Notice has used its limit, with
-// errPauseBegan, and with ctx's error.
-func (d *delivery) take(ctx context.Context) (again time.Duration, err error) {
+// take takes the slots of the message, blocks until they are due, and returns 0. If the chat has no slot within
+// takeAhead, take takes none, and returns after how long to call it again. It fails with errNoRoom if another Notice
+// has used the slot of this kind, with errPauseBegan if the chat is paused, and with ctx's error.
+func (d *delivery) take(ctx context.Context) (retryAfter time.Duration, err error) {
 	if d.out.Pacing {
 		select {
 		case d.out.permits <- struct{}{}:
@@ -212,23 +220,25 @@ func (d *delivery) take(ctx context.Context) (again time.Duration, err error) {
 	if d.out.pauseOf(d.m.To.Chat) > 0 {
 		return 0, errPauseBegan
 	}
-	own, ok := d.takeOwn(ctx)
-	if !ok && d.takesNotice() && d.out.Limiter.Peek(ctx, d.limits.notice) > 0 {
+	wait, taken := d.takeOwn(ctx)
+	switch {
+	case taken:
+	case d.takesNotice() && d.out.Limiter.Peek(ctx, d.limits.notice) > 0:
 		return 0, errNoRoom
+	default:
+		return wait, nil
 	}
-	if !ok {
-		return own, nil
-	}
-	transport.Sleep(ctx, own)
+	transport.Sleep(ctx, wait)
 	if d.out.Pacing {
-		global, _ := d.out.Limiter.Reserve(ctx, ratelimit.MaxAhead, d.out.total)
-		transport.Sleep(ctx, global)
+		globalWait, _ := d.out.Limiter.Reserve(ctx, ratelimit.MaxAhead, d.out.total)
+		transport.Sleep(ctx, globalWait)
 	}
-	return 0, ctx.Err() // It may have cut off either Sleep.
+	return 0, ctx.Err() // The end of ctx may have cut off either Sleep.
 }
 
-// takeOwn takes the slots that belong to the chat: all but the global one.
-func (d *delivery) takeOwn(ctx context.Context) (wait time.Duration, ok bool) {
+// takeOwn takes the slots that belong to the chat, which are all but the global one. They are due after wait. If a slot
+// is not due within takeAhead, takeOwn takes none, and returns after how long to call it again.
+func (d *delivery) takeOwn(ctx context.Context) (wait time.Duration, taken bool) {
 	own := d.limits.chat
 	if d.takesNotice() {
 		own = append(slices.Clip(own), d.limits.notice)
@@ -239,11 +249,11 @@ func (d *delivery) takeOwn(ctx context.Context) (wait time.Duration, ok bool) {
 	return d.out.Limiter.Reserve(ctx, takeAhead, own...)
 }
 
-// takesNotice reports whether the message takes the slot of its kind of Notice. A repetition does not need another one.
+// takesNotice reports whether the message takes the slot of its kind of Notice. Only the first attempt does.
 func (d *delivery) takesNotice() bool { return d.m.Notice != "" && d.attempts == 0 }
 
-// wait tells the caller that the message waits, and blocks until the time has passed, if there is any. It fails at once
-// with errNoRoom if the message may not wait for so long, and with ctx's error.
+// wait calls OnWait, and blocks until the time has passed. If the time is not positive, wait does nothing. It fails at
+// once with errNoRoom if the message may not wait that long, and with ctx's error.
 func (d *delivery) wait(ctx context.Context, wait time.Duration) error {
 	if wait <= 0 {
 		return nil
@@ -251,7 +261,7 @@ func (d *delivery) wait(ctx context.Context, wait time.Duration) error {
 	if wait > d.patience() {
 		return errNoRoom
 	}
-	d.m.Waits()
+	d.m.OnWait()
 	if !transport.Sleep(ctx, wait) {
 		return ctx.Err()
 	}
@@ -259,20 +269,20 @@ func (d *delivery) wait(ctx context.Context, wait time.Duration) error {
 }
 
 // patience returns how much longer the message may wait for its slots. A first attempt may wait until the latest
-// deadline of those who share it or, if later, until afterPause is over. A repetition may wait for ever.
+// deadline of those who share it or, if later, until afterPause is over. A retry may wait for ever.
 func (d *delivery) patience() time.Duration {
 	deadline := d.latestDeadline()
 	if deadline.IsZero() || d.attempts > 0 {
 		return noDeadline
 	}
-	left := max(0, time.Until(deadline)) // Without a wait, a message may be late.
+	left := max(0, time.Until(deadline)) // A message that need not wait may be sent late.
 	if d.m.Ephemeral.Arrived() {
 		return left
 	}
 	return max(left, d.out.pauseOf(d.m.To.Chat)+afterPause)
 }
 
-// pause holds back all messages to a chat for wait, or longer if an earlier 429 asked for that.
+// pause pauses a chat: no message to it is sent for wait, or for longer if an earlier 429 asked for that.
 func (o *Outbox) pause(chat int64, wait time.Duration) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -283,12 +293,13 @@ func (o *Outbox) pause(chat int64, wait time.Duration) {
 	}
 }
 
-// pauseOf returns how much longer a 429 holds back the messages to a chat. It is negative after the end of a 429.
+// pauseOf returns how much longer a chat is paused. It is negative after the end of the pause, by how long ago that
+// was, and if there was none.
 func (o *Outbox) pauseOf(chat int64) time.Duration {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return time.Until(o.pausedUntil[chat])
 }
 
-// Saturated reports whether only the global rate delays messages.
+// Saturated reports whether the global rate delays messages: maxTaking of them are taking their slots.
 func (o *Outbox) Saturated() bool { return len(o.permits) == cap(o.permits) }

@@ -383,7 +383,7 @@ func TestMessagesBehindA429WakeUpOnce(t *testing.T) {
 		for user := range int64(2000) {
 			m := message(group, user, "x")
 			m.Deadline = time.Now().Add(20 * time.Second)
-			m.Waits = func() {
+			m.OnWait = func() {
 				c.mu.Lock()
 				defer c.mu.Unlock()
 				waits++
@@ -514,7 +514,7 @@ func TestAMessageThatWaitsSaysSo(t *testing.T) {
 			m := message(person, 1, "x")
 			before(c, &m)
 			said := false
-			m.Waits = func() { said = true }
+			m.OnWait = func() { said = true }
 			c.post(m)
 			synctest.Wait()
 			c.mu.Lock()

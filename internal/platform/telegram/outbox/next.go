@@ -14,8 +14,8 @@ const (
 	done action = "done"
 	// retry makes the same call again: the message was not sent.
 	retry action = "retry"
-	// repeat makes the same call again: the message may be delivered already.
-	repeat action = "repeat"
+	// resend makes the same call again, although the message may be delivered already.
+	resend action = "repeat"
 	// retryPlainer makes the call again without a part.
 	retryPlainer action = "retry plainer"
 	// followGroup makes the call again in the supergroup that the group has become.
@@ -47,50 +47,48 @@ const (
 	unlimited
 )
 
-// state is what was tried of a message, and what can still be tried.
+// state is what was tried for a message, and what can still be tried.
 type state struct {
 	lifetime lifetime
-	// left is the rest of the lifetime.
+	// left is how much longer the message is worth sending, by its lifetime.
 	left time.Duration
 	// unknown counts the attempts with an unknown outcome, including the last one.
 	unknown int
 	// backoff is the minimum wait before the same call is made again.
 	backoff time.Duration
-	// parts are what the message still has and can do without.
+	// parts are the parts that the message still has and can do without.
 	parts part
 	// canFollow is set if the message can be sent to another chat.
 	canFollow bool
 }
 
-// unknownWaits are the waits before each repetition of a message that may be delivered already. They are long
-// enough for a proxy to recover, and short enough that users recognize the repetition. Their number is the
-// maximum number of repetitions.
+// unknownWaits are the waits before each time that a message is resent. They are long enough for a proxy to recover,
+// and short enough that users recognize the message. A message is resent at most as often as there are waits.
 var unknownWaits = [...]time.Duration{2 * time.Second, 5 * time.Second}
 
-// shortRepeats replaces the number of unknownWaits for short lifetimes. After an ephemeral message, the private
-// chat remains.
-const shortRepeats = 1
+// shortResends is how often a message with a short lifetime is resent. After an ephemeral message, the private chat
+// remains.
+const shortResends = 1
 
 // next decides what follows an attempt that failed with e:
 //
-//	not connected          retry
+//	not connected          retry, or give up if a short lifetime ends first
 //	429                    retry after the wait that Telegram asks for, or give up if that is too long
-//	unknown outcome        repeat after seconds, at most twice; the second time without the picture
+//	unknown outcome        resend after seconds, at most twice; the second time without the picture
+//	token refused          give up
 //	the group has moved    follow it once
 //	query expired          done if an earlier attempt may have answered it
 //	a part may be refused  retry without that part
+//	may not write there    give up
 //	anything else          give up
 func next(e *botapi.Error, s state) step {
 	switch {
 	case e.Kind == botapi.NotSent:
-		if s.lifetime == short && s.backoff > s.left {
-			return step{action: giveUp, result: NotSent}
-		}
-		return step{action: retry, after: s.backoff}
+		return s.retryNotSent()
 	case e.Kind == botapi.TooManyRequests:
 		return s.retryAfter429(e.RetryAfter)
 	case e.Kind == botapi.OutcomeUnknown:
-		return s.repeat()
+		return s.resendAfterUnknown()
 	case e.Kind == botapi.Unauthorized:
 		return step{action: giveUp, result: NotSent}
 	case e.Kind == botapi.Migrated && s.canFollow:
@@ -109,6 +107,14 @@ func next(e *botapi.Error, s state) step {
 	return step{action: giveUp, result: Refused}
 }
 
+// retryNotSent retries a message that was not sent, after the backoff.
+func (s state) retryNotSent() step {
+	if s.lifetime == short && s.backoff > s.left {
+		return step{action: giveUp, result: NotSent}
+	}
+	return step{action: retry, after: s.backoff}
+}
+
 // retryAfter429 retries after the wait that Telegram asks for.
 func (s state) retryAfter429(asked time.Duration) step {
 	if s.lifetime != unlimited && asked >= s.left {
@@ -117,27 +123,28 @@ func (s state) retryAfter429(asked time.Duration) step {
 	return step{action: retry, after: max(asked, s.backoff)}
 }
 
-// repeat repeats a message that may be delivered already. Before the last repetition it leaves out the picture, because
-// that may be what the server fails on.
-func (s state) repeat() step {
-	repeats := len(unknownWaits)
+// resendAfterUnknown resends a message that may be delivered already. The second time it leaves out the picture,
+// because that may be what the server fails on.
+func (s state) resendAfterUnknown() step {
+	maxResends := len(unknownWaits)
 	if s.lifetime == short {
-		repeats = shortRepeats
+		maxResends = shortResends
 	}
-	if s.unknown > repeats {
+	if s.unknown > maxResends {
 		return step{action: giveUp, result: OutcomeUnknown}
 	}
 	wait := max(unknownWaits[s.unknown-1], s.backoff)
 	if s.lifetime == short && wait > s.left {
 		return step{action: giveUp, result: OutcomeUnknown}
 	}
-	if s.unknown == len(unknownWaits) && s.parts&picturePart != 0 {
+	isLast := s.unknown == len(unknownWaits)
+	if isLast && s.parts&picturePart != 0 {
 		return step{action: retryPlainer, part: picturePart, after: wait}
 	}
-	return step{action: repeat, after: wait}
+	return step{action: resend, after: wait}
 }
 
-// suspects returns the parts that may have caused a refusal, the first one to leave out first.
+// suspects returns the parts that may have caused a refusal, in the order in which to leave them out.
 func suspects(e *botapi.Error) []part {
 	switch {
 	case e.RefusesTopic():

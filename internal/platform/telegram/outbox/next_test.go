@@ -115,13 +115,13 @@ func TestAnUnknownOutcomeIsRepeated(t *testing.T) {
 			name: "unknown outcome",
 			err:  unknown,
 			s:    state{unknown: 1, parts: allParts},
-			want: step{action: repeat, after: 2 * time.Second},
+			want: step{action: resend, after: 2 * time.Second},
 		},
 		{
 			name: "unknown outcome twice",
 			err:  unknown,
 			s:    state{unknown: 2, parts: allParts &^ picturePart},
-			want: step{action: repeat, after: 5 * time.Second},
+			want: step{action: resend, after: 5 * time.Second},
 		},
 		{
 			name: "unknown outcome of a picture twice",
@@ -139,7 +139,7 @@ func TestAnUnknownOutcomeIsRepeated(t *testing.T) {
 			name: "unknown outcome of a short lifetime",
 			err:  unknown,
 			s:    state{lifetime: short, left: time.Minute, unknown: 1},
-			want: step{action: repeat, after: 2 * time.Second},
+			want: step{action: resend, after: 2 * time.Second},
 		},
 		{
 			name: "unknown outcome of a short lifetime twice",

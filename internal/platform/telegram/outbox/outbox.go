@@ -9,8 +9,12 @@
 //	share.go     messages with the same Key that wait at the same time become one
 //	content.go   messages as calls of the Bot API
 //
+// A message waits for slots: Telegram limits how many messages a chat and the bot may send in a time, and a slot is the
+// room for one message under one such limit. A pause is the time for which Telegram refuses messages to a chat after a
+// 429.
+//
 // Telegram has no idempotency key. So a message that was definitely not sent is retried for as long as it is useful,
-// and a message with an unknown outcome is sent again at most twice.
+// and a message with an unknown outcome, which may be delivered, is resent at most twice.
 package outbox
 
 import (
@@ -27,9 +31,9 @@ import (
 // Config is what an Outbox works with.
 type Config struct {
 	API *botapi.Client
-	// Limiter keeps Notices to their rate and, with Pacing, all messages to Telegram's.
+	// Limiter limits Notices and, if Pacing is set, all messages.
 	Limiter ratelimit.Limiter
-	// Pacing keeps messages to Telegram's published rates. Without it, only 429s slow them down.
+	// Pacing keeps messages to Telegram's published rates. If it is not set, only 429s slow them down.
 	Pacing bool
 	// Bot begins the keys of the Limiter.
 	Bot string
@@ -47,7 +51,7 @@ type Outbox struct {
 	Config
 	// total is the global limit, which all chats share.
 	total ratelimit.Limit
-	// permits holds a token for each message that takes its slots at the moment.
+	// permits holds a token for each message that is taking its slots.
 	permits chan struct{}
 	// plan spaces the messages of this process that wait for the same chat.
 	plan *ratelimit.Memory
@@ -85,36 +89,36 @@ type Message struct {
 	// Sender is the ID of the user who asked, or of the chat as which they spoke. In a group, each sender has
 	// a limit for new messages with a Deadline.
 	Sender int64
-	// Deadline is how long the message waits for the slots of chat and sender before its first attempt; a 429
+	// Deadline is until when the message waits for the slots of chat and sender before its first attempt; a 429
 	// extends it. Zero is no deadline. An ephemeral message is not sent after its Deadline.
 	Deadline time.Time
-	// Notice names a kind of message that a chat gets at most once a minute, in a channel's direct messages
-	// each topic; "" is any other message. A Notice does not wait for the answers of its chat, but it waits for
-	// the end of a 429, however long that is.
+	// Notice names a kind of message that a chat gets at most once a minute; "" is any other message. In a
+	// channel's direct messages, each topic gets it once a minute. A Notice does not wait for the answers of its
+	// chat, but it waits for the end of a 429, however long that is.
 	Notice string
-	// Unknown counts the attempts with an unknown outcome that were made before, such as those of an
-	// ephemeral message.
+	// Unknown counts earlier attempts with an unknown outcome, such as those of an ephemeral message with the
+	// same answer.
 	Unknown int
 	// Sharing says which messages may be sent as one; the zero value shares nothing. A Notice needs none.
 	Sharing Sharing
-	// Waits is called, perhaps often, if the message waits for its chat's rate, its sender's, the end of a 429,
+	// OnWait is called each time the message begins to wait for its chat's rate, its sender's, the end of a 429,
 	// or another message; it may be nil.
-	Waits func()
+	OnWait func()
 }
 
 // Sharing joins messages that wait at the same time. One is sent: the newest, or what Combined makes of all.
 type Sharing struct {
 	// Key is equal for messages of which one is enough, such as the edits of one message; nil equals no other.
 	Key any
-	// Subject and AsOf order messages. Of two with the same Subject, the one with the older AsOf is older; of
-	// any other two, the one that came first.
+	// Subject and AsOf order messages. If two have the same Subject, the one with the older AsOf is older. Of any
+	// other two, the one that came first is older.
 	Subject string
 	AsOf    chat.Version
 	// Combined returns the content that is sent instead of two or more messages; nil sends the Content of the
 	// newest.
 	Combined func(messages int) Content
-	// Joined is called if another message will be sent instead of this one; it may be nil.
-	Joined func()
+	// OnJoin is called if another message will be sent instead of this one; it may be nil.
+	OnJoin func()
 }
 
 // olderThan reports whether other has the same Subject and a newer AsOf.
@@ -147,8 +151,8 @@ const (
 // Receipt is what became of a message.
 type Receipt struct {
 	Result Result
-	// Sent is a new message that everybody in its chat can read. If Err is botapi.Public, the caller must
-	// delete it.
+	// Sent is the new message. If Err is botapi.Public, an ephemeral message was Refused because everybody in its
+	// chat can read it, and the caller must delete Sent.
 	Sent MessageRef
 	// Unchanged is set if an edited message had that content already.
 	Unchanged bool
@@ -158,11 +162,12 @@ type Receipt struct {
 	Err error
 }
 
-// Send sends a message. It blocks until the outcome is known, or ctx ends. A message that joined another has that one's
-// outcome, whatever its own ctx.
+// Send sends a message. It blocks until the outcome is known, or ctx ends. If the message joined another one, Send
+// blocks until the outcome of that one is known, even if ctx ends, and returns that outcome. But a Notice that joined
+// another one is Dropped at once.
 func (o *Outbox) Send(ctx context.Context, m Message) Receipt {
-	if m.Waits == nil {
-		m.Waits = func() {}
+	if m.OnWait == nil {
+		m.OnWait = func() {}
 	}
 	if m.Notice != "" {
 		m.Sharing.Key = noticeKey{m.To.Chat, m.To.DirectTopic, m.Notice}
@@ -174,19 +179,20 @@ func (o *Outbox) Send(ctx context.Context, m Message) Receipt {
 	if err := d.waitForSender(ctx); err != nil {
 		return d.end(resultOf(err), err)
 	}
+	// Another message with the same Key may have begun to wait while this one waited for its sender.
 	if other := o.leadOrJoin(d); other != nil {
 		return other.receiptFor(ctx, &m)
 	}
-	defer o.finish(d) // even after a panic
+	defer o.finish(d) // also after a panic
 	d.receipt = d.run(ctx)
 	return d.receipt
 }
 
 // Answer makes the call that answers an inline query or a press, without a slot. It blocks until the outcome is
-// known, or ctx ends. It retries the call as next says, until the time until. If Telegram refuses a part of the
-// contents, Answer leaves it out of all of them.
+// known, or ctx ends. It retries the call as next decides, until the deadline. If Telegram refuses a part of the
+// contents, Answer removes that part from each of contents before it retries.
 func (o *Outbox) Answer(
-	ctx context.Context, until time.Time, call func(context.Context) error, contents ...*Content,
+	ctx context.Context, deadline time.Time, call func(context.Context) error, contents ...*Content,
 ) error {
 	s := state{lifetime: short}
 	for failures := 1; ; failures++ {
@@ -202,7 +208,7 @@ func (o *Outbox) Answer(
 		for _, c := range contents {
 			s.parts |= c.parts()
 		}
-		s.left = time.Until(until)
+		s.left = time.Until(deadline)
 		s.backoff = backoff.After(failures)
 		step := next(e, s)
 		switch step.action {
@@ -210,6 +216,7 @@ func (o *Outbox) Answer(
 			return nil
 		case giveUp:
 			return err
+		case retry, resend: // the same call again
 		case retryPlainer:
 			for _, c := range contents {
 				*c = c.without(step.part)

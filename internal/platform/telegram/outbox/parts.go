@@ -8,18 +8,18 @@ import (
 	"github.com/go-telegram/bot/models"
 )
 
-// part is a set of parts that a message can do without. An answer without one of them is better than no answer.
-// The parameters that make a message ephemeral, and the topic of a channel's direct messages, are not among
+// part is a set of parts, one bit each, that a message can do without. An answer without one of them is better than no
+// answer. The parameters that make a message ephemeral, and the topic of a channel's direct messages, are not among
 // them: without these, the wrong users would read the message.
 type part uint8
 
 // The parts.
 const (
 	linkPart    part = 1 << iota // links that lead out of Telegram
-	picturePart                  // its caption becomes the text
+	picturePart                  // the picture; its caption becomes the text
 	formatPart                   // entities and buttons that an old server may not know
 	threadPart                   // the topic of a group
-	replyPart
+	replyPart                    // the message to reply to
 )
 
 // isNew reports whether the message is neither an edit nor an ephemeral message. Only a new message can go to
@@ -80,8 +80,8 @@ func isNoLink(e models.MessageEntity) bool { return e.URL == "" || intoTelegram(
 
 func opensNoLink(b models.InlineKeyboardButton) bool { return b.URL == "" || intoTelegram(b.URL) }
 
-// isEssential reports whether the bot cannot do without an entity. Code keeps Telegram from making links of
-// untrusted text. A link into Telegram may name the command that a question belongs to (askedFor in package
+// isEssential reports whether an entity must stay although a server may not know it. Code keeps Telegram from making
+// links of untrusted text. A link into Telegram may name the command that a question belongs to (askedFor in package
 // telegram).
 func isEssential(e models.MessageEntity) bool {
 	return e.Type == models.MessageEntityTypeCode || intoTelegram(e.URL)
@@ -96,16 +96,16 @@ func intoTelegram(url string) bool { return strings.HasPrefix(url, "https://t.me
 
 // keep returns c with only the entities and the buttons for which the functions return true.
 func (c Content) keep(
-	entity func(models.MessageEntity) bool, button func(models.InlineKeyboardButton) bool,
+	keepsEntity func(models.MessageEntity) bool, keepsButton func(models.InlineKeyboardButton) bool,
 ) Content {
-	c.Entities = filter(c.Entities, entity)
-	keyboard, ok := c.Markup.(*models.InlineKeyboardMarkup)
-	if !ok {
+	c.Entities = filter(c.Entities, keepsEntity)
+	keyboard, isKeyboard := c.Markup.(*models.InlineKeyboardMarkup)
+	if !isKeyboard {
 		return c
 	}
 	var rows [][]models.InlineKeyboardButton
 	for _, row := range keyboard.InlineKeyboard {
-		row = filter(row, button)
+		row = filter(row, keepsButton)
 		if len(row) > 0 {
 			rows = append(rows, row)
 		}

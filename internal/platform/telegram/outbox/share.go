@@ -21,22 +21,22 @@ const sameAnswerGap = time.Second
 
 // keyed is what a delivery knows of the others with its Key.
 type keyed struct {
-	// previous is the delivery to wait for, or nil. Its fields below do not change any more: it is sealed, and only the
-	// latest delivery can reopen.
+	// previous is the delivery to wait for, or nil. It is sealed for good, because only the latest delivery can reopen.
+	// So its fields below no longer change.
 	previous *delivery
 	// made is the Sharing of the newest edit that Telegram made, or may have made.
 	made Sharing
-	// ended is closed once the receipt is set, or after a panic.
+	// ended is closed once the receipt is set, or after a panic. It is nil if the delivery has no Key.
 	ended chan struct{}
 
 	// Outbox.mu guards the fields below.
 
 	// open is set while other messages may join.
 	open bool
-	// newest is the newest of the messages that share the delivery, and requests counts them.
+	// newest is the newest of the messages that share the delivery, and requests counts these messages.
 	newest   *Message
 	requests int
-	// deadline is the latest of theirs; zero: none.
+	// deadline is the latest Deadline of the messages that share the delivery; zero: the first of them has none.
 	deadline time.Time
 	sealedAt time.Time
 }
@@ -63,8 +63,8 @@ func (o *Outbox) join(m *Message) *delivery {
 	return d
 }
 
-// leadOrJoin lets other messages join d, and returns nil. If another delivery waits with that Key by now, leadOrJoin
-// adds d's message to that one and returns it. If it returns nil, the caller must call finish.
+// leadOrJoin opens d, so that other messages can join it, and returns nil. The caller must then call finish. If another
+// delivery waits with that Key by now, leadOrJoin instead adds d's message to the other one and returns that.
 func (o *Outbox) leadOrJoin(d *delivery) *delivery {
 	key := d.m.Sharing.Key
 	if key == nil {
@@ -97,19 +97,20 @@ func (d *delivery) add(m *Message) {
 	}
 }
 
-// receiptFor returns the receipt of the delivery to m, which has joined it. It blocks until the delivery has ended. A
-// Notice is Dropped at once: the chat is told by the one that waits.
+// receiptFor returns the receipt of m, a message that has joined the delivery. It blocks until the delivery has ended,
+// even if ctx ends. If the delivery panicked, receiptFor sends m by itself. A Notice is Dropped at once: the one that
+// waits tells the chat.
 func (d *delivery) receiptFor(ctx context.Context, m *Message) Receipt {
 	if m.Notice != "" {
 		return Receipt{Result: Dropped}
 	}
-	m.Waits()
-	if m.Sharing.Joined != nil {
-		m.Sharing.Joined()
+	m.OnWait()
+	if m.Sharing.OnJoin != nil {
+		m.Sharing.OnJoin()
 	}
 	<-d.ended
 	switch {
-	case d.receipt.Result == None: // It panicked, perhaps in Combined.
+	case d.receipt.Result == None: // The delivery panicked, perhaps in Combined.
 		m.Sharing = Sharing{}
 		return d.out.Send(ctx, *m)
 	case d.receipt.Result == Delivered && m.EditID == 0:
@@ -118,7 +119,9 @@ func (d *delivery) receiptFor(ctx context.Context, m *Message) Receipt {
 	return d.receipt
 }
 
-// waitForPrevious blocks until the delivery may follow the previous one with its Key.
+// waitForPrevious blocks until the delivery may follow the previous one with its Key: an edit until the previous edit
+// has ended, any other message until sameAnswerGap after the previous message was sealed. A Notice does not wait. It
+// fails with errNoRoom if the message may not wait that long, and with ctx's error.
 func (d *delivery) waitForPrevious(ctx context.Context) error {
 	previous := d.previous
 	d.previous = nil
@@ -132,23 +135,23 @@ func (d *delivery) waitForPrevious(ctx context.Context) error {
 		}
 		return d.wait(ctx, gap)
 	}
-	d.m.Waits()
+	d.m.OnWait()
 	<-previous.ended // It ends soon after ctx at the latest.
 	d.made = previous.made
 	return nil
 }
 
-// seal makes the newest message that joined the one to send, and lets no other one join. It returns false if a
-// newer edit has been made already: nothing is then sent.
-func (d *delivery) seal() bool {
+// seal lets no other message join, makes the newest message that has joined the one to send, and returns true. It
+// returns false if a newer edit has been made already: nothing is to be sent.
+func (d *delivery) seal() (isToBeSent bool) {
 	newest, requests := d.stopJoining()
 	if newest == nil {
 		return true
 	}
 	m := *newest
-	// It replies to the one who has waited longest.
+	// The message replies to the sender who has waited longest.
 	m.To = d.m.To
-	m.Waits = d.m.Waits
+	m.OnWait = d.m.OnWait
 	m.Unknown = d.m.Unknown
 	d.m = &m
 	if m.EditID != 0 && m.Sharing.olderThan(&d.made) {
@@ -174,7 +177,7 @@ func (d *delivery) stopJoining() (newest *Message, requests int) {
 	return d.newest, d.requests
 }
 
-// latestDeadline returns the latest deadline of those who share the delivery; zero: none.
+// latestDeadline returns the deadline of the delivery, which others may extend.
 func (d *delivery) latestDeadline() time.Time {
 	d.out.mu.Lock()
 	defer d.out.mu.Unlock()
@@ -187,7 +190,8 @@ func (d *delivery) reopen() {
 	o := d.out
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if d.ended != nil && o.latest[d.m.Sharing.Key] == d {
+	isLatest := d.ended != nil && o.latest[d.m.Sharing.Key] == d
+	if isLatest {
 		d.open = true
 		d.newest = d.m
 	}
@@ -195,11 +199,12 @@ func (d *delivery) reopen() {
 
 // finish gives the receipt to those who share the delivery, and lets the next one follow.
 func (o *Outbox) finish(d *delivery) {
-	if d.ended == nil {
+	if d.ended == nil { // Nobody shares it.
 		return
 	}
 	result := d.receipt.Result
-	if (result == Delivered || result == OutcomeUnknown) && !d.m.Sharing.olderThan(&d.made) {
+	mayBeMade := result == Delivered || result == OutcomeUnknown
+	if mayBeMade && !d.m.Sharing.olderThan(&d.made) {
 		d.made = d.m.Sharing
 	}
 	o.mu.Lock()

@@ -124,7 +124,7 @@ func TestA429IsToldToTheFirstOfASharedMessage(t *testing.T) {
 		}
 		waits := false
 		m := question(1)
-		m.Waits = func() { waits = true }
+		m.OnWait = func() { waits = true }
 		c.post(m)
 		c.post(question(2))
 		time.Sleep(175 * time.Millisecond)

@@ -149,13 +149,13 @@ func faults(t *testing.T) []fault {
 			serve: http.RedirectHandler(transporttest.RefusedURL+"/"+echoed, http.StatusTemporaryRedirect).ServeHTTP,
 		},
 		{name: "redirect without location", want: core.Malformed, serve: answer(302, html)},
-		{name: "truncated", want: core.Unreachable, serve: Broken("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n5", false)},
-		{name: "reset", want: core.Unreachable, serve: Broken("", true)},
+		{name: "truncated", want: core.Unreachable, serve: Broken("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n5")},
+		{name: "reset", want: core.Unreachable, serve: Reset("")},
 		{
 			name: "a huge header",
 			want: core.Unreachable,
-			serve: Broken("HTTP/1.1 200 OK\r\nX-Text: "+strings.Repeat(echoed, 1<<20)+
-				"\r\nContent-Length: 1\r\n\r\n5", false),
+			serve: Broken("HTTP/1.1 200 OK\r\nX-Text: " + strings.Repeat(echoed, 1<<20) +
+				"\r\nContent-Length: 1\r\n\r\n5"),
 		},
 		{name: "silent", want: core.SlowAnswer, serve: hang},
 		{name: "silent in the body", want: core.SlowAnswer, serve: hangInBody},
@@ -239,19 +239,31 @@ func header(name, value string, next http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// Broken returns a handler that writes text instead of a response, and then closes the connection. If
-// reset is set, it resets the connection instead; the client may then lose the text.
-func Broken(text string, reset bool) http.HandlerFunc {
+// Broken returns a handler that writes text instead of a response, and then closes the connection.
+func Broken(text string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		io.Copy(io.Discard, r.Body)
-		conn, _, err := w.(http.Hijacker).Hijack()
-		if err != nil {
-			panic(err)
-		}
-		io.WriteString(conn, text)
-		if reset {
-			conn.(*net.TCPConn).SetLinger(0)
-		}
+		conn := writeRaw(w, r, text)
 		conn.Close()
 	}
+}
+
+// Reset returns a handler that writes text instead of a response, and then resets the connection. The client may lose
+// the text. The server must not use TLS.
+func Reset(text string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		conn := writeRaw(w, r, text)
+		conn.(*net.TCPConn).SetLinger(0)
+		conn.Close()
+	}
+}
+
+// writeRaw reads the request, writes text instead of a response, and returns the connection. The caller must close it.
+func writeRaw(w http.ResponseWriter, r *http.Request, text string) net.Conn {
+	io.Copy(io.Discard, r.Body)
+	conn, _, err := w.(http.Hijacker).Hijack()
+	if err != nil {
+		panic(err)
+	}
+	io.WriteString(conn, text)
+	return conn
 }
