@@ -96,7 +96,7 @@ func (s *Settings) Table() []config.Setting {
 }
 
 // symbol must not contain right-to-left letters: they would reorder the line.
-var symbol = config.Except(`^\$`, "must be without $", config.Matching(
+var symbol = config.Except(`\$.*`, "must be without $", config.Matching(
 	`[^\pC\pZ\x{FFFD}\p{Arabic}\p{Hebrew}\p{Syriac}\p{Thaana}\p{Nko}\p{Adlam}]{1,20}`,
 	"at most 20 visible characters, written from left to right, without white space"))
 
