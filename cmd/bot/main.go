@@ -45,11 +45,11 @@ type process struct {
 }
 
 const (
-	// gcPercent lets the heap grow to five times the bytes in use before a garbage collection.
-	// Go's default would collect often, because few bytes are in use.
+	// gcPercent lets the heap grow to five times the bytes in use before a garbage collection. Few bytes are in use, so
+	// Go's default would collect often.
 	gcPercent = 400
-	// memoryLimit is the number of bytes above which garbage is collected earlier. They include the stacks of simultaneous
-	// commands: some 40 MiB for 5,000 at once, which then take a quarter longer. docs/proof.md has the figures.
+	// memoryLimit is the number of bytes above which garbage is collected earlier. Stacks count too: 5,000 commands at
+	// once need some 40 MiB, and take a quarter longer above the limit. docs/proof.md has the figures.
 	memoryLimit = 84 << 20
 )
 
@@ -66,11 +66,9 @@ func main() {
 	os.Exit(code)
 }
 
-// start runs the program and returns its exit code. It blocks until the program ends by
-// itself or because ctx is done.
+// start runs the program and returns its exit code. It blocks until the program ends by itself or because ctx is done.
 func start(ctx context.Context, args []string, p process) int {
-	// net/http writes to the standard logger what a server sends unasked, which may hold a
-	// token.
+	// net/http logs what a server sends without a request, and that may contain a token.
 	log.SetOutput(io.Discard)
 	c, o, err := parse(args)
 	if err == nil {
@@ -83,13 +81,16 @@ func start(ctx context.Context, args []string, p process) int {
 		fmt.Fprintln(p.stderr, err)
 		return exitUsage
 	case errors.Is(err, app.ErrCheckFailed):
-		return exitFailed // its table says what failed
+		return exitFailed // The table has said what failed.
+	default:
+		fmt.Fprintf(p.stderr, "bot: %v\n", err)
+		return exitFailed
 	}
-	fmt.Fprintf(p.stderr, "bot: %v\n", err)
-	return exitFailed
 }
 
-// run serves until ctx is done.
+// Each of the following functions runs one command of the program.
+
+// run serves every platform whose token is set. It blocks until ctx is done.
 func run(ctx context.Context, p process, o options) error {
 	cfg, err := app.Load(p.environ, o.envFile, app.ToServe)
 	if err != nil {
@@ -104,8 +105,7 @@ func run(ctx context.Context, p process, o options) error {
 	return bot.Run(ctx)
 }
 
-// demo runs the demo in the terminal or, with --web, as a page. It blocks until ctx is done or
-// the input ends.
+// demo runs the demo in the terminal or, with --web, as a page. It blocks until ctx is done or the input ends.
 func demo(ctx context.Context, p process, o options) error {
 	if o.web {
 		return app.DemoWeb(ctx, p.stdout, p.stderr)
@@ -113,8 +113,7 @@ func demo(ctx context.Context, p process, o options) error {
 	return app.Demo(ctx, p.stdin, p.stdout, p.stderr)
 }
 
-// check prints a table of what the services and platforms answered. It fails with
-// app.ErrCheckFailed if one of them did not.
+// check prints a table of what the services and platforms answered. It fails with app.ErrCheckFailed if a row failed.
 func check(ctx context.Context, p process, o options) error {
 	wallet := ""
 	if o.wallet != nil {
@@ -136,13 +135,13 @@ func check(ctx context.Context, p process, o options) error {
 	return bot.Check(ctx, p.stdout, wallet)
 }
 
-// health prints that the running bot is ready, or fails.
+// health prints that the running bot is ready. It fails if the bot is not ready.
 func health(ctx context.Context, p process, o options) error {
 	return app.Health(ctx, p.environ, o.envFile, p.stdout)
 }
 
-// listMembers prints the saved rows of members. With --release it has the running bot remove the
-// badges that it holds back, and prints whose they are.
+// listMembers prints the saved rows of members. With --release, it instead tells the running bot to remove the badges
+// that a fuse holds, and prints who has them.
 func listMembers(ctx context.Context, p process, o options) error {
 	cfg, err := app.Load(p.environ, o.envFile, app.ToLook)
 	if err != nil {
@@ -155,13 +154,14 @@ func listMembers(ctx context.Context, p process, o options) error {
 	return app.ListMembers(ctx, cfg, log, p.stdout)
 }
 
+// printVersion prints the version of the program, its commit and Go's version.
 func printVersion(_ context.Context, p process, _ options) error {
 	_, err := fmt.Fprintf(p.stdout, "herald %s, commit %s, %s\n", version, builtFrom(), runtime.Version())
 	return err
 }
 
-// builtFrom returns the commit that the linker set, or the one that the Go toolchain
-// stamped into the binary, or "unknown".
+// builtFrom returns the commit that the linker set, or else the one that the Go toolchain stamped into the binary, or
+// else "unknown".
 func builtFrom() string {
 	stamped := ""
 	if info, ok := debug.ReadBuildInfo(); ok {
@@ -177,23 +177,22 @@ func builtFrom() string {
 // command is one of the program's commands.
 type command struct {
 	name  string
-	flags []string // the flags that it takes
-	help  string   // its first line is its entry in the list of all
+	flags []string // the names of the flags that it takes
+	help  string   // its first line is also its entry in the list of all commands
 	run   func(context.Context, process, options) error
 }
 
-// options are the rest of the command line.
+// options are the rest of the command line: the values of flags, and the word after bot help.
 type options struct {
-	envFile string // empty: no file
+	envFile string // "" if there is no file
 	web     bool
-	wallet  *string // as typed; nil: not given
+	wallet  *string // as typed; nil if the flag is not given
 	release bool
-	version bool   // bot --version
-	topic   string // the command that bot help explains; empty: all
+	version bool   // whether --version stands for the command
+	topic   string // the command that bot help explains; "" for all
 }
 
-// newFlags returns the flags of all commands, which fill o. The usage of a flag is its part of
-// the help.
+// newFlags returns the flags of all commands. Parsing them fills o. The usage of a flag is its part of the help.
 func newFlags(o *options) *flag.FlagSet {
 	flags := flag.NewFlagSet("bot", flag.ContinueOnError)
 	flags.SetOutput(io.Discard) // Its errors repeat what was typed.
@@ -221,7 +220,7 @@ func newFlags(o *options) *flag.FlagSet {
   --release         let the running bot take the roles and tags that it holds
                     back because too many would go at once; with bot members
 `)
-	flags.BoolVar(&o.version, "version", false, "") // The help of the command names it.
+	flags.BoolVar(&o.version, "version", false, "") // The help of the command version explains it.
 	return flags
 }
 
@@ -285,7 +284,7 @@ community.
 	}
 }
 
-// columns explains each column of bot members.
+// columns explains the columns of bot members, in one line each.
 func columns() (text string) {
 	for _, column := range app.MemberColumns {
 		text += fmt.Sprintf("  %-17s  %s\n", column.Name, column.Holds)
@@ -293,7 +292,7 @@ func columns() (text string) {
 	return text
 }
 
-// printHelp explains o.topic, or all commands and their flags without a topic.
+// printHelp explains the command o.topic, or lists all commands and flags if there is no topic.
 func printHelp(_ context.Context, p process, o options) error {
 	text := allHelp()
 	if o.topic != "" {
@@ -332,13 +331,13 @@ func flagHelp(names []string) (text string) {
 	return text
 }
 
-// usageError returns an error for exitUsage. text must repeat nothing of the command line but a
-// plainName, because anything else may be a secret.
+// usageError returns an error for which the program exits with exitUsage. Of the command line, text may only repeat
+// words that match plainName, because others may be secrets.
 func usageError(text string) error {
 	return config.Errors{"bot: " + text, "Run `bot help` for what there is."}
 }
 
-// find returns the command with a name. It fails with a usageError.
+// find returns the command with this name. It fails with a usageError.
 func find(name string) (command, error) {
 	var names []string
 	for _, c := range commands() {
@@ -350,30 +349,36 @@ func find(name string) (command, error) {
 	return command{}, noSuch("command", name, names)
 }
 
-// plainName matches a word that an error may repeat: no token has its form.
+// plainName matches words that cannot be secrets, because no token has this form.
 var plainName = regexp.MustCompile(`^(--)?[a-z][a-z_-]{1,15}$`)
 
-// noSuch returns the usageError of a mistyped name, with the nearest known name.
+// noSuch returns the usageError for an unknown name of a command or flag. If a known name is similar, it suggests that.
 func noSuch(kind, typed string, known []string) error {
 	text := "there is no such " + kind
 	if plainName.MatchString(typed) {
 		text = "there is no " + kind + " " + typed
 	}
-	if meant := config.Nearest(strings.ToLower(typed), known); meant != "" {
-		text += "; did you mean " + meant + "?"
+	if nearest := config.Nearest(strings.ToLower(typed), known); nearest != "" {
+		text += "; did you mean " + nearest + "?"
 	}
 	return usageError(text)
 }
 
-// parse reads a command line. Flags may stand before and after the command. --help and
-// --version stand for commands, and no words at all for run. It fails with a usageError.
+// parse parses a command line: a command, its flags before and after it, and for help a further word. It fails with a
+// usageError. Some command lines stand for others:
+//
+//	bot                     is bot run
+//	bot --version           is bot version
+//	bot [COMMAND] --help    is bot help [COMMAND]
+//
+// With --help, other flags are ignored.
 func parse(args []string) (command, options, error) {
 	var o options
 	flags := newFlags(&o)
 	words, err := readFlags(flags, args)
-	asksHelp := errors.Is(err, flag.ErrHelp)
+	hasHelpFlag := errors.Is(err, flag.ErrHelp)
 	switch {
-	case asksHelp:
+	case hasHelpFlag:
 		words = slices.Insert(words, 0, "help")
 	case err != nil:
 		return command{}, o, flagError(flags, err)
@@ -386,24 +391,29 @@ func parse(args []string) (command, options, error) {
 	if err != nil {
 		return c, o, err
 	}
-	if c.name == "help" && len(words) > 1 {
-		o.topic = words[1]
-		words = words[1:]
+	furtherWords := words[1:]
+	if c.name == "help" && len(furtherWords) > 0 {
+		o.topic = furtherWords[0]
+		furtherWords = furtherWords[1:]
 	}
-	takesAll := true
-	flags.Visit(func(given *flag.Flag) { takesAll = takesAll && slices.Contains(c.flags, given.Name) })
+	takesAllFlags := true
+	flags.Visit(func(given *flag.Flag) {
+		if !slices.Contains(c.flags, given.Name) {
+			takesAllFlags = false
+		}
+	})
 	switch {
-	case len(words) > 1:
+	case len(furtherWords) > 0:
 		err = usageError("bot " + c.name + " takes no further words: see bot help " + c.name)
-	case !takesAll && !asksHelp:
+	case !takesAllFlags && !hasHelpFlag:
 		err = usageError("bot " + c.name + " takes no such flag: see bot help " + c.name)
 	}
 	return c, o, err
 }
 
-// readFlags sets the flags that args give, and returns the other words.
+// readFlags sets the flags that args give, and returns the other words. After an error, words has those before it.
 func readFlags(flags *flag.FlagSet, args []string) (words []string, err error) {
-	err = flags.Parse(args) // stops at a word that is no flag
+	err = flags.Parse(args) // Parse stops at a word that is not a flag.
 	for err == nil && flags.NArg() > 0 {
 		words = append(words, flags.Arg(0))
 		err = flags.Parse(flags.Args()[1:])
@@ -411,14 +421,14 @@ func readFlags(flags *flag.FlagSet, args []string) (words []string, err error) {
 	return words, err
 }
 
-// flagError returns the usageError for an error of readFlags.
+// flagError returns the usageError for an error of readFlags. Package flag tells its errors apart only by their texts.
 func flagError(flags *flag.FlagSet, err error) error {
-	typed, unknown := strings.CutPrefix(err.Error(), "flag provided but not defined: ")
-	if name, empty := strings.CutPrefix(err.Error(), "flag needs an argument: -"); empty {
+	if name, lacksValue := strings.CutPrefix(err.Error(), "flag needs an argument: -"); lacksValue {
 		return usageError("--" + name +
 			" needs a value; for example bot check --env-file herald.env --wallet 0x52908400098527886E0F7030069857D2E4169EE7")
 	}
-	if !unknown {
+	typed, isUnknown := strings.CutPrefix(err.Error(), "flag provided but not defined: ")
+	if !isUnknown {
 		return usageError("the value of a flag is wrong or missing; for example bot run --env-file herald.env")
 	}
 	known := []string{"--help"}

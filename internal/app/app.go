@@ -4,10 +4,12 @@
 //	state.go      what outlives a command: memory, Redis, DATA_DIR
 //	services.go   the clients of the services, and the quotes seen; add a service here
 //	platforms.go  the adapters; add a platform here
-//	members.go    saved addresses, whose badges the adapters give
+//	members.go    saved addresses; the adapters give the badges that come with them
 //	app.go        the commands, and the Router that answers them
 //
-// Then a Bot runs (run.go), or is checked (check.go).
+// Then a Bot runs (run.go; demo.go runs one against fakes), or is checked (check.go). The settings are in settings.go,
+// needs.go, languages.go and ids.go. The other files: rights.go watches what the bot may do, ticker.go writes Discord's
+// status, botid.go finds the bot's ID, and health.go asks a running bot whether it is ready.
 package app
 
 import (
@@ -37,40 +39,43 @@ type Bot struct {
 	state       *state
 	services    *upstreams
 	connections []connection
-	// members saves addresses, and has the adapters give badges.
+	// members saves addresses, and gives and removes badges through the adapters.
 	members *members.Members
 	// Router answers requests from every platform.
 	Router *router.Router
 }
 
-// parts are what a Bot is made with.
+// parts are the parts of a Bot that differ between a running bot, a check, the demo and tests.
 type parts struct {
-	listen func(network, address string) (net.Listener, error) // opens HTTP_ADDR
-	open   func(*Config, *ops.Metrics, *slog.Logger) (*state, error)
+	// listen opens HTTP_ADDR. It is nil if the bot does not serve.
+	listen func(network, address string) (net.Listener, error)
+	// open opens the state.
+	open func(*Config, *ops.Metrics, *slog.Logger) (*state, error)
 }
 
-// maxCached bounds the cached answers of all services.
+// maxCached is the maximum number of cached answers of all services together.
 const maxCached = 100_000
 
-// New makes a Bot, which has DATA_DIR to itself until Close. It does not block, and contacts nothing but Redis. It
-// fails with a config.Errors if another process has DATA_DIR, and if a setting cannot be used after all.
+// New makes a Bot, which locks DATA_DIR until Close. It does not block, and connects to nothing but Redis. It fails
+// with a config.Errors if another process has locked DATA_DIR, or if a setting turns out to be unusable.
 func New(cfg *Config, log *slog.Logger) (*Bot, error) {
 	return NewListening(cfg, log, net.Listen)
 }
 
-// NewListening is New with another listen than net.Listen to open HTTP_ADDR, for tests in simulated time.
+// NewListening is like New, but opens HTTP_ADDR with listen instead of net.Listen. Tests in simulated time need that.
 func NewListening(
 	cfg *Config, log *slog.Logger, listen func(network, address string) (net.Listener, error),
 ) (*Bot, error) {
 	return construct(cfg, log, parts{listen: listen, open: openAndLock})
 }
 
-// NewForCheck makes a Bot for Check. It works beside a running bot, and of DATA_DIR it only reads saved addresses.
+// NewForCheck makes a Bot for Check. It works beside a running bot: it does not lock DATA_DIR, and only reads the saved
+// addresses there.
 func NewForCheck(cfg *Config, log *slog.Logger) (*Bot, error) {
 	return construct(cfg, log, parts{open: openToLook})
 }
 
-// construct makes a Bot complete.
+// construct makes a complete Bot.
 func construct(cfg *Config, log *slog.Logger, with parts) (_ *Bot, err error) {
 	metrics := ops.NewMetrics()
 	state, err := with.open(cfg, metrics, log)
@@ -88,12 +93,22 @@ func construct(cfg *Config, log *slog.Logger, with parts) (_ *Bot, err error) {
 			b.Close()
 		}
 	}()
-	joins, moves := new(platform.JoinLog), new(platform.Moves)
+	joins := new(platform.JoinLog)
+	moves := new(platform.Moves)
 	b.connections = newConnections(cfg, connectionParts{
-		state: state, status: services.status, joins: joins, moves: moves, metrics: metrics, log: log,
+		state:   state,
+		status:  services.status,
+		joins:   joins,
+		moves:   moves,
+		metrics: metrics,
+		log:     log,
 	})
 	b.members = newMembers(cfg, memberParts{
-		state: state, services: services, badges: badgesOf(b.connections), metrics: metrics, log: log,
+		state:    state,
+		services: services,
+		badges:   badgesOf(b.connections),
+		metrics:  metrics,
+		log:      log,
 	})
 	sources := services.sources
 	sources.Members = b.members
@@ -108,7 +123,7 @@ func construct(cfg *Config, log *slog.Logger, with parts) (_ *Bot, err error) {
 		Limiter:        state.limiter,
 		UserPerMinute:  cfg.Limits.UserPerMinute,
 		ChatPerMinute:  cfg.Limits.ChatPerMinute,
-		Bot:            cfg.botID(),
+		Bot:            cfg.redisID(),
 		Timeout:        cfg.Limits.CommandTimeout,
 		Language:       cfg.Language,
 		ChatLanguages:  cfg.ChatLanguages,
@@ -142,7 +157,7 @@ func NewLogger(cfg *Config, w io.Writer) *slog.Logger {
 	return slog.New(h)
 }
 
-// hash returns an ID of the parts, which shows none of them.
+// hash returns an ID for the parts, from which nobody can tell what they are. It has 64 hexadecimal digits.
 func hash(parts ...string) string {
 	sum := sha256.Sum256([]byte(strings.Join(parts, " ")))
 	return hex.EncodeToString(sum[:])

@@ -8,8 +8,15 @@ import (
 	"herald/internal/chat"
 )
 
-// digits matches a platform's ID.
-var digits = regexp.MustCompile(`^[0-9]{1,20}$`)
+// Saved addresses, and what is in Redis, belong to one bot. A bot's ID must therefore be known before any platform is
+// asked, so it is taken from the bot's token.
+
+// numericID matches the ID of a bot on every platform whose tokens contain it.
+var numericID = regexp.MustCompile(`^[0-9]{1,20}$`)
+
+// hashedIDLength is the length of an ID that is a hash of a token, in hexadecimal digits. With 128 bits, two tokens do
+// not have the same ID.
+const hashedIDLength = 32
 
 // idInTelegramToken returns the ID in a token such as "7000000001:AAE…".
 func idInTelegramToken(token string) string {
@@ -29,15 +36,16 @@ func idInDiscordToken(token string) string {
 func (p servable) botID(token string) string {
 	if p.idInToken != nil {
 		id := p.idInToken(token)
-		if digits.MatchString(id) {
+		if numericID.MatchString(id) {
 			return id
 		}
 	}
-	return hash("bot", token)[:32]
+	return hash("bot", token)[:hashedIDLength]
 }
 
-// botID returns the bot's ID on the first platform whose token is set. It tells apart the bots that share a Redis.
-func (c *Config) botID() string {
+// redisID returns an ID of the bot among those that share a Redis. It is the bot's ID on the first platform whose token
+// is set, after the platform's name. It is "" if no token is set.
+func (c *Config) redisID() string {
 	for _, p := range c.platforms() {
 		if p.token.IsSet() {
 			return string(p.name) + "-" + p.botID(p.token.Reveal())
@@ -46,8 +54,8 @@ func (c *Config) botID() string {
 	return ""
 }
 
-// bots returns the bot's ID on each platform whose token is set.
-func (c *Config) bots() map[chat.Platform]string {
+// botIDs returns the bot's ID on each platform whose token is set.
+func (c *Config) botIDs() map[chat.Platform]string {
 	ids := map[chat.Platform]string{}
 	for _, p := range c.platforms() {
 		if p.token.IsSet() {

@@ -29,8 +29,8 @@ import (
 	"herald/internal/transport"
 )
 
-// Demo runs the whole bot against stand-ins of the services and of Telegram, with a chat in the
-// terminal. It blocks until the end of in or until ctx is done. It writes a greeting to stderr.
+// Demo runs the whole bot against fakes of the services and of Telegram, with a chat in the terminal. It blocks until
+// in ends or ctx is done. It writes a greeting to stderr.
 func Demo(ctx context.Context, in io.Reader, out, stderr io.Writer) error {
 	fake, err := faketelegram.Start()
 	if err != nil {
@@ -47,16 +47,17 @@ func Demo(ctx context.Context, in io.Reader, out, stderr io.Writer) error {
 	defer bot.Close()
 	group := community.Open(bot.fakes.World, fake)
 	stop := runInBackground(ctx, bot.members.Run, bot.watchRights, func(ctx context.Context) {
-		_ = serve(ctx, bot.handler(), bot.connections, bot.log) // The stand-in never refuses the token.
+		_ = serve(ctx, bot.handler(), bot.connections, bot.log) // The fake never refuses the token.
 	})
 	defer stop()
 	if !await(ctx, bot.isReady, hasTexts(fake)) {
 		return nil
 	}
 	fmt.Fprint(stderr, terminal.Wrap(terminal.Greeting(bot.fakes.World), terminal.Width(out)))
-	// A terminal of type dumb, or of none, prints escape sequences instead of obeying them:
+	// A terminal without a type, or of the type dumb, prints escape sequences instead of obeying them:
 	// https://man7.org/linux/man-pages/man7/term.7.html
-	escapes := isTerminal(out) && !slices.Contains([]string{"", "dumb"}, os.Getenv("TERM"))
+	isDumb := slices.Contains([]string{"", "dumb"}, os.Getenv("TERM"))
+	escapes := isTerminal(out) && !isDumb
 	return terminal.Run(ctx, terminal.Config{
 		In:        in,
 		Out:       out,
@@ -74,9 +75,8 @@ func isTerminal(file any) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// DemoWeb runs the whole bot against stand-ins of the services and of both chat platforms,
-// and serves a page on loopback that shows both chats. It blocks until ctx is done. It
-// writes the page's address to out once the page can be used.
+// DemoWeb runs the whole bot against fakes of the services and of both chat platforms, and serves a page on loopback
+// that shows both chats. It blocks until ctx is done. It writes the page's address to out once the page can be used.
 func DemoWeb(ctx context.Context, out, stderr io.Writer) error {
 	telegram, err := faketelegram.Start()
 	if err != nil {
@@ -132,8 +132,8 @@ func onTelegram(fake *faketelegram.Server) []string {
 	}
 }
 
-// await blocks until all conditions were true, one after the other. It returns false if ctx is done
-// before.
+// await blocks until each condition was true, one after the other, and then returns true. It returns false if ctx is
+// done before that.
 func await(ctx context.Context, conditions ...func() bool) bool {
 	for _, isTrue := range conditions {
 		for !isTrue() {
@@ -145,7 +145,7 @@ func await(ctx context.Context, conditions ...func() bool) bool {
 	return true
 }
 
-// isReady reports whether the platforms are connected, and the bot has the names of its badges.
+// isReady reports whether the platforms are connected and the bot knows the names of its badges.
 func (d *demoBot) isReady() bool {
 	unnamed := func(b members.Badge) bool { return b.Name == "" || b.CommunityName == "" }
 	for _, c := range d.connections {
@@ -157,28 +157,29 @@ func (d *demoBot) isReady() bool {
 	return true
 }
 
-// hasTexts returns whether Telegram has all menus and texts of the bot.
+// hasTexts returns a condition: Telegram has all menus and texts of the bot. The adapter sets them in the order of
+// chat.Languages, so it is enough that Telegram has those in the last language.
 func hasTexts(fake *faketelegram.Server) func() bool {
-	languages := chat.Languages() // The adapter sets menus and texts in this order.
+	languages := chat.Languages()
 	last := string(languages[len(languages)-1])
 	return func() bool { return fake.ShortDescription(last) != "" }
 }
 
-// skipHours checks all saved addresses as if RECHECK_EVERY had passed. It blocks until then.
+// skipHours checks all saved addresses as if RECHECK_EVERY had passed. It blocks until they are checked.
 func (d *demoBot) skipHours(ctx context.Context) error {
 	return d.members.CheckAll(ctx, d.cfg.Members.Every)
 }
 
-// pageHandler is a platform.Handler that obeys the switches of the page: the language of public
-// answers, and whether the bot is a fresh one.
+// pageHandler is the platform.Handler of the demo's bot, with two switches on the page: one chooses the language of
+// public answers, the other a fresh bot, which has recorded no quotes.
 type pageHandler struct {
-	platform.Handler // of the bot
-	router           *router.Router
-	fresh            *router.Router // of a bot that has recorded no quotes
+	platform.Handler                // of the demo's bot
+	router           *router.Router // of the demo's bot
+	fresh            *router.Router // of the fresh bot
 	page             *web.Demo
 }
 
-// chosen returns a copy of the Router with what the page's switches say now.
+// chosen returns the Router that the switches choose now. It is a copy, because its language may change.
 func (h pageHandler) chosen() *router.Router {
 	chosen := *h.router
 	if h.page.Services.FreshBot.On.Load() {
@@ -198,7 +199,7 @@ func (h pageHandler) Handle(ctx context.Context, req *chat.Request) *chat.Reply 
 	return h.chosen().Handle(ctx, req)
 }
 
-// demoBot is a Bot, and the stand-ins that it asks. It must be closed.
+// demoBot is a Bot and the fakes of the services that it asks. It must be closed.
 type demoBot struct {
 	*Bot
 	fakes *services.Fakes
@@ -210,8 +211,8 @@ type demoParts struct {
 	tags, roles []chat.Badge
 }
 
-// newDemoBot starts the stand-ins and makes a bot. The bot has no limits, saves addresses in memory,
-// and has recorded the quotes of 30 days.
+// newDemoBot starts the fakes of the services and makes a bot that asks them. The bot has no rate limits, saves
+// addresses in memory, and has recorded the quotes of 30 days.
 func newDemoBot(stderr io.Writer, with demoParts) (_ *demoBot, err error) {
 	fakes := services.New()
 	recorded := fakes.Walk()
@@ -223,18 +224,18 @@ func newDemoBot(stderr io.Writer, with demoParts) (_ *demoBot, err error) {
 			_ = fakes.Close()
 		}
 	}()
-	cfg, err := Load(slices.Concat(DemoSettings(fakes), TTLs(time.Second), with.settings, []string{
-		"SERVICE_NAME=Example Passport",
-		// With this and the TTLs, people soon see what the bot says about a service that fails.
-		"UPSTREAM_TIMEOUT=2s",
-	}), "", ToLook)
+	// The short timeout and TTLs let people soon see what the bot says about a service that fails.
+	environ := slices.Concat(DemoSettings(fakes), TTLs(time.Second), with.settings,
+		[]string{"SERVICE_NAME=Example Passport", "UPSTREAM_TIMEOUT=2s"})
+	cfg, err := Load(environ, "", ToLook)
 	if err != nil {
 		return nil, err
 	}
-	cfg.Staking.Pools = fakes.World.Pools // STAKING_POOLS could name them only in a file.
-	cfg.Staking.TTL = time.Nanosecond     // A stake that has gone is not shown again.
+	cfg.Staking.TTL = time.Nanosecond // Each answer shows the stake as it is now.
+	// Load cannot set these: STAKING_POOLS gives pools names only in a file, and the settings of badges require a store.
+	cfg.Staking.Pools = fakes.World.Pools
 	cfg.Telegram.StakerTags = with.tags
-	cfg.Discord.StakerRoles = with.roles // The settings require a store.
+	cfg.Discord.StakerRoles = with.roles
 	bot, err := construct(cfg, NewLogger(cfg, stderr), parts{open: openDemoState})
 	if err != nil {
 		return nil, err
@@ -245,21 +246,21 @@ func newDemoBot(stderr io.Writer, with demoParts) (_ *demoBot, err error) {
 	return &demoBot{Bot: bot, fakes: fakes}, nil
 }
 
-// openDemoState keeps all in memory, and sets no limits.
+// openDemoState returns a state in memory, without limits.
 func openDemoState(*Config, *ops.Metrics, *slog.Logger) (*state, error) {
 	memory := store.NewMemory()
-	free := unlimited{memory}
-	return &state{claims: free, limiter: free, rows: rowStore{bucket: memory.Bucket}}, nil
+	noLimits := unlimited{memory}
+	return &state{claims: noLimits, limiter: noLimits, rows: rowStore{bucket: memory.Bucket}}, nil
 }
 
-// Close closes the bot, then the stand-ins.
+// Close closes the bot, and then the fakes.
 func (d *demoBot) Close() {
 	d.Bot.Close()
 	_ = d.fakes.Close()
 }
 
-// unlimited is a Bot's state without limits. Visitors of the demo ask to join groups, and skip
-// hours, more often than people may.
+// unlimited is claim.Claims and a ratelimit.Limiter without limits. Visitors of the demo send join requests, and skip
+// hours, more often than the limits allow.
 type unlimited struct{ claim.Claims }
 
 // Claim implements claim.Claims.
@@ -275,8 +276,8 @@ func (unlimited) Reserve(context.Context, time.Duration, ...ratelimit.Limit) (ti
 // Peek implements ratelimit.Limiter.
 func (unlimited) Peek(context.Context, ...ratelimit.Limit) time.Duration { return 0 }
 
-// DemoSettings returns the settings for a bot that asks the stand-ins. They set no rate
-// limit and no budget, and let every moderator use the moderators' forms.
+// DemoSettings returns settings for a bot that asks the fakes. They turn off the rate limits and the budget, and allow
+// every moderator the moderators' forms.
 func DemoSettings(s *services.Fakes) []string {
 	var pools []string
 	for _, pool := range s.World.Pools {
@@ -298,7 +299,7 @@ func DemoSettings(s *services.Fakes) []string {
 	return settings
 }
 
-// TTLs returns settings that cache every answer of a service for d.
+// TTLs returns settings that let every service's answers be fresh for d.
 func TTLs(d time.Duration) (settings []string) {
 	for _, s := range new(Services).table() {
 		if strings.HasSuffix(s.Name, "_TTL") {

@@ -24,7 +24,7 @@ func filledIn(s config.Setting) bool {
 	if s.Name == "PRICE_API_URL" {
 		return false // PRICE_API_KEY also turns on the price.
 	}
-	turnsOn := func(service turningOn) bool { return slices.Contains(service.names, s.Name) }
+	turnsOn := func(service serviceSettings) bool { return slices.Contains(service.names, s.Name) }
 	others := append(slices.Collect(maps.Values(TokenSettings())), "PRICE_TOKEN_ID")
 	return s.Required || slices.Contains(others, s.Name) || slices.ContainsFunc(everyService, turnsOn)
 }

@@ -14,14 +14,13 @@ import (
 	"herald/internal/ops"
 )
 
-// Health asks the bot that runs with these settings whether it is ready, and writes a line to w
-// if it is. Of the settings it reads HTTP_ADDR alone. The error is a config.Errors if HTTP_ADDR is
-// wrong or off, or the file cannot be read. Any other error says in one line what /readyz answers,
-// that its answer broke off, or that nobody answers.
+// Health asks the bot that runs with these settings whether it is ready, and writes a line to w if it is. It needs no
+// setting but HTTP_ADDR, and ignores the others. The error is a config.Errors if HTTP_ADDR is wrong or off, or the file
+// cannot be read. Any other error is one line: what /readyz answers, that its answer broke off, or that nobody answers.
 func Health(ctx context.Context, environ []string, envFile string, w io.Writer) error {
 	var settings ops.Settings
 	given, wrong := config.Collect(environ, envFile)
-	if given != nil { // The file, if any, could be read.
+	if given != nil { // The file, if any, was read. Mistakes in other settings do not matter.
 		wrong = config.Given{"HTTP_ADDR": given["HTTP_ADDR"]}.Fill(settings.Table())
 	}
 	switch {
@@ -33,15 +32,16 @@ func Health(ctx context.Context, environ []string, envFile string, w io.Writer) 
 	return askReady(ctx, &http.Transport{DisableKeepAlives: true, MaxResponseHeaderBytes: 4 << 10}, settings.Addr, w)
 }
 
-// askReady asks /readyz at addr, and writes to w what it says. askReady fails if the status is not
-// 200, or if the whole answer takes longer than 3 s. A Transport alone follows no redirect, and takes
-// no proxy from the environment. It dials this machine if addr has no host or an unspecified one,
-// such as 0.0.0.0.
-func askReady(ctx context.Context, client *http.Transport, addr string, w io.Writer) error {
+// askReady asks /readyz at addr, and writes the answer to w. It fails if the status is not 200, or if the whole answer
+// takes longer than 3 seconds. If addr has no host or an unspecified one, such as 0.0.0.0, it asks this machine.
+//
+// It uses a Transport and no Client, because a Transport follows no redirect. The Transport has no Proxy, so it ignores
+// the environment's.
+func askReady(ctx context.Context, transport *http.Transport, addr string, w io.Writer) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, 3*time.Second, fmt.Errorf("silent for 3s"))
 	defer cancel()
 	readyz := http.Request{URL: &url.URL{Scheme: "http", Host: addr, Path: "/readyz"}, Header: http.Header{}}
-	resp, err := client.RoundTrip(readyz.WithContext(ctx))
+	resp, err := transport.RoundTrip(readyz.WithContext(ctx))
 	if err != nil {
 		return fmt.Errorf("no bot answers at HTTP_ADDR: %s", chat.OneLine(err.Error()))
 	}

@@ -7,8 +7,8 @@ import (
 	"herald/internal/config"
 )
 
-// Settings name a user or a community by its platform and its ID there, such as telegram:123456789. The IDs of users
-// are numbers on every platform.
+// Settings name a user or a community by its platform and its ID there, such as telegram:123456789. Users' IDs are
+// positive numbers on every platform.
 
 var (
 	matchOperator = config.Matching(
@@ -16,8 +16,8 @@ var (
 		strings.Join(platformNames(), ":ID or ")+":ID with a numeric ID",
 	)
 	parseModeratorChat = config.Matching(communityForm()+`|\*`, describeCommunities("")+", or *")
-	// matchLanguageChat checks an entry of CHAT_LANGUAGE without its last colon and its language.
-	matchLanguageChat = config.Matching(communityForm(), "a language, or "+describeCommunities(":LANGUAGE"))
+	// parseLanguageCommunity checks the community in an entry of CHAT_LANGUAGE: what stands before its last colon.
+	parseLanguageCommunity = config.Matching(communityForm(), "a language, or "+describeCommunities(":LANGUAGE"))
 )
 
 // parseOperator parses an entry of OPERATORS.
@@ -27,11 +27,12 @@ func parseOperator(value string) (chat.User, error) {
 	return chat.User{Platform: chat.Platform(platform), ID: id}, err
 }
 
+// platformNames returns the name of every platform.
 func platformNames() []string {
 	return ofEachPlatform(func(p servable) string { return string(p.name) })
 }
 
-// communityForm returns a regular expression of a community of any platform.
+// communityForm returns a regular expression that matches how settings name a community of any platform.
 func communityForm() string {
 	return strings.Join(ofEachPlatform(func(p servable) string {
 		if p.communityID == "" {
@@ -41,8 +42,8 @@ func communityForm() string {
 	}), "|")
 }
 
-// describeCommunities describes an entry of a setting: a community of any platform, and then suffix. An example is
-// "discord:ID with the ID of a server".
+// describeCommunities returns words that describe an entry of a setting: a community of any platform, followed by
+// suffix. If suffix is ":LANGUAGE", one of them is "discord:ID:LANGUAGE with the ID of a server".
 func describeCommunities(suffix string) string {
 	return strings.Join(ofEachPlatform(func(p servable) string {
 		if p.communityID == "" {

@@ -9,25 +9,27 @@ import (
 	"herald/internal/config"
 )
 
-// setLanguages sets Language and ChatLanguages to the entries of CHAT_LANGUAGE, in any order: at most one default
-// language, and communities with a language each. If there is no default language, it is English. The error has a line
-// for each invalid entry.
+// setLanguages sets Language and ChatLanguages from CHAT_LANGUAGE. Its entries, in any order, are at most one default
+// language, such as "es", and the languages of communities, such as "telegram:-1001234567890:tr". Without a default
+// language, the default is English. The error has a line for each invalid entry.
 func (c *Config) setLanguages(value string) error {
 	c.Language = chat.English
 	c.ChatLanguages = map[string]chat.Language{}
 	var invalid []error
-	numbers := map[string]int{} // of the entries so far, from 1, by their communities
+	firstEntries := map[string]int{} // the number of each community's first entry; numbers begin with 1
 	for i, entry := range config.SplitList(value) {
+		number := i + 1
 		community, language, err := parseLanguage(entry)
-		first, isRepeated := numbers[community]
-		if err == nil && isRepeated {
-			err = repeatedLanguage(community, first)
-		}
-		if err != nil {
-			invalid = append(invalid, fmt.Errorf("entry %d %w", i+1, err))
+		first, isRepeated := firstEntries[community]
+		switch {
+		case err != nil:
+			invalid = append(invalid, fmt.Errorf("entry %d %w", number, err))
+			continue
+		case isRepeated:
+			invalid = append(invalid, fmt.Errorf("entry %d %w", number, repeatedLanguage(community, first)))
 			continue
 		}
-		numbers[community] = i + 1
+		firstEntries[community] = number
 		if community == everyCommunity {
 			c.Language = language
 		} else {
@@ -37,7 +39,7 @@ func (c *Config) setLanguages(value string) error {
 	return errors.Join(invalid...)
 }
 
-// repeatedLanguage returns the error about an entry for a community that an entry before it has, which has the number
+// repeatedLanguage returns the error about an entry for the same community as an earlier entry, which has the number
 // first.
 func repeatedLanguage(community string, first int) error {
 	if community == everyCommunity {
@@ -46,19 +48,19 @@ func repeatedLanguage(community string, first int) error {
 	return fmt.Errorf("names the chat of entry %d again; keep one of the two", first)
 }
 
-// everyCommunity is the community of the default language.
+// everyCommunity stands for all communities that have no entry of their own: it has the default language.
 const everyCommunity = ""
 
-// parseLanguage parses an entry of CHAT_LANGUAGE, such as telegram:-1001234567890:tr. An entry without a colon is the
-// language of everyCommunity.
+// parseLanguage parses an entry of CHAT_LANGUAGE. If the entry is a language alone, the community is everyCommunity.
 func parseLanguage(entry string) (community string, language chat.Language, err error) {
+	community = everyCommunity
 	name := entry
 	if colon := strings.LastIndexByte(entry, ':'); colon >= 0 {
 		name = entry[colon+1:]
-		community, err = matchLanguageChat(entry[:colon])
-	}
-	if err != nil {
-		return "", "", err
+		community, err = parseLanguageCommunity(entry[:colon])
+		if err != nil {
+			return "", "", err
+		}
 	}
 	for _, l := range chat.Languages() {
 		if string(l) == name {
@@ -68,7 +70,7 @@ func parseLanguage(entry string) (community string, language chat.Language, err 
 	return "", "", fmt.Errorf("must name one of the languages %s", strings.Join(languageNames(), ", "))
 }
 
-// languageNames returns how CHAT_LANGUAGE names the languages.
+// languageNames returns the names of the languages in CHAT_LANGUAGE.
 func languageNames() (names []string) {
 	for _, l := range chat.Languages() {
 		names = append(names, string(l))

@@ -16,19 +16,21 @@ import (
 	"herald/internal/ops"
 )
 
-// errNothingSaved is the error of ListMembers and ReleaseBadges without a store.
+// The errors of openMembers.
+
+// errNothingSaved means that there is no store.
 var errNothingSaved = errors.New("no addresses can be saved: set DATA_DIR or REDIS_URL to what the running bot has")
 
-// errNoBot is their error if the token of no platform is set.
+// errNoBot means that the token of no platform is set.
 var errNoBot = errors.New("saved addresses belong to a bot: set " +
 	strings.Join(ofEachPlatform(func(p servable) string { return p.tokenSetting }), " and ") +
 	" to what the running bot has")
 
-// errNoPartner is their error if addresses are saved in Redis and the partner API is off.
+// errNoPartner means that the store is Redis and the partner API is off.
 var errNoPartner = errors.New("in Redis, saved addresses are found by the partner's key: " +
 	"set PARTNER_BASE_URL, PARTNER_APP_ID and PARTNER_SECRET_KEY to what the running bot has, or had")
 
-// openMembers calls use with what saves addresses, and nothing that runs.
+// openMembers opens the store and calls use with Members that do not run. It works beside a running bot.
 func openMembers(cfg *Config, log *slog.Logger, use func(*members.Members) error) error {
 	metrics := ops.NewMetrics()
 	state, err := openState(cfg, metrics, log)
@@ -39,7 +41,7 @@ func openMembers(cfg *Config, log *slog.Logger, use func(*members.Members) error
 	switch {
 	case len(state.stores) == 0:
 		return errNothingSaved
-	case len(cfg.bots()) == 0:
+	case len(cfg.botIDs()) == 0:
 		return errNoBot
 	case state.rows.bucket == nil:
 		return errNoPartner
@@ -47,19 +49,19 @@ func openMembers(cfg *Config, log *slog.Logger, use func(*members.Members) error
 	return use(newMembers(cfg, memberParts{state: state, metrics: metrics, log: log}))
 }
 
-// memberParts are what saves addresses works with.
+// memberParts are what Members work with.
 type memberParts struct {
 	state *state
-	// services and badges are nil for who only lists and releases.
+	// services and badges are nil if the Members will not run.
 	services *upstreams
 	badges   map[chat.Platform]chat.BadgeGiver
 	metrics  *ops.Metrics
 	log      *slog.Logger
 }
 
-// newMembers returns what saves addresses, if there is a store for them.
+// newMembers makes the Members of a bot. They are Enabled if the state has a store for saved addresses.
 func newMembers(cfg *Config, with memberParts) *members.Members {
-	bots := cfg.bots()
+	bots := cfg.botIDs()
 	platforms := map[chat.Platform]members.Platform{}
 	for _, p := range cfg.platforms() {
 		platforms[p.name] = members.Platform{Bot: bots[p.name], Configured: p.badges, Adapter: with.badges[p.name]}
@@ -95,7 +97,7 @@ func newMembers(cfg *Config, with memberParts) *members.Members {
 	return m
 }
 
-// MemberColumns are the columns that ListMembers writes, and what each holds.
+// MemberColumns are the columns that ListMembers writes. Holds describes a column in the help of bot members.
 var MemberColumns = []struct{ Name, Holds string }{
 	{"platform", strings.Join(platformNames(), " or ")},
 	{"user", "the member's ID there"},
@@ -109,30 +111,31 @@ var MemberColumns = []struct{ Name, Holds string }{
 	{"waits_for_removal", "true: the address is deleted, what is given is still to go"},
 }
 
-// ListMembers writes every saved row to w as CSV, beside a running bot. The lines name people.
-// It writes what it can read, and fails if that is not all.
+// ListMembers writes every saved row to w as CSV. It works beside a running bot. The lines name people. If ListMembers
+// cannot read all rows, it writes the others and returns an error.
 func ListMembers(ctx context.Context, cfg *Config, log *slog.Logger, w io.Writer) error {
 	return openMembers(cfg, log, func(m *members.Members) error {
-		rows, unreadable, failed := m.All(ctx)
+		rows, unreadable, readErr := m.All(ctx)
 		if unreadable > 0 {
 			log.Warn("some saved values cannot be read; they stay as they are", "count", unreadable)
 		}
-		if len(rows)+unreadable == 0 && failed == nil {
+		if len(rows)+unreadable == 0 && readErr == nil {
 			log.Warn("nothing is saved there: does the running bot have the same settings?")
 		}
-		table := csv.NewWriter(w)
-		lines := [][]string{nil}
+		var head []string
 		for _, column := range MemberColumns {
-			lines[0] = append(lines[0], column.Name)
+			head = append(head, column.Name)
 		}
+		table := csv.NewWriter(w)
+		lines := [][]string{head}
 		for _, r := range rows {
 			lines = append(lines, csvLine(r))
 		}
-		return errors.Join(table.WriteAll(lines), failed)
+		return errors.Join(table.WriteAll(lines), readErr)
 	})
 }
 
-// csvLine returns the MemberColumns of a row. A deleted address is empty.
+// csvLine returns the MemberColumns of a row. If the address is deleted, the wallet is "".
 func csvLine(r members.Row) []string {
 	wallet := ""
 	if !r.Forgotten() {
@@ -152,9 +155,9 @@ func csvLine(r members.Row) []string {
 	}
 }
 
-// givenIn returns the badges of a row for a CSV file: community, badge and time, such as
-// "9001 7001 2026-11-23T12:00:00Z", with semicolons between. A badge that may have been given
-// has no time.
+// givenIn returns the badges of a row for a CSV file, separated by semicolons. Each has its community, its ID, and when
+// it was given, such as "9001 7001 2026-11-23T12:00:00Z". The time is missing if it is not certain that the badge was
+// given.
 func givenIn(r members.Row) string {
 	var all []string
 	for _, h := range r.Badges {
@@ -171,8 +174,8 @@ func timeIn(t time.Time) string {
 	return t.UTC().Format(time.RFC3339)
 }
 
-// ReleaseBadges lets the running bot remove the badges that a fuse holds, and writes to w whose
-// they are, as CSV, or that nobody is held.
+// ReleaseBadges tells the running bot to remove the badges that a fuse holds. It writes to w who has these badges, as
+// CSV, or that nobody is held.
 func ReleaseBadges(ctx context.Context, cfg *Config, log *slog.Logger, w io.Writer) error {
 	return openMembers(cfg, log, func(m *members.Members) error {
 		released, err := m.Release(ctx)

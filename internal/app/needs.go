@@ -8,47 +8,53 @@ import (
 	"herald/internal/config"
 )
 
-// turningOn are the settings that turn on one service. An operator may leave out each service, but not all of them.
-type turningOn struct {
+// An operator may leave out any service, but not all of them. A service is on if its settings are given.
+
+// serviceSettings are the settings that turn on one service.
+type serviceSettings struct {
 	names []string
-	// text says in an error which of names to set, and example is a line that sets one of them.
-	text, example string
+	// text says in an error which of names to set.
+	text string
+	// example is a line that sets one of names.
+	example string
 }
 
 var (
-	priceOn = turningOn{
+	priceOn = serviceSettings{
 		names:   []string{"PRICE_API_KEY", "PRICE_API_URL"},
 		text:    "PRICE_API_KEY or PRICE_API_URL",
 		example: "PRICE_API_KEY=01234567-89ab-cdef-0123-456789abcdef",
 	}
-	supplyOn = turningOn{
+	supplyOn = serviceSettings{
 		names:   []string{"SUPPLY_URL"},
 		text:    "SUPPLY_URL",
 		example: "SUPPLY_URL=https://supply.example.org/token",
 	}
-	stakingOn = turningOn{
+	stakingOn = serviceSettings{
 		names:   []string{"EVM_RPC_URL", "EVM_CHAIN_ID", "STAKING_POOLS"},
 		text:    "EVM_RPC_URL, EVM_CHAIN_ID and STAKING_POOLS",
 		example: "EVM_RPC_URL=https://rpc.example.org/v1/my-key",
 	}
-	partnerOn = turningOn{
+	partnerOn = serviceSettings{
 		names:   []string{"PARTNER_BASE_URL", "PARTNER_APP_ID", "PARTNER_SECRET_KEY"},
 		text:    "PARTNER_BASE_URL, PARTNER_APP_ID and PARTNER_SECRET_KEY",
 		example: "PARTNER_BASE_URL=https://partner.example.org",
 	}
 )
 
-// everyService has the settings of each service.
-var everyService = []turningOn{priceOn, supplyOn, stakingOn, partnerOn}
+var everyService = []serviceSettings{priceOn, supplyOn, stakingOn, partnerOn}
 
-// givenIn reports whether one of the settings is given. If others are missing beside it, config.Given.Fill says so.
-func (s turningOn) givenIn(given config.Given) bool { return slices.ContainsFunc(s.names, given.Has) }
+// givenIn reports whether at least one of the settings is given. If the service needs the others too, config.Given.Fill
+// reports that they are missing.
+func (s serviceSettings) givenIn(given config.Given) bool {
+	return slices.ContainsFunc(s.names, given.Has)
+}
 
-// missingServices returns a mistake if no service is turned on, and one for each setting that needs a service which
-// is not.
+// missingServices returns an error if no service is on, and an error for each setting that needs a service which is
+// off.
 func (c *Config) missingServices(given config.Given) (wrong config.Errors) {
-	isGiven := func(s turningOn) bool { return s.givenIn(given) }
-	if !slices.ContainsFunc(everyService, isGiven) {
+	isOn := func(s serviceSettings) bool { return s.givenIn(given) }
+	if !slices.ContainsFunc(everyService, isOn) {
 		var first []string
 		for _, s := range everyService {
 			first = append(first, s.names[0])
@@ -57,7 +63,7 @@ func (c *Config) missingServices(given config.Given) (wrong config.Errors) {
 			"set at least one, for example "+priceOn.example)
 	}
 	for _, need := range c.needs() {
-		if need.isSet && !isGiven(need.service) {
+		if need.isSet && !isOn(need.service) {
 			wrong = append(wrong, fmt.Sprintf("%s%s: needs a service that is not set; set %s, for example %s",
 				given.Place(need.setting), need.setting, need.service.text, need.service.example))
 		}
@@ -65,13 +71,14 @@ func (c *Config) missingServices(given config.Given) (wrong config.Errors) {
 	return wrong
 }
 
-// need says that a setting, if it is set, works only with a service.
+// need is a setting that works only if a service is on.
 type need struct {
 	setting string
-	isSet   bool
-	service turningOn
+	isSet   bool // whether the operator has set the setting
+	service serviceSettings
 }
 
+// needs returns every need. A setting that needs two services has two.
 func (c *Config) needs() []need {
 	all := []need{
 		{setting: "JOIN_CHATS", isSet: len(c.Telegram.JoinChats) > 0, service: partnerOn},
@@ -97,9 +104,9 @@ func (c *Config) admitsStakers() bool {
 	return false
 }
 
-// idleModerators says that settings about moderators have little effect, because the partner API is off. It returns ""
-// if that is not so.
-func (c *Config) idleModerators() string {
+// moderatorsWarning says that the settings about moderators have little effect because the partner API is off. It
+// returns "" if the partner API is on or none of these settings is set.
+func (c *Config) moderatorsWarning() string {
 	if c.Partner.IsOn() || len(c.Operators)+len(c.ModeratorChats) == 0 {
 		return ""
 	}

@@ -22,26 +22,28 @@ import (
 	"herald/internal/transport"
 )
 
-// servable is a platform that Herald can serve. It holds what package app needs to know about the platform.
+// servable is a platform that Herald can serve, and everything that package app knows about it. Below, the community of
+// a platform is a Telegram group or a Discord server, and a badge is a tag or a role there.
 type servable struct {
 	name         chat.Platform
 	tokenSetting string
 	// tokenSource says where an operator gets a token.
 	tokenSource string
-	token       secret.Value // not set: the platform is off
-	// idInToken returns the bot's ID, which is a number. If the token has another form, the result is not a number. It is
-	// nil if tokens do not contain the bot's ID.
+	token       secret.Value // The platform is off if it is not set.
+	// idInToken returns the bot's ID, which is a number, or a text that is not a number if the token has an unknown form.
+	// It is nil if the platform's tokens do not contain the bot's ID.
 	idInToken func(token string) string
-	// communityID is a regular expression of a community's ID. communityWords are the words after "with the ID of" that
-	// describe it. Both are "" if the platform has no communities.
-	communityID, communityWords string
-	// badges are those of badgeSetting, which is "" if the platform has no badges.
+	// communityID is a regular expression for a community's ID. It is "" if the platform has no communities.
+	communityID string
+	// communityWords describes a community in an error, after "with the ID of".
+	communityWords string
+	// badgeSetting is the setting that lists badges. It is "" if the platform has no badges.
 	badgeSetting string
-	badges       []chat.Badge
+	badges       []chat.Badge // the value of badgeSetting
 	connect      func(*Config, connectionParts, *retryLog) connection
 }
 
-// platforms returns every platform, including those that are off.
+// platforms returns every platform, including those that are off. Settings come from c.
 func (c *Config) platforms() []servable {
 	return []servable{
 		{
@@ -80,8 +82,7 @@ func TokenSettings() map[chat.Platform]string {
 	return settings
 }
 
-// ofEachPlatform calls text for each platform, and returns what it returns, without empty texts. The rows have no
-// token and no badges.
+// ofEachPlatform calls text for each platform, without any settings, and returns the texts that are not empty.
 func ofEachPlatform(text func(servable) string) (all []string) {
 	for _, p := range new(Config).platforms() {
 		if t := text(p); t != "" {
@@ -94,12 +95,12 @@ func ofEachPlatform(text func(servable) string) (all []string) {
 // connection is the adapter of a platform whose token is set.
 type connection struct {
 	adapter adapter
-	// webhook takes the updates that the platform posts to the URL path webhookPath; nil: it posts none.
+	// webhook takes the updates that the platform posts to the URL path webhookPath. It is nil if the platform posts none.
 	webhook     http.Handler
 	webhookPath string
-	// title, url and settings are shown by `bot check` beside what the platform answers.
+	// title, url and settings are those of the platform's probe.
 	title, url, settings string
-	// askRole asks for a user's role; nil: a Request says it.
+	// askRole asks the platform for a user's role. It is nil if every Request contains the sender's role.
 	askRole router.AskRole
 }
 
@@ -108,17 +109,18 @@ type adapter interface {
 	platform.Adapter
 	chat.BadgeGiver
 	InFlight() int
-	// Check asks the platform about the settings, and whether it has the commands. It returns the details for `bot
-	// check`, and what Rights returns.
+	// Check asks the platform whether the settings work and whether it has the commands, and blocks meanwhile. It returns
+	// details for `bot check`, and the result of Rights.
 	Check(ctx context.Context, commands chat.Commands, entries ...platform.Entry) ([]string, []platform.Right, error)
-	// Rights returns whether the bot may do what the settings ask for, and whether it is in the communities of entries.
+	// Rights asks the platform whether the bot may do what the settings require, and whether it is in the communities of
+	// entries. It blocks meanwhile.
 	Rights(ctx context.Context, entries ...platform.Entry) []platform.Right
 }
 
 // connectionParts are what adapters work with.
 type connectionParts struct {
 	state *state
-	// status returns the price for Discord's member list; nil if none is shown.
+	// status returns the price for Discord's member list. It is nil if none is shown.
 	status  func(context.Context) string
 	joins   *platform.JoinLog
 	moves   *platform.Moves
@@ -149,7 +151,7 @@ func newTelegram(cfg *Config, with connectionParts, retries *retryLog) connectio
 		Log:            with.log,
 		Count:          with.metrics.Events(string(telegram.Platform)),
 		Connected:      logConnected(with.log, telegram.Platform),
-		Retried:        retries.of(telegram.Platform),
+		Retried:        retries.on(telegram.Platform),
 		Joins:          with.joins,
 		Moves:          with.moves,
 		ModeratorChats: communitiesOn(telegram.Platform, cfg.ModeratorChats),
@@ -170,7 +172,7 @@ func newTelegram(cfg *Config, with connectionParts, retries *retryLog) connectio
 	return c
 }
 
-// newDiscord makes Discord's adapter. Without a webhook, the metrics have the latency of its gateway.
+// newDiscord makes Discord's adapter. If it uses the gateway, the metrics include the gateway's latency.
 func newDiscord(cfg *Config, with connectionParts, retries *retryLog) connection {
 	a := discord.New(discord.Config{
 		Settings:  cfg.Discord,
@@ -179,7 +181,7 @@ func newDiscord(cfg *Config, with connectionParts, retries *retryLog) connection
 		Log:       with.log,
 		Count:     with.metrics.Events(string(discord.Platform)),
 		Connected: logConnected(with.log, discord.Platform),
-		Retried:   retries.of(discord.Platform),
+		Retried:   retries.on(discord.Platform),
 	})
 	c := connection{
 		adapter:  a,
@@ -196,7 +198,7 @@ func newDiscord(cfg *Config, with connectionParts, retries *retryLog) connection
 	return c
 }
 
-// badgesOf returns what gives each platform's badges.
+// badgesOf returns the giver of each platform's badges.
 func badgesOf(connections []connection) map[chat.Platform]chat.BadgeGiver {
 	all := map[chat.Platform]chat.BadgeGiver{}
 	for _, c := range connections {
@@ -205,7 +207,7 @@ func badgesOf(connections []connection) map[chat.Platform]chat.BadgeGiver {
 	return all
 }
 
-// rolesOf returns what asks each platform for a user's role.
+// rolesOf returns the askRole of each platform that has one.
 func rolesOf(connections []connection) map[chat.Platform]router.AskRole {
 	all := map[chat.Platform]router.AskRole{}
 	for _, c := range connections {
@@ -216,7 +218,7 @@ func rolesOf(connections []connection) map[chat.Platform]router.AskRole {
 	return all
 }
 
-// handler is what the adapters pass requests to.
+// handler is the platform.Handler of the adapters.
 type handler struct {
 	*router.Router
 	members *members.Members
@@ -229,9 +231,8 @@ func (h handler) Seen(user chat.User, community string, badges []string) {
 
 func (b *Bot) handler() platform.Handler { return handler{Router: b.Router, members: b.members} }
 
-// probe returns the probe of a platform. It calls the adapter's Check, including for the platform's entries of
-// MODERATOR_CHATS and CHAT_LANGUAGE, and returns its details and then the lines of each right. It fails if Check fails
-// or a right has a Problem.
+// probe returns the probe of a platform. Its details are those of the adapter's Check, and then the lines of each
+// right, including the rights for MODERATOR_CHATS and CHAT_LANGUAGE. It fails if Check fails or a right has a Problem.
 func (b *Bot) probe(c connection) probe {
 	ask := func(ctx context.Context) ([]string, error) {
 		p := c.adapter.Platform()
@@ -258,13 +259,14 @@ func (c *Config) languageEntries(p chat.Platform) []platform.Entry {
 	return entriesOf("CHAT_LANGUAGE", communitiesOn(p, c.languageChats()))
 }
 
-// languageChats returns the communities of ChatLanguages, sorted.
+// languageChats returns the communities that ChatLanguages names, sorted.
 func (c *Config) languageChats() []string { return slices.Sorted(maps.Keys(c.ChatLanguages)) }
 
-// communitiesOn returns the IDs of a platform's communities among chats, which are named as in MODERATOR_CHATS.
-func communitiesOn(p chat.Platform, chats []string) (ids []string) {
-	for _, entry := range chats {
-		id, isHere := strings.CutPrefix(entry, string(p)+":")
+// communitiesOn returns the IDs of those communities that are on the platform. communities are named as in
+// MODERATOR_CHATS, for example "discord:123".
+func communitiesOn(p chat.Platform, communities []string) (ids []string) {
+	for _, name := range communities {
+		id, isHere := strings.CutPrefix(name, string(p)+":")
 		if isHere {
 			ids = append(ids, id)
 		}
@@ -272,6 +274,7 @@ func communitiesOn(p chat.Platform, chats []string) (ids []string) {
 	return ids
 }
 
+// entriesOf returns an entry of the setting for each community ID.
 func entriesOf(setting string, ids []string) (entries []platform.Entry) {
 	for _, id := range ids {
 		entries = append(entries, platform.Entry{Setting: setting, ID: id})
@@ -284,9 +287,9 @@ func logConnected(log *slog.Logger, p chat.Platform) func(name string) {
 	return func(name string) { log.Info("platform connected", "platform", p, "name", name) }
 }
 
-// retryLog logs failed calls that are about to be made again: at most one a minute for each platform. Connections
-// that were never made count as one, for all platforms together: a call that fails every few seconds would otherwise
-// keep all others out of the log.
+// retryLog logs calls that failed and are about to be retried: at most one a minute for each platform. All calls that
+// could not connect together have a limit of their own. They may fail every few seconds, and would otherwise use up the
+// platform's limit.
 type retryLog struct {
 	log    *slog.Logger
 	limits *ratelimit.Memory
@@ -296,14 +299,14 @@ func newRetryLog(log *slog.Logger) *retryLog {
 	return &retryLog{log: log, limits: ratelimit.NewMemory()}
 }
 
-// of returns a function that logs a failed call of a platform.
-func (l *retryLog) of(p chat.Platform) func(error) {
+// on returns a function that logs a failed call of a platform.
+func (l *retryLog) on(p chat.Platform) func(error) {
 	return func(err error) {
-		limit := ratelimit.Limit{Key: string(p), Burst: 1, Every: time.Minute}
+		key := string(p)
 		if transport.NeverSent(err) {
-			limit.Key = "" // One for all platforms.
+			key = "connections of all platforms"
 		}
-		if l.limits.Allow(limit) {
+		if l.limits.Allow(ratelimit.Limit{Key: key, Burst: 1, Every: time.Minute}) {
 			l.log.Warn("a call failed, trying again; bot check says what can be reached", "platform", p, "err", err)
 		}
 	}

@@ -113,7 +113,7 @@ func TestCheckShowsThePartnersClock(t *testing.T) {
 
 func TestCheckShowsThatAQuoteIsOld(t *testing.T) {
 	hourAgo := time.Now().Add(-time.Hour - time.Minute)
-	details, _ := aboutQuote(market.Listing{
+	details := aboutQuote(market.Listing{
 		ID:     "1",
 		Symbol: "HRLD",
 		Name:   "Herald\x1b[31m\nDemo",
@@ -122,7 +122,7 @@ func TestCheckShowsThatAQuoteIsOld(t *testing.T) {
 			LastUpdated:  hourAgo,
 			CurrentUntil: hourAgo,
 		},
-	}, nil)
+	})
 	const want = "HRLD (Herald[31m Demo), id 1, $1.000, 1 h ago|that price is old: is this the right token?"
 	if got := strings.Join(details, "|"); got != want {
 		t.Errorf("got %q, want %q", got, want)

@@ -13,14 +13,17 @@ import (
 )
 
 const (
-	// rightsEvery is how often the platforms are asked what the bot may do.
+	// rightsEvery is how often each platform is asked what the bot may do.
 	rightsEvery = time.Hour
-	// rightsAgain is when a platform is asked again that could not be asked.
-	rightsAgain = time.Minute
+	// rightsRetry is when a platform that could not be asked is asked again.
+	rightsRetry = time.Minute
+	// failuresBeforeLog is how many times in a row a platform cannot be asked before that is logged. One failure may pass
+	// by itself.
+	failuresBeforeLog = 2
 )
 
-// watchRights asks each platform at the start and then every hour whether the bot may do what the settings ask for, and
-// is in the chats of CHAT_LANGUAGE, and logs what is wrong. It blocks until ctx is done.
+// watchRights asks each platform at the start, and then every rightsEvery, whether the bot may do what the settings
+// require and whether it is in the communities of CHAT_LANGUAGE. It logs what is wrong. It blocks until ctx is done.
 func (b *Bot) watchRights(ctx context.Context) {
 	var watching sync.WaitGroup
 	for _, c := range b.connections {
@@ -33,20 +36,24 @@ func (b *Bot) watchRights(ctx context.Context) {
 	watching.Wait()
 }
 
-// rightsWatch logs each Right of a platform that begins to have a Problem or Advice.
+// rightsWatch logs each Right of one platform when it begins to have a Problem or Advice. Its maps are by setting and
+// entry.
 type rightsWatch struct {
-	log    *slog.Logger
-	warned map[string]bool           // by entry, whether the last line about it stands
-	names  map[string]chat.Untrusted // by entry, also of a role that was deleted
-	// unread counts how often in a row the platform could not be asked.
-	unread int
+	log *slog.Logger
+	// isWrong is whether a Right had a Problem or Advice when it was last known.
+	isWrong map[string]bool
+	// names are the Names last known. So the log can name a role that was deleted.
+	names map[string]chat.Untrusted
+	// failures counts how often in a row the platform could not be asked.
+	failures int
 }
 
 func newRightsWatch(log *slog.Logger) *rightsWatch {
-	return &rightsWatch{log: log, warned: map[string]bool{}, names: map[string]chat.Untrusted{}}
+	return &rightsWatch{log: log, isWrong: map[string]bool{}, names: map[string]chat.Untrusted{}}
 }
 
-// run asks until ctx is done, or until nothing is configured on the platform.
+// run calls rights again and again, and logs what is new. It blocks until ctx is done, or until rights returns nothing,
+// because the settings require no rights on the platform.
 func (w *rightsWatch) run(ctx context.Context, rights func(context.Context) []platform.Right) {
 	for {
 		found := rights(ctx)
@@ -54,41 +61,43 @@ func (w *rightsWatch) run(ctx context.Context, rights func(context.Context) []pl
 			return
 		}
 		select {
-		case <-time.After(w.look(found)):
+		case <-time.After(w.note(found)):
 		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-// look logs what is new in found, and returns when to ask again.
-func (w *rightsWatch) look(found []platform.Right) (next time.Duration) {
-	var unread *platform.Right
+// note logs what is new in found. It returns the time until the platform is asked again.
+func (w *rightsWatch) note(found []platform.Right) (untilNext time.Duration) {
+	var unknown *platform.Right // the last of found that could not be asked for
 	for i, r := range found {
 		if r.Temporary {
-			unread = &found[i]
-			continue
+			unknown = &found[i]
+		} else {
+			w.noteKnown(r)
 		}
-		w.compare(r)
 	}
-	if unread == nil {
-		w.unread = 0
+	if unknown == nil {
+		w.failures = 0
 		return rightsEvery
 	}
-	w.unread++
-	if w.unread == 2 { // Once may be a moment's fault.
-		w.log.Warn("a setting cannot be checked, trying again", "setting", unread.Setting, "why", unread.Problem)
+	w.failures++
+	if w.failures == failuresBeforeLog {
+		w.log.Warn("a setting cannot be checked, trying again", "setting", unknown.Setting, "why", unknown.Problem)
 	}
-	return rightsAgain
+	return rightsRetry
 }
 
-// compare logs r if it has begun to have a Problem or Advice.
-func (w *rightsWatch) compare(r platform.Right) {
+// noteKnown logs r if it has begun to have a Problem or Advice.
+func (w *rightsWatch) noteKnown(r platform.Right) {
 	entry := r.Setting + r.Entry
-	w.names[entry] = cmp.Or(r.Name, w.names[entry])
+	name := cmp.Or(r.Name, w.names[entry])
 	why := cmp.Or(r.Problem, strings.Join(r.Advice, "; "))
-	if why != "" && !w.warned[entry] {
-		w.log.Warn("a setting does not work as it should", "setting", r.Setting, "name", w.names[entry], "why", why)
+	isWrong := why != ""
+	if isWrong && !w.isWrong[entry] {
+		w.log.Warn("a setting does not work as it should", "setting", r.Setting, "name", name, "why", why)
 	}
-	w.warned[entry] = why != ""
+	w.names[entry] = name
+	w.isWrong[entry] = isWrong
 }

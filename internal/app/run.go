@@ -14,13 +14,13 @@ import (
 	"herald/internal/platform"
 )
 
-// lameDuck is how long the HTTP server still answers webhooks, with 503, after ctx is done. A
-// proxy in front of several replicas turns to another one meanwhile, and loses no request.
+// lameDuck is how long after the end of ctx the HTTP server still listens. It answers webhooks with 503 then, so that a
+// proxy in front of several replicas passes them to another replica, and no update is lost.
 const lameDuck = time.Second
 
-// Run serves every platform whose token is set. It blocks until ctx is done and the commands in
-// flight are answered, and then returns nil. It returns an error if it cannot listen, or once
-// every platform has stopped by itself.
+// Run serves every platform whose token is set. It blocks until ctx is done and the commands in flight are answered,
+// and then returns nil. It returns an error if it cannot listen at HTTP_ADDR, or once every platform has stopped by
+// itself.
 func (b *Bot) Run(ctx context.Context) error {
 	server, err := b.startServer()
 	if err != nil {
@@ -36,7 +36,7 @@ func (b *Bot) Run(ctx context.Context) error {
 		if ctx.Err() != nil && slices.ContainsFunc(b.connections, hasWebhook) {
 			<-lameDuckEnds
 		}
-		server.Close() // Last, so that every webhook in flight has its response.
+		server.Close() // After serve, so that every webhook in flight has its response.
 	}
 	return err
 }
@@ -50,8 +50,8 @@ func afterEnd(ctx context.Context, d time.Duration) <-chan struct{} {
 	return over
 }
 
-// logWarnings logs a warning for each configured risk. It blocks while it asks Redis. A failure
-// of Redis is not logged here: the next call to Redis fails too, and logs it.
+// logWarnings logs a warning for each risk in the settings. It blocks while it asks Redis. It does not log that Redis
+// fails, because the next call to Redis will log that.
 func (b *Bot) logWarnings(ctx context.Context) {
 	if redis := b.state.redis; redis != nil && redis.Probe(ctx) == nil {
 		for _, warning := range redis.Durability(ctx) {
@@ -61,14 +61,14 @@ func (b *Bot) logWarnings(ctx context.Context) {
 	if config.PublicHTTP(b.cfg.Partner.URL) {
 		b.log.Warn(unencrypted)
 	}
-	if idle := b.cfg.idleModerators(); idle != "" {
-		b.log.Warn("settings have little effect", "reason", idle)
+	if warning := b.cfg.moderatorsWarning(); warning != "" {
+		b.log.Warn("settings have little effect", "reason", warning)
 	}
 }
 
-// probeServices asks each service a question that costs nothing, and logs a warning for each that
-// fails. It blocks until all have answered, for COMMAND_TIMEOUT at most. Without it, a wrong setting
-// of a service would show only once a member asks.
+// probeServices makes a call to each service, and logs a warning for each service that fails. Otherwise, nobody would
+// notice a wrong setting until a member asks. The calls cost no money. probeServices blocks until all services have
+// answered, for at most COMMAND_TIMEOUT.
 func (b *Bot) probeServices(ctx context.Context) {
 	probing, cancel := context.WithTimeout(ctx, b.cfg.Limits.CommandTimeout)
 	defer cancel()
@@ -79,9 +79,10 @@ func (b *Bot) probeServices(ctx context.Context) {
 			if err == nil || ctx.Err() != nil {
 				return
 			}
-			text, settings := diagnosis(err, s.SettingsFor(""))
-			if settings != "" { // The text does not name them.
-				text += "; look at " + settings
+			d := diagnose(err, s.SettingsFor(""))
+			text := d.problem
+			if d.settings != "" {
+				text += "; look at " + d.settings
 			}
 			b.log.Warn("a service fails at the start; bot check says more", "service", s.Name, "err", text)
 		})
@@ -90,8 +91,8 @@ func (b *Bot) probeServices(ctx context.Context) {
 	b.log.Debug("the services were asked")
 }
 
-// runInBackground calls each task in a goroutine. stop cancels the context of the tasks, and
-// blocks until all have returned.
+// runInBackground calls each task in its own goroutine. stop cancels the context of the tasks, and blocks until all
+// have returned.
 func runInBackground(ctx context.Context, tasks ...func(context.Context)) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
@@ -104,15 +105,15 @@ func runInBackground(ctx context.Context, tasks ...func(context.Context)) (stop 
 	}
 }
 
-// startServer opens HTTP_ADDR and starts a server there for health, metrics and the platforms'
-// webhooks. It returns no server if HTTP_ADDR is off. The caller closes the server.
+// startServer opens HTTP_ADDR and starts a server there for health, metrics and the platforms' webhooks. It returns a
+// nil server if HTTP_ADDR is off. The caller must close the server.
 func (b *Bot) startServer() (*ops.Server, error) {
+	if b.cfg.Ops.Addr == "" {
+		return nil, nil
+	}
 	var adapters []platform.Adapter
 	for _, c := range b.connections {
 		adapters = append(adapters, c.adapter)
-	}
-	if b.cfg.Ops.Addr == "" {
-		return nil, nil
 	}
 	listener, err := b.listen("tcp", b.cfg.Ops.Addr)
 	if err != nil {
@@ -120,9 +121,9 @@ func (b *Bot) startServer() (*ops.Server, error) {
 			err)
 	}
 	server := ops.NewServer(listener, b.metrics, adapters, b.log)
-	for _, p := range b.connections {
-		if p.webhook != nil {
-			server.Handle(p.webhookPath, p.webhook)
+	for _, c := range b.connections {
+		if c.webhook != nil {
+			server.Handle(c.webhookPath, c.webhook)
 		}
 	}
 	go func() {
@@ -134,23 +135,24 @@ func (b *Bot) startServer() (*ops.Server, error) {
 	return server, nil
 }
 
-// serve runs the adapters of platforms. It blocks until each adapter has stopped: by itself,
-// or because ctx is done. If one stops by itself, the others go on. serve returns an error if all
-// have stopped before ctx is done.
-func serve(ctx context.Context, h platform.Handler, platforms []connection, log *slog.Logger) error {
-	stopped := make([]error, len(platforms))
+// serve runs the adapters of all connections. It blocks until every adapter has stopped. If one stops by itself, serve
+// logs its error, and the others go on. serve returns an error if all have stopped before ctx is done.
+func serve(ctx context.Context, h platform.Handler, connections []connection, log *slog.Logger) error {
+	errs := make([]error, len(connections))
 	var running sync.WaitGroup
-	for i, p := range platforms {
+	for i, c := range connections {
 		running.Go(func() {
-			if stopped[i] = p.adapter.Run(ctx, h); stopped[i] != nil {
-				log.Error("platform stopped", "platform", p.adapter.Platform(), "err", stopped[i])
+			err := c.adapter.Run(ctx, h)
+			if err != nil {
+				log.Error("platform stopped", "platform", c.adapter.Platform(), "err", err)
 			}
+			errs[i] = err
 		})
 	}
 	running.Wait()
 	if ctx.Err() != nil {
 		return nil
 	}
-	// Join is not nil: before ctx is done, a platform.Adapter stops only with an error.
-	return fmt.Errorf("no platform is left to serve: %w", errors.Join(stopped...))
+	// Before ctx is done, Run returns only with an error, so Join does not return nil.
+	return fmt.Errorf("no platform is left to serve: %w", errors.Join(errs...))
 }

@@ -38,43 +38,43 @@ func (s *Services) table() []config.Setting {
 type service struct {
 	query.HealthCheck
 	url string // only its host is shown
-	// ask calls the service, past the cache, and blocks for the call. It returns the details
-	// for `bot check`, also with an error. With a wallet, some are about its withdrawals.
+	// ask calls the service for `bot check`, past the cache, and blocks for the calls. It returns the details of a probe.
+	// If wallet is not empty, the staking service's details include the wallet's withdrawals.
 	ask func(ctx context.Context, wallet string) (details []string, err error)
-	// free, unless nil, is asked at the start in place of ask, which costs money or many calls.
-	free func(ctx context.Context) error
+	// askFree makes a single call that costs no money, and blocks for it. It is nil if ask is as cheap.
+	askFree func(ctx context.Context) error
 }
 
-// reach asks the service something that costs nothing, and blocks for the call.
+// reach returns an error unless the service answers a call. The call costs no money. reach blocks for it.
 func (s service) reach(ctx context.Context) error {
-	if s.free != nil {
-		return s.free(ctx)
+	if s.askFree != nil {
+		return s.askFree(ctx)
 	}
 	_, err := s.ask(ctx, "")
 	return err
 }
 
-// upstreams are the services that are on: what commands ask of them, and what is kept of their answers.
+// upstreams holds the services that are on. The functions connect… fill it, one for each service.
 type upstreams struct {
 	cfg     *Config
-	cache   *query.Cache // of every service's answers
+	cache   *query.Cache // of all services' answers
 	metrics *ops.Metrics
 	log     *slog.Logger
 	// list has each service, in the order of /status.
 	list []service
 	// sources are what commands ask. The source of a service that is off is nil.
 	sources commands.Sources
-	// stakesOf returns the stakes of several wallets, in order; nil: the pools are off.
+	// stakesOf returns the stakes of several wallets, in order. It is nil if the staking service is off.
 	stakesOf func(context.Context, []common.Address) []query.Answer[core.Stake]
-	// quotes are those seen so far; nil: the price provider is off.
+	// quotes are the quotes seen so far. It is nil if the price provider is off.
 	quotes *pricechart.Quotes
-	// status returns the price for Discord's member list; nil: none is shown.
+	// status returns the price for Discord's member list. It is nil if none is shown.
 	status func(context.Context) string
-	// closers end what the services started, in order.
+	// closers stop what the services have started. close calls them in order.
 	closers []func()
 }
 
-// connect makes the clients of the services that are on. It contacts nothing.
+// connect makes the clients of the services that are on. It makes no calls.
 func connect(cfg *Config, state *state, metrics *ops.Metrics, log *slog.Logger) (*upstreams, error) {
 	cache := newCache(cfg, state, metrics, log)
 	s := &upstreams{cfg: cfg, cache: cache, metrics: metrics, log: log, closers: []func(){cache.Close}}
@@ -101,7 +101,8 @@ func connect(cfg *Config, state *state, metrics *ops.Metrics, log *slog.Logger) 
 	return s, nil
 }
 
-// newCache makes the cache of all answers. The first store of state, if there is one, keeps what outlives the process.
+// newCache makes the cache of all answers. The first store of state, if there is one, saves the answers that the next
+// process may use.
 func newCache(cfg *Config, state *state, metrics *ops.Metrics, log *slog.Logger) *query.Cache {
 	c := query.CacheConfig{
 		MaxItems:    maxCached,
@@ -124,8 +125,7 @@ func (s *upstreams) close() {
 	}
 }
 
-// connectPrice connects the price provider. Commands see the prices that are believed; to them, a doubtful price is an
-// error.
+// connectPrice connects the price provider. Commands ask prices, which returns an error in place of a doubtful price.
 func (s *upstreams) connectPrice(state *state) {
 	client := market.New(s.cfg.Market, s.cache, s.log)
 	quotes, prices := newPrices(s.cfg, client, state, s.log)
@@ -136,32 +136,41 @@ func (s *upstreams) connectPrice(state *state) {
 	s.list = append(s.list, service{
 		HealthCheck: query.NewHealthCheck(client.Upstream, prices).WithEnded(market.EndedEndpoints),
 		url:         s.cfg.Market.URL,
-		free:        client.Reach,
+		askFree:     client.Reach,
 		ask: func(ctx context.Context, _ string) ([]string, error) {
 			found, err := client.Probe(ctx)
-			details, err := aboutQuote(found, err)
 			if err != nil {
-				details = append(details, aboutRefusal(client.Said())...)
-			} else {
-				details = append(details, aboutDoubt(prices, found.Quote)...)
-				left, failed := client.Credits(ctx)
-				details = append(details, aboutCredits(left, failed, client.Budget != nil))
+				return aboutRefusal(client.Said()), err
 			}
-			return details, err
+			details := append(aboutQuote(found), aboutDoubt(prices, found.Quote)...)
+			reading, unknown := client.Credits(ctx)
+			return append(details, aboutCredits(reading, unknown, client.Budget != nil)), nil
 		},
 	})
 	if client.Budget != nil {
 		s.metrics.ExportCredits(client.Budget.Available, client.Budget.Left)
 	}
 	if s.cfg.Discord.Presence {
-		interval := func() time.Duration { return statusInterval(client.Budget) }
-		s.status = ticker(s.cfg, interval, prices, func() (at time.Time, believed query.Answer[*core.Quote]) {
+		s.status = s.newTicker(client, prices).Text
+	}
+}
+
+// newTicker returns the ticker of a price provider. It shows the provider's prices as prices believes them.
+func (s *upstreams) newTicker(client *market.Client, prices *belief.Prices) *ticker {
+	return &ticker{
+		language: s.cfg.Language,
+		symbol:   s.cfg.Market.Symbol,
+		maxAge:   s.cfg.Market.TTL + s.cfg.StaleFor,
+		interval: func() time.Duration { return statusInterval(client.Budget) },
+		source:   prices,
+		last: func() (last lastPrice) {
 			quote, known := client.Price.Last(struct{}{})
 			if known {
-				believed.Snapshot, believed.Err = prices.Peek(quote)
+				last.At = quote.At
+				last.Quote.Snapshot, last.Quote.Err = prices.Peek(quote)
 			}
-			return quote.At, believed
-		})
+			return last
+		},
 	}
 }
 
@@ -179,7 +188,7 @@ func (s *upstreams) connectSupply() {
 	})
 }
 
-// connectStaking connects the chain with the pools.
+// connectStaking connects the node of the chain with the pools.
 func (s *upstreams) connectStaking() error {
 	settings := s.cfg.Staking
 	client, err := staking.New(settings, s.cache, s.metrics.PoolUnread)
@@ -192,7 +201,7 @@ func (s *upstreams) connectStaking() error {
 	s.list = append(s.list, service{
 		HealthCheck: query.NewHealthCheck(client.Upstream, client.Ping),
 		url:         settings.RPCURL.Reveal(),
-		free: func(ctx context.Context) error {
+		askFree: func(ctx context.Context) error {
 			_, err := client.Ping.Get(ctx, struct{}{})
 			return err
 		},
@@ -227,8 +236,8 @@ func (s *upstreams) connectPartner() {
 	})
 }
 
-// newPrices returns the quotes seen so far and the believed prices of the provider. All stores keep the quotes. It does
-// not block.
+// newPrices returns the quotes seen so far, and the provider's prices as far as they are believed. Both are saved in
+// every store of state. It does not block.
 func newPrices(
 	cfg *Config, provider *market.Client, state *state, log *slog.Logger,
 ) (*pricechart.Quotes, *belief.Prices) {
@@ -247,9 +256,9 @@ func newPrices(
 	})
 }
 
-// statusInterval returns the shortest time between two calls that Discord's status causes:
-// 5 minutes, or longer, so that the status takes at most a third of the credits. A nil budget
-// sets no bound.
+// statusInterval returns the minimum time between two calls of the price provider for Discord's status: at least 5
+// minutes, and so long that the calls use at most a third of the credits. For example, if the budget allows a call
+// every 4 minutes, the interval is 12 minutes. A nil budget allows any number of calls.
 func statusInterval(budget *market.Budget) time.Duration {
 	const minInterval = 5 * time.Minute
 	if budget == nil {
@@ -258,6 +267,5 @@ func statusInterval(budget *market.Budget) time.Duration {
 	return max(minInterval, 3*budget.Every())
 }
 
-// tokenID returns an ID of the token at its provider. The ID is a hash, because the URL may
-// hold a key.
+// tokenID returns an ID for the token at its price provider. It is a hash, because the URL may contain a key.
 func tokenID(m market.Settings) string { return hash(m.URL, m.By, m.Token, m.Symbol) }

@@ -21,7 +21,7 @@ import (
 
 // Config holds every setting of a Bot.
 type Config struct {
-	// EnvFile is the file that settings were read from, or "".
+	// EnvFile is the file that settings were read from. It is "" if they all came from the environment.
 	EnvFile  string
 	Telegram telegram.Settings
 	Discord  discord.Settings
@@ -34,12 +34,13 @@ type Config struct {
 	// Answers holds what replies mention. Its Symbol is Market.Symbol, its ChainID Staking.ChainID, and
 	// its JoinChats are Telegram's.
 	Answers commands.Options
-	// Language is the language of public answers, except in the communities of ChatLanguages. Those are named as in
+	// Language is the language of public answers, except in the communities of ChatLanguages.
+	Language chat.Language
+	// ChatLanguages has the language of each community with an entry of its own. Communities are named as in
 	// ModeratorChats.
-	Language      chat.Language
 	ChatLanguages map[string]chat.Language
 
-	// StaleFor is how long past its TTL an answer is shown while its service fails; 0: not at all.
+	// StaleFor is how long past its TTL an answer may be shown while its service fails. If it is 0, none is shown.
 	StaleFor time.Duration
 
 	// Operators and ModeratorChats are those of router.Config.
@@ -50,7 +51,7 @@ type Config struct {
 	LogJSON  bool
 }
 
-// Limits bounds calls and commands.
+// Limits limits calls and commands.
 type Limits struct {
 	UpstreamTimeout time.Duration // of one call to a service; above 0
 	CommandTimeout  time.Duration // of one command; above 0
@@ -72,8 +73,8 @@ const (
 	ToLook Purpose = false
 )
 
-// Load reads the settings from environ, in the form of os.Environ, and from the file
-// envFile unless that is empty; environ wins. Its error is or wraps a config.Errors.
+// Load reads the settings from environ, which has the form of os.Environ, and from the file envFile unless that is "".
+// If both set a setting, environ wins. The error is or wraps a config.Errors.
 func Load(environ []string, envFile string, purpose Purpose) (*Config, error) {
 	given, wrong := config.Collect(environ, envFile)
 	if given == nil { // The file cannot be read.
@@ -128,22 +129,23 @@ func (c *Config) Table() []config.Setting {
 	)
 }
 
-// defaultServiceName is the default of SERVICE_NAME. parseServiceName turns it into "", for which
-// replies have words in the reader's language.
+// defaultServiceName is the default of SERVICE_NAME.
 const defaultServiceName = "the service"
 
-// parseServiceName returns the name that replies show, or "".
+// parseServiceName returns the name that replies show. It returns "" for defaultServiceName: replies then use words in
+// the reader's language.
 func parseServiceName(value string) (string, error) {
 	if value == defaultServiceName {
 		return "", nil
 	}
-	if string(chat.NewUntrusted(value, 40)) != value {
+	const maxLength = 40 // characters
+	if string(chat.NewUntrusted(value, maxLength)) != value {
 		return "", errors.New("must be one line of at most 40 visible characters, without @ and ://")
 	}
 	return value, nil
 }
 
-// The tables below hold the settings that belong to no other package.
+// The tables below have the settings that belong to no other package.
 
 func (c *Config) answersTable() []config.Setting {
 	return []config.Setting{

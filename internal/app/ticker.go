@@ -11,41 +11,70 @@ import (
 	"herald/internal/words"
 )
 
-// lastPrice returns the time of the last price, however old, and the price or the doubt about it.
-// The time is zero if there is none.
-type lastPrice func() (at time.Time, price query.Answer[*core.Quote])
+// ticker writes the price for Discord's member list. Most of the time, it shows the price that commands have fetched
+// last. It asks the provider itself only if that price is at least a refresh interval old, and then at most once per
+// interval. A ticker is not safe for concurrent use.
+type ticker struct {
+	language chat.Language
+	symbol   string
+	// maxAge is the age at which a price is no longer shown.
+	maxAge time.Duration
+	// interval returns the refresh interval.
+	interval func() time.Duration
+	// source asks the provider.
+	source query.Source[struct{}, *core.Quote]
+	// last returns the last price.
+	last func() lastPrice
 
-// ticker returns a function that returns the price for Discord's member list: with its
-// change over 24 hours, or with its age if it is old, or marked if it is doubtful, or nothing if it
-// is older than StaleFor allows. The function takes the price that commands have fetched. It asks
-// the provider only if that is older than the interval, at most once in an interval, and blocks
-// meanwhile, until ctx is done. The function is not safe for concurrent use.
-func ticker(cfg *Config, interval func() time.Duration, price query.Source[struct{}, *core.Quote],
-	last lastPrice) func(ctx context.Context) string {
-	var asked time.Time
-	return func(ctx context.Context) string {
-		gap := interval()
-		at, quote := last()
-		if time.Since(at) >= gap && time.Since(asked) >= gap {
-			asked = time.Now()
-			_, _ = price.Get(ctx, struct{}{}) // its failure is logged and counted there
-			at, quote = last()
-		}
-		if time.Since(at) >= cfg.Market.TTL+cfg.StaleFor {
-			return ""
-		}
-		say := func(v chat.Value) string { return words.Say(cfg.Language, v) }
-		if doubtful, is := commands.DoubtfulPrice(quote.Err, cfg.Market.Symbol); is {
-			return "⚠️ " + say(doubtful)
-		}
-		quote.Stale = time.Since(at) >= gap // nobody could learn a newer one
-		if old, is := commands.OldPrice(quote.Snapshot, cfg.Market.Symbol); is {
-			return "⚠️ " + say(old)
-		}
-		text := cfg.Market.Symbol + " " + say(chat.Price{Decimal: quote.Value.Price})
-		if change := quote.Value.Change24h; change.Valid {
-			text += " ·\u00a0" + say(chat.Say("price.24h")) + " " + say(chat.Change{Decimal: change.Decimal})
-		}
-		return text
-	}
+	askedAt time.Time // when the ticker last asked the provider; zero before the first time
 }
+
+// lastPrice is the last price that the provider gave to a command or to the ticker.
+type lastPrice struct {
+	// At is when the provider gave it, however long ago. It is zero if there is no price.
+	At time.Time
+	// Quote is the price. Its Err is a *belief.DoubtError if the price is doubtful.
+	Quote query.Answer[*core.Quote]
+}
+
+// isOlder reports whether the last price is at least d old. It returns true if there is no price.
+func (p lastPrice) isOlder(d time.Duration) bool { return time.Since(p.At) >= d }
+
+// Text returns one of these texts:
+//
+//	HRLD $0.04173 · 24h ▲ 2.72%      the price, with its change over 24 hours if that is known
+//	⚠️ HRLD $0.04173 (3 days old)     an old price
+//	⚠️ HRLD $894,000.00 (doubtful)    a doubtful price
+//	""                                no price, or one older than maxAge
+//
+// It blocks while it asks the provider, until ctx is done. A failure of the provider is logged and counted there.
+func (t *ticker) Text(ctx context.Context) string {
+	interval := t.interval()
+	price := t.last()
+	if price.isOlder(interval) && time.Since(t.askedAt) >= interval {
+		t.askedAt = time.Now()
+		_, _ = t.source.Get(ctx, struct{}{})
+		price = t.last()
+	}
+	if price.isOlder(t.maxAge) {
+		return ""
+	}
+	if headline, isDoubtful := commands.DoubtfulPrice(price.Quote.Err, t.symbol); isDoubtful {
+		return warningSign + t.say(headline)
+	}
+	quote := price.Quote.Snapshot
+	quote.Stale = price.isOlder(interval) // Then no newer one could be fetched.
+	if headline, isOld := commands.OldPrice(quote, t.symbol); isOld {
+		return warningSign + t.say(headline)
+	}
+	text := t.symbol + " " + t.say(chat.Price{Decimal: quote.Value.Price})
+	if change := quote.Value.Change24h; change.Valid {
+		text += " ·\u00a0" + t.say(chat.Say("price.24h")) + " " + t.say(chat.Change{Decimal: change.Decimal})
+	}
+	return text
+}
+
+const warningSign = "⚠️ "
+
+// say returns v in the ticker's language.
+func (t *ticker) say(v chat.Value) string { return words.Say(t.language, v) }

@@ -41,19 +41,22 @@ func (p *provider) Get(context.Context, struct{}) (query.Snapshot[*core.Quote], 
 	return p.last, nil
 }
 
-// ticker returns a ticker that calls the provider at most every 15 minutes, and shows no price older
-// than an hour past that.
+// ticker returns the Text of a ticker that calls the provider at most every 15 minutes, and shows a price for an hour.
 func (p *provider) ticker(l chat.Language) func(context.Context) string {
-	last := func() (time.Time, query.Answer[*core.Quote]) {
-		if p.doubt != nil {
-			return p.last.At, query.Answer[*core.Quote]{Err: p.doubt}
-		}
-		return p.last.At, query.Answer[*core.Quote]{Snapshot: p.last}
+	t := &ticker{
+		language: l,
+		symbol:   "HRLD",
+		maxAge:   time.Hour,
+		interval: func() time.Duration { return 15 * time.Minute },
+		source:   p,
+		last: func() lastPrice {
+			if p.doubt != nil {
+				return lastPrice{At: p.last.At, Quote: query.Answer[*core.Quote]{Err: p.doubt}}
+			}
+			return lastPrice{At: p.last.At, Quote: query.Answer[*core.Quote]{Snapshot: p.last}}
+		},
 	}
-	cfg := &Config{Language: l, StaleFor: time.Hour}
-	cfg.Market.Symbol = "HRLD"
-	interval := func() time.Duration { return 15 * time.Minute }
-	return ticker(cfg, interval, p, last)
+	return t.Text
 }
 
 // shown returns the ticker's text in English, with plain spaces.

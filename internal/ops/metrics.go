@@ -18,9 +18,11 @@ import (
 	"herald/internal/router"
 )
 
-// Metrics holds the bot's metrics. It implements query.Observer.
+// Metrics holds the bot's metrics. It implements query.Observer. It is safe for concurrent use.
 type Metrics struct {
 	registry *prometheus.Registry
+
+	// NewMetrics has the names of these, and their labels.
 	commands *prometheus.HistogramVec
 	calls    *prometheus.HistogramVec
 	lookups  *prometheus.CounterVec
@@ -29,8 +31,8 @@ type Metrics struct {
 	unread   *prometheus.CounterVec
 }
 
-// NewMetrics returns Metrics. Until the Export methods are called, they export only the metrics of the Go
-// runtime and the process, and the counters and histograms that have events.
+// NewMetrics returns Metrics without the gauges that the Export methods add. A counter or histogram of the bot appears
+// with its first event.
 func NewMetrics() *Metrics {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
@@ -94,8 +96,8 @@ var alertedEvents = map[string][]string{
 	"members": {"badge_refused", "check_below", "check_reached", "check_unknown", "panic", "rows_missing"},
 }
 
-// Events returns a function that counts one event on the platform. It exports the alertedEvents
-// immediately, as 0, because increase in Prometheus does not count the event that creates a series.
+// Events returns a function that counts one event on the platform. It exports the platform's alertedEvents immediately,
+// as 0, because Prometheus's increase does not count the event that creates a series.
 func (m *Metrics) Events(platform string) func(event string) {
 	for _, event := range alertedEvents[platform] {
 		m.events.WithLabelValues(platform, event)
@@ -103,7 +105,7 @@ func (m *Metrics) Events(platform string) func(event string) {
 	return func(event string) { m.events.WithLabelValues(platform, event).Inc() }
 }
 
-// PoolUnread counts one failed or incomplete read of the pool.
+// PoolUnread counts one reading of a stake in which the pool could not be read, or only in part.
 func (m *Metrics) PoolUnread(pool core.Pool) { m.unread.WithLabelValues(pool.Address.Hex()).Inc() }
 
 // gauge registers a gauge that calls value at each scrape. Like every Export method, it panics if there is
@@ -112,7 +114,7 @@ func (m *Metrics) gauge(name, help string, labels prometheus.Labels, value func(
 	promauto.With(m.registry).NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: labels}, value)
 }
 
-// oneIf is the value of a gauge that is 1 if the condition holds, and otherwise 0.
+// oneIf returns 1 if the condition holds, and otherwise 0.
 func oneIf(condition bool) float64 {
 	if condition {
 		return 1
@@ -123,12 +125,12 @@ func oneIf(condition bool) float64 {
 // ExportBuild exports the running version and its commit, as labels.
 func (m *Metrics) ExportBuild(version, commit string) {
 	m.gauge("herald_build_info", "1, with the version that is running in its labels.",
-		prometheus.Labels{"version": version, "commit": commit, "go_version": runtime.Version()}, func() float64 { return 1 })
+		prometheus.Labels{"version": version, "commit": commit, "go_version": runtime.Version()},
+		func() float64 { return 1 })
 }
 
-// ExportService exports a service's Health. It calls health immediately, for the service's name, and at each
-// scrape. It also creates the series of its denied and used_up calls, because alerts fire at the first
-// such call.
+// ExportService exports a service's Health. It calls health now, for the service's name, and at each scrape. It also
+// exports the service's denied and used_up calls as 0, because alerts fire at the first such call.
 func (m *Metrics) ExportService(health func() query.Health) {
 	name := health().Service.Name
 	m.calls.WithLabelValues(name, string(core.Denied))
@@ -154,8 +156,8 @@ func (m *Metrics) ExportCache(items func() int) {
 	m.gauge("herald_cache_items", "Answers in the cache.", nil, func() float64 { return float64(items()) })
 }
 
-// ExportCredits exports the number of the price provider's credits that may be spent now, and the number left
-// this month. left returns NaN if that number is unknown.
+// ExportCredits exports how many credits of the price provider may be spent now, and how many are left this month. left
+// returns NaN if that is unknown.
 func (m *Metrics) ExportCredits(available, left func() float64) {
 	m.gauge("herald_price_credits_available",
 		"Credits of the price provider that this process may spend at once.",
@@ -165,7 +167,7 @@ func (m *Metrics) ExportCredits(available, left func() float64) {
 		nil, left)
 }
 
-// ExportPlatform exports whether p is Ready, and the number of its updates in flight.
+// ExportPlatform exports whether p is Ready, and how many of its updates are in flight.
 func (m *Metrics) ExportPlatform(p platform.Adapter, inFlight func() int) {
 	labels := prometheus.Labels{"platform": string(p.Platform())}
 	m.gauge("herald_platform_connected", "Whether a chat platform is connected, as /readyz reports.", labels,
@@ -188,9 +190,9 @@ func (m *Metrics) ExportClockSkew(skew func() time.Duration) {
 		func() float64 { return skew().Seconds() })
 }
 
-// ExportMembers exports the numbers of saved addresses, of those checked within a cycle, of users that a
-// fuse protects from losing a badge, and of saved values that cannot be read. census returns NaN for each
-// number that is unknown. It does not count users that were released.
+// ExportMembers exports four numbers of census: rows, the saved addresses; checked, those whose stake was known within
+// a cycle; held, the users whom a fuse keeps from losing a badge, without those who were released; and unreadable, the
+// saved values that cannot be read. A number is NaN while it is unknown.
 func (m *Metrics) ExportMembers(census func() (rows, checked, held, unreadable float64)) {
 	m.gauge("herald_members_rows",
 		"Saved addresses, as this process last counted them, some 5 minutes ago; "+

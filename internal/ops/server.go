@@ -19,7 +19,7 @@ import (
 
 // Settings are what an operator chooses.
 type Settings struct {
-	// Addr is the host:port at which health, metrics and webhooks are served. If it is empty, they are not.
+	// Addr is the host:port at which health, metrics and webhooks are served. If it is "", they are not served.
 	Addr string
 }
 
@@ -38,6 +38,7 @@ func (s *Settings) Table() []config.Setting {
 	}
 }
 
+// parseAddr parses HTTP_ADDR. It returns "" for config.Off.
 func parseAddr(value string) (string, error) {
 	if value == config.Off {
 		return "", nil
@@ -58,8 +59,8 @@ const (
 	// idleTimeout limits how long a connection may wait for its next request.
 	idleTimeout   = 2 * time.Minute
 	maxHeaderSize = 16 << 10 // bytes
-	// MaxConnections is the maximum number of open connections. Further ones wait in the listener's
-	// queue. Discord's interactions use at most 7,000, which leaves some for /healthz and the others.
+	// MaxConnections is the maximum number of open connections. Further ones wait in the listener's queue. Discord's
+	// interactions use at most 7,000, so that some are left for /healthz and other webhooks.
 	MaxConnections = 8000
 )
 
@@ -70,8 +71,7 @@ type Server struct {
 	listener net.Listener
 }
 
-// NewServer returns a Server that accepts connections from listener once Serve is called. Close closes the
-// listener.
+// NewServer returns a Server on listener. It accepts connections once Serve is called. Close closes the listener.
 func NewServer(listener net.Listener, m *Metrics, adapters []platform.Adapter, log *slog.Logger) *Server {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
@@ -133,14 +133,15 @@ func (s *Server) Handle(path string, h http.Handler) { s.mux.Handle("POST "+path
 
 // Serve answers requests. It blocks until Close is called, and then returns nil.
 func (s *Server) Serve() error {
-	if err := s.http.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
-		return fmt.Errorf("serve HTTP_ADDR: %w", err)
+	err := s.http.Serve(s.listener)
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
 	}
-	return nil
+	return fmt.Errorf("serve HTTP_ADDR: %w", err)
 }
 
-// Close stops listening, and waits for at most a second until the requests in flight are answered. Then it
-// breaks the remaining connections.
+// Close stops listening. It blocks for at most a second until the requests in flight are answered, and then closes the
+// remaining connections.
 func (s *Server) Close() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()

@@ -10,21 +10,22 @@ import (
 )
 
 const (
-	// maxLeftOut bounds the people whom a JoinLog remembers for a group, and maxOpen the people whose
-	// open requests it remembers.
+	// maxLeftOut is the maximum number of people that a JoinLog lists as left out of one group.
 	maxLeftOut = 10
-	maxOpen    = 50_000
-	// openFor is how long a request counts as open. Platforms do not tell a bot of requests that
-	// moderators decline or that people withdraw.
+	// maxOpen is the maximum number of people whose open requests a JoinLog remembers.
+	maxOpen = 50_000
+	// openFor is how long a request counts as open. It has a limit because platforms do not tell a bot that moderators
+	// declined a request, or that the person withdrew it.
 	openFor = 24 * time.Hour
 )
 
-// JoinLog remembers what became of requests to join. It must not be logged. The zero value is
-// empty; a JoinLog is safe for concurrent use.
+// JoinLog remembers the outcomes of join requests. The bot either lets a person in, or leaves them out: it then does
+// not decline the request, which stays open until moderators decide. A JoinLog must not be logged, because it names
+// people. The zero value is empty. A JoinLog is safe for concurrent use.
 type JoinLog struct {
 	mu     sync.Mutex
 	groups map[string]*joinGroup
-	// open holds each person's open requests, oldest first.
+	// open holds each person's requests that were left open, oldest first. There is no empty list.
 	open map[chat.User][]openRequest
 }
 
@@ -40,8 +41,7 @@ type joinGroup struct {
 
 func (r openRequest) isOpen() bool { return time.Since(r.since) < openFor }
 
-// For returns the counts of a group by its ID, and the last ten people who are left out, the
-// newest first.
+// For returns a group's counts, and the last people who were left out, at most maxLeftOut, the newest first.
 func (l *JoinLog) For(group string) (counts chat.JoinCounts, last []chat.LeftOut) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -51,7 +51,7 @@ func (l *JoinLog) For(group string) (counts chat.JoinCounts, last []chat.LeftOut
 	return g.counts, last
 }
 
-// LetIn counts a person who is let into a group, and forgets that they were left out.
+// LetIn counts a person who was let into a group. It forgets that they were left out before, and their open request.
 func (l *JoinLog) LetIn(group string, user chat.User) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -61,8 +61,8 @@ func (l *JoinLog) LetIn(group string, user chat.User) {
 	l.close(group, user)
 }
 
-// Reopen remembers that a person has an open request for a group, from now on. If the requests of
-// maxOpen people are open, it first forgets all of them.
+// Reopen remembers that a person has an open request for a group since now. If it already remembers the requests of
+// maxOpen people, it first forgets all of them.
 func (l *JoinLog) Reopen(group string, user chat.User) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -75,7 +75,10 @@ func (l *JoinLog) reopen(group string, user chat.User) {
 		l.open = map[chat.User][]openRequest{}
 	}
 	if len(l.open) >= maxOpen {
-		maps.DeleteFunc(l.open, func(_ chat.User, all []openRequest) bool { return !all[len(all)-1].isOpen() })
+		maps.DeleteFunc(l.open, func(_ chat.User, requests []openRequest) bool {
+			newest := requests[len(requests)-1]
+			return !newest.isOpen()
+		})
 	}
 	if len(l.open) >= maxOpen {
 		clear(l.open)
@@ -99,8 +102,8 @@ func (l *JoinLog) close(group string, user chat.User) {
 	l.open[user] = left
 }
 
-// Open returns the groups that a person has asked to join, oldest first. A request that moderators or
-// the person have closed may be among them for a day.
+// Open returns the groups for which a person has an open request, the oldest request first. It may include, for up to
+// openFor, a request that moderators have declined or the person has withdrawn.
 func (l *JoinLog) Open(user chat.User) (groups []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -112,22 +115,26 @@ func (l *JoinLog) Open(user chat.User) (groups []string) {
 	return groups
 }
 
-// LeaveOut counts and remembers a person who is left out of a group, and that their request is open.
-// checked says that they lack what is required.
-func (l *JoinLog) LeaveOut(group string, out chat.LeftOut, checked bool) {
+// LeaveOut counts and remembers a person who was left out of a group, and that their request is open. wasChecked is
+// true if they were found to lack what the group requires, and false if they could not be checked.
+func (l *JoinLog) LeaveOut(group string, out chat.LeftOut, wasChecked bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	g := l.group(group)
-	if checked {
+	if wasChecked {
 		g.counts.LeftOpen++
 	} else {
 		g.counts.Unchecked++
 	}
 	g.forget(out.User)
 	l.reopen(group, out.User)
-	g.last = append(g.last[max(0, len(g.last)-maxLeftOut+1):], out)
+	g.last = append(g.last, out)
+	if len(g.last) > maxLeftOut {
+		g.last = slices.Delete(g.last, 0, len(g.last)-maxLeftOut)
+	}
 }
 
+// group returns the group with this ID, which it adds if it is new.
 func (l *JoinLog) group(id string) *joinGroup {
 	if l.groups == nil {
 		l.groups = map[string]*joinGroup{}
@@ -138,6 +145,7 @@ func (l *JoinLog) group(id string) *joinGroup {
 	return l.groups[id]
 }
 
+// forget removes a person from the list of those left out.
 func (g *joinGroup) forget(user chat.User) {
 	g.last = slices.DeleteFunc(g.last, func(out chat.LeftOut) bool { return out.User == user })
 }

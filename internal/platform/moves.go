@@ -6,14 +6,14 @@ import (
 	"herald/internal/chat"
 )
 
-// Moves remembers groups whose IDs in the settings are outdated. The zero value is empty; Moves are
-// safe for concurrent use.
+// Moves remembers the groups whose ID has changed while the settings still name the old one. The zero value is empty.
+// Moves are safe for concurrent use.
 type Moves struct {
 	mu sync.Mutex
-	to map[string]chat.Move
+	to map[string]chat.Move // by the group's ID now
 }
 
-// Add remembers a move. It returns false if the move is known.
+// Add remembers a move. It returns false if it already knew the move.
 func (m *Moves) Add(moved chat.Move) (isNew bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -27,7 +27,7 @@ func (m *Moves) Add(moved chat.Move) (isNew bool) {
 	return true
 }
 
-// To returns the move of the group that has an ID now.
+// To returns the move of the group whose ID is now id.
 func (m *Moves) To(id string) (moved chat.Move, known bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

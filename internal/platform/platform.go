@@ -1,9 +1,14 @@
-// Package platform holds what all adapters of chat platforms share: the work in flight and its drain (work.go), which
-// of two replies a message shows (shown.go), the outcomes of join requests (joinlog.go), groups with another ID
-// (moves.go), whether the bot has the rights that the settings need (right.go), and the badges of a platform that has
-// none (nobadges.go).
+// Package platform holds what the adapters of all chat platforms share:
 //
-// Its subdirectories are the platforms. It knows none of them.
+//	platform.go  the interfaces between an adapter and the handler of requests
+//	work.go      the updates in flight, and how they are finished at the end
+//	shown.go     which of two answers a message shows
+//	joinlog.go   the outcomes of join requests
+//	moves.go     groups whose ID has changed
+//	right.go     whether the bot has the rights that the settings need
+//	nobadges.go  the methods of chat.BadgeGiver, for a platform without badges
+//
+// Each subdirectory is a platform. This package imports none of them.
 package platform
 
 import (
@@ -17,20 +22,23 @@ import (
 type Handler interface {
 	// Commands returns the commands with a listed form, in the order of menus.
 	Commands() chat.Commands
-	// Visibility returns who may read the answer to a command, listed or not, by its name or alias. It returns 0 for an
-	// unknown one: that answer must not replace a public message.
+	// Visibility returns who may read the answer to a command. The name is the command's name or an alias; the command
+	// need not be listed. Visibility returns 0 if there is no such command. The adapter must not let the answer to that
+	// replace a public message.
 	Visibility(name string) chat.Visibility
-	// Language returns the language of an answer to req, which the sender alone reads if it is Private. Of req, it reads
-	// only the Locale, the Community and its platform, and whether it is Direct.
+	// Language returns the language of an answer to req with this visibility: the sender's language if only they read
+	// the answer. It uses only these fields of req: Locale, Community, Direct, and the platform in From.
 	Language(req *chat.Request, visibility chat.Visibility) chat.Language
-	// Limits returns the rate limits that count req.
+	// Limits returns the rate limits that req counts against.
 	Limits(req *chat.Request) []ratelimit.Limit
-	// Proof returns the argument of req that may prove to a group that the sender can come in, or "".
+	// Proof returns the argument of req that may prove to a group that the sender can join it. It returns "" if req has
+	// no such argument.
 	Proof(req *chat.Request) string
-	// Seen is told which badges the sender of a command wears in a community that has badges in the settings: all roles,
-	// or the tag if there is one. It does not block.
+	// Seen takes note of the badges that the sender of a command has in a community. The adapter calls it if the settings
+	// name a badge of that community. On Discord, badges are the IDs of all roles of the member; on Telegram, the
+	// member's tag, if there is one. Seen does not block.
 	Seen(user chat.User, community string, badges []string)
-	// Handle answers one request. It counts req against its Limits, unless req is Counted. It returns within the
+	// Handle answers one request. Unless req is Counted, Handle counts it against its Limits. It blocks for at most the
 	// command's time limit, and never panics.
 	Handle(ctx context.Context, req *chat.Request) *chat.Reply
 }
@@ -38,16 +46,17 @@ type Handler interface {
 // Adapter connects one chat platform to a Handler.
 type Adapter interface {
 	Platform() chat.Platform
-	// Run passes requests to h and blocks until ctx is done. It then finishes the commands in flight within DrainTime
-	// and returns nil. It returns an error if the configuration cannot work, such as with a refused token. If the
-	// platform's input ends for good, such as a pipe that is closed, Run finishes the commands in flight and returns an
-	// error: nil would hide that the platform is no longer served. After any other failure it reconnects. It is called
-	// once.
+	// Run passes requests to h. It blocks until ctx is done, finishes the commands in flight within DrainTime, and
+	// returns nil. Before ctx is done, Run returns only with an error:
+	//   - if the configuration cannot work, for example because the platform refuses the token;
+	//   - if the platform's input has ended for good, for example because a pipe was closed. Run then finishes the
+	//     commands in flight first.
+	// After any other failure, Run reconnects. It is called once.
 	Run(ctx context.Context, h Handler) error
-	// Ready reports whether the platform is connected now. Where a bot registers its commands, the platform must also
-	// have them.
+	// Ready reports whether the platform is connected now. If bots register their commands with the platform, Ready also
+	// requires that the platform has this bot's commands.
 	Ready() bool
 }
 
-// Busy returns the reply to a command that is refused because too many are in flight.
+// Busy returns the reply to a command that the adapter refuses because too many are in flight.
 func Busy() *chat.Reply { return chat.Refusal("busy.title", "busy.text") }

@@ -6,41 +6,44 @@ import (
 	"herald/internal/chat"
 )
 
-// Shown decides whether the answer to a press is shown in place of the message with the button. Two presses at the
-// same moment carry the same state, that of the answer before both, so Shown remembers what each message was last
-// changed to. It is safe for concurrent use, and its zero value is ready to use.
+// Shown decides whether the answer to a press replaces the message with the button. A button carries the version of the
+// answer that its message shows. If two presses follow each other fast, both buttons carry the version before either
+// answer. Shown therefore remembers the answer that last replaced each message. It is safe for concurrent use, and its
+// zero value is ready to use.
 type Shown struct {
 	mu   sync.Mutex
-	last map[string]shownAnswer // by message
+	last map[string]shownAnswer // the last answer, by the message's ID
 }
 
-// shownAnswer is the answer that a message was last changed to.
+// shownAnswer is the last answer that replaced a message.
 type shownAnswer struct {
+	// subject is the command that was answered, with its arguments.
 	subject string
 	version chat.Version
-	// before is what the message showed before, as far as that is remembered.
+	// before is the answer that this one replaced; nil if that is not remembered. It has no before itself.
 	before *shownAnswer
 }
 
-// maxShown is how many messages Shown remembers; when it has that many, it forgets all.
+// maxShown is how many messages Shown remembers. When it has that many, it forgets all.
 const maxShown = 10_000
 
-// Verdict is whether an answer is shown in place of another.
+// Verdict is whether an answer replaces the message with the button.
 type Verdict int
 
 // The verdicts.
 const (
-	// Keep: the message shows this answer already, or a newer one.
+	// Keep: the message stays, because it shows this answer already, or a newer one.
 	Keep Verdict = iota
-	// Replace: the answer is newer.
+	// Replace: the answer replaces the message, because it is newer.
 	Replace
-	// ReplaceIfDifferent: neither is known to be newer. The answer is shown if it looks different.
+	// ReplaceIfDifferent: neither is known to be newer. The answer replaces the message if it looks different.
 	ReplaceIfDifferent
 )
 
-// Judge returns the Verdict on an answer to the press of a button. It compares the answer with what the button says
-// of its message, and with the last answer about the same subject, a command with its arguments, that replaced the
-// message. It remembers an answer that is to be shown; the caller calls Forget if that fails.
+// Judge returns the Verdict on an answer to the press of a button. subject is the button's command with its arguments.
+// Judge compares the answer with the version that the button carries, and with the last answer about the same subject
+// that replaced the message. Unless the verdict is Keep, Judge remembers the answer as shown. If the caller cannot show
+// it, the caller must call Forget.
 func (s *Shown) Judge(message, subject string, button, answer chat.Version) Verdict {
 	order := answer.Compare(button)
 	if order == chat.Older || order == chat.Same {
@@ -52,23 +55,24 @@ func (s *Shown) Judge(message, subject string, button, answer chat.Version) Verd
 	if known && last.subject == subject && answer.Compare(last.version) == chat.Older {
 		return Keep
 	}
-	if s.last == nil || !known && len(s.last) >= maxShown {
+	isFull := len(s.last) >= maxShown
+	if s.last == nil || (isFull && !known) {
 		s.last = map[string]shownAnswer{}
 	}
-	now := shownAnswer{subject: subject, version: answer}
+	shown := shownAnswer{subject: subject, version: answer}
 	if known {
 		last.before = nil
-		now.before = &last
+		shown.before = &last
 	}
-	s.last[message] = now
+	s.last[message] = shown
 	if order == chat.Newer {
 		return Replace
 	}
 	return ReplaceIfDifferent
 }
 
-// IsLast reports whether an answer is the last one that Judge let replace a message, as far as that is remembered. A
-// call that is made again later asks it first.
+// IsLast reports whether an answer is the last one that Judge let replace a message. It returns true if the message is
+// not remembered. The caller asks it before it retries a call, because a newer answer may be shown by then.
 func (s *Shown) IsLast(message, subject string, answer chat.Version) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -76,12 +80,13 @@ func (s *Shown) IsLast(message, subject string, answer chat.Version) bool {
 	return !known || last.is(subject, answer)
 }
 
-// is reports whether a is an answer of a version about a subject.
+// is reports whether a is the answer about this subject with this version.
 func (a shownAnswer) is(subject string, version chat.Version) bool {
 	return a.subject == subject && a.version == version
 }
 
-// Forget forgets an answer that could not be shown in place of a message, unless another one has been since.
+// Forget forgets an answer that could not be shown. The message then counts as showing the answer before, if that is
+// remembered. If another answer has replaced the message since, Forget does nothing.
 func (s *Shown) Forget(message, subject string, answer chat.Version) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -16,37 +16,37 @@ import (
 // DrainTime is how long Run of an Adapter may take to return after its context is done.
 const DrainTime = 10 * time.Second
 
-// When each step of Drain begins, counted from its start. Stopped commands have time to send an answer, and stopped
-// sends have time to acknowledge their update.
+// The steps of Drain, as times after its start. Between the first two, stopped commands can still send an answer.
+// Between the last two, stopped sends can still acknowledge their update.
 const (
 	commandsEndAfter = DrainTime - 3*time.Second
 	sendsEndAfter    = DrainTime - 1500*time.Millisecond
-	drainGivesUp     = DrainTime - time.Second
+	drainEndsAfter   = DrainTime - time.Second
 )
 
-// Work is what is in flight during one Run of an adapter: mostly updates. It gives each an ID, recovers its panics, and
-// waits for all of them at the end. It is safe for concurrent use.
+// Work runs the tasks of one Run of an adapter. Most tasks handle an update. Work gives each task an ID, recovers its
+// panics, and waits for all tasks at the end. It is safe for concurrent use.
 type Work struct {
 	// Handler answers the requests.
 	Handler Handler
 	// Commands is the context of handlers. Drain ends it 3 seconds before DrainTime is over.
 	Commands context.Context
-	// Sends is the context of calls that deliver answers. Drain ends it 1.5 seconds before.
+	// Sends is the context of calls that deliver answers. Drain ends it 1.5 seconds before DrainTime is over.
 	Sends context.Context
 
 	log          *slog.Logger
 	count        func(event string)
 	stopCommands func()
 	stopSends    func()
-	logged       *ratelimit.Memory // by event, what Rarely has let pass
+	logged       *ratelimit.Memory // counts for Rarely, by event
 
 	mu       sync.Mutex
-	drains   bool // no more work begins
+	draining bool // Go and Do refuse tasks
 	inFlight sync.WaitGroup
 }
 
-// NewWork returns Work with nothing in flight. It takes the values of ctx, and not its end. A panic is logged, and
-// counted as "panic". The caller must call Drain at the end.
+// NewWork returns a Work with nothing in flight. Its contexts have the values of ctx, but do not end with it. Work logs
+// a panic, and counts it as "panic". The caller must call Drain at the end.
 func NewWork(ctx context.Context, h Handler, log *slog.Logger, count func(event string)) *Work {
 	w := &Work{Handler: h, log: log, count: count, logged: ratelimit.NewMemory()}
 	ctx = context.WithoutCancel(ctx)
@@ -55,8 +55,8 @@ func NewWork(ctx context.Context, h Handler, log *slog.Logger, count func(event 
 	return w
 }
 
-// Go calls do with a new ID in another goroutine, and returns true at once. After Drain it returns false and calls
-// nothing.
+// Go calls do with a new ID in another goroutine, and returns true at once. Once Drain was called, Go returns false and
+// does not call do.
 func (w *Work) Go(do func(id string)) bool {
 	if !w.begin() {
 		return false
@@ -68,7 +68,8 @@ func (w *Work) Go(do func(id string)) bool {
 	return true
 }
 
-// Do calls do with a new ID, and returns true once do has returned. After Drain it returns false and calls nothing.
+// Do calls do with a new ID, and returns true once do has returned. Once Drain was called, Do returns false and does
+// not call do.
 func (w *Work) Do(do func(id string)) bool {
 	if !w.begin() {
 		return false
@@ -78,11 +79,11 @@ func (w *Work) Do(do func(id string)) bool {
 	return true
 }
 
-// begin counts work as in flight and returns true, or returns false after Drain.
+// begin counts a task as in flight and returns true. It returns false once Drain was called.
 func (w *Work) begin() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.drains {
+	if w.draining {
 		return false
 	}
 	w.inFlight.Add(1)
@@ -95,13 +96,14 @@ func (w *Work) run(do func(id string)) {
 	do(id)
 }
 
-// Recover calls f. It recovers a panic of f, and logs it with the ID of the update.
+// Recover calls f. If f panics, Recover logs and counts that, with the ID of the task that f belongs to.
 func (w *Work) Recover(id string, f func()) {
 	defer w.recoverPanic(id, nil)
 	f()
 }
 
-// Answer calls render with the Handler's reply to req. If either panics, it calls render with SomethingWentWrong.
+// Answer calls render with the Handler's reply to req. If the Handler or render panics, Answer calls render with
+// chat.SomethingWentWrong.
 func (w *Work) Answer(req *chat.Request, render func(*chat.Reply)) {
 	defer w.recoverPanic(req.ID, func() {
 		wrong := chat.SomethingWentWrong(req.ID)
@@ -111,8 +113,8 @@ func (w *Work) Answer(req *chat.Request, render func(*chat.Reply)) {
 	render(w.Handler.Handle(w.Commands, req))
 }
 
-// Claim claims the answer to an update. Unless req is nil, the same call counts a New update against the limits of req,
-// and marks req as Counted.
+// Claim claims the answer to an update under key. Unless req is nil, the same call counts req against its limits if the
+// update is New, and sets the Counted and Wait of req.
 func (w *Work) Claim(claims claim.Claims, key string, req *chat.Request) claim.Progress {
 	if req == nil {
 		progress, _ := claims.Claim(w.Sends, key)
@@ -124,14 +126,14 @@ func (w *Work) Claim(claims claim.Claims, key string, req *chat.Request) claim.P
 	return progress
 }
 
-// AfterFunc is Recover in another goroutine after d, unless the timer is stopped before. f may still run when the
-// update with this ID is done, so it must end once Sends is done.
+// AfterFunc calls Recover(id, f) in another goroutine after d, unless the timer is stopped before. Drain does not wait
+// for f, so f must return once Sends is done.
 func (w *Work) AfterFunc(d time.Duration, id string, f func()) *time.Timer {
 	return time.AfterFunc(d, func() { w.Recover(id, f) })
 }
 
-// Rarely returns level if it has not done so for this event within the last minute, and otherwise slog.LevelInfo: what
-// fails for one command often fails for all.
+// Rarely returns level for the first of an event's log lines in a minute, and slog.LevelInfo for the others. What fails
+// for one command often fails for all.
 func (w *Work) Rarely(level slog.Level, event string) slog.Level {
 	if w.logged.Allow(ratelimit.Limit{Key: event, Burst: 1, Every: time.Minute}) {
 		return level
@@ -139,7 +141,8 @@ func (w *Work) Rarely(level slog.Level, event string) slog.Level {
 	return slog.LevelInfo
 }
 
-// recoverPanic logs and counts a panic, and then calls instead unless it is nil. The caller must defer it.
+// recoverPanic recovers a panic, if there is one, logs and counts it, and then calls instead unless that is nil. The
+// caller must defer it.
 func (w *Work) recoverPanic(id string, instead func()) {
 	v := recover()
 	if v == nil {
@@ -152,18 +155,18 @@ func (w *Work) recoverPanic(id string, instead func()) {
 	}
 }
 
-// Cancel ends Commands and Sends at once. It is for a platform that takes no more answers.
+// Cancel ends Commands and Sends at once. An adapter calls it if the platform accepts no more answers.
 func (w *Work) Cancel() {
 	w.stopCommands()
 	w.stopSends()
 }
 
-// Drain makes Go and Do refuse work. It blocks until nothing is in flight and returns true, or returns false a second
-// before DrainTime is over. Then it ends Commands and Sends.
+// Drain makes Go and Do refuse tasks, and blocks until none is in flight. It returns false if some still are a second
+// before DrainTime is over. Commands and Sends have ended when it returns.
 func (w *Work) Drain() bool {
 	defer w.Cancel()
 	w.mu.Lock()
-	w.drains = true
+	w.draining = true
 	w.mu.Unlock()
 	defer time.AfterFunc(commandsEndAfter, w.stopCommands).Stop()
 	defer time.AfterFunc(sendsEndAfter, w.stopSends).Stop()
@@ -175,7 +178,7 @@ func (w *Work) Drain() bool {
 	select {
 	case <-finished:
 		return true
-	case <-time.After(drainGivesUp):
+	case <-time.After(drainEndsAfter):
 		return false
 	}
 }

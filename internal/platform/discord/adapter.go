@@ -50,25 +50,27 @@ type Adapter struct {
 	api      *api.Client
 	gateway  *gateway.Gateway
 	inFlight atomic.Int64 // interactions
-	// session is the one that ServeHTTP uses; nil: Run takes no interactions by HTTP.
+	// session answers the interactions that ServeHTTP receives. It is nil unless Run takes interactions by HTTP now.
 	session atomic.Pointer[session]
-	// botName is the bot's display name, and userID its user ID. They are "" until Discord has named them.
-	botName, userID atomic.Pointer[string]
+	// botName is the bot's display name. It is "" until Discord has told it.
+	botName atomic.Pointer[string]
+	// userID is the bot's user ID. It is "" until Discord has told it.
+	userID atomic.Pointer[string]
 	// commandIDs maps commands' names to Discord's IDs. It is empty until they are registered.
 	commandIDs atomic.Pointer[map[string]string]
 	// hasCommands is whether Discord had the commands of this version when it was last asked.
 	hasCommands atomic.Bool
 	// hasWarned is set once the log says that interactions may not arrive.
 	hasWarned atomic.Bool
-	// guilds maps the ID of a guild to what was last fetched of it.
+	// guilds maps the ID of a guild to the guild that was last fetched.
 	guilds sync.Map
 	// diagnoses limits how often diagnose fetches a guild.
 	diagnoses *ratelimit.Memory
-	// shown orders the answers to presses, by the message's ID.
+	// shown decides which answers replace messages with buttons.
 	shown platform.Shown
 }
 
-// New returns an adapter. It makes no calls.
+// New returns an adapter. It does not call Discord.
 func New(c Config) *Adapter {
 	c.Log = c.Log.With("platform", Platform)
 	a := &Adapter{Config: c, api: api.New(c.Token, c.APIURL, c.Log, c.Count), diagnoses: ratelimit.NewMemory()}
@@ -94,7 +96,7 @@ func (a *Adapter) Platform() chat.Platform { return Platform }
 // Ready reports whether interactions can arrive now, and Discord has the bot's commands.
 func (a *Adapter) Ready() bool { return a.isConnected() && a.hasCommands.Load() }
 
-// NotReady returns why Ready returns false, for /readyz.
+// NotReady returns in a few words why Ready returns false. /readyz shows them.
 func (a *Adapter) NotReady() string {
 	if a.isConnected() {
 		return "connected, but the commands are not registered"
@@ -112,7 +114,7 @@ func (a *Adapter) InFlight() int { return int(a.inFlight.Load()) }
 // interactions arrive by HTTP.
 func (a *Adapter) HeartbeatLatency() time.Duration { return a.gateway.Latency() }
 
-// Run implements platform.Adapter. It takes interactions at once, while it registers the commands. Its only errors are
+// Run implements platform.Adapter. It accepts interactions while it still registers the commands. Its only errors are
 // those of keepRegistered and of the gateway's Run.
 func (a *Adapter) Run(ctx context.Context, h platform.Handler) error {
 	s := a.newSession(ctx, h)
@@ -123,7 +125,7 @@ func (a *Adapter) Run(ctx context.Context, h platform.Handler) error {
 	} else {
 		group.Go(func() error { return a.gateway.Run(running, s.receive) })
 	}
-	<-running.Done() // By HTTP nothing else blocks until then.
+	<-running.Done() // ctx is done, or one of the group has failed.
 	a.session.Store(nil)
 	err := group.Wait()
 	if !s.work.Drain() {
@@ -136,7 +138,7 @@ func (a *Adapter) Run(ctx context.Context, h platform.Handler) error {
 // are registered.
 func (a *Adapter) commandID(name string) string { return (*a.commandIDs.Load())[name] }
 
-// connected makes the bot's name harmless, stores it and calls Connected.
+// connected stores the bot's name, made harmless, and calls Connected with it.
 func (a *Adapter) connected(name string) {
 	name = string(chat.NewUntrusted(name, maxName))
 	a.botName.Store(&name)

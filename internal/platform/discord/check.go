@@ -13,9 +13,9 @@ import (
 	"herald/internal/platform/discord/api"
 )
 
-// Check fetches the token's application, its commands, and the servers of StakerRoles and of entries from Discord. It
-// blocks meanwhile. It returns what `bot check` prints: details and the bot's rights. The error is a
-// *config.WrongError if Discord contradicts a setting.
+// Check asks Discord for the token's application, its commands, and the servers of StakerRoles and of entries. It
+// blocks meanwhile. It returns what `bot check` prints: details, and the result of Rights. The error is a
+// *config.WrongError if the application contradicts a setting.
 func (a *Adapter) Check(
 	ctx context.Context, commands chat.Commands, entries ...platform.Entry,
 ) (details []string, rights []platform.Right, err error) {
@@ -23,19 +23,19 @@ func (a *Adapter) Check(
 	if err != nil {
 		return nil, nil, err
 	}
-	details, err = a.checkApplication(app)
-	found, unknown := a.checkCommands(ctx, app.ID, commands)
-	if unknown == nil {
-		details = append(details, found)
+	details, appErr := a.checkApplication(app)
+	registered, commandsErr := a.checkCommands(ctx, app.ID, commands)
+	if commandsErr == nil {
+		details = append(details, registered)
 	}
-	return details, a.Rights(ctx, entries...), cmp.Or(err, unknown)
+	return details, a.Rights(ctx, entries...), cmp.Or(appErr, commandsErr)
 }
 
-// checkApplication returns the name of app, and how interactions arrive. If app contradicts PublicKey, it returns only
-// the name and a *config.WrongError.
+// checkApplication returns details: the name of app, and how interactions arrive. If app contradicts the PublicKey of
+// the settings, it returns only the name, and a *config.WrongError.
 func (a *Adapter) checkApplication(app api.Application) (details []string, err error) {
 	details = []string{fmt.Sprintf("%s, application %s", chat.NewUntrusted(app.Name, maxName), app.ID)}
-	host := chat.NewUntrusted(config.Host(app.Endpoint), 2*maxName) // without the path, which may be a secret
+	host := chat.NewUntrusted(config.Host(app.Endpoint), 2*maxName) // The path may be a secret.
 	contradiction := func(problem string) error {
 		return &config.WrongError{Settings: "DISCORD_PUBLIC_KEY", Problem: problem}
 	}
@@ -51,12 +51,12 @@ func (a *Adapter) checkApplication(app api.Application) (details []string, err e
 	case app.Endpoint == "":
 		return append(details, "it has no interactions endpoint URL yet: while the bot runs, enter "+
 			"https://<your host>/discord/interactions in the Developer Portal"), nil
+	default:
+		return append(details, fmt.Sprintf("interactions come by HTTP, to %s", host)), nil
 	}
-	return append(details, fmt.Sprintf("interactions come by HTTP, to %s", host)), nil
 }
 
-// checkCommands returns a line for `bot check`: whether Discord has these commands. It fails if Discord does
-// not say.
+// checkCommands returns a detail: whether Discord has these commands. It blocks for a call, and fails if that fails.
 func (a *Adapter) checkCommands(ctx context.Context, app string, commands chat.Commands) (string, error) {
 	found, err := a.registered(ctx, app)
 	if err != nil {
@@ -65,14 +65,14 @@ func (a *Adapter) checkCommands(ctx context.Context, app string, commands chat.C
 	return found.compare(definitions(commands)).advice(), nil
 }
 
-// advice returns a sentence for an operator.
+// advice describes the comparison to an operator.
 func (c comparison) advice() string {
-	const later = "; if it runs already, its log says why it could not"
-	switch {
-	case c.equal():
+	const seeLog = "; if it runs already, its log says why it could not"
+	if c.equal() {
 		return fmt.Sprintf("its %d commands are registered", c.same)
-	case c.same+len(c.different) == 0:
-		return "its commands are not registered yet: `bot run` registers them" + later
+	}
+	if registered := c.same + len(c.different); registered == 0 {
+		return "its commands are not registered yet: `bot run` registers them" + seeLog
 	}
 	var parts []string
 	add := func(what string, names []string) {
@@ -83,5 +83,5 @@ func (c comparison) advice() string {
 	add("missing:", c.missing)
 	add("of another form:", c.different)
 	add("not the bot's:", c.surplus)
-	return "`bot run` replaces the registered commands by its own" + later + "; " + strings.Join(parts, "; ")
+	return "`bot run` replaces the registered commands by its own" + seeLog + "; " + strings.Join(parts, "; ")
 }

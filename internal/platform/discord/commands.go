@@ -10,22 +10,22 @@ import (
 	"herald/internal/words"
 )
 
-// Discord's limits of a command. Discord refuses all commands if one of them has a longer
-// description, which a long token symbol could cause.
+// The limits of a command. If one command has a longer description, Discord refuses all of them. A long token symbol
+// could make a description too long.
 // https://discord.com/developers/docs/interactions/application-commands#application-command-object
 const (
-	maxSummary   = 100 // UTF-16 units of a description, or of the name of an option's choice
+	maxSummary   = 100 // UTF-16 units, of a description or of the name of an option's choice
 	maxMenuLabel = 32  // UTF-16 units
 	maxChoices   = 25  // of one option
 )
 
-// optionName matches a name that Discord accepts for an option, in any language, but also one with capitals, which
-// Discord refuses.
+// optionName matches the names that Discord accepts for an option in any language. It also matches names with capitals,
+// although Discord refuses those. The bot's names have none.
 // https://discord.com/developers/docs/interactions/application-commands#application-command-object-application-command-naming
 var optionName = regexp.MustCompile(`^[-_'\p{L}\p{N}\p{Devanagari}\p{Thai}]{1,32}$`)
 
-// definitions returns the commands in Discord's form, without their aliases. A command with a
-// PersonMenu has two definitions.
+// definitions returns Discord's definitions of the commands, without their aliases. A command with a PersonMenu has
+// two.
 func definitions(commands chat.Commands) (all []*discordgo.ApplicationCommand) {
 	for _, c := range commands {
 		all = append(all, slashCommand(c))
@@ -40,8 +40,11 @@ func definitions(commands chat.Commands) (all []*discordgo.ApplicationCommand) {
 func slashCommand(c chat.Command) *discordgo.ApplicationCommand {
 	summary, locales := localized(c.Summary, maxSummary)
 	return &discordgo.ApplicationCommand{
-		Type: discordgo.ChatApplicationCommand, Name: c.Name,
-		Description: summary, DescriptionLocalizations: &locales, Options: options(c),
+		Type:                     discordgo.ChatApplicationCommand,
+		Name:                     c.Name,
+		Description:              summary,
+		DescriptionLocalizations: &locales,
+		Options:                  options(c),
 		Contexts: &[]discordgo.InteractionContextType{
 			discordgo.InteractionContextGuild, discordgo.InteractionContextBotDM, discordgo.InteractionContextPrivateChannel,
 		},
@@ -51,21 +54,22 @@ func slashCommand(c chat.Command) *discordgo.ApplicationCommand {
 	}
 }
 
-// menuEntry returns the definition of a command's entry in the menu of a person. Moderators see
-// the entry, in guilds that have installed the bot.
+// menuEntry returns the definition of a command's entry in the menu of a user. Only moderators see the entry, and only
+// in guilds that have installed the bot.
 func menuEntry(c chat.Command) *discordgo.ApplicationCommand {
 	label, locales := localized(c.PersonMenu, maxMenuLabel)
 	moderators := int64(discordgo.PermissionModerateMembers)
 	return &discordgo.ApplicationCommand{
-		Type: discordgo.UserApplicationCommand, Name: label, NameLocalizations: &locales,
+		Type:                     discordgo.UserApplicationCommand,
+		Name:                     label,
+		NameLocalizations:        &locales,
 		Contexts:                 &[]discordgo.InteractionContextType{discordgo.InteractionContextGuild},
 		IntegrationTypes:         &[]discordgo.ApplicationIntegrationType{discordgo.ApplicationIntegrationGuildInstall},
 		DefaultMemberPermissions: &moderators,
 	}
 }
 
-// options returns the parameters of a command, with the required ones first, as Discord
-// demands.
+// options returns the definitions of a command's parameters. The required ones are first, because Discord demands that.
 func options(c chat.Command) []*discordgo.ApplicationCommandOption {
 	var required, optional []*discordgo.ApplicationCommandOption
 	params, needed := c.Params()
@@ -83,11 +87,15 @@ func options(c chat.Command) []*discordgo.ApplicationCommandOption {
 func defineOption(p chat.Param, required bool) *discordgo.ApplicationCommandOption {
 	summary, summaries := localized(p.Summary, maxSummary)
 	_, names := localized(p.Label(), maxSummary)
-	// One malformed name would keep all commands from being registered.
+	// A single malformed name would make Discord refuse all commands.
 	maps.DeleteFunc(names, func(_ discordgo.Locale, name string) bool { return !optionName.MatchString(name) })
 	o := &discordgo.ApplicationCommandOption{
-		Type: discordgo.ApplicationCommandOptionString, Required: required,
-		Name: p.Name, NameLocalizations: names, Description: summary, DescriptionLocalizations: summaries,
+		Type:                     discordgo.ApplicationCommandOptionString,
+		Required:                 required,
+		Name:                     p.Name,
+		NameLocalizations:        names,
+		Description:              summary,
+		DescriptionLocalizations: summaries,
 	}
 	if p.Person {
 		o.Type = discordgo.ApplicationCommandOptionUser
@@ -98,18 +106,18 @@ func defineOption(p chat.Param, required bool) *discordgo.ApplicationCommandOpti
 	return o
 }
 
-// defineChoice returns the definition of a choice. A choice without a message is its own name.
+// defineChoice returns the definition of a choice. If no message names the choice, it is its own name.
 func defineChoice(c string) *discordgo.ApplicationCommandOptionChoice {
 	label := chat.ChoiceLabel(c)
 	name, locales := localized(label, maxSummary)
-	if name == label.Key { // which is what Say returns without a message
+	if name == label.Key { // Say returns the key if there is no message.
 		return &discordgo.ApplicationCommandOptionChoice{Name: c, Value: c}
 	}
 	return &discordgo.ApplicationCommandOptionChoice{Name: name, NameLocalizations: locales, Value: c}
 }
 
-// menuCommand returns the name of the command whose PersonMenu is label, or label if there is
-// none. Discord sends the English label, whatever language it shows.
+// menuCommand returns the name of the command whose PersonMenu has this label. It returns label if there is no such
+// command. Discord sends the English label, whatever language it shows.
 func menuCommand(commands chat.Commands, label string) string {
 	for _, c := range commands {
 		if c.PersonMenu.Key != "" && words.Cut(words.Say(chat.English, c.PersonMenu), maxMenuLabel) == label {
@@ -119,8 +127,8 @@ func menuCommand(commands chat.Commands, label string) string {
 	return label
 }
 
-// localized returns a text in English, which Discord shows in every locale not in others, and in
-// the other languages by Discord's locales. Each is cut to limit UTF-16 units.
+// localized returns a text in English, and in the other languages by Discord's locales. Discord shows the English text
+// in every locale that is not in others. Each text is cut to limit UTF-16 units.
 func localized(t chat.Text, limit int) (english string, others map[discordgo.Locale]string) {
 	others = map[discordgo.Locale]string{}
 	for _, language := range chat.Languages() {

@@ -8,34 +8,37 @@ import (
 	"herald/internal/platform/discord/api"
 )
 
-// deferAfter is how long after its arrival an interaction is deferred. Discord waits 3 seconds for a first response,
-// and a command may take longer. The 1.8 seconds that remain are for the deferrals of a burst, and for a second try if
-// the first is lost.
+// Discord waits 3 seconds for the first response to an interaction, and a command may take longer. A deferral is a
+// first response that promises an answer: users see "thinking…". It is sent at deferAfter. If the command has ended
+// before, the answer overtakes the deferral: the answer is the first response, and the deferral is not sent.
+
+// deferAfter is the time from the arrival of an interaction until it is deferred. The 1.8 seconds that remain are for
+// the deferrals of a burst, and for a second attempt if the first is lost.
 const deferAfter = 1200 * time.Millisecond
 
-// firstResponse is what becomes the first response to an interaction: Discord takes only one.
+// firstResponse is what becomes the first response to an interaction. Discord accepts only one.
 type firstResponse int32
 
 const (
-	// undecided: the command runs, and neither is being sent yet.
+	// undecided: neither is being sent yet.
 	undecided firstResponse = iota
-	// theDeferral: it is being sent, or was. The answer follows as an edit or a follow-up.
+	// theDeferral: it is being sent, or was sent. The answer follows as an edit or a follow-up.
 	theDeferral
-	// theAnswer: the deferral is not sent.
+	// theAnswer: the deferral is never sent.
 	theAnswer
 )
 
-// deferral is a first response that promises an answer. It is sent at deferAfter unless the answer overtakes it.
+// deferral is the deferral of one interaction.
 type deferral struct {
 	session *session
 	i       *interaction
 	timer   *time.Timer
-	first   atomic.Int32  // a firstResponse, which decide changes once
-	sent    chan struct{} // closed once the deferral was sent, or sending has failed
-	err     error         // of sending; set before sent is closed
+	first   atomic.Int32  // a firstResponse; decide sets it once
+	sent    chan struct{} // closed once the attempt to send the deferral has ended
+	err     error         // the error of that attempt; set before sent is closed
 }
 
-// deferLater sends a deferral at deferAfter. It does not block. The caller must call cancel.
+// deferLater arranges that a deferral is sent at deferAfter. It does not block. The caller must call cancel.
 func (s *session) deferLater(i *interaction) *deferral {
 	d := &deferral{session: s, i: i, sent: make(chan struct{})}
 	d.timer = time.AfterFunc(time.Until(i.Arrived.Add(deferAfter)), func() {
@@ -47,8 +50,8 @@ func (s *session) deferLater(i *interaction) *deferral {
 	return d
 }
 
-// sendDeferrals sends the deferrals that are due, until Sends is done. api.MaxFirst goroutines do so: if a service is
-// slow, thousands of deferrals are due in the same second, and a goroutine for each would take the memory of a stack.
+// sendDeferrals sends the deferrals that are due, until Sends is done. It runs in api.MaxFirst goroutines. If a service
+// is slow, thousands of deferrals may be due in the same second, and a goroutine for each would need too much memory.
 func (s *session) sendDeferrals() {
 	for {
 		select {
@@ -66,12 +69,12 @@ func (d *deferral) send() {
 		return
 	}
 	defer close(d.sent)
-	d.err = api.ErrOutcomeUnknown // which it is after a panic
+	d.err = api.ErrOutcomeUnknown // in case sendDeferral panics
 	d.err = d.session.sendDeferral(d.i, d.i.target.reader)
 }
 
-// overtake makes the answer the first response, unless the deferral is: overtake then blocks until the deferral was
-// sent, and returns the error of sending it. A second call returns the same.
+// overtake makes the answer the first response if that is undecided. It returns what the first response is. If that is
+// the deferral, overtake blocks until it was sent, and returns the error of sending it. Later calls return the same.
 func (d *deferral) overtake() (firstResponse, error) {
 	d.timer.Stop()
 	d.decide(theAnswer)
@@ -82,17 +85,17 @@ func (d *deferral) overtake() (firstResponse, error) {
 	return theDeferral, d.err
 }
 
-// cancel keeps the deferral from being sent. If it is already being sent, cancel blocks until it was.
+// cancel makes sure that the deferral is not sent from now on. If it is being sent, cancel blocks until that has ended.
 func (d *deferral) cancel() { _, _ = d.overtake() }
 
-// decide makes f the first response. It returns false if that was decided before.
+// decide makes f the first response. It returns false if the first response was decided before.
 func (d *deferral) decide(f firstResponse) bool {
 	return d.first.CompareAndSwap(int32(undecided), int32(f))
 }
 
-// sendDeferral sends a deferral now. r is who can read the answer if it is a new message: Discord fixes that now.
-// Once Discord has the deferral, or may have it, the claim is marked done: it would lapse after claim.Lasts if the
-// command runs for longer.
+// sendDeferral sends a deferral now. r is who can read the answer if it is a new message. Discord does not let the
+// answer change that. Once Discord has the deferral, or may have it, sendDeferral marks the claim as done. Otherwise
+// the claim would end after claim.Lasts, although the command may run longer.
 func (s *session) sendDeferral(i *interaction, r reader) error {
 	s.count("deferred")
 	err := s.respond(i, i.target.promise(r))

@@ -17,43 +17,49 @@ type answer struct {
 	*message
 	place  place
 	reader reader // of a new message
-	// asOf is the version that Shown remembers.
-	asOf chat.Version
+	// version is the version of the command's reply, as platform.Shown remembers it.
+	version chat.Version
 }
 
 // delivery is a call that delivers an answer.
 type delivery int
 
 const (
-	// undeliverable: no call is left.
+	// undeliverable: there is no call left to try.
 	undeliverable delivery = iota
 	// asResponse: the first response is a new message.
 	asResponse
 	// asUpdate: the first response replaces the message with the button.
 	asUpdate
-	// asEdit: an edit replaces what was deferred.
+	// asEdit: after the deferral, an edit replaces what the deferral promised to replace.
 	asEdit
-	// asFollowUp: a new message follows the deferral.
+	// asFollowUp: after the deferral, another call sends a new message.
 	asFollowUp
 )
 
-// firstDelivery returns the call that delivers an answer shown at a place. first is the first response; if it is the
-// deferral, that promised the answer at another place or at the same one.
+// firstDelivery returns the first call that is tried to deliver an answer. shown is where the answer is shown. If the
+// first response was the deferral, promised is where the deferral promised the answer.
+//
+//	first response   promised         shown            call
+//	the answer                        in place         asUpdate
+//	the answer                        in new message   asResponse
+//	the deferral     in place         in new message   asFollowUp
+//	the deferral     the same place as shown           asEdit
 func firstDelivery(first firstResponse, promised, shown place) delivery {
-	switch {
-	case first == theAnswer && shown == inPlace:
-		return asUpdate
-	case first == theAnswer:
+	if first == theAnswer {
+		if shown == inPlace {
+			return asUpdate
+		}
 		return asResponse
-	case promised == inPlace && shown == inNewMessage:
-		return asFollowUp // An edit would replace the message with the button.
-	default:
-		return asEdit
 	}
+	if promised == inPlace && shown == inNewMessage {
+		return asFollowUp // An edit would replace the message with the button.
+	}
+	return asEdit
 }
 
-// afterRefusal returns the call that delivers an answer if Discord refuses d for good: the message to change may be
-// deleted.
+// afterRefusal returns the next call to try if Discord refuses d for good. A reason may be that the message to change
+// was deleted, so the next call sends a new message.
 func (d delivery) afterRefusal() delivery {
 	switch d {
 	case asUpdate:
@@ -65,15 +71,14 @@ func (d delivery) afterRefusal() delivery {
 	}
 }
 
-// deliver delivers an answer by d or, if Discord refuses d, by what follows its refusal. If a call fails, shown forgets
-// what it has noted about the message with the button.
+// deliver delivers an answer by d. If Discord refuses d for good, deliver tries what afterRefusal returns.
 func (s *session) deliver(i *interaction, a *answer, d delivery) error {
 	for {
 		err := s.call(d, i, a)
 		if err == nil {
 			return nil
 		}
-		s.shown.Forget(i.target.message, i.target.subject, a.asOf)
+		s.forgetShown(i, a)
 		d = d.afterRefusal()
 		if d == undeliverable || !api.Unacceptable(err) {
 			return err
@@ -81,8 +86,8 @@ func (s *session) deliver(i *interaction, a *answer, d delivery) error {
 	}
 }
 
-// call makes the call d. A follow-up has no picture. Straight after the deferral of a new message, its reader is the
-// one that the deferral has (see api.Client.FollowUp).
+// call makes the call d. A follow-up has no picture. If it follows the deferral of a new message, Discord ignores its
+// reader and keeps the deferral's (see api.Client.FollowUp).
 func (s *session) call(d delivery, i *interaction, a *answer) error {
 	switch d {
 	case asUpdate:
@@ -97,7 +102,8 @@ func (s *session) call(d delivery, i *interaction, a *answer) error {
 	}
 }
 
-// respond sends the first response.
+// respond sends the first response: as the body of the HTTP response if the interaction arrived by HTTP, and otherwise
+// with a call.
 func (s *session) respond(i *interaction, r response) error {
 	if i.w != nil {
 		return r.write(i.w)
@@ -105,13 +111,13 @@ func (s *session) respond(i *interaction, r response) error {
 	return s.api.Respond(s.work.Sends, i.Interaction, r)
 }
 
-// edit replaces the deferred message by m, and is retried until the token expires. A picture that cannot be sent
-// within pictureTime is left out.
+// edit replaces the deferred message with the answer. It retries until the interaction's token expires. If the picture
+// cannot be sent within pictureTime, edit sends the answer without it.
 func (s *session) edit(i *interaction, a *answer) error {
 	m := a.message
-	// A newer answer may replace the message while this one is retried, for minutes if Discord is down.
+	// If Discord is down, this edit is retried for minutes. Meanwhile, a newer answer may replace the message.
 	outdated := func() bool {
-		return a.place == inPlace && !s.shown.IsLast(i.target.message, i.target.subject, a.asOf)
+		return a.place == inPlace && !s.shown.IsLast(i.target.pressed.id, i.target.pressed.subject, a.version)
 	}
 	if m.picture != nil {
 		picture := api.Message{Body: m, Name: m.Attachments[0].Filename, PNG: m.picture, Outdated: outdated}
@@ -122,8 +128,8 @@ func (s *session) edit(i *interaction, a *answer) error {
 		s.count("picture_failed")
 		m = m.withoutPicture()
 	}
-	last := api.Message{Body: m, Outdated: outdated}
-	return s.api.Edit(s.work.Sends, i.Interaction, last, i.Arrived.Add(api.TokenLife))
+	text := api.Message{Body: m, Outdated: outdated}
+	return s.api.Edit(s.work.Sends, i.Interaction, text, i.Arrived.Add(api.TokenLife))
 }
 
 // response is the first response to an interaction.
@@ -141,7 +147,7 @@ func newMessage(m *message, r reader) response {
 	return response{Type: discordgo.InteractionResponseChannelMessageWithSource, Data: m.readBy(r)}
 }
 
-// readBy returns m as a new message that r can read.
+// readBy returns m as a new message that r can read. It does not change m.
 func (m *message) readBy(r reader) *message {
 	if r == everybody {
 		return m

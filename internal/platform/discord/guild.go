@@ -23,7 +23,7 @@ const (
 // https://discord.com/developers/docs/resources/guild#guild-object-mfa-level
 const mfaElevated = 1
 
-// guild is a server.
+// guild is a server, as it was when it was last fetched. The ID of the server is also the ID of its role @everyone.
 // https://discord.com/developers/docs/resources/guild#guild-object
 type guild struct {
 	Name  string `json:"name"`
@@ -32,27 +32,28 @@ type guild struct {
 	MFALevel int `json:"mfa_level"`
 	// own holds the IDs of the bot's roles.
 	own       []string
-	fetchedAt time.Time
+	fetchedAt time.Time // zero if the server was never fetched
 }
 
-// guild returns what was last fetched of a server, or a zero guild before that.
-func (a *Adapter) guild(id string) (g guild) {
-	if last, fetched := a.guilds.Load(id); fetched {
-		g = last.(guild)
+// guild returns the server as it was last fetched, or a zero guild if it never was. It does not block.
+func (a *Adapter) guild(id string) guild {
+	last, isFetched := a.guilds.Load(id)
+	if !isFetched {
+		return guild{}
 	}
-	return g
+	return last.(guild)
 }
 
-// fetchGuild asks Discord about a server, and stores the result for guild. It blocks for two calls, and for one more
-// the first time.
+// fetchGuild asks Discord about a server, and stores the result for guild. It blocks for two calls, or for three until
+// the bot's own ID is known.
 func (a *Adapter) fetchGuild(ctx context.Context, id string) (g guild, err error) {
 	self, err := a.self(ctx)
 	if err != nil {
 		return g, err
 	}
 	err = a.api.Call(ctx, http.MethodGet, discordgo.EndpointGuild(id), nil, &g)
-	if err == nil && len(g.Roles) == 0 { // Every server has @everyone.
-		err = errNoRoles
+	if err == nil && len(g.Roles) == 0 {
+		err = errNoRoles // Every server has @everyone.
 	}
 	if err != nil {
 		return g, fmt.Errorf("ask for the roles: %w", err)
@@ -85,7 +86,7 @@ func (a *Adapter) member(ctx context.Context, guildID, user string) (m member, e
 	return m, err
 }
 
-// errNoRoles is the error of a response that must name roles.
+// errNoRoles means that a response lacks the roles that it must have.
 var errNoRoles = errors.New("discord names no roles")
 
 // role is a role of a server.
@@ -95,18 +96,24 @@ type role struct {
 	Name        string `json:"name"`
 	Position    int    `json:"position"`
 	Permissions string `json:"permissions"`
-	Managed     bool   `json:"managed"`
+	// Managed is true if the role belongs to a bot or another integration. Nobody can give it.
+	Managed bool `json:"managed"`
 }
 
-// compare returns a number above 0 if r is above other. Of two roles in one position, the older one is above.
+// compare returns a number above 0 if r is above other, and below 0 if it is below. Of two roles in one position, the
+// older one is above: its ID is the smaller number.
 func (r role) compare(other role) int {
-	return cmp.Or(cmp.Compare(r.Position, other.Position), cmp.Compare(len(other.ID), len(r.ID)),
-		cmp.Compare(other.ID, r.ID))
+	return cmp.Or(
+		cmp.Compare(r.Position, other.Position),
+		cmp.Compare(len(other.ID), len(r.ID)),
+		cmp.Compare(other.ID, r.ID),
+	)
 }
 
+// shown returns the role's name as members see it.
 func (r role) shown() chat.Untrusted { return "@" + chat.NewUntrusted(r.Name, maxRoleName) }
 
-// self returns the ID of the bot's user. It asks Discord unless the ID is known.
+// self returns the ID of the bot's user. Unless the ID is known, self asks Discord, and blocks meanwhile.
 func (a *Adapter) self(ctx context.Context) (string, error) {
 	if id := *a.userID.Load(); id != "" {
 		return id, nil

@@ -18,59 +18,66 @@ import (
 )
 
 const (
-	// maxBody bounds an interaction that arrives by HTTP, in bytes.
+	// maxBody is the maximum size of an interaction that arrives by HTTP, in bytes.
 	maxBody = 256 << 10
-	// maxAge bounds the age of a signature, past or future. Until then, the ID of a captured
-	// request is known.
+	// maxAge is the maximum age of a signature. One from the future may be as far from now. It is shorter than a claim is
+	// remembered, so that a captured request cannot be answered again.
 	maxAge = 5 * time.Minute
 )
 
-// ServeHTTP answers a POST to /discord/interactions with one interaction, and blocks until
-// a deferred answer is edited. It refuses with 401 (signature), 413 (size), 400 (form), or
-// 503: Run takes none, too many are in flight, or the interaction was seen before.
+// accepted is the status of a request that is not refused.
+const accepted = 0
+
+// ServeHTTP answers a POST to /discord/interactions with one interaction, and blocks until a deferred answer is edited.
+// It refuses a request with status
+//   - 401 if the signature is missing, wrong or older than maxAge;
+//   - 413 if the body is too large;
+//   - 400 if the body is not an interaction for the bot;
+//   - 503 if Run takes no interactions, too many are in flight, or the interaction was seen before.
+//
 // https://discord.com/developers/docs/interactions/overview#setting-up-an-endpoint
 func (a *Adapter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	refused := http.StatusServiceUnavailable
+	status := http.StatusServiceUnavailable
 	if s := a.session.Load(); s != nil {
-		refused = s.serve(w, r)
+		status = s.serve(w, r)
 	}
-	if refused != 0 {
-		w.WriteHeader(refused)
+	if status != accepted {
+		w.WriteHeader(status)
 	}
 }
 
-// serve answers the interaction in r and returns 0, or the status to refuse it with.
-func (s *session) serve(w http.ResponseWriter, r *http.Request) (refused int) {
-	body, refused := s.verified(w, r)
-	if refused == http.StatusUnauthorized {
+// serve answers the interaction in r and returns accepted, or returns the status to refuse it with.
+func (s *session) serve(w http.ResponseWriter, r *http.Request) (status int) {
+	body, status := s.verified(w, r)
+	if status == http.StatusUnauthorized {
 		s.count("bad_signature")
 	}
-	if refused != 0 {
-		return refused
+	if status != accepted {
+		return status
 	}
 	i, forUs := decode(body)
 	if i.Type == discordgo.InteractionPing {
 		_ = response{Type: discordgo.InteractionResponsePong}.write(w)
-		return 0
+		return accepted
 	}
 	if !forUs {
 		s.count("ignored")
 		return http.StatusBadRequest
 	}
-	refused = http.StatusServiceUnavailable
 	i.Arrived = time.Now()
 	i.w = w
+	status = http.StatusServiceUnavailable // unless handle is called, and answers
 	s.admit(maxByHTTP, s.work.Do, func(reference string) {
 		i.reference = reference
 		if s.handle(i) {
-			refused = 0
+			status = accepted
 		}
 	})
-	return refused
+	return status
 }
 
-// write sends r as the body of an HTTP response, and returns once the body is flushed. An
-// edit before that would fail. After a failure of the connection, the outcome is unknown.
+// write sends r as the body of an HTTP response. It returns once the body is flushed, because Discord would refuse an
+// edit before that. If the connection fails, it returns api.ErrOutcomeUnknown.
 func (r response) write(w http.ResponseWriter) error {
 	body, err := json.Marshal(r)
 	if err != nil {
@@ -79,7 +86,7 @@ func (r response) write(w http.ResponseWriter) error {
 	switch r.Type {
 	case discordgo.InteractionResponseDeferredChannelMessageWithSource,
 		discordgo.InteractionResponseDeferredMessageUpdate:
-		// The next request on this connection would wait until the answer is out.
+		// ServeHTTP returns only once the answer is delivered. Another request on this connection would wait until then.
 		w.Header().Set("Connection", "close")
 	}
 	w.Header().Set("Content-Type", "application/json")
@@ -91,17 +98,16 @@ func (r response) write(w http.ResponseWriter) error {
 	return nil
 }
 
-// verified returns the body of r if Discord signed it within maxAge, and otherwise the
-// status to refuse it with. It reads the body only if the headers have the form of a
-// signature.
-func (s *session) verified(w http.ResponseWriter, r *http.Request) (body []byte, refused int) {
+// verified returns the body of r if Discord signed it within maxAge, and otherwise the status to refuse r with. It
+// reads the body only if the headers have the form of a signature.
+func (s *session) verified(w http.ResponseWriter, r *http.Request) (body []byte, status int) {
 	timestamp := r.Header.Get("X-Signature-Timestamp")
-	seconds, malformed := strconv.ParseInt(timestamp, 10, 64)
-	signature, err := hex.DecodeString(r.Header.Get("X-Signature-Ed25519"))
-	if malformed != nil || err != nil || len(signature) != ed25519.SignatureSize {
+	seconds, timeErr := strconv.ParseInt(timestamp, 10, 64)
+	signature, hexErr := hex.DecodeString(r.Header.Get("X-Signature-Ed25519"))
+	if timeErr != nil || hexErr != nil || len(signature) != ed25519.SignatureSize {
 		return nil, http.StatusUnauthorized
 	}
-	body, err = io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	_, tooLarge := errors.AsType[*http.MaxBytesError](err)
 	switch {
 	case tooLarge:
@@ -116,5 +122,5 @@ func (s *session) verified(w http.ResponseWriter, r *http.Request) (body []byte,
 			"a signed interaction is not of now: perhaps this machine's clock is wrong", "age", age)
 		return nil, http.StatusUnauthorized
 	}
-	return body, 0
+	return body, accepted
 }

@@ -15,8 +15,8 @@ import (
 // Platform is Discord's name in logs, metrics and OPERATORS.
 const Platform chat.Platform = "discord"
 
-// interaction has the members of Discord's that are used. discordgo's type decodes every
-// member, and fails if one has an unknown form.
+// interaction has the fields of Discord's interactions that are used. discordgo's type decodes every field, and fails
+// if one has an unknown form.
 type interaction struct {
 	api.Interaction
 	Type      discordgo.InteractionType        `json:"type"`
@@ -24,22 +24,24 @@ type interaction struct {
 	ChannelID string                           `json:"channel_id"`
 	Context   discordgo.InteractionContextType `json:"context"`
 	Locale    string                           `json:"locale"`
-	User      *user                            `json:"user"` // who asked
-	Member    *struct {                        // in guilds
+	// User is the sender. decode sets it in a guild too.
+	User *user `json:"user"`
+	// Member is the sender as a member of the guild. It is nil in a private chat.
+	Member *struct {
 		User        *user  `json:"user"`
 		Permissions string `json:"permissions"`
-		// Roles holds the IDs of the member's roles; nil: they are not told.
+		// Roles holds the IDs of the member's roles. It is nil if Discord does not list them.
 		Roles []string `json:"roles"`
 		// Pending is true until the member has accepted the server's rules.
 		Pending bool `json:"pending"`
 	} `json:"member"`
-	// Installed says who installed the bot. Where a user did and the guild did not, anybody may have made themself a
-	// moderator of the guild. nil is an interaction of an older form: then the guild did.
+	// Installed reports who installed the bot: its Guild is the ID of the guild that did, if any. It is nil if the
+	// interaction has an older form. Then the guild did.
 	// https://discord.com/developers/docs/interactions/receiving-and-responding#interaction-object-authorizing-integration-owners-object
 	Installed *struct {
 		Guild string `json:"0"`
 	} `json:"authorizing_integration_owners"`
-	// Message is the one with the pressed button; nil for a command.
+	// Message is the message with the pressed button. It is nil for a command.
 	Message *struct {
 		ID      string                 `json:"id"`
 		Flags   discordgo.MessageFlags `json:"flags"`
@@ -47,21 +49,21 @@ type interaction struct {
 		Embeds  []embed                `json:"embeds"`
 	} `json:"message"`
 	Data struct {
-		// Of a command.
+		// The fields of a command.
 		Name     string                           `json:"name"`
 		Type     discordgo.ApplicationCommandType `json:"type"`
 		TargetID string                           `json:"target_id"`
 		Options  []option                         `json:"options"`
-		// Of a button.
+		// The fields of a button.
 		CustomID      string                  `json:"custom_id"`
 		ComponentType discordgo.ComponentType `json:"component_type"`
 	} `json:"data"`
 
-	reference string // of the Request, in logs and answers
-	claimKey  string // of the claim to answer it
-	isDone    bool   // the claim is marked as done
-	target    target // of its answer
-	// w takes the first response as its body; nil: the first response is posted.
+	reference   string // the ID of the Request, in logs and answers
+	claimKey    string
+	isClaimDone bool   // whether the claim is marked as done
+	target      target // where the answer goes
+	// w takes the first response if the interaction arrived by HTTP. It is nil if the first response is a call.
 	w http.ResponseWriter
 }
 
@@ -76,8 +78,8 @@ type option struct {
 	Value any                                    `json:"value"`
 }
 
-// decode reads one interaction. forUs reports whether it is well formed and a person used
-// a command or pressed a button.
+// decode reads one interaction. forUs is true if the interaction is well formed, and a person (not a bot) used a
+// command or pressed a button.
 func decode(raw []byte) (i *interaction, forUs bool) {
 	i = &interaction{}
 	if json.Unmarshal(raw, i) != nil || !isSnowflake(i.ID) || i.Token == "" {
@@ -89,9 +91,9 @@ func decode(raw []byte) (i *interaction, forUs bool) {
 	if i.User == nil || i.User.ID == "" || i.User.Bot {
 		return i, false
 	}
-	command := i.Type == discordgo.InteractionApplicationCommand && i.Data.Name != ""
-	press := i.Type == discordgo.InteractionMessageComponent && i.Data.ComponentType == discordgo.ButtonComponent
-	return i, command || press
+	isCommand := i.Type == discordgo.InteractionApplicationCommand && i.Data.Name != ""
+	isPress := i.Type == discordgo.InteractionMessageComponent && i.Data.ComponentType == discordgo.ButtonComponent
+	return i, isCommand || isPress
 }
 
 // isSnowflake reports whether s has the form of an ID: a number of 63 bits.
@@ -102,7 +104,7 @@ func isSnowflake(s string) bool {
 }
 
 // parse returns the Request of an interaction that is for us. press is the state of the pressed button, or nil for a
-// command. It fails if the state is not of this version.
+// command. parse fails if this version does not know the button. The Request then serves only to answer that.
 func parse(i *interaction, commands chat.Commands) (req *chat.Request, press *chat.Press, err error) {
 	req = &chat.Request{
 		ID:                  i.reference,
@@ -112,7 +114,7 @@ func parse(i *interaction, commands chat.Commands) (req *chat.Request, press *ch
 		CanReplyEphemerally: true,
 		Locale:              i.Locale,
 	}
-	if i.GuildID != "" && (i.Installed == nil || i.Installed.Guild == i.GuildID) {
+	if i.guildHasInstalled() {
 		req.Community = i.GuildID
 		req.RulesPending = i.Member != nil && i.Member.Pending
 		if i.Member != nil && permits(i.Member.Permissions, moderating) {
@@ -120,7 +122,7 @@ func parse(i *interaction, commands chat.Commands) (req *chat.Request, press *ch
 		}
 	}
 	if i.Type == discordgo.InteractionApplicationCommand {
-		i.command(req, commands)
+		i.setCommand(req, commands)
 		return req, nil, nil
 	}
 	state, err := chat.ParseState(i.Data.CustomID)
@@ -129,20 +131,30 @@ func parse(i *interaction, commands chat.Commands) (req *chat.Request, press *ch
 	return req, &state, err
 }
 
-// command sets a command's name, target and arguments in req.
-func (i *interaction) command(req *chat.Request, commands chat.Commands) {
+// guildHasInstalled reports whether the interaction is from a guild that has installed the bot. In a guild where only a
+// user has, the request gets no community: anybody can make a guild where they are a moderator, and use the bot there.
+func (i *interaction) guildHasInstalled() bool {
+	return i.GuildID != "" && (i.Installed == nil || i.Installed.Guild == i.GuildID)
+}
+
+// setCommand sets a command's name, target and arguments in req.
+func (i *interaction) setCommand(req *chat.Request, commands chat.Commands) {
 	req.Command = i.Data.Name
 	target := ""
 	if i.Data.Type == discordgo.UserApplicationCommand {
-		req.Command, target = menuCommand(commands, i.Data.Name), i.Data.TargetID
+		req.Command = menuCommand(commands, i.Data.Name)
+		target = i.Data.TargetID
 	}
 	named := map[string]string{}
 	for _, o := range i.Data.Options {
-		value, is := o.Value.(string)
-		switch {
-		case is && o.Type == discordgo.ApplicationCommandOptionUser:
+		value, isString := o.Value.(string)
+		if !isString {
+			continue
+		}
+		switch o.Type {
+		case discordgo.ApplicationCommandOptionUser:
 			target = value
-		case is && o.Type == discordgo.ApplicationCommandOptionString:
+		case discordgo.ApplicationCommandOptionString:
 			named[o.Name] = strings.TrimSpace(value)
 		}
 	}
@@ -157,7 +169,7 @@ func (i *interaction) command(req *chat.Request, commands chat.Commands) {
 const moderating = discordgo.PermissionAdministrator | discordgo.PermissionManageGuild |
 	discordgo.PermissionModerateMembers | discordgo.PermissionKickMembers | discordgo.PermissionBanMembers
 
-// permits reports whether permissions, as Discord writes them, has one of wanted.
+// permits reports whether permissions, a decimal number as Discord sends it, has at least one bit of wanted.
 func permits(permissions string, wanted uint64) bool {
 	bits, err := strconv.ParseUint(permissions, 10, 64)
 	return err == nil && bits&wanted != 0

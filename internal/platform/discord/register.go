@@ -16,17 +16,20 @@ import (
 	"herald/internal/transport"
 )
 
-// entryPoint is the type of the command that opens an application's Activity. Discord makes the
-// command, and refuses to replace all commands by a list without it.
+// Discord must know the bot's commands before users can type them. The bot registers them: it sends Discord the list of
+// all its commands, which replaces the list that Discord has.
+
+// entryPoint is the type of the command that opens an application's Activity. Discord makes that command itself, and
+// refuses any list without it.
 // https://discord.com/developers/docs/interactions/application-commands#entry-point-commands
 const entryPoint discordgo.ApplicationCommandType = 4
 
-// compareEvery is how often the registered commands are compared with the bot's: an older version, or
-// somebody with the token, may replace them.
+// compareEvery is how often the bot compares the registered commands with its own. An older version of the bot, or
+// anybody with the token, may have replaced them.
 const compareEvery = time.Hour
 
-// keepRegistered calls register, and again each compareEvery. It blocks until ctx is done. The only
-// error is api.ErrToken.
+// keepRegistered calls register now and then once per compareEvery. It blocks until ctx is done. The only error is
+// api.ErrToken.
 func (a *Adapter) keepRegistered(ctx context.Context, commands chat.Commands) error {
 	for {
 		if err := a.register(ctx, commands); err != nil {
@@ -38,9 +41,9 @@ func (a *Adapter) keepRegistered(ctx context.Context, commands chat.Commands) er
 	}
 }
 
-// register registers the commands with Discord. It retries until that succeeds or ctx is
-// done, even after a refusal: a permission may be granted later. It logs each refusal once. The only
-// error is api.ErrToken.
+// register registers the commands with Discord. It blocks and retries until that succeeds or ctx is done. It retries
+// even if Discord refuses, because a permission may be granted later. It logs each refusal once. The only error is
+// api.ErrToken.
 func (a *Adapter) register(ctx context.Context, commands chat.Commands) error {
 	logged := map[string]bool{}
 	err := transport.Policy{
@@ -50,10 +53,13 @@ func (a *Adapter) register(ctx context.Context, commands chat.Commands) error {
 			return !errors.Is(err, api.ErrToken), atLeast
 		},
 		OnRetry: func(err error) {
-			if _, answered := errors.AsType[*api.Error](err); !answered {
+			_, isRefusal := errors.AsType[*api.Error](err)
+			if !isRefusal {
 				a.Retried(err)
-			} else if reason := err.Error(); !logged[reason] {
-				logged[reason] = true
+				return
+			}
+			if !logged[err.Error()] {
+				logged[err.Error()] = true
 				a.Log.Warn("the commands could not be registered, trying again", "err", err)
 			}
 		},
@@ -67,9 +73,9 @@ func (a *Adapter) register(ctx context.Context, commands chat.Commands) error {
 	return nil
 }
 
-// registerOnce replaces the application's commands unless they are as they should be, and stores
-// their IDs. If interactions arrive by HTTP, it calls connected the first time, and after each
-// replacement. Discord allows 200 new commands a day; those that it already has do not count.
+// registerOnce registers the commands unless Discord already has exactly these, and stores their IDs. If interactions
+// arrive by HTTP, it calls connected whenever Discord has the commands and did not have them before. Discord allows 200
+// new commands a day; commands that it already has do not count.
 func (a *Adapter) registerOnce(ctx context.Context, commands chat.Commands) error {
 	app, err := a.api.Application(ctx)
 	if err != nil {
@@ -85,35 +91,42 @@ func (a *Adapter) registerOnce(ctx context.Context, commands chat.Commands) erro
 	wanted := definitions(commands)
 	if !found.compare(wanted).equal() {
 		a.hasCommands.Store(false)
-		if found, err = a.replace(ctx, app.ID, wanted, found); err != nil {
+		found, err = a.replace(ctx, app.ID, wanted, found)
+		if err != nil {
 			return err
 		}
 	}
+	a.commandIDs.Store(found.ids())
+	hadCommands := a.hasCommands.Swap(true)
+	if !hadCommands && a.PublicKey != nil {
+		a.connected(app.Name)
+	}
+	return nil
+}
+
+// registration holds the commands that Discord has.
+type registration []registeredCommand
+
+// ids returns the IDs of the commands that users type, by name.
+func (found registration) ids() *map[string]string {
 	ids := map[string]string{}
 	for _, c := range found {
 		if c.Type == discordgo.ChatApplicationCommand {
 			ids[c.Name] = c.ID
 		}
 	}
-	a.commandIDs.Store(&ids)
-	if had := a.hasCommands.Swap(true); !had && a.PublicKey != nil {
-		a.connected(app.Name)
-	}
-	return nil
+	return &ids
 }
-
-// registration is the commands that Discord has.
-type registration []registeredCommand
 
 // registeredCommand is a command as Discord returns it.
 type registeredCommand struct {
 	discordgo.ApplicationCommand
-	// raw has the fields that discordgo lacks, such as "handler".
+	// raw is the whole command. It may have fields that discordgo lacks, such as "handler".
 	raw json.RawMessage
 }
 
-// UnmarshalJSON implements json.Unmarshaler. It accepts a command that discordgo cannot read: only
-// the type and the name are set then.
+// UnmarshalJSON implements json.Unmarshaler. It also accepts a command that discordgo cannot read. Then it sets only
+// Type, Name and raw.
 func (c *registeredCommand) UnmarshalJSON(raw []byte) error {
 	c.raw = slices.Clone(raw)
 	if json.Unmarshal(raw, &c.ApplicationCommand) == nil {
@@ -133,7 +146,7 @@ func (c registeredCommand) isNamed(other *discordgo.ApplicationCommand) bool {
 	return c.Type == other.Type && c.Name == other.Name
 }
 
-// registered asks Discord for the commands that it has.
+// registered asks Discord for the commands that it has, and blocks meanwhile. app is the ID of the application.
 func (a *Adapter) registered(ctx context.Context, app string) (found registration, err error) {
 	endpoint := discordgo.EndpointApplicationGlobalCommands(app) + "?with_localizations=true"
 	if err := a.api.Call(ctx, http.MethodGet, endpoint, nil, &found); err != nil {
@@ -142,8 +155,8 @@ func (a *Adapter) registered(ctx context.Context, app string) (found registratio
 	return found, nil
 }
 
-// replace replaces the commands in found by wanted, and returns what Discord has then. Entry Point
-// commands stay as they are.
+// replace registers wanted in place of found, and blocks meanwhile. It returns the commands that Discord has then.
+// Entry Point commands in found stay as they are.
 func (a *Adapter) replace(
 	ctx context.Context, app string, wanted []*discordgo.ApplicationCommand, found registration,
 ) (now registration, err error) {
@@ -163,16 +176,19 @@ func (a *Adapter) replace(
 	return now, nil
 }
 
-// comparison names the commands in which Discord's list and ours differ. Commands of different types
-// may have the same name.
+// comparison is how Discord's list of commands differs from the bot's. Commands are named as shownCommand does.
+// Commands of different types may have the same name.
 type comparison struct {
-	missing, different, surplus []string
-	same                        int // how many are in both lists, and equal
+	missing   []string // only in the bot's list
+	different []string // in both lists, and not equal
+	surplus   []string // only in Discord's list
+	same      int      // the number of commands that are in both lists, and equal
 }
 
+// equal reports whether the lists are equal.
 func (c comparison) equal() bool { return len(c.missing)+len(c.different)+len(c.surplus) == 0 }
 
-// compare compares the commands that Discord has with wanted. Entry Point commands are not compared.
+// compare compares the commands that Discord has with wanted. It ignores Entry Point commands.
 func (found registration) compare(wanted []*discordgo.ApplicationCommand) (c comparison) {
 	for _, w := range wanted {
 		i := slices.IndexFunc(found, func(f registeredCommand) bool { return f.isNamed(w) })
@@ -193,7 +209,7 @@ func (found registration) compare(wanted []*discordgo.ApplicationCommand) (c com
 	return c
 }
 
-// shownCommand returns a command's name as people see it: "/price", or the label in a menu.
+// shownCommand returns a command's name as operators see it: /price, or the label of a menu entry in quotes.
 func shownCommand(c discordgo.ApplicationCommand) string {
 	name := string(chat.NewUntrusted(c.Name, maxMenuLabel))
 	if c.Type == discordgo.ChatApplicationCommand {
@@ -202,25 +218,28 @@ func shownCommand(c discordgo.ApplicationCommand) string {
 	return fmt.Sprintf("%q", name)
 }
 
-// form returns the JSON of what the bot defines of a command. Two commands with the same form are the
-// same to Discord. The form leaves out what Discord adds, and empty or default values, which Discord
-// may return or not.
+// form returns the JSON of the fields that the bot defines for a command. Two commands are equal if their forms are. A
+// form leaves out the fields that Discord adds, and empty or default values, because Discord may return them or not.
 func form(c discordgo.ApplicationCommand) string {
 	defined := discordgo.ApplicationCommand{
-		Type: c.Type, Name: c.Name, NameLocalizations: withoutEmpty(c.NameLocalizations),
-		Description: c.Description, DescriptionLocalizations: withoutEmpty(c.DescriptionLocalizations),
-		DefaultMemberPermissions: c.DefaultMemberPermissions, Options: withoutEmptyLists(c.Options),
-		Contexts: sorted(c.Contexts), IntegrationTypes: sorted(c.IntegrationTypes),
+		Type:                     c.Type,
+		Name:                     c.Name,
+		NameLocalizations:        nilIfEmpty(c.NameLocalizations),
+		Description:              c.Description,
+		DescriptionLocalizations: nilIfEmpty(c.DescriptionLocalizations),
+		DefaultMemberPermissions: c.DefaultMemberPermissions,
+		Options:                  withoutEmptyLists(c.Options),
+		Contexts:                 sorted(c.Contexts),
+		IntegrationTypes:         sorted(c.IntegrationTypes),
 	}
 	if c.NSFW != nil && *c.NSFW {
 		defined.NSFW = c.NSFW
 	}
-	text, _ := json.Marshal(defined) // which fails for no command
+	text, _ := json.Marshal(defined) // It does not fail for these fields.
 	return string(text)
 }
 
-// withoutEmptyLists returns copies of options in which nil stands for every empty list, or nil if there
-// are none.
+// withoutEmptyLists returns copies of options in which every empty list is nil. It returns nil if there are no options.
 func withoutEmptyLists(options []*discordgo.ApplicationCommandOption) (all []*discordgo.ApplicationCommandOption) {
 	for _, o := range options {
 		copied := *o
@@ -236,15 +255,15 @@ func withoutEmptyLists(options []*discordgo.ApplicationCommandOption) (all []*di
 	return all
 }
 
-// withoutEmpty returns localizations, or nil if there are none.
-func withoutEmpty(localizations *map[discordgo.Locale]string) *map[discordgo.Locale]string {
+// nilIfEmpty returns localizations, or nil if there are none.
+func nilIfEmpty(localizations *map[discordgo.Locale]string) *map[discordgo.Locale]string {
 	if localizations == nil || len(*localizations) == 0 {
 		return nil
 	}
 	return localizations
 }
 
-// sorted returns a sorted copy of a list, or nil.
+// sorted returns a sorted copy of a list, or nil if the list is empty.
 func sorted[T ~uint](list *[]T) *[]T {
 	if list == nil || len(*list) == 0 {
 		return nil

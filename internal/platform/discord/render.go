@@ -17,8 +17,8 @@ import (
 // https://discord.com/developers/docs/resources/message#embed-object-embed-limits
 const maxDescription = 4096
 
-// maxContent is the limit of a message's content, in characters. A headline is far below: Fit
-// cuts a title and a subtitle to a sixteenth of maxDescription each.
+// maxContent is the limit of a message's content, in characters. A headline is far shorter, because Fit cuts a title
+// and a subtitle to a sixteenth of maxDescription each.
 // https://discord.com/developers/docs/resources/message#create-message
 const maxContent = 2000
 
@@ -26,6 +26,7 @@ const maxContent = 2000
 // https://discord.com/developers/docs/resources/message#attachment-object
 const maxAlt = 1024
 
+// colours are the colours of embeds, as 0xRRGGBB.
 var colours = map[chat.Tone]int{
 	chat.Neutral:  0x5865F2,
 	chat.Positive: 0x57F287,
@@ -35,10 +36,10 @@ var colours = map[chat.Tone]int{
 	chat.Falling:  0xEA3943,
 }
 
-// message is the body of a call that sends or edits a message. An edit removes the embeds,
-// buttons and files that it does not list.
+// message is the body of a call that sends or edits a message. An edit removes the embeds, buttons and files that it
+// does not list. Discord shows Content, then Embeds, then Components.
 type message struct {
-	// Content is the headline. A notification and the preview above a reply show Content alone.
+	// Content is the headline. A notification shows only Content, and so does the preview above a reply.
 	Content         string                 `json:"content"`
 	Embeds          []embed                `json:"embeds"`
 	Components      []component            `json:"components"`
@@ -46,16 +47,16 @@ type message struct {
 	AllowedMentions mentions               `json:"allowed_mentions"`
 	Flags           discordgo.MessageFlags `json:"flags,omitempty"`
 
-	// picture is the PNG that Attachments describes, or nil. Only an edit can send a picture:
-	// an HTTP response is limited to some 150 kB.
+	// picture is the PNG that Attachments describes, or nil. Only an edit can send a picture, because an HTTP response
+	// is limited to some 150 kB.
 	// https://github.com/discord/discord-api-docs/issues/5250
 	picture []byte
 }
 
 type embed = discordgo.MessageEmbed
 
-// attachment describes a file that is sent with a message, which discordgo's type cannot. A
-// repeated edit does not attach the file twice: it removes the files of earlier edits.
+// attachment describes a file that is sent with a message. discordgo's type cannot do that. An edit that is retried
+// does not attach the file twice, because it removes the files of earlier edits.
 // https://discord.com/developers/docs/reference#uploading-files
 type attachment struct {
 	ID          string `json:"id"`          // the file's index in the call
@@ -63,37 +64,41 @@ type attachment struct {
 	Description string `json:"description"` // for those who cannot see it
 }
 
-// mentions is the list of those whom a message notifies: always nobody. Without the list,
-// Discord notifies everybody whom the text mentions.
+// mentions lists the users whom a message notifies. It is always empty. Without the list, Discord would notify
+// everybody whom the text mentions.
 type mentions struct {
 	Parse [0]string `json:"parse"`
 }
 
-// commandIDs returns Discord's ID of a command, or "" if it is unknown.
+// commandIDs returns Discord's ID of a command, or "" if it is unknown. Its methods render parts of a card, in which a
+// command becomes a link that needs the ID.
 type commandIDs func(name string) string
 
-// render returns the message that shows a reply. A reply without a headline has its text as
-// the content, if it is short enough.
+// render returns the message that shows a reply. The content is the card's headline. If the card has none, its text is
+// the content, unless the text is too long.
 func render(reply *chat.Reply, ids commandIDs) *message {
 	card := words.Print(reply).Fit(maxDescription, ids.measure)
 	m := &message{Content: headline(card), Components: rows(card.Buttons), Attachments: []attachment{}}
 	if m.Content == "" {
 		card.Text = append(words.Line{{Text: card.Sign}}, card.Text...)
 		if text := ids.line(card.Text); words.Units(text) <= maxContent {
-			m.Content, card.Text = strings.TrimSpace(text), nil
+			m.Content = strings.TrimSpace(text)
+			card.Text = nil
 		}
 	}
 	e := ids.embed(card)
 	if card.Image != nil {
 		e.Image = &discordgo.MessageEmbedImage{URL: "attachment://" + card.Image.Name}
 		m.picture = card.Image.PNG
-		m.Attachments = []attachment{{ID: "0", Filename: card.Image.Name, Description: words.Cut(card.Image.Alt, maxAlt)}}
+		alt := words.Cut(card.Image.Alt, maxAlt)
+		m.Attachments = []attachment{{ID: "0", Filename: card.Image.Name, Description: alt}}
 	}
 	m.setEmbed(e)
 	return m
 }
 
-// headline returns the card's title and subtitle on one line, without links. Times are words.
+// headline returns the card's title and subtitle on one line, or "" if the card has neither. A headline has no links,
+// and times in it are words.
 func headline(card words.Card) string {
 	title, subtitle := escape(card.Title.String()), escape(card.Subtitle.String())
 	if title != "" {
@@ -119,7 +124,7 @@ func (ids commandIDs) embed(card words.Card) embed {
 		return e
 	}
 	if e.Description == "" && e.Footer == nil {
-		// Discord may refuse an embed with a time alone, so the time is text.
+		// Discord may refuse an embed that has only a Timestamp.
 		e.Description = smallPrint + ids.line(card.Footer)
 	} else {
 		e.Timestamp = card.Checked.UTC().Format(time.RFC3339)
@@ -127,17 +132,22 @@ func (ids commandIDs) embed(card words.Card) embed {
 	return e
 }
 
-// setEmbed sets the embed of m to e, or to none if e is empty: Discord refuses an empty embed, and an empty message.
+// setEmbed makes e the only embed of m. If e is empty, m has no embed, because Discord refuses an empty one. Discord
+// also refuses an empty message, so m then has "…" as its content unless it has another.
 func (m *message) setEmbed(e embed) {
-	m.Embeds = []embed{}
-	if e.Description != "" || e.Image != nil || e.Footer != nil {
+	isEmpty := e.Description == "" && e.Image == nil && e.Footer == nil
+	switch {
+	case !isEmpty:
 		m.Embeds = []embed{e}
-	} else if m.Content == "" {
+	case m.Content == "":
+		m.Embeds = []embed{}
 		m.Content = "…"
+	default:
+		m.Embeds = []embed{}
 	}
 }
 
-// withoutPicture returns m without its picture.
+// withoutPicture returns m without its picture. It does not change m.
 func (m *message) withoutPicture() *message {
 	if m.picture == nil {
 		return m
@@ -154,7 +164,7 @@ func (m *message) withoutPicture() *message {
 // component is a row of buttons, or a button.
 type component struct {
 	Type       discordgo.ComponentType `json:"type"`
-	Components []component             `json:"components,omitempty"` // of a row
+	Components []component             `json:"components,omitempty"` // the buttons of a row
 	Style      discordgo.ButtonStyle   `json:"style,omitempty"`
 	Label      string                  `json:"label,omitempty"`
 	CustomID   string                  `json:"custom_id,omitempty"`
@@ -170,19 +180,19 @@ const (
 	maxURL   = 512
 )
 
-// rows returns a card's buttons in rows. Of several buttons with one state it keeps the first,
-// because Discord refuses the others.
+// rows returns a card's buttons in rows. It leaves out buttons that Discord does not accept. Those are also all but the
+// first of several buttons with the same state.
 func rows(buttons []words.Button) []component {
 	rows := []component{}
-	seen := map[string]bool{}
+	seen := map[string]bool{} // by CustomID
 	for _, b := range buttons {
-		c, ok := button(b)
-		if !ok || seen[c.CustomID] {
+		if !isAccepted(b) || seen[b.State] {
 			continue
 		}
-		if c.CustomID != "" {
-			seen[c.CustomID] = true
+		if b.State != "" {
+			seen[b.State] = true
 		}
+		c := button(b)
 		last := len(rows) - 1
 		if last < 0 || b.NewRow || len(rows[last].Components) == maxInRow {
 			rows = append(rows, component{Type: discordgo.ActionsRowComponent})
@@ -193,12 +203,21 @@ func rows(buttons []words.Button) []component {
 	return rows[:min(len(rows), maxRows)]
 }
 
-// button returns a card's button. ok is false for a button that Discord lacks, such as one that
-// copies, and for one that it refuses.
-func button(b words.Button) (c component, ok bool) {
-	c = component{
-		Type: discordgo.ButtonComponent, Style: discordgo.SecondaryButton,
-		Label: words.Cut(b.Label, maxLabel), CustomID: b.State, URL: b.URL,
+// isAccepted reports whether Discord has buttons like b, and does not refuse this one. Discord has no button that
+// copies a text, for example.
+func isAccepted(b words.Button) bool {
+	hasEffect := b.State != "" || b.URL != ""
+	return hasEffect && b.Label != "" && len(b.URL) <= maxURL
+}
+
+// button returns a card's button.
+func button(b words.Button) component {
+	c := component{
+		Type:     discordgo.ButtonComponent,
+		Style:    discordgo.SecondaryButton,
+		Label:    words.Cut(b.Label, maxLabel),
+		CustomID: b.State,
+		URL:      b.URL,
 	}
 	switch {
 	case b.URL != "": // Discord shows all links in one colour.
@@ -208,8 +227,7 @@ func button(b words.Button) (c component, ok bool) {
 	case b.NextStep:
 		c.Style = discordgo.SuccessButton
 	}
-	hasEffect := c.CustomID != "" || c.URL != ""
-	return c, hasEffect && c.Label != "" && len(c.URL) <= maxURL
+	return c
 }
 
 // body renders the text, sections, exact values and notes of a card.
@@ -220,11 +238,11 @@ func (ids commandIDs) body(card words.Card) string {
 			lines = append(lines, "", "**"+ids.line(s.Heading)+"**")
 		}
 		for _, f := range s.Fields {
-			lines = append(lines, ids.named(f, "**"))
+			lines = append(lines, ids.field(f, "**"))
 		}
 	}
 	for _, f := range card.FullValues {
-		lines = append(lines, smallPrint+ids.named(f, ""))
+		lines = append(lines, smallPrint+ids.field(f, ""))
 	}
 	for _, note := range card.Notes {
 		if !note.Empty() {
@@ -240,11 +258,13 @@ const gap = "  "
 // smallPrint begins a line in small letters.
 const smallPrint = "-# "
 
-// named renders a field. If the field has both a name and a value, the value is put between
-// marks, such as "**", up to its first dot. A value with code gets no marks.
-func (ids commandIDs) named(f words.Field, marks string) string {
-	first, rest := f.Value.CutDot()
-	name, value, more := ids.line(f.Name), ids.line(first), ids.line(rest)
+// field renders a field. If the field has both a name and a value, the value up to its first dot is put between marks,
+// such as "**". A value that contains code gets no marks.
+func (ids commandIDs) field(f words.Field, marks string) string {
+	beforeDot, rest := f.Value.CutDot()
+	name := ids.line(f.Name)
+	value := ids.line(beforeDot)
+	more := ids.line(rest)
 	if name == "" || value == "" {
 		return name + value + more
 	}
@@ -254,8 +274,8 @@ func (ids commandIDs) named(f words.Field, marks string) string {
 	return name + gap + marks + value + marks + more
 }
 
-// measure returns an upper bound of the UTF-16 units that body needs for a field, a heading or
-// a note, with its markup and line breaks.
+// measure returns the maximum number of UTF-16 units that body needs for a field, a heading or a note, with its markup
+// and line breaks.
 func (ids commandIDs) measure(f words.Field) int {
 	const marksAndBreaks = len(gap+"****") + len("\n\n")
 	return words.Units(ids.line(f.Name)) + words.Units(ids.line(f.Value)) + marksAndBreaks
@@ -266,9 +286,9 @@ func (ids commandIDs) line(l words.Line) string {
 	var b strings.Builder
 	text := "" // the plain text since the last markup
 	for _, s := range l {
-		marked, ok := ids.markup(s)
-		if !ok {
-			// Spans are escaped together: two harmless ones can make markup.
+		marked, isPlain := ids.markup(s)
+		if isPlain {
+			// Plain spans are escaped together, because two harmless ones can form markup.
 			text += s.Text
 			continue
 		}
@@ -278,35 +298,38 @@ func (ids commandIDs) line(l words.Line) string {
 	return b.String() + escape(text)
 }
 
-// markup renders a span that Discord has markup for, such as a link. ok is false for
-// plain text.
+// markup renders a span that has markup on Discord, such as a link. For any other span, isPlain is true: the span is
+// shown as plain text, and its Text is not escaped yet.
 // https://discord.com/developers/docs/reference#message-formatting
-func (ids commandIDs) markup(s words.Span) (marked string, ok bool) {
+func (ids commandIDs) markup(s words.Span) (marked string, isPlain bool) {
 	switch {
 	case s.Moment != nil:
-		return "<t:" + strconv.FormatInt(s.Moment.Unix(), 10) + ":R>", true
+		return "<t:" + strconv.FormatInt(s.Moment.Unix(), 10) + ":R>", false
 	case s.Person != nil && s.Person.Platform == Platform && isSnowflake(s.Person.ID):
-		return "<@" + s.Person.ID + ">", true
+		return "<@" + s.Person.ID + ">", false
 	case s.Text == "":
-		return "", false
+		return "", true
 	case s.URL != "":
-		return "[" + escape(s.Text) + "](" + linkEscaper.Replace(s.URL) + ")", true
+		return "[" + escape(s.Text) + "](" + linkEscaper.Replace(s.URL) + ")", false
 	case s.Style == words.Command:
 		id := ids(strings.TrimPrefix(s.Text, "/"))
-		return "<" + s.Text + ":" + id + ">", id != "" // a link needs the command's ID
+		if id == "" {
+			return "", true
+		}
+		return "<" + s.Text + ":" + id + ">", false
 	case s.Style == words.Code:
-		return "`" + codeEscaper.Replace(s.Text) + "`", true
+		return "`" + codeEscaper.Replace(s.Text) + "`", false
 	case s.Style == words.Strong:
-		return "**" + escape(s.Text) + "**", true
+		return "**" + escape(s.Text) + "**", false
 	default:
-		return "", false
+		return "", true
 	}
 }
 
 var (
-	// linkEscaper keeps a link's address from ending early.
+	// linkEscaper keeps a link's URL from ending early.
 	linkEscaper = strings.NewReplacer("(", "%28", ")", "%29", " ", "%20", "<", "%3C", ">", "%3E", `\`, "%5C")
-	// codeEscaper keeps code from ending early: a backslash escapes nothing there.
+	// codeEscaper keeps code from ending early. It replaces the mark, because a backslash does not escape anything there.
 	codeEscaper = strings.NewReplacer("`", "ˋ")
 )
 
@@ -316,7 +339,7 @@ func escape(s string) string {
 	var b strings.Builder
 	from := 0
 	for i := range len(s) {
-		if special(s, i) {
+		if isMarkup(s, i) {
 			b.WriteString(s[from:i])
 			b.WriteByte('\\')
 			from = i
@@ -325,21 +348,26 @@ func escape(s string) string {
 	return b.String() + s[from:]
 }
 
-// special reports whether Discord could take the byte at i for markup. The line begins with s.
+// isMarkup reports whether Discord could take the byte at i for markup, if s begins a line.
 // https://support.discord.com/hc/en-us/articles/210298617
-func special(s string, i int) bool {
+func isMarkup(s string, i int) bool {
+	before := s[:i]
+	after := s[i+1:]
 	switch s[i] {
 	case '\\', '*', '_', '~', '`', '|', '[', ']', '<', '>', '@':
 		// Emphasis, code, spoilers and links; quotes, mentions, timestamps and emoji.
 		return true
 	case '-', '+', '#': // A list, small print or a heading begins with one.
-		return i == 0
+		return before == ""
 	case '.', ')': // A numbered list begins with digits, one of these and a space.
-		return i > 0 && strings.HasPrefix(s[i+1:], " ") && strings.Trim(s[:i], "0123456789") == ""
+		isNumber := before != "" && strings.Trim(before, "0123456789") == ""
+		return isNumber && strings.HasPrefix(after, " ")
 	case ':': // Part of a URL or an emoji, but not at the end of a word or in a time such as 12:30.
-		next, _ := utf8.DecodeRuneInString(s[i+1:])
-		last, _ := utf8.DecodeLastRuneInString(s[:i])
-		return i+1 < len(s) && !unicode.IsSpace(next) && !(unicode.IsDigit(last) && unicode.IsDigit(next))
+		last, _ := utf8.DecodeLastRuneInString(before)
+		next, _ := utf8.DecodeRuneInString(after)
+		endsWord := after == "" || unicode.IsSpace(next)
+		isInTime := unicode.IsDigit(last) && unicode.IsDigit(next)
+		return !endsWord && !isInTime
 	default:
 		return false
 	}

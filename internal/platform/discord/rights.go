@@ -13,12 +13,12 @@ import (
 	"herald/internal/platform/discord/api"
 )
 
-// Rights returns whether the bot can give the roles of StakerRoles, and whether it is in the servers of entries. It
-// fetches each server, and blocks meanwhile.
+// Rights returns a Right for each role of StakerRoles (whether the bot can give it), and for each of entries (whether
+// the bot is in the server). It fetches each server, and blocks meanwhile.
 func (a *Adapter) Rights(ctx context.Context, entries ...platform.Entry) (all []platform.Right) {
 	var g guild
 	var err error
-	for i, badge := range a.StakerRoles {
+	for i, badge := range a.StakerRoles { // sorted by server
 		isNextServer := i == 0 || badge.Community != a.StakerRoles[i-1].Community
 		if isNextServer {
 			g, err = a.fetchGuild(ctx, badge.Community)
@@ -31,8 +31,8 @@ func (a *Adapter) Rights(ctx context.Context, entries ...platform.Entry) (all []
 	return all
 }
 
-// roleRight returns whether the bot can give a role of StakerRoles. g is its server, or err why that could not be
-// fetched.
+// roleRight returns whether the bot can give a role of StakerRoles. g is the role's server. err is not nil if the
+// server could not be fetched.
 func (a *Adapter) roleRight(badge chat.Badge, g guild, err error) platform.Right {
 	r := platform.Right{
 		Setting:   "STAKER_ROLES",
@@ -56,12 +56,12 @@ func (a *Adapter) roleRight(badge chat.Badge, g guild, err error) platform.Right
 	return r
 }
 
-// twoFactorHint follows what the bot may do in a server that requires two-factor authentication. Discord does not tell
-// a bot whether its owner has it.
+// twoFactorHint is added to what the bot may do in a server that requires two-factor authentication. Discord does not
+// tell a bot whether its owner has turned it on.
 const twoFactorHint = "; the server requires two-factor authentication: the account that owns the bot needs it"
 
-// presence returns whether the bot is in the server of an entry. Absence is not a Problem, because members can install
-// the bot for themselves.
+// presence returns whether the bot is in the server of an entry. If it is not, that is no Problem but an Advice,
+// because members can install the bot for themselves.
 func (a *Adapter) presence(ctx context.Context, e platform.Entry) platform.Right {
 	var g guild
 	err := a.api.Call(ctx, http.MethodGet, discordgo.EndpointGuild(e.ID), nil, &g)
@@ -86,41 +86,46 @@ func (a *Adapter) presence(ctx context.Context, e platform.Entry) platform.Right
 	return r
 }
 
-// standing is whether the bot can give a role, judged by the roles of its server.
+// standing is whether the bot can give a role, judged by the roles of the server.
 type standing struct {
-	// name is the role's, or "" if the server has no such role. highest is the name of the bot's highest role.
-	name, highest chat.Untrusted
-	// problem is why the bot cannot give the role, or "".
+	// name is the role's name, or "" if the server has no such role.
+	name chat.Untrusted
+	// highest is the name of the bot's highest role.
+	highest chat.Untrusted
+	// problem is why the bot cannot give the role, or "" if it can.
 	problem chat.BadgeProblem
-	// administrator is true if the bot has that permission, which it does not need.
-	administrator bool
+	// isAdministrator is true if the bot has the permission Administrator, which it does not need.
+	isAdministrator bool
 }
 
-// standing returns whether the bot can give a role. The role with the server's ID is @everyone, which everybody has
-// and nobody can give.
-func (g guild) standing(guildID, wanted string) (s standing) {
-	var highest, badge role
-	manages := false
+// standing returns whether the bot can give the role with the ID roleID. It can if
+//   - the role is in the server, and can be given: nobody can give @everyone, or a role that is Managed;
+//   - one of the bot's roles has the permission to manage roles;
+//   - the bot's highest role is above the role.
+func (g guild) standing(guildID, roleID string) (s standing) {
+	everyone := guildID
+	var badge role // zero if the server has no such role
 	for _, r := range g.Roles {
-		if r.ID == wanted {
+		if r.ID == roleID {
 			badge = r
 			s.name = r.shown()
 		}
-		isOwn := r.ID == guildID || slices.Contains(g.own, r.ID)
-		if !isOwn {
-			continue
-		}
-		manages = manages || permits(r.Permissions, discordgo.PermissionManageRoles|discordgo.PermissionAdministrator)
-		s.administrator = s.administrator || permits(r.Permissions, discordgo.PermissionAdministrator)
+	}
+	var highest role // zero until the first of the bot's roles
+	isManager := false
+	for _, r := range g.ownRoles(everyone) {
+		isManager = isManager || permits(r.Permissions, discordgo.PermissionManageRoles)
+		s.isAdministrator = s.isAdministrator || permits(r.Permissions, discordgo.PermissionAdministrator)
 		if highest.ID == "" || r.compare(highest) > 0 {
 			highest = r
 		}
 	}
 	s.highest = highest.shown()
+	canBeGiven := badge.ID != "" && badge.ID != everyone && !badge.Managed
 	switch {
-	case badge.ID == "" || badge.Managed || badge.ID == guildID:
+	case !canBeGiven:
 		s.problem = chat.BadgeGone
-	case !manages:
+	case !isManager && !s.isAdministrator:
 		s.problem = chat.MissingRight
 	case badge.compare(highest) >= 0:
 		s.problem = chat.RoleAbove
@@ -128,7 +133,17 @@ func (g guild) standing(guildID, wanted string) (s standing) {
 	return s
 }
 
-// advice returns a sentence for an operator: what the bot may do, or why it may not.
+// ownRoles returns the bot's roles, including @everyone, which has the ID everyone.
+func (g guild) ownRoles(everyone string) (own []role) {
+	for _, r := range g.Roles {
+		if r.ID == everyone || slices.Contains(g.own, r.ID) {
+			own = append(own, r)
+		}
+	}
+	return own
+}
+
+// advice returns a sentence for an operator, as may or as problem: what the bot may do, or why it may not.
 func (s standing) advice() (may, problem string) {
 	switch {
 	case s.problem == chat.BadgeGone && s.name == "":
@@ -140,7 +155,7 @@ func (s standing) advice() (may, problem string) {
 	case s.problem == chat.RoleAbove:
 		return "", fmt.Sprintf("the bot cannot give %s: that role is above the bot's highest one, %s; "+
 			"drag the bot's role above it", s.name, s.highest)
-	case s.administrator:
+	case s.isAdministrator:
 		return fmt.Sprintf("the bot can give %s; it is an administrator, which it need not be", s.name), ""
 	}
 	return fmt.Sprintf("the bot can give %s", s.name), ""

@@ -14,13 +14,13 @@ import (
 	"herald/internal/ratelimit"
 )
 
-// diagnoseEvery is the minimum time between two fetches of a server because of refused calls.
+// diagnoseEvery is the minimum time between two fetches of one server by diagnose.
 const diagnoseEvery = time.Minute
 
 // OneEach implements chat.BadgeGiver. A member of a server may have many roles.
 func (a *Adapter) OneEach() bool { return false }
 
-// BadgeName implements chat.BadgeGiver.
+// BadgeName implements chat.BadgeGiver. It returns the role's name when the server was last fetched.
 func (a *Adapter) BadgeName(guildID, id string) chat.Untrusted {
 	for _, r := range a.guild(guildID).Roles {
 		if r.ID == id {
@@ -30,27 +30,28 @@ func (a *Adapter) BadgeName(guildID, id string) chat.Untrusted {
 	return ""
 }
 
-// CommunityName implements chat.BadgeGiver.
+// CommunityName implements chat.BadgeGiver. It returns the server's name when the server was last fetched.
 func (a *Adapter) CommunityName(guildID string) chat.Untrusted {
 	return chat.NewUntrusted(a.guild(guildID).Name, maxGuildName)
 }
 
-// codeTwoFactor is the code with which Discord refuses a call in a server that requires two-factor authentication,
-// if the owner of the bot's account has not turned it on.
+// codeTwoFactor is the code of a refusal in a server that requires two-factor authentication, if the owner of the bot's
+// account has not turned that on.
 // https://discord.com/developers/docs/topics/opcodes-and-status-codes#json
 const codeTwoFactor = 60003
 
-// errPending is the error of Give for a member whom a role would let skip the server's rules.
+// errPending means that a member has not accepted the server's rules. A role would let them skip the rules.
 var errPending = errors.New("the member has not accepted the server's rules")
 
-// Give implements chat.BadgeGiver. It asks for the member first: a role ends membership screening.
+// Give implements chat.BadgeGiver. Before it gives a role, it asks whether the member has accepted the server's rules,
+// because with a role, Discord no longer asks them to.
 // https://discord.com/developers/docs/resources/guild#guild-member-object
 func (a *Adapter) Give(ctx context.Context, guildID, id, user, reason string) error {
 	m, err := a.member(ctx, guildID, user)
-	switch {
-	case err != nil:
+	if err != nil {
 		return badgeError(fmt.Errorf("ask for a member: %w", err))
-	case m.Pending:
+	}
+	if m.Pending {
 		return &chat.BadgeError{Problem: chat.RulesPending, Err: errPending}
 	}
 	return a.setRole(ctx, api.RoleChange{Guild: guildID, User: user, Role: id, Reason: reason})
@@ -61,7 +62,7 @@ func (a *Adapter) Remove(ctx context.Context, guildID, id, user, reason string) 
 	return a.setRole(ctx, api.RoleChange{Guild: guildID, User: user, Role: id, Remove: true, Reason: reason})
 }
 
-// Worn implements chat.BadgeGiver. It returns all roles of the user but @everyone.
+// Worn implements chat.BadgeGiver. It returns all roles of the user except @everyone.
 func (a *Adapter) Worn(ctx context.Context, guildID, user string) ([]string, error) {
 	m, err := a.member(ctx, guildID, user)
 	if err != nil {
@@ -70,12 +71,12 @@ func (a *Adapter) Worn(ctx context.Context, guildID, user string) ([]string, err
 	return m.Roles, nil
 }
 
-// Notify implements chat.BadgeGiver. It does nothing: Discord does not say whether there is a
-// private chat, and the bot opens none.
+// Notify implements chat.BadgeGiver. It does nothing. Discord does not say whether the user has a private chat with the
+// bot, and the bot opens none.
 func (a *Adapter) Notify(context.Context, string, *chat.Reply) {}
 
-// seeRoles tells the Handler which roles the sender of an interaction wears, if StakerRoles has a role in the server
-// and the sender has accepted the rules there.
+// seeRoles tells the Handler which roles the sender of an interaction has. It does so only if StakerRoles has a role in
+// the server, and the sender has accepted the rules there.
 func (s *session) seeRoles(i *interaction, req *chat.Request) {
 	if i.Member == nil || i.Member.Pending || i.Member.Roles == nil {
 		return
@@ -85,7 +86,7 @@ func (s *session) seeRoles(i *interaction, req *chat.Request) {
 	}
 }
 
-// setRole makes a change. It fails with a *chat.BadgeError.
+// setRole makes a change, and blocks meanwhile. It fails with a *chat.BadgeError.
 func (a *Adapter) setRole(ctx context.Context, change api.RoleChange) error {
 	err := a.api.SetRole(ctx, change)
 	if err == nil {
@@ -99,11 +100,12 @@ func (a *Adapter) setRole(ctx context.Context, change api.RoleChange) error {
 	return failed
 }
 
-// badgeError returns the error of a failed call about a member of a server.
+// badgeError returns the chat.BadgeError for err, with which a call about a server or a member failed. Its Problem is
+// NotAllowed if Discord does not say what the bot lacks: see diagnose.
 func badgeError(err error) *chat.BadgeError {
 	failed := &chat.BadgeError{Problem: chat.BadgeFailed, Err: err}
-	refused, is := errors.AsType[*api.Error](err)
-	if !is {
+	refused, isAnswered := errors.AsType[*api.Error](err)
+	if !isAnswered {
 		return failed
 	}
 	failed.RetryAfter = refused.RetryAfter
@@ -124,12 +126,12 @@ func badgeError(err error) *chat.BadgeError {
 	return failed
 }
 
-// diagnose returns why Discord does not allow a change of a role, which its refusal does not
-// tell. It fetches the server at most once in diagnoseEvery, and blocks meanwhile. It returns
-// chat.NotAllowed if the server's roles show no cause.
+// diagnose returns why Discord does not allow the bot to give or remove a role. The refusal itself does not tell.
+// diagnose looks at the roles of the server, which it fetches at most once per diagnoseEvery; it blocks meanwhile. It
+// returns chat.NotAllowed if they could not be fetched, or show no cause.
 func (a *Adapter) diagnose(ctx context.Context, guildID, id string) chat.BadgeProblem {
 	if a.diagnoses.Allow(ratelimit.Limit{Key: guildID, Burst: 1, Every: diagnoseEvery}) {
-		_, _ = a.fetchGuild(ctx, guildID) // If it fails, what is known is too old.
+		_, _ = a.fetchGuild(ctx, guildID) // A failure shows in fetchedAt.
 	}
 	g := a.guild(guildID)
 	if time.Since(g.fetchedAt) >= diagnoseEvery {

@@ -18,14 +18,15 @@ import (
 )
 
 const (
-	// maxInFlight is the maximum number of interactions in flight, at some 20 KiB each. More are dropped and counted.
+	// maxInFlight is the maximum number of interactions in flight, at some 20 KiB each. Further ones are dropped and
+	// counted.
 	maxInFlight = 10_000
-	// maxByHTTP is the maximum by HTTP, where each interaction holds a connection until its answer is delivered. Of
-	// the server's 8,000 connections, it leaves some for /healthz and other webhooks.
+	// maxByHTTP is the maximum if interactions arrive by HTTP. Each then holds a connection until its answer is
+	// delivered. The server has 8,000 connections; some are left for /healthz and other webhooks.
 	maxByHTTP = 7000
 )
 
-// session is one Run of the adapter: it receives interactions and answers them. Its fields are set by newSession.
+// session is one Run of the adapter. It receives interactions and answers them.
 type session struct {
 	work      *platform.Work
 	api       *api.Client
@@ -36,18 +37,18 @@ type session struct {
 	// botName returns the bot's name, or "" while it is unknown.
 	botName   func() string
 	commandID commandIDs
-	// stakerRoles are the roles of the settings.
+	// stakerRoles are the roles that the settings name.
 	stakerRoles []chat.Badge
-	// shown orders the answers that replace messages with buttons.
+	// shown decides which answers replace messages with buttons.
 	shown    *platform.Shown
 	inFlight *atomic.Int64  // interactions
-	due      chan *deferral // the deferrals to send
-	// lateness is how long after its creation the latest interaction arrived: our clock minus Discord's. Replayed
-	// interactions do not set it. It is nil before the first.
-	lateness atomic.Pointer[time.Duration]
+	due      chan *deferral // the deferrals to send now
+	// delay is how long after its creation the latest interaction arrived that was not replayed. It is the time of
+	// arrival by our clock, minus the time of creation by Discord's. It is nil before the first interaction.
+	delay atomic.Pointer[time.Duration]
 }
 
-// newSession returns a session of a, which sends deferrals until its work is drained. The caller must drain it.
+// newSession returns a session of a. It sends deferrals until its work is drained. The caller must drain it.
 func (a *Adapter) newSession(ctx context.Context, h platform.Handler) *session {
 	s := &session{
 		work:        platform.NewWork(ctx, h, a.Log, a.Count),
@@ -90,27 +91,31 @@ func (s *session) receive(data json.RawMessage, replayed bool) {
 	})
 }
 
-// arrival returns when an interaction counts as arrived: now or, if it is replayed, at its creation plus lateness,
-// which includes the difference between the two clocks. While lateness is nil, a replayed one counts as arrived now.
+// arrival returns when an interaction counts as arrived. Discord's time limits for the answer begin then.
+//
+// An interaction that was not replayed arrives now, and sets the session's delay. A replayed one should have arrived
+// with the same delay after its creation. For example, if the last one arrived 0.2 seconds after its creation, a
+// replayed one that was created 2 seconds ago counts as arrived 1.8 seconds ago. The delay includes the difference
+// between the two clocks, so that clock errors cancel out. While no delay is known, a replayed one arrives now.
 func (s *session) arrival(i *interaction, now time.Time, replayed bool) time.Time {
-	created, _ := discordgo.SnowflakeTimestamp(i.ID) // which decode has checked
-	lateness := now.Sub(created)
+	created, _ := discordgo.SnowflakeTimestamp(i.ID) // decode has checked the ID.
+	delay := now.Sub(created)
 	if !replayed {
-		s.lateness.Store(&lateness)
+		s.delay.Store(&delay)
 		return now
 	}
-	usual := s.lateness.Load()
-	if usual == nil || lateness <= *usual {
+	usual := s.delay.Load()
+	if usual == nil || delay <= *usual {
 		return now
 	}
 	return created.Add(*usual)
 }
 
-// admit counts an interaction as in flight and passes do to run, which is Work.Do (blocks until do returns) or Work.Go.
-// If more than bound would be in flight, or the session ends, admit drops the interaction.
-func (s *session) admit(bound int64, run func(func(id string)) bool, do func(id string)) {
+// admit counts an interaction as in flight and passes do to run, which is either Work.Do, which blocks until do has
+// returned, or Work.Go. If more than maximum would be in flight, or the session ends, admit drops the interaction.
+func (s *session) admit(maximum int64, run func(func(id string)) bool, do func(id string)) {
 	s.count("interaction")
-	admitted := s.inFlight.Add(1) <= bound && run(func(id string) {
+	admitted := s.inFlight.Add(1) <= maximum && run(func(id string) {
 		defer s.inFlight.Add(-1)
 		do(id)
 	})
@@ -133,7 +138,7 @@ func (s *session) handle(i *interaction) (isNew bool) {
 	switch {
 	case malformed != nil:
 		err = s.tellOldButton(i, req)
-	case i.Data.Type == entryPoint: // whatever its name
+	case i.Data.Type == entryPoint:
 		err = s.respond(i, response{Type: launchActivity})
 	default:
 		err = s.answer(i, req, press)
@@ -142,8 +147,10 @@ func (s *session) handle(i *interaction) (isNew bool) {
 	return true
 }
 
-// answer runs a command and delivers its answer. It blocks meanwhile. A picture is always deferred, because its upload
-// takes long and may fail.
+// answer runs a command and delivers its answer. It blocks meanwhile.
+//
+// If the command takes longer than deferAfter, the first response is the deferral, and otherwise the answer itself. An
+// answer with a picture always follows a deferral, because the upload takes long and may fail.
 func (s *session) answer(i *interaction, req *chat.Request, press *chat.Press) error {
 	s.seeRoles(i, req)
 	if name := s.botName(); name != "" {
@@ -152,8 +159,8 @@ func (s *session) answer(i *interaction, req *chat.Request, press *chat.Press) e
 	}
 	i.target = targetOf(i, s.work.Handler.Visibility(req.Command), press)
 	d := s.deferLater(i)
-	defer d.cancel() // also after a panic
-	a := s.run(req, &i.target)
+	defer d.cancel() // In case of a panic. Otherwise, overtake has done that.
+	a := s.runCommand(req, &i.target)
 
 	first, err := d.overtake()
 	if first == theAnswer && a.picture != nil {
@@ -161,20 +168,21 @@ func (s *session) answer(i *interaction, req *chat.Request, press *chat.Press) e
 		err = s.sendDeferral(i, a.reader)
 	}
 	if err != nil && !errors.Is(err, api.ErrOutcomeUnknown) {
-		// Without a deferral, Discord takes no answer later, and it is too late for a first response.
-		s.shown.Forget(i.target.message, i.target.subject, a.asOf)
+		// Discord does not have the deferral. It therefore accepts no later answer, and it is too late for another first
+		// response.
+		s.forgetShown(i, a)
 		return err
 	}
-	// After an unknown outcome, the calls below fail unless Discord has the deferral.
+	// If the outcome of the deferral is unknown, deliver finds out: it fails unless Discord has the deferral.
 	return s.deliver(i, a, firstDelivery(first, i.target.place, a.place))
 }
 
-// run runs a command and returns its answer, rendered. If the message with the button shows that answer already, or a
-// newer one, the answer to the press says so instead.
-func (s *session) run(req *chat.Request, to *target) *answer {
+// runCommand runs a command and returns its answer, rendered. If the message with the button shows that answer already,
+// or a newer one, that message stays, and the answer says so in a new message.
+func (s *session) runCommand(req *chat.Request, to *target) *answer {
 	a := &answer{}
 	s.work.Answer(req, func(reply *chat.Reply) {
-		a.asOf = reply.Source.AsOf
+		a.version = reply.Source.AsOf
 		a.message = chat.RenderOnce(Platform, reply, s.render)
 		if to.keepsMessage(s.shown, reply, a.message) {
 			reply = reply.Unchanged().In(s.work.Handler.Language(req, chat.Private))
@@ -185,6 +193,11 @@ func (s *session) run(req *chat.Request, to *target) *answer {
 	return a
 }
 
+// forgetShown takes back what runCommand noted in shown about an answer that could not be shown.
+func (s *session) forgetShown(i *interaction, a *answer) {
+	s.shown.Forget(i.target.pressed.id, i.target.pressed.subject, a.version)
+}
+
 func (s *session) render(reply *chat.Reply) *message { return render(reply, s.commandID) }
 
 // tellOldButton responds to a press of a button that this version does not know.
@@ -193,24 +206,24 @@ func (s *session) tellOldButton(i *interaction, req *chat.Request) error {
 	return s.respond(i, newMessage(s.render(old), userAlone))
 }
 
-// markDone marks the claim to answer i as done: Discord has an answer or a deferral, or may have it. It is remembered
-// for as long as i could be answered.
+// markDone marks the claim of i as done, because Discord has an answer or a deferral, or may have one. The claims
+// remember that for as long as i could be answered.
 func (s *session) markDone(i *interaction) {
-	if !i.isDone {
-		i.isDone = true
+	if !i.isClaimDone {
+		i.isClaimDone = true
 		s.dedup.MarkDone(i.claimKey, api.TokenLife)
 	}
 }
 
-// endClaim releases the claim to answer i unless it is marked as done.
+// endClaim releases the claim of i unless it is marked as done.
 func (s *session) endClaim(i *interaction) {
-	if !i.isDone {
+	if !i.isClaimDone {
 		s.dedup.Release(i.claimKey)
 	}
 }
 
-// record counts what became of the answer to i, whose delivery ended with err, and logs it if it is not certain that
-// Discord has the answer. An answer of unknown outcome counts as given.
+// record counts and logs how the delivery of the answer to i ended. err is nil if it succeeded, which is not logged. If
+// the outcome is unknown, the claim is marked as done, as after a success.
 func (s *session) record(i *interaction, err error) {
 	switch {
 	case err == nil:

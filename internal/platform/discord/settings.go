@@ -21,9 +21,9 @@ type Settings struct {
 	Token secret.Value
 	// APIURL is the REST origin, without a slash at the end: https://discord.com.
 	APIURL string
-	// PublicKey verifies interactions that arrive by HTTP; nil: they arrive over the gateway.
+	// PublicKey verifies interactions that arrive by HTTP. If it is nil, interactions arrive over the gateway.
 	PublicKey ed25519.PublicKey
-	// StakerRoles holds the roles that come with a stake, in the order of chat.Badge.Compare.
+	// StakerRoles holds the roles that come with a stake, sorted by chat.Badge.Compare.
 	StakerRoles []chat.Badge
 	// Presence turns on the price under the bot's name in member lists.
 	Presence bool
@@ -32,7 +32,7 @@ type Settings struct {
 // Config is what an Adapter works with.
 type Config struct {
 	Settings
-	Dedup claim.Claims
+	Dedup claim.Claims // An interaction may arrive twice, and is answered once.
 	Log   *slog.Logger
 	// Count is called with the name of an event, and must not block. The events are
 	//   - of an interaction: interaction, duplicate, ignored, too_late, dropped, bad_signature, panic;
@@ -41,24 +41,24 @@ type Config struct {
 	//   - of any call: rate_limited, retried;
 	//   - of the gateway: identified, identify_throttled, connected, resumed, disconnected.
 	Count func(event string)
-	// Connected is called with the bot's name: whenever the gateway connects or, if
-	// interactions arrive by HTTP, once the commands are registered. It must not block.
+	// Connected is called with the bot's name: whenever the gateway connects or, if interactions arrive by HTTP, whenever
+	// the commands have been registered. It must not block.
 	Connected func(name string)
-	// Retried is called when a connection could not be made and is tried again, and when one to the
-	// gateway was lost within a minute of the one before. It must not block.
+	// Retried is called with the error of a call that is retried because the connection failed, and of a connection to
+	// the gateway that could not be made, or was lost within a minute of the one before. It must not block.
 	Retried func(err error)
-	// Status is passed to the gateway as its Config.Status; by HTTP it is not called.
+	// Status is the Status of gateway.Config. It is not called if interactions arrive by HTTP.
 	Status func(ctx context.Context) string
 }
 
 // TokenSetting turns Discord on.
 const TokenSetting = "DISCORD_BOT_TOKEN"
 
-// parseToken refuses a token of Telegram.
+// parseToken accepts any visible text except a token of Telegram.
 var parseToken = config.Except(`[0-9]+:[\w-]+`, "looks like Telegram's token (are the two swapped?)", config.Visible)
 
-// Table declares the settings that fill s. The rows of Token and PublicKey stand before that of
-// Presence, because rows are read in order and parsePresence uses both.
+// Table declares the settings that fill s. Rows are read in order. Token and PublicKey stand before Presence, because
+// parsePresence uses both.
 func (s *Settings) Table() []config.Setting {
 	return []config.Setting{
 		{
@@ -106,8 +106,8 @@ func (s *Settings) Table() []config.Setting {
 var readStakerRoles = config.Entries(config.SplitList, `discord:[1-9][0-9]{0,19}:[1-9][0-9]{0,19}(:.*)?`,
 	"discord:ID:ID or discord:ID:ID:AMOUNT with the IDs of a server and of a role in it")
 
-// setStakerRoles sets StakerRoles, sorted. It fails if an entry cannot be read, names
-// @everyone, or names the role of an earlier entry.
+// setStakerRoles sets StakerRoles, sorted. It fails if an entry cannot be read, or names @everyone or the role of an
+// earlier entry.
 func (s *Settings) setStakerRoles(value string) error {
 	entries, err := readStakerRoles(value)
 	if err != nil {
@@ -129,7 +129,7 @@ func (s *Settings) setStakerRoles(value string) error {
 	return nil
 }
 
-// parsePresence reads DISCORD_PRESENCE. It fails for "price" unless the gateway is used.
+// parsePresence parses DISCORD_PRESENCE. It fails for "price" unless Discord is on and uses the gateway.
 func (s *Settings) parsePresence(value string) (bool, error) {
 	price, err := config.OneOf([]string{"price", config.Off}, []bool{true, false})(value)
 	switch {
@@ -142,8 +142,7 @@ func (s *Settings) parsePresence(value string) (bool, error) {
 	return price, err
 }
 
-// parseOrigin reads a URL and returns it in lower case. It fails unless the URL is a scheme and
-// a host alone.
+// parseOrigin parses a URL that has only a scheme and a host, and returns it in lower case.
 func parseOrigin(value string) (string, error) {
 	origin, err := config.BaseURL(value)
 	_, host, _ := strings.Cut(origin, "://")
@@ -153,7 +152,7 @@ func parseOrigin(value string) (string, error) {
 	return strings.ToLower(origin), err
 }
 
-// parsePublicKey reads a key in hex.
+// parsePublicKey parses a key in hexadecimal digits.
 func parsePublicKey(value string) (ed25519.PublicKey, error) {
 	key, err := hex.DecodeString(value)
 	if err != nil || len(key) != ed25519.PublicKeySize {

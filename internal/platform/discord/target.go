@@ -31,16 +31,23 @@ const (
 type target struct {
 	place  place
 	reader reader // of a new message
-
-	// message and text are the ID and the text of the message with the button, if place is inPlace. The message shows
-	// an answer to subject, a command with its arguments, as of asOf.
-	message, text, subject string
-	asOf                   chat.Version
+	// pressed is the message with the button. It is zero if place is inNewMessage.
+	pressed pressedMessage
 }
 
-// targetOf returns where the command's answer goes. The command decides who can read it. A button does not, because
-// it can be forged or of an earlier version: the answer of a private or unknown command never replaces a message that
-// others can read. press is nil for a command that was typed.
+// pressedMessage is the message with the pressed button. It shows an answer.
+type pressedMessage struct {
+	id      string
+	text    string       // as textOf returns it
+	subject string       // what the answer is about: a command with its arguments
+	version chat.Version // of the answer, as the button says
+}
+
+// targetOf returns where the command's answer goes. press is nil for a command that was typed.
+//
+// The command's visibility decides who can read the answer. A button cannot decide that, because it may be forged or
+// from an earlier version. The answer to a private or unknown command therefore never replaces a message that others
+// can read.
 func targetOf(i *interaction, visibility chat.Visibility, press *chat.Press) (to target) {
 	if visibility == chat.Public {
 		to.reader = everybody
@@ -53,49 +60,56 @@ func targetOf(i *interaction, visibility chat.Visibility, press *chat.Press) (to
 		return to
 	}
 	to.place = inPlace
-	to.message = i.Message.ID
-	to.text = textOf(i.Message.Content, i.Message.Embeds)
-	to.subject = strings.Join(append([]string{press.Command}, press.Args...), " ")
-	to.asOf = press.AsOf
+	to.pressed = pressedMessage{
+		id:      i.Message.ID,
+		text:    textOf(i.Message.Content, i.Message.Embeds),
+		subject: strings.Join(append([]string{press.Command}, press.Args...), " "),
+		version: press.AsOf,
+	}
 	return to
 }
 
-// textOf returns the text of a message and its embeds.
+// textOf returns the text of a message and its embeds. Two messages that look the same have the same text.
 func textOf(content string, embeds []embed) string {
 	for _, e := range embeds {
-		// Discord writes the time zone and fractions of a second in another form.
+		// Only the date and the time up to seconds: Discord rewrites fractions and the time zone.
 		content += "\n" + e.Description + "\n" + e.Timestamp[:min(len(time.DateTime), len(e.Timestamp))]
 	}
 	return content
 }
 
-// keepsMessage decides whether the message with the button stays as it is, because it shows reply, which is rendered
-// as m, or a newer answer. It notes in shown that the message shows reply; whoever cannot show it has shown forget
-// that.
+// keepsMessage decides whether the message with the button stays as it is, because it already shows reply, rendered as
+// m, or a newer answer. If reply is to replace the message, keepsMessage notes that in shown. If it then cannot, the
+// caller must call Forget.
 func (to *target) keepsMessage(shown *platform.Shown, reply *chat.Reply, m *message) bool {
 	if to.place != inPlace || reply.Unanswered() {
 		return false
 	}
-	switch shown.Judge(to.message, to.subject, to.asOf, reply.Source.AsOf) {
+	switch shown.Judge(to.pressed.id, to.pressed.subject, to.pressed.version, reply.Source.AsOf) {
 	case platform.Keep:
 		return true
 	case platform.Replace:
 		return false
+	default: // platform.ReplaceIfDifferent
+		isRefresh := !to.pressed.version.IsZero()
+		looksTheSame := to.pressed.text == textOf(m.Content, m.Embeds) && m.picture == nil
+		return isRefresh && looksTheSame
 	}
-	isRefresh := !to.asOf.IsZero()
-	return isRefresh && to.text == textOf(m.Content, m.Embeds) && m.picture == nil
 }
 
-// forReply returns where a reply to the command is shown, and who can read it if it is a new message. What is for the
-// user alone, or is no answer, leaves the message with the button as it is.
+// forReply returns where a reply is shown, and who can read it if it is a new message. A reply for the sender alone
+// never replaces the message with the button, and neither does one that is no answer.
 func (to *target) forReply(reply *chat.Reply) (place, reader) {
-	if reply.ForSender() || to.place == inPlace && reply.Unanswered() {
+	if reply.ForSender() {
+		return inNewMessage, userAlone
+	}
+	if to.place == inPlace && reply.Unanswered() {
 		return inNewMessage, userAlone
 	}
 	return to.place, to.reader
 }
 
-// promise returns the first response that defers the answer, which r can read if it is a new message.
+// promise returns the first response that defers the answer. If the answer is a new message, r can read it.
 func (to *target) promise(r reader) response {
 	if to.place == inPlace {
 		return response{Type: discordgo.InteractionResponseDeferredMessageUpdate}

@@ -89,22 +89,25 @@ func TestAMessageStaysAsItIsUnlessTheAnswerIsNewer(t *testing.T) {
 	block := func(n uint64) chat.Version { return chat.Version{Block: chat.Block{Chain: 1, Number: n}} }
 	fetched := func(n uint64) chat.Version { return chat.Version{Time: now, Block: block(n).Block} }
 	const shown, another = "**x**", "**y**"
+	showing := func(version chat.Version, text string) target {
+		return target{pressed: pressedMessage{version: version, text: text}}
+	}
 	for name, tt := range map[string]struct {
 		to     target
 		answer chat.Version
 		want   bool
 	}{
-		"the same":             {target{asOf: at(0)}, at(0), true},
-		"newer":                {target{asOf: at(time.Minute), text: shown}, at(0), false},
-		"older":                {target{asOf: at(0), text: another}, at(time.Minute), true},
-		"a newer block":        {target{asOf: block(5), text: shown}, fetched(6), false},
-		"an older block":       {target{asOf: block(5), text: another}, fetched(4), true},
-		"one block, one text":  {target{asOf: block(5), text: shown}, fetched(5), true},
-		"one block, two texts": {target{asOf: block(5), text: another}, fetched(5), false},
+		"the same":             {showing(at(0), ""), at(0), true},
+		"newer":                {showing(at(time.Minute), shown), at(0), false},
+		"older":                {showing(at(0), another), at(time.Minute), true},
+		"a newer block":        {showing(block(5), shown), fetched(6), false},
+		"an older block":       {showing(block(5), another), fetched(4), true},
+		"one block, one text":  {showing(block(5), shown), fetched(5), true},
+		"one block, two texts": {showing(block(5), another), fetched(5), false},
 		"without a time":       {target{}, chat.Version{}, false},
-		"the same text":        {target{asOf: at(0), text: shown}, chat.Version{}, true},
-		"another text":         {target{asOf: at(0), text: another}, chat.Version{}, false},
-		"the text of a page":   {target{text: shown}, chat.Version{}, false},
+		"the same text":        {showing(at(0), shown), chat.Version{}, true},
+		"another text":         {showing(at(0), another), chat.Version{}, false},
+		"the text of a page":   {showing(chat.Version{}, shown), chat.Version{}, false},
 	} {
 		tt.to.place = inPlace
 		reply := &chat.Reply{Title: chat.Say("x"), Source: chat.Source{AsOf: tt.answer}}
@@ -117,8 +120,8 @@ func TestAMessageStaysAsItIsUnlessTheAnswerIsNewer(t *testing.T) {
 
 // A refusal is shown beside the message, however old.
 func TestARefusalDoesNotStandForTheMessage(t *testing.T) {
-	to := target{place: inPlace, asOf: chat.Version{Time: time.Now()}}
-	refusal := &chat.Reply{Audience: chat.SenderAlone, Source: chat.Source{AsOf: to.asOf}}
+	to := target{place: inPlace, pressed: pressedMessage{version: chat.Version{Time: time.Now()}}}
+	refusal := &chat.Reply{Audience: chat.SenderAlone, Source: chat.Source{AsOf: to.pressed.version}}
 	keeps := to.keepsMessage(new(platform.Shown), refusal, render(refusal, someIDs))
 	equal(t, "the message stands for it", keeps, false)
 }

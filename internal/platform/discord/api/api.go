@@ -1,9 +1,12 @@
-// Package api makes a bot's REST calls, for interactions and for roles. It decides how long each call may take, which
-// calls are retried, and what kind of error a failure is. It does not know commands.
+// Package api makes a bot's REST calls to Discord, for interactions and for roles. It decides how long each call may
+// take, which calls are retried, and what kind of error a failure is. It does not know commands.
 //
-// Calls go through discordgo, but not through its rate limiter, which allows one call of a bucket at a time, ignores
-// the context while it sleeps, and keeps every bucket for ever. This package delays calls only by the limits on all of
-// them (limit.go). Its errors contain neither URLs, which carry tokens, nor text of the server.
+// An interaction is answered by a first response, which Discord accepts only once, and then by edits of its message and
+// by follow-ups, which are further messages. All other calls are the bot's own.
+//
+// Calls go through discordgo, but not through its rate limiter. That allows one call per bucket at a time, ignores the
+// context while it sleeps, and never deletes a bucket. This package delays calls only by the limits on all of them
+// (limit.go). Its errors contain neither URLs, because these contain tokens, nor text from the server.
 package api
 
 import (
@@ -28,7 +31,8 @@ import (
 	"herald/internal/transport"
 )
 
-// How long an interaction can be answered, at first and at all.
+// How long after its creation an interaction can be answered: FirstResponse is the limit for the first response, and
+// TokenLife the limit for edits and follow-ups.
 // https://discord.com/developers/docs/interactions/receiving-and-responding#followup-messages
 const (
 	FirstResponse = 3 * time.Second
@@ -36,61 +40,65 @@ const (
 )
 
 const (
-	// respondFor is how long after the arrival a first response is tried.
+	// respondFor is how long after the arrival of an interaction a first response may be retried.
 	respondFor = 4 * time.Second
-	// respondTry bounds one try of a first response, so that a lost one leaves time for
-	// another.
-	respondTry = 1500 * time.Millisecond
-	// callTime bounds one try of any other call.
-	callTime = 10 * time.Second
-	// overtaking is how long an edit is retried after "Unknown Webhook": it can overtake
-	// the first response, which may be the body of an HTTP response.
+	// respondTimeout is the time limit for one attempt of a first response. It leaves time for a second one.
+	respondTimeout = 1500 * time.Millisecond
+	// callTimeout is the time limit for one attempt of any other call.
+	callTimeout = 10 * time.Second
+	// overtaking is how long an edit or a follow-up is retried after "Unknown Webhook". Discord answers that if the call
+	// has overtaken the first response, which may be the body of an HTTP response.
 	overtaking = 5 * time.Second
 )
 
-// MaxFirst, MaxOther and maxOwn bound the calls under way, and with them the connections to
-// Discord: first responses, edits and follow-ups, and the calls for no interaction, such as
-// changes of roles. So slow calls of one kind hold up none of another. At 50 ms a call,
-// MaxFirst calls make 5,000 a second.
+// The maximum numbers of calls in flight, and therefore of connections to Discord. Each kind of call has its own
+// maximum, so that slow calls of one kind do not delay the others. If a call takes 50 ms, MaxFirst allows 5,000 first
+// responses a second.
 const (
-	MaxFirst = 256
-	MaxOther = 128
-	maxOwn   = 32
+	MaxFirst = 256 // first responses
+	MaxOther = 128 // edits and follow-ups
+	maxOwn   = 32  // the bot's own calls, such as changes of roles
 )
 
 const (
-	// maxRepeats is how often a call is repeated that may have shown its message already.
-	maxRepeats = 2
-	// repeatAfter is the least wait before that.
-	repeatAfter = 3 * time.Second
+	// maxResends is how often a follow-up is sent again after an attempt with an unknown outcome, which may already have
+	// shown the message.
+	maxResends = 2
+	// resendAfter is the minimum wait before that.
+	resendAfter = 3 * time.Second
 )
 
 // Client makes the calls of one bot.
 type Client struct {
 	session    *discordgo.Session
 	withOrigin discordgo.RequestOption
-	// first, other and own hold the permits of calls under way.
+	// A call in flight holds a permit of one of these.
 	first, other, own *semaphore.Weighted
 	limit             *globalLimit
 	count             func(event string)
 }
 
-// New returns a Client for the REST origin "scheme://host". It counts rate_limited and
-// retried; count must not block.
+// New returns a Client for the REST origin "scheme://host". It calls count with "rate_limited" for each response with
+// status 429, and with "retried" for each retry. count must not block.
 func New(token secret.Value, origin string, log *slog.Logger, count func(event string)) *Client {
-	s, _ := discordgo.New("") // which never fails; it would print a token
-	// Below LogError, because discordgo's log prints addresses, which hold tokens.
+	s, _ := discordgo.New("") // It never fails. It gets no token, because it would print it.
+	// No level, because discordgo's log prints URLs, which contain tokens.
 	s.LogLevel = discordgo.LogError - 1
 	s.Client = transport.New(transport.Options{MaxBody: 4 << 20, MaxConns: MaxFirst + MaxOther + maxOwn})
 	s.Client.Transport = &apiTransport{base: s.Client.Transport}
 	scheme, host, _ := strings.Cut(origin, "://")
 	return &Client{
 		session: s,
-		first:   semaphore.NewWeighted(MaxFirst), other: semaphore.NewWeighted(MaxOther), own: semaphore.NewWeighted(maxOwn),
-		limit: &globalLimit{log: log, counts: ratelimit.NewMemory()}, count: count,
-		// discordgo fixes its addresses when it is loaded.
+		first:   semaphore.NewWeighted(MaxFirst),
+		other:   semaphore.NewWeighted(MaxOther),
+		own:     semaphore.NewWeighted(maxOwn),
+		limit:   &globalLimit{log: log, counts: ratelimit.NewMemory()},
+		count:   count,
+		// discordgo sets its endpoints when the program starts, so each request is changed instead.
 		withOrigin: func(c *discordgo.RequestConfig) {
-			c.Request.URL.Scheme, c.Request.URL.Host, c.Request.Host = scheme, host, host
+			c.Request.URL.Scheme = scheme
+			c.Request.URL.Host = host
+			c.Request.Host = host
 			c.Request.Header.Set("Authorization", "Bot "+token.Reveal())
 		},
 	}
@@ -101,24 +109,23 @@ type Interaction struct {
 	ID            string `json:"id"`
 	ApplicationID string `json:"application_id"`
 	Token         string `json:"token"`
-	// Arrived is when the interaction arrived, or when a replayed one should have arrived.
+	// Arrived is when the interaction arrived. If it was replayed, it is when it should have arrived.
 	Arrived time.Time `json:"-"`
 }
 
 // Message is what Edit and FollowUp send: JSON and, unless PNG is nil, a picture.
 type Message struct {
 	Body any    // becomes the JSON
-	Name string // of the picture's file
+	Name string // the file name of the picture
 	PNG  []byte
-	// Outdated reports whether the message is not worth sending any more, because a newer one is shown; nil: it always
-	// is. The call then makes no further try, and succeeds.
+	// Outdated reports whether a newer message is shown, so that this one need not be sent. It is called before each
+	// attempt. If it returns true, the call succeeds without that attempt. A nil Outdated always returns false.
 	Outdated func() bool
 }
 
-// Respond sends the first response to i, and retries it until respondFor after the
-// arrival. Discord accepts only one.
+// Respond sends the first response to i. It retries until respondFor after the arrival of i.
 func (c *Client) Respond(ctx context.Context, i Interaction, response any) error {
-	return c.repeat(ctx, &call{
+	return c.retry(ctx, &call{
 		kind:     firstResponse,
 		method:   http.MethodPost,
 		endpoint: discordgo.EndpointInteractionResponse(i.ID, url.PathEscape(i.Token)),
@@ -127,10 +134,10 @@ func (c *Client) Respond(ctx context.Context, i Interaction, response any) error
 	})
 }
 
-// Edit replaces the message of the first response to i, or what stands for a deferred
-// one, by m. Edit retries until the given time; a repeated picture replaces the one before.
+// Edit replaces the message of the first response to i with m. If the first response was a deferral, m is the deferred
+// answer. Edit retries until the given time. If it sends a picture twice, the second replaces the first.
 func (c *Client) Edit(ctx context.Context, i Interaction, m Message, until time.Time) error {
-	return c.repeat(ctx, &call{
+	return c.retry(ctx, &call{
 		kind:     edit,
 		method:   http.MethodPatch,
 		endpoint: discordgo.EndpointWebhookMessage(i.ApplicationID, url.PathEscape(i.Token), "@original"),
@@ -139,12 +146,12 @@ func (c *Client) Edit(ctx context.Context, i Interaction, m Message, until time.
 	})
 }
 
-// FollowUp sends another message after the first response to i. FollowUp retries until the
-// given time, at most maxRepeats times if the outcome is unknown. Discord makes the first
-// follow-up after the deferral of a new message an edit, and ignores its ephemeral flag.
+// FollowUp sends another message after the first response to i. It retries until the given time, but after unknown
+// outcomes at most maxResends times. If the first response was the deferral of a new message, Discord treats the first
+// follow-up as an edit, and ignores its ephemeral flag.
 // https://discord.com/developers/docs/interactions/receiving-and-responding#create-followup-message
 func (c *Client) FollowUp(ctx context.Context, i Interaction, m Message, until time.Time) error {
-	return c.repeat(ctx, &call{
+	return c.retry(ctx, &call{
 		kind:     followUp,
 		method:   http.MethodPost,
 		endpoint: discordgo.EndpointWebhookToken(i.ApplicationID, url.PathEscape(i.Token)),
@@ -153,9 +160,10 @@ func (c *Client) FollowUp(ctx context.Context, i Interaction, m Message, until t
 	})
 }
 
-// Call makes one call, with a body and a result that may be nil.
+// Call makes one of the bot's own calls, without retries. It sends body as JSON, and stores the response in result.
+// Either may be nil.
 func (c *Client) Call(ctx context.Context, method, endpoint string, body, result any) error {
-	return c.try(ctx, &call{method: method, endpoint: endpoint, Message: Message{Body: body}, result: result})
+	return c.attempt(ctx, &call{method: method, endpoint: endpoint, Message: Message{Body: body}, result: result})
 }
 
 // RoleChange gives a member of a guild a role, or removes it.
@@ -166,14 +174,14 @@ type RoleChange struct {
 	Reason string
 }
 
-// SetRole makes a RoleChange with one call. It also succeeds if nothing had to be changed.
+// SetRole makes a RoleChange with one call, without retries. It also succeeds if nothing had to be changed.
 func (c *Client) SetRole(ctx context.Context, change RoleChange) error {
 	method := http.MethodPut
 	if change.Remove {
 		method = http.MethodDelete
 	}
 	endpoint := discordgo.EndpointGuildMemberRole(change.Guild, change.User, change.Role)
-	return c.try(ctx, &call{method: method, endpoint: endpoint, reason: change.Reason})
+	return c.attempt(ctx, &call{method: method, endpoint: endpoint, reason: change.Reason})
 }
 
 // Application is what Discord says of the application that the token belongs to.
@@ -185,13 +193,13 @@ type Application struct {
 		ID       string `json:"id"`
 		Username string `json:"username"`
 	} `json:"bot"`
-	VerifyKey string `json:"verify_key"` // hex
-	// Endpoint is the URL that gets all interactions by HTTP; empty is the gateway.
+	VerifyKey string `json:"verify_key"` // hexadecimal
+	// Endpoint is the URL to which Discord sends all interactions. If it is "", they come over the gateway.
 	Endpoint string `json:"interactions_endpoint_url"`
 }
 
-// Application asks Discord which application the token belongs to. The result's Name is
-// that of its bot if there is one.
+// Application asks Discord which application the token belongs to. The Name of the result is the name of the bot, if
+// the application has one.
 func (c *Client) Application(ctx context.Context) (a Application, err error) {
 	err = c.Call(ctx, http.MethodGet, discordgo.EndpointApplication("@me"), nil, &a)
 	if err == nil && a.ID == "" {
@@ -205,80 +213,96 @@ func (c *Client) Application(ctx context.Context) (a Application, err error) {
 type kind int
 
 const (
-	// own is a call for no interaction. It is tried once.
+	// own is one of the bot's own calls. It is not retried.
 	own kind = iota
-	// firstResponse, edit and followUp answer an interaction. Each accepted try of a followUp creates a message.
+	// firstResponse, edit and followUp answer an interaction. If a followUp is accepted twice, two messages are shown.
 	firstResponse
 	edit
 	followUp
 )
 
-// call is one call, with the state of its retries.
+// call is a call, with the state of its retries.
 type call struct {
 	Message
 	kind             kind
 	method, endpoint string
-	result           any
-	reason           string    // for the audit log; empty: none
-	until            time.Time // no try begins later; zero for kind own
-	began            time.Time // when the first try began
-	unknownTries     int       // tries whose outcome is unknown
+	result           any    // see Call
+	reason           string // for the audit log; may be ""
+	// until is the latest time at which an attempt may begin. It is zero for kind own.
+	until time.Time
+	began time.Time // when the first attempt began
+	// unknownOutcomes counts the attempts that Discord may have accepted.
+	unknownOutcomes int
 }
 
-// repeat makes a call until Discord accepts it, refuses it for good, or the next try
-// would come too late. Its error wraps ErrOutcomeUnknown if that of any try did.
-func (c *Client) repeat(ctx context.Context, call *call) error {
+// retry makes a call until Discord accepts it, refuses it for good, or the next attempt would be too late. Its error
+// wraps ErrOutcomeUnknown if the error of any attempt did.
+func (c *Client) retry(ctx context.Context, call *call) error {
 	call.began = time.Now()
 	err := transport.Policy{
 		Backoff:     transport.Backoff{First: 200 * time.Millisecond, Max: 30 * time.Second},
 		Until:       call.until,
-		ShouldRetry: call.again,
+		ShouldRetry: call.shouldRetry,
 		OnRetry:     func(error) { c.count("retried") },
 	}.Do(ctx, func(ctx context.Context) error {
 		if call.Outdated != nil && call.Outdated() {
 			return nil
 		}
-		err := c.try(ctx, call)
-		if call.unknownTries > 0 && errorOf(err).Code == discordgo.ErrCodeInteractionHasAlreadyBeenAcknowledged {
-			return nil // The try whose outcome is unknown was accepted.
+		err := c.attempt(ctx, call)
+		if call.unknownOutcomes > 0 && errorOf(err).Code == discordgo.ErrCodeInteractionHasAlreadyBeenAcknowledged {
+			return nil // An earlier attempt with an unknown outcome was accepted.
 		}
 		if errors.Is(err, ErrOutcomeUnknown) {
-			call.unknownTries++
+			call.unknownOutcomes++
 		}
 		return err
 	})
-	if err != nil && call.unknownTries > 0 && !errors.Is(err, ErrOutcomeUnknown) {
+	if err != nil && call.unknownOutcomes > 0 && !errors.Is(err, ErrOutcomeUnknown) {
 		err = fmt.Errorf("%w: %w", ErrOutcomeUnknown, err)
 	}
 	return err
 }
 
-// again reports whether the call is retried after err, and the least wait before.
-func (c *call) again(err error) (retry bool, atLeast time.Duration) {
-	retry, atLeast = Retryable(err)
+// shouldRetry reports whether the call is retried after err, and returns the minimum wait before the retry.
+func (c *call) shouldRetry(err error) (retry bool, minWait time.Duration) {
+	retry, minWait = Retryable(err)
 	switch {
 	case c.kind != firstResponse && errorOf(err).Code == discordgo.ErrCodeUnknownWebhook:
 		return time.Since(c.began) < overtaking, 0
 	case c.kind == followUp && errors.Is(err, ErrOutcomeUnknown):
-		return retry && c.unknownTries <= maxRepeats, max(atLeast, repeatAfter)
+		return retry && c.unknownOutcomes <= maxResends, max(minWait, resendAfter)
+	default:
+		return retry, minWait
 	}
-	return retry, atLeast
 }
 
-// try makes a call once. It blocks until a permit is free and no rate limit holds the call
-// back, at most until call.until, and then for the call. It waits before it encodes the
-// body: a waiting call must not hold a copy of its picture. It fails with an *Error,
-// ErrOutcomeUnknown, ErrToken, or an error that holds no URL and no text of the server.
-func (c *Client) try(ctx context.Context, call *call) error {
-	permits, timeout := c.other, callTime
-	switch call.kind {
+// permits returns the permits of the calls of a kind.
+func (c *Client) permits(k kind) *semaphore.Weighted {
+	switch k {
 	case firstResponse:
-		permits, timeout = c.first, respondTry
+		return c.first
 	case own:
-		permits = c.own
+		return c.own
+	default:
+		return c.other
 	}
+}
+
+// timeout returns the time limit for one attempt of a call.
+func (c *call) timeout() time.Duration {
+	if c.kind == firstResponse {
+		return respondTimeout
+	}
+	return callTimeout
+}
+
+// attempt makes a call once. Until call.until, or TokenLife from now if that is zero, it blocks until a permit is free
+// and no rate limit holds the call back. Then it blocks for the call. It fails with an *Error, ErrOutcomeUnknown,
+// ErrToken, or an error that contains no URL and no text from the server.
+func (c *Client) attempt(ctx context.Context, call *call) error {
 	waiting, cancel := context.WithDeadline(ctx, cmp.Or(call.until, time.Now().Add(TokenLife)))
 	defer cancel()
+	permits := c.permits(call.kind)
 	if err := permits.Acquire(waiting, 1); err != nil {
 		return fmt.Errorf("wait for other calls: %w", err)
 	}
@@ -288,13 +312,19 @@ func (c *Client) try(ctx context.Context, call *call) error {
 			return fmt.Errorf("wait for a rate limit: %w", waiting.Err())
 		}
 	}
+	return c.send(ctx, call)
+}
+
+// send sends a call now, and blocks until it is answered.
+func (c *Client) send(ctx context.Context, call *call) error {
+	// Encoded only now, so that a waiting call does not hold a copy of its picture.
 	contentType, body, err := call.encode()
 	if err != nil {
 		return fmt.Errorf("encode a call: %w", err)
 	}
-	ctx, cancel = context.WithTimeout(ctx, timeout)
+	ctx, cancel := context.WithTimeout(ctx, call.timeout())
 	defer cancel()
-	bucket := new(discordgo.Bucket) // A new one limits nothing.
+	bucket := new(discordgo.Bucket) // A new bucket does not limit the call.
 	bucket.Lock()
 	options := []discordgo.RequestOption{discordgo.WithContext(ctx), c.withOrigin}
 	if call.reason != "" {
@@ -306,7 +336,7 @@ func (c *Client) try(ctx context.Context, call *call) error {
 	if err != nil {
 		return c.failure(err)
 	}
-	if len(response) > 0 && !json.Valid(response) { // a proxy's page, for instance
+	if len(response) > 0 && !json.Valid(response) { // It may be a page of a proxy.
 		return fmt.Errorf("%w: the response is not JSON", ErrOutcomeUnknown)
 	}
 	if call.result != nil && json.Unmarshal(response, call.result) != nil {
@@ -315,23 +345,41 @@ func (c *Client) try(ctx context.Context, call *call) error {
 	return nil
 }
 
-// failure returns the error of a try that failed with err: ErrToken, one that wraps
-// ErrOutcomeUnknown, or err without URLs. It counts a 429 as rate_limited.
+// failure returns the error of an attempt that failed with err:
+//
+//	401, except for the token of an interaction    ErrToken
+//	429                                            err; it is counted
+//	5xx                                            ErrOutcomeUnknown, wrapping err
+//	any other response                             err
+//	no response, and Discord cannot have the call  err
+//	no response otherwise                          ErrOutcomeUnknown, wrapping err
+//
+// It removes URLs from err.
 func (c *Client) failure(err error) error {
-	switch refused := errorOf(err); {
-	case refused.Status == http.StatusUnauthorized && refused.Code != discordgo.ErrCodeInvalidWebhookTokenProvided:
+	clean := transport.Clean(err)
+	unknown := fmt.Errorf("%w: %w", ErrOutcomeUnknown, clean)
+	refused, isAnswered := errors.AsType[*Error](err)
+	if !isAnswered {
+		if transport.NeverSent(err) || errors.Is(err, transport.ErrRedirect) {
+			return clean
+		}
+		return unknown
+	}
+	isForInteraction := refused.Code == discordgo.ErrCodeInvalidWebhookTokenProvided
+	switch {
+	case refused.Status == http.StatusUnauthorized && !isForInteraction:
 		return ErrToken
 	case refused.Status == http.StatusTooManyRequests:
 		c.count("rate_limited")
-	case refused.Status == 0 && (transport.NeverSent(err) || errors.Is(err, transport.ErrRedirect)):
-		// Discord does not have the call.
-	case refused.Status == 0 || refused.Status >= 500:
-		return fmt.Errorf("%w: %w", ErrOutcomeUnknown, transport.Clean(err))
+		return clean
+	case refused.Status >= 500:
+		return unknown
+	default:
+		return clean
 	}
-	return transport.Clean(err)
 }
 
-// encode returns the body of a call.
+// encode returns the message as the body of a call. body is nil if the message has no Body.
 func (m Message) encode() (contentType string, body []byte, err error) {
 	if m.PNG != nil {
 		file := &discordgo.File{Name: m.Name, ContentType: "image/png", Reader: bytes.NewReader(m.PNG)}
@@ -343,8 +391,8 @@ func (m Message) encode() (contentType string, body []byte, err error) {
 	return "application/json", body, err
 }
 
-// apiTransport returns an *Error for every status but success. Discordgo's own error
-// would hold the response's body and the address.
+// apiTransport fails with an *Error for every status other than success. discordgo's own error would contain the body
+// of the response and the URL.
 type apiTransport struct{ base http.RoundTripper }
 
 func (t *apiTransport) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -355,21 +403,22 @@ func (t *apiTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if resp.StatusCode >= 300 {
 		defer resp.Body.Close()
 		refused := &Error{Status: resp.StatusCode, RetryAfter: transport.RetryAfter(resp.Header)}
-		_ = json.NewDecoder(io.LimitReader(resp.Body, 64<<10)).Decode(refused) // or there is no Code
-		header := resp.Header.Get
-		refused.Global = refused.Global || header("X-RateLimit-Global") == "true" || header("X-RateLimit-Scope") == "global"
+		_ = json.NewDecoder(io.LimitReader(resp.Body, 64<<10)).Decode(refused) // If it fails, there is no Code.
+		if resp.Header.Get("X-RateLimit-Global") == "true" || resp.Header.Get("X-RateLimit-Scope") == "global" {
+			refused.Global = true
+		}
 		return nil, refused
 	}
-	// Without headers: discordgo's limiter fails on some.
+	// Without headers, because discordgo's limiter fails on some.
 	return &http.Response{StatusCode: http.StatusOK, Body: resp.Body}, nil
 }
 
-// FatalError is a fault of the settings. No later call or connection succeeds.
+// FatalError is an error in the settings. Until they are corrected, no call or connection can succeed.
 type FatalError string
 
 func (e FatalError) Error() string { return string(e) }
 
-// ErrOutcomeUnknown is wrapped by the error of a call that Discord may have accepted.
+// ErrOutcomeUnknown is wrapped by the error of a failed call that Discord may nevertheless have accepted.
 var ErrOutcomeUnknown = errors.New("nobody knows whether Discord has it")
 
 // ErrToken is the error of every call while Discord refuses the token.
@@ -378,11 +427,11 @@ const ErrToken FatalError = "DISCORD_BOT_TOKEN: Discord refuses it"
 // Error is a response with a status other than success.
 type Error struct {
 	Status int `json:"-"`
-	// Code is Discord's own, or 0 if the body has none.
+	// Code is Discord's own code for the error, or 0 if the body has none.
 	// https://discord.com/developers/docs/topics/opcodes-and-status-codes#json
 	Code       int           `json:"code"`
 	RetryAfter time.Duration `json:"-"`
-	// Global is true for a 429 that is about all calls of the bot.
+	// Global is true if the status is 429, and Discord limits all calls of the bot, not only calls like this one.
 	Global bool `json:"global"`
 }
 
@@ -390,7 +439,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("discord refused with status %d, code %d", e.Status, e.Code)
 }
 
-// errorOf returns the Error in err, or a zero one.
+// errorOf returns the Error in err, or a zero Error if there is none.
 func errorOf(err error) Error {
 	if refused, is := errors.AsType[*Error](err); is {
 		return *refused
@@ -398,25 +447,28 @@ func errorOf(err error) Error {
 	return Error{}
 }
 
-// Retryable reports whether another try may succeed after err, and the least wait
-// before.
-func Retryable(err error) (retry bool, atLeast time.Duration) {
-	if refused := errorOf(err); refused.Status != 0 {
+// Retryable reports whether another attempt may succeed after err, and returns the minimum wait before it.
+func Retryable(err error) (retry bool, minWait time.Duration) {
+	if refused, isAnswered := errors.AsType[*Error](err); isAnswered {
 		return refused.Status == http.StatusTooManyRequests || refused.Status >= 500, refused.RetryAfter
 	}
-	return !errors.Is(err, context.Canceled) && !errors.Is(err, ErrToken) && !errors.Is(err, transport.ErrRedirect), 0
+	isFinal := errors.Is(err, context.Canceled) || errors.Is(err, ErrToken) || errors.Is(err, transport.ErrRedirect)
+	return !isFinal, 0
 }
 
 // Expired reports whether err means that the interaction can no longer be answered.
 func Expired(err error) bool {
 	refused := errorOf(err)
-	return refused.Status == http.StatusNotFound && refused.Code != discordgo.ErrCodeUnknownMessage ||
-		refused.Code == discordgo.ErrCodeInvalidWebhookTokenProvided
+	if refused.Code == discordgo.ErrCodeInvalidWebhookTokenProvided {
+		return true
+	}
+	return refused.Status == http.StatusNotFound && refused.Code != discordgo.ErrCodeUnknownMessage
 }
 
-// Unacceptable reports whether err means that Discord refuses this answer but may take
-// another: the message to edit may be deleted.
+// Unacceptable reports whether err means that Discord refuses this answer for good, but may accept another one. For
+// example, the message to edit may be deleted.
 func Unacceptable(err error) bool {
+	_, isAnswered := errors.AsType[*Error](err)
 	retry, _ := Retryable(err)
-	return errorOf(err).Status != 0 && !retry && !Expired(err)
+	return isAnswered && !retry && !Expired(err)
 }

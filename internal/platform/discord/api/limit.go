@@ -11,79 +11,100 @@ import (
 )
 
 const (
-	// maxLimited is how many 429s in a row hold calls back as a global one does.
+	// maxLimited is how many 429s in a row have the same effect as a global one.
 	maxLimited = 20
-	// probeEvery is the least time before a probe, and between two.
+	// probeEvery is the minimum wait before a probe, and between two probes.
 	probeEvery = 3 * time.Second
-	// refusedWindow is the time in which Discord counts responses 401, 403 and 429.
+	// refusedWindow is the time in which Discord counts responses with status 401, 403 and 429.
 	refusedWindow = 10 * time.Minute
 )
 
-// refusals bounds the responses 401, 403 and 429. Without a slot, edits and follow-ups wait. Discord bans an address
-// after 10,000 of them in refusedWindow, and half are kept for first responses.
+// refusals limits the responses with status 401, 403 and 429. While it has no slot, edits and follow-ups wait. Discord
+// bans an IP address after 10,000 of these responses in refusedWindow; half of them are left for first responses.
 // https://discord.com/developers/docs/topics/rate-limits#invalid-request-limit-aka-cloudflare-bans
 //
-// A refusedWindow has at most the Burst, the 750 slots that come back in it, and MaxOther calls that are under way
-// when the last slot is taken: 5,000 in all.
+// In a refusedWindow, there are at most 5,000: the Burst, the 750 slots that come back in that time, and MaxOther calls
+// that are in flight when the last slot is taken.
 var refusals = ratelimit.Limit{Key: "refusals", Burst: 5000 - 750 - MaxOther, Every: refusedWindow / 750}
 
-// stopLines bounds the log lines about a stop.
+// stopLines limits the log lines about refusals without a slot.
 var stopLines = ratelimit.Limit{Key: "stops", Burst: 1, Every: refusedWindow}
 
-// globalLimit holds back all calls but first responses while Discord limits all calls.
-// After the time that Discord asked for, one call goes as a probe. Once a probe has
-// succeeded, the others follow.
+// globalLimit holds back all calls except first responses while Discord limits all calls of the bot. After the time
+// that Discord asked for, it lets one call through as a probe. If the probe succeeds, it lets all calls through again.
+// If the probe is not answered within probeEvery, it sends another.
 type globalLimit struct {
-	log           *slog.Logger
-	mu            sync.Mutex
-	limitedInARow int               // 429s since the last success
-	probeAt       time.Time         // when the next probe may go; zero: calls are not held back
-	probing       bool              // a probe went, and Discord has limited no call since
-	counts        *ratelimit.Memory // of refusals and stopLines
+	log    *slog.Logger
+	counts *ratelimit.Memory // of refusals and stopLines
+
+	mu    sync.Mutex
+	state limitState
+	// probeAt is when the next probe may be sent, unless state is unlimited.
+	probeAt time.Time
+	// limitedInARow counts the 429s since the last success.
+	limitedInARow int
 }
 
-// reserve returns how long the caller has to wait before calling reserve again for the
-// call. With 0 or less, the call may go at once.
+// limitState is whether Discord limits all calls of the bot.
+type limitState int
+
+const (
+	// unlimited: no call is held back.
+	unlimited limitState = iota
+	// limited: all calls are held back until probeAt. Calls sent earlier may still succeed; that proves nothing.
+	limited
+	// probing: a probe was sent. All calls are held back until one succeeds, or until the next probe.
+	probing
+)
+
+// reserve returns how long the caller must wait before it calls reserve again. If it returns 0 or less, the caller may
+// send the call now.
 func (l *globalLimit) reserve(call *call) time.Duration {
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	if call.kind == firstResponse {
 		return 0
 	}
-	pause := time.Until(l.probeAt)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var pause time.Duration
+	if l.state != unlimited {
+		pause = time.Until(l.probeAt)
+	}
 	if call.kind != own {
 		pause = max(pause, l.counts.Peek(context.Background(), refusals))
 	}
-	if pause <= 0 && !l.probeAt.IsZero() {
-		l.probeAt, l.probing = time.Now().Add(probeEvery), true
+	if l.state != unlimited && pause <= 0 {
+		l.state = probing
+		l.probeAt = time.Now().Add(probeEvery)
 	}
 	return pause
 }
 
-// note counts the outcome of a call, and ends or begins the holding back. It logs a stop once
-// in refusedWindow.
+// note takes note of how a call ended. It counts refusals, and begins or ends the time in which calls are held back.
 func (l *globalLimit) note(call *call, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	now, refused := time.Now(), errorOf(err)
+	refused := errorOf(err)
 	switch refused.Status {
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests:
 		l.countRefusal()
 	}
-	limited := refused.Status == http.StatusTooManyRequests
-	mayWait := call.kind != firstResponse
+	is429 := refused.Status == http.StatusTooManyRequests
+	isHeldBack := call.kind != firstResponse
 	switch {
-	case limited && mayWait:
+	case is429 && isHeldBack:
 		l.limitedInARow++
-	case err == nil && mayWait && (l.probing || l.probeAt.IsZero()):
-		l.limitedInARow, l.probeAt = 0, time.Time{}
+	case err == nil && isHeldBack && l.state != limited:
+		l.state = unlimited
+		l.limitedInARow = 0
 	}
-	if limited && (refused.Global || l.limitedInARow >= maxLimited) {
-		l.probeAt, l.probing = now.Add(min(max(refused.RetryAfter, probeEvery), TokenLife)), false
+	if is429 && (refused.Global || l.limitedInARow >= maxLimited) {
+		l.state = limited
+		l.probeAt = time.Now().Add(min(max(refused.RetryAfter, probeEvery), TokenLife))
 	}
 }
 
-// countRefusal takes a slot of refusals, also one that is not due yet: the call was made.
+// countRefusal takes a slot of refusals, even one that is not due yet, because the call was made. If there is no slot
+// left, it logs that edits and follow-ups stop, at most once per refusedWindow.
 func (l *globalLimit) countRefusal() {
 	ctx := context.Background()
 	l.counts.Reserve(ctx, refusedWindow, refusals)

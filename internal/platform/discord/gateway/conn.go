@@ -31,24 +31,27 @@ const (
 )
 
 const (
-	// closeToResume is the code that closes a connection and keeps its session. Discord
-	// drops the session at 1000 and 1001.
+	// closeToResume is the close code with which Discord keeps the session. With 1000 or 1001, Discord would end it.
 	closeToResume = 4000
-	// maxPacket bounds one packet in bytes; READY lists up to 2,500 guilds.
+	// maxPacket is the maximum size of a packet in bytes. READY lists up to 2,500 guilds.
 	maxPacket = 16 << 20
-	// writeTime bounds one write to a peer that reads nothing.
-	writeTime = 10 * time.Second
+	// writeTimeout is the time limit for one write. A peer may have stopped reading.
+	writeTimeout = 10 * time.Second
 )
 
+// packet is what the gateway sends. An event has a Type and a Sequence, and any other packet only its opcode.
 type packet struct {
 	Op       int             `json:"op"`
 	Data     json.RawMessage `json:"d"`
-	Sequence int64           `json:"s"` // of dispatches, from 1
+	Sequence int64           `json:"s"` // the number of the event in its session, from 1
 	Type     string          `json:"t"`
 }
 
-// conn is one connection to the gateway. The goroutine of serve reads packets and calls
-// receive itself: handing over to another goroutine would delay each interaction.
+// isReady reports whether p is the event that begins or resumes a session.
+func (p packet) isReady() bool { return p.Type == "READY" || p.Type == "RESUMED" }
+
+// conn is one connection to the gateway. The goroutine of serve reads packets and calls receive itself, because another
+// goroutine would delay each interaction.
 type conn struct {
 	*Gateway
 	ws         *websocket.Conn
@@ -59,14 +62,14 @@ type conn struct {
 	beatAt     atomic.Pointer[time.Time] // when the last heartbeat was sent
 }
 
-// serve blocks from Hello until the connection ends, and returns why it ended. It closes
-// the connection when no heartbeat was acknowledged for two intervals.
+// serve handles the connection from Hello to its end. It blocks until then, and returns why the connection ended. It
+// ends the connection if no heartbeat is acknowledged for two intervals.
 func (c *conn) serve(ctx context.Context) error {
 	running, stop := context.WithCancel(ctx)
 	defer c.background.Wait()
 	defer c.close(ctx)
 	defer stop()
-	defer context.AfterFunc(ctx, func() { c.close(ctx) })() // a read ignores ctx, but fails then
+	defer context.AfterFunc(ctx, func() { c.close(ctx) })() // A read ignores ctx, but fails once c is closed.
 	if err := c.readHello(); err != nil {
 		return err
 	}
@@ -80,21 +83,20 @@ func (c *conn) serve(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		ready := p.Type == "READY" || p.Type == "RESUMED"
-		if ready && c.Status != nil {
+		if p.isReady() && c.Status != nil {
 			c.background.Go(func() { c.showStatus(running) })
 		}
-		if ready || p.Op == opACK && c.Alive() {
+		isAcknowledged := p.Op == opACK && c.Alive()
+		if p.isReady() || isAcknowledged {
 			_ = c.ws.SetReadDeadline(time.Now().Add(2 * c.interval))
 		}
 	}
 }
 
-// readHello reads the first packet, and sets the interval from it. It sets the deadline
-// for READY to readyTime from now.
+// readHello reads the first packet, and sets the interval from it. It sets the deadline for READY or RESUMED.
 func (c *conn) readHello() error {
 	c.ws.SetReadLimit(maxPacket)
-	_ = c.ws.SetReadDeadline(time.Now().Add(helloTime))
+	_ = c.ws.SetReadDeadline(time.Now().Add(helloTimeout))
 	p, err := c.read()
 	if err != nil {
 		return err
@@ -107,19 +109,19 @@ func (c *conn) readHello() error {
 	if p.Op != opHello || err != nil || c.interval <= 0 {
 		return errors.New("the gateway did not begin with Hello")
 	}
-	_ = c.ws.SetReadDeadline(time.Now().Add(readyTime))
+	_ = c.ws.SetReadDeadline(time.Now().Add(readyTimeout))
 	return nil
 }
 
-// sendHeartbeats sends one every interval until ctx is done, the first after a random
-// part of the interval, as Discord asks.
+// sendHeartbeats sends a heartbeat every interval. It blocks until ctx is done. It sends the first one after a random
+// part of the interval, as Discord requires.
 func (c *conn) sendHeartbeats(ctx context.Context) {
 	for wait := rand.N(c.interval); transport.Sleep(ctx, wait); wait = c.interval {
 		c.heartbeat()
 	}
 }
 
-// close closes the connection. If ctx is done, it makes Discord end the session too.
+// close closes the connection. If ctx is done, the bot ends, so Discord also ends the session.
 func (c *conn) close(ctx context.Context) {
 	code := closeToResume
 	if ctx.Err() != nil {
@@ -129,12 +131,13 @@ func (c *conn) close(ctx context.Context) {
 	c.ws.Close()
 }
 
-// read returns the next packet. Its error holds no text of the peer.
+// read blocks for the next packet and returns it. Its error contains no text from the peer. It is an api.FatalError if
+// no later connection can succeed.
 func (c *conn) read() (p packet, err error) {
 	_, raw, err := c.ws.ReadMessage()
-	closed, is := errors.AsType[*websocket.CloseError](err)
+	closed, isClosed := errors.AsType[*websocket.CloseError](err)
 	switch {
-	case is:
+	case isClosed:
 		if fatal, known := fatalCloses[closed.Code]; known {
 			return p, fatal
 		}
@@ -147,8 +150,8 @@ func (c *conn) read() (p packet, err error) {
 	return p, nil
 }
 
-// identifyOrResume resumes the session if there is one, and otherwise asks for a new one. It
-// asks for no intents, because interactions need none.
+// identifyOrResume resumes the session if there is one, and otherwise identifies, which begins a new one. It identifies
+// without intents, because interactions need none.
 func (c *conn) identifyOrResume() {
 	if s := c.session; s != nil {
 		c.write(opResume, map[string]any{"token": c.Token.Reveal(), "session_id": s.id, "seq": c.sequence.Load()})
@@ -164,14 +167,15 @@ func (c *conn) identifyOrResume() {
 	})
 }
 
-// handle returns an error for a packet that ends the connection.
+// handle handles one packet. It returns an error if the packet ends the connection.
 func (c *conn) handle(p packet) error {
 	if p.Sequence > 0 {
 		c.sequence.Store(p.Sequence)
 	}
 	switch {
 	case p.Type == "INTERACTION_CREATE":
-		c.receive(p.Data, !c.Alive())
+		isReplayed := !c.Alive() // Discord replays events before RESUMED.
+		c.receive(p.Data, isReplayed)
 	case p.Type == "READY":
 		c.handleReady(p.Data)
 		c.established("connected")
@@ -196,16 +200,15 @@ func (c *conn) handle(p packet) error {
 	return nil
 }
 
-// established marks the gateway as alive after READY or RESUMED, counts event and calls
-// Connected.
+// established marks the bot as connected after READY or RESUMED, counts event and calls Connected.
 func (c *conn) established(event string) {
 	c.alive.Store(true)
 	c.Count(event)
 	c.Connected(c.name)
 }
 
-// handleReady sets the bot's name from READY. It sets the session if the URL to resume at
-// is safe; otherwise the next connection identifies.
+// handleReady sets the bot's name and the session from READY. If the URL to resume at is not safe, it sets no session,
+// and the next connection identifies.
 func (c *conn) handleReady(data json.RawMessage) {
 	var ready struct {
 		SessionID string `json:"session_id"`
@@ -214,60 +217,69 @@ func (c *conn) handleReady(data json.RawMessage) {
 			Name string `json:"username"`
 		} `json:"user"`
 	}
-	_ = json.Unmarshal(data, &ready) // on failure the URL is empty, which is not safe
+	_ = json.Unmarshal(data, &ready) // If it fails, the URL is "", which is not safe.
 	c.name = ready.User.Name
-	if address, err := c.checkAddress(ready.ResumeURL); err == nil {
-		c.session = &session{id: ready.SessionID, address: address}
+	if resumeURL, err := c.checkURL(ready.ResumeURL); err == nil {
+		c.session = &session{id: ready.SessionID, url: resumeURL}
 	}
 }
 
-// heartbeat sends a heartbeat, and notes when for Latency.
+// heartbeat sends a heartbeat, and sets beatAt for Latency.
 func (c *conn) heartbeat() {
 	now := time.Now()
 	c.beatAt.Store(&now)
-	var sequence any // null before there is one
+	var sequence any // null before the first event
 	if n := c.sequence.Load(); n > 0 {
 		sequence = n
 	}
 	c.write(opHeartbeat, sequence)
 }
 
-// showStatus sends the status now, and every statusEvery if it has changed. It blocks
-// until ctx is done. It also sends an empty first status, because a resumed session may
-// still show an older one.
-// https://discord.com/developers/docs/events/gateway-events#update-presence
+// showStatus sends the status now, and once per statusEvery if it has changed. It blocks until ctx is done. It sends
+// the first status even if it is empty, because a resumed session may still show an older one.
 func (c *conn) showStatus(ctx context.Context) {
-	var shown *string
-	for ; ctx.Err() == nil; transport.Sleep(ctx, statusEvery) {
+	var shown string
+	isFirst := true
+	for ctx.Err() == nil {
 		text := c.Status(ctx)
-		if ctx.Err() != nil || shown != nil && *shown == text {
-			continue
+		if ctx.Err() != nil {
+			return
 		}
-		shown = &text
-		activities := []any{}
-		if text != "" {
-			// A custom status shows its state. Its name is required and not shown.
-			// discordgo's type would send a time in a form that Discord refuses.
-			activities = append(activities, map[string]any{
-				"name":  "Custom Status",
-				"type":  discordgo.ActivityTypeCustom,
-				"state": text,
-			})
+		if isFirst || text != shown {
+			c.sendStatus(text)
 		}
-		c.write(opPresence, map[string]any{
-			"since":      nil,
-			"activities": activities,
-			"status":     discordgo.StatusOnline,
-			"afk":        false,
-		})
+		shown = text
+		isFirst = false
+		transport.Sleep(ctx, statusEvery)
 	}
 }
 
-// write sends a packet. It closes the connection if that fails, so that read fails too.
+// sendStatus sends a status. An empty text removes the status.
+// https://discord.com/developers/docs/events/gateway-events#update-presence
+func (c *conn) sendStatus(text string) {
+	activities := []any{}
+	if text != "" {
+		// A custom status shows its state. Its name is required and not shown. discordgo's type would send a time in a form
+		// that Discord refuses.
+		activities = append(activities, map[string]any{
+			"name":  "Custom Status",
+			"type":  discordgo.ActivityTypeCustom,
+			"state": text,
+		})
+	}
+	c.write(opPresence, map[string]any{
+		"since":      nil,
+		"activities": activities,
+		"status":     discordgo.StatusOnline,
+		"afk":        false,
+	})
+}
+
+// write sends a packet. If that fails, it closes the connection, so that read fails too.
 func (c *conn) write(op int, data any) {
 	c.writing.Lock()
 	defer c.writing.Unlock()
-	_ = c.ws.SetWriteDeadline(time.Now().Add(writeTime))
+	_ = c.ws.SetWriteDeadline(time.Now().Add(writeTimeout))
 	if c.ws.WriteJSON(map[string]any{"op": op, "d": data}) != nil {
 		c.ws.Close()
 	}

@@ -63,8 +63,8 @@ func FuzzHandle(f *testing.F) {
 			return
 		}
 		_ = c.handle(p)
-		if g.session != nil && !strings.HasPrefix(g.session.address, "wss://") {
-			t.Errorf("the session would be resumed at %q", g.session.address)
+		if g.session != nil && !strings.HasPrefix(g.session.url, "wss://") {
+			t.Errorf("the session would be resumed at %q", g.session.url)
 		}
 	})
 }

@@ -1,9 +1,14 @@
 // Package gateway keeps one connection to Discord's gateway, for the interactions of slash commands and for the bot's
-// status. It handles Hello, heartbeats, identify, resume, backoff and close codes. It does not read interactions.
+// status. It does not parse interactions.
 //
-// It uses discordgo's types but not its Session. Session locks up for ever if Discord asks for a reconnect before
-// READY, identifies again each time that Discord invalidates a session, ignores the address at which to resume, and
-// hides close codes. These cannot be turned off, and too many identifies make Discord reset the bot's token.
+// The gateway greets each connection with Hello. The bot then identifies, which begins a session, and Discord answers
+// READY. While connected, the bot sends heartbeats, which Discord acknowledges. If the connection is lost, the bot can
+// resume the session on another one: Discord replays what the bot missed, and answers RESUMED. Too many identifies make
+// Discord reset the bot's token, so the bot resumes whenever it can.
+//
+// The package uses discordgo's types but not its Session. Session blocks for ever if Discord asks for a reconnect
+// before READY, identifies again each time that Discord invalidates a session, ignores the URL at which to resume, and
+// hides close codes. None of that can be turned off.
 package gateway
 
 import (
@@ -31,53 +36,48 @@ import (
 var (
 	// identifyBudget allows 970 identifies a day. Beyond 1,000 a day, Discord resets the bot's token.
 	identifyBudget = ratelimit.Limit{Key: "budget", Burst: 10, Every: 90 * time.Second}
-	// identifyGap keeps the session: if a bot identifies again within 5 seconds, Discord invalidates it.
+	// identifyGap spaces identifies. If a bot identifies again within 5 seconds, Discord invalidates the session.
 	identifyGap = ratelimit.Limit{Key: "gap", Burst: 1, Every: 5 * time.Second}
 )
 
 const (
-	// helloTime bounds the wait until the websocket is open, and then the wait for Hello.
-	helloTime = 5 * time.Second
-	// readyTime bounds the wait from Hello to READY.
-	readyTime = 20 * time.Second
-	// maxPause bounds the wait between two attempts to connect. It is short because only
-	// identifies must be rare.
+	// helloTimeout limits the wait until the websocket is open, and then the wait for Hello.
+	helloTimeout = 5 * time.Second
+	// readyTimeout limits the wait from Hello to READY or RESUMED.
+	readyTimeout = 20 * time.Second
+	// maxPause is the maximum wait between two attempts to connect. It is short, because only identifies must be rare.
 	maxPause = 5 * time.Second
-	// stableAfter is the least time between two lost connections with which the bot resumes the
-	// second without a pause.
+	// stableAfter is the minimum time between two lost connections. After a shorter time, the bot pauses before it
+	// resumes.
 	stableAfter = time.Minute
-	// maxResumes bounds the attempts in a row to resume one session. After them, the
-	// interactions that Discord would replay are too old to be answered.
+	// maxResumes is the maximum number of attempts in a row to resume one session. After them, the interactions that
+	// Discord would replay are too old to be answered.
 	maxResumes = 3
-	// statusEvery is how often the status is updated. Discord takes 5 updates in 20
-	// seconds.
+	// statusEvery is how often the status is updated. Discord accepts 5 updates in 20 seconds.
 	statusEvery = time.Minute
 )
 
-// Config is what a Gateway works with. All but Insecure, Dial and Status are
-// required.
+// Config is what a Gateway works with. Insecure, Dial and Status may be zero.
 type Config struct {
 	Token secret.Value
-	// API is asked for the gateway's address, and for how many sessions Discord
-	// will start today.
+	// API is asked for the gateway's URL, and for how many sessions Discord will start today.
 	API *api.Client
 	// Insecure allows a gateway without TLS.
 	Insecure bool
-	// Dial connects to the gateway; nil: by TCP, through the environment's proxy.
+	// Dial connects to the gateway. If it is nil, the connection is made by TCP, through the environment's proxy.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	Log  *slog.Logger
-	// Count is called with one of these: identified, connected, resumed,
-	// disconnected, identify_throttled. It must not block.
+	// Count is called with one of these events: identified, connected, resumed, disconnected, identify_throttled. It
+	// must not block.
 	Count func(event string)
-	// Connected is called with the bot's name at every READY and RESUMED. It must
-	// not block.
+	// Connected is called with the bot's name at every READY and RESUMED. It must not block.
 	Connected func(name string)
-	// Lost is called with the error of each connection that could not be made, or was lost within
-	// stableAfter of the one before. It must not block.
+	// Lost is called with the error of each connection that could not be made, or was lost within stableAfter of the
+	// one before. It must not block.
 	Lost func(err error)
-	// Status returns the text under the bot's name in member lists, at most 128
-	// characters; empty shows none. It is called on every connection and then every
-	// minute, and must return when ctx is done. nil: there is no status.
+	// Status returns the text under the bot's name in member lists, at most 128 characters, or "" to show none. It is
+	// called on every connection, and then once per statusEvery. It must return when ctx is done. If Status is nil, the
+	// bot has no status.
 	Status func(ctx context.Context) string
 }
 
@@ -86,36 +86,36 @@ type Gateway struct {
 	Config
 	alive    atomic.Bool
 	latency  atomic.Int64 // of the last heartbeat, in nanoseconds
-	sequence atomic.Int64 // of the session's newest dispatch, 0 before the first
+	sequence atomic.Int64 // the sequence number of the session's newest event, or 0 before the first
 
-	// The fields below are used by Run's goroutine alone.
-	session  *session  // nil: the next connection identifies
-	name     string    // the bot's
-	failures int       // calls of connect in a row without READY or RESUMED
-	lostAt   time.Time // when a connection with READY or RESUMED last ended
+	// The fields below are used only by Run's goroutine.
 
-	identifies *ratelimit.Memory // by identifyBudget and identifyGap
+	session  *session  // the session to resume; if it is nil, the next connection identifies
+	name     string    // the bot's name
+	failures int       // how many connections in a row ended before READY or RESUMED
+	lostAt   time.Time // when the last connection ended that had READY or RESUMED
+
+	identifies *ratelimit.Memory // counts identifyBudget and identifyGap
 }
 
-// session outlives its connection: when it is resumed, Discord replays what the bot
-// missed. https://discord.com/developers/docs/events/gateway#resuming
+// session is a session that can be resumed on another connection.
+// https://discord.com/developers/docs/events/gateway#resuming
 type session struct {
 	id      string
-	address string // the URL to resume at
-	resumes int    // attempts to resume since the last READY or RESUMED
+	url     string // where to resume it
+	resumes int    // attempts to resume it since the last READY or RESUMED
 }
 
 // New returns a Gateway that is not connected.
 func New(c Config) *Gateway { return &Gateway{Config: c, identifies: ratelimit.NewMemory()} }
 
-// Alive reports whether the gateway is connected: READY or RESUMED came, and heartbeats
-// are acknowledged.
+// Alive reports whether the bot is connected: the connection had READY or RESUMED, and has not ended.
 func (g *Gateway) Alive() bool { return g.alive.Load() }
 
 // Latency returns the round-trip time of the last heartbeat, or 0 before the first.
 func (g *Gateway) Latency() time.Duration { return time.Duration(g.latency.Load()) }
 
-// fatalCloses has the errors for the close codes after which no connection can succeed.
+// fatalCloses maps the close codes after which no connection can succeed to errors.
 // https://discord.com/developers/docs/topics/opcodes-and-status-codes#gateway
 var fatalCloses = map[int]api.FatalError{
 	4004: api.ErrToken,
@@ -127,33 +127,32 @@ var fatalCloses = map[int]api.FatalError{
 	4014: "DISCORD_BOT_TOKEN: the application lacks an intent that the gateway wants (close code 4014)",
 }
 
-// Receive is called with the data of each INTERACTION_CREATE, and must not block. A
-// replayed interaction is late, and may have been received before.
+// Receive is called with the data of each INTERACTION_CREATE. It must not block. A replayed interaction is late, and
+// may have been received before.
 type Receive func(interaction json.RawMessage, replayed bool)
 
-// Run keeps the bot connected until ctx is done and then returns nil. It returns an
-// api.FatalError if no later connection can succeed.
+// Run keeps the bot connected. It blocks until ctx is done, and then returns nil. It returns an api.FatalError if no
+// later connection can succeed.
 //
-// Run resumes a lost connection at once, or after 1 to 2 seconds if the one before was
-// lost within stableAfter. While connecting fails, the pauses grow to maxPause. A pause is
-// no shorter than Discord's Retry-After, up to api.TokenLife. Run asks for a new session
-// only after Discord refused to resume, or after maxResumes.
+// After a lost connection, Run resumes the session at once, or after 1 to 2 seconds if another connection was lost
+// within stableAfter before. While connections cannot be made, the pauses grow to maxPause. A pause is never shorter
+// than Discord's Retry-After, up to api.TokenLife. Run begins a new session only if Discord refuses to resume the old
+// one, or after maxResumes.
 func (g *Gateway) Run(ctx context.Context, receive Receive) error {
 	for {
 		err := g.connect(ctx, receive)
-		connected := g.alive.Swap(false)
+		end := g.noteEnd()
 		if ctx.Err() != nil {
 			return nil
 		}
-		if fatal, is := errors.AsType[api.FatalError](err); is {
+		if fatal, isFatal := errors.AsType[api.FatalError](err); isFatal {
 			return fatal
 		}
-		stable := connected && time.Since(g.lostAt) >= stableAfter // lostAt is of the connection before
-		if !stable {
+		if end != stable {
 			g.Lost(err)
 		}
-		_, atLeast := api.Retryable(err)
-		pause := max(g.pauseAfter(connected, stable), min(atLeast, api.TokenLife))
+		_, minWait := api.Retryable(err)
+		pause := max(g.pauseAfter(end), min(minWait, api.TokenLife))
 		g.Log.Debug("no connection to the gateway, trying again", "err", err, "pause", pause)
 		g.Count("disconnected")
 		if !transport.Sleep(ctx, pause) {
@@ -162,26 +161,49 @@ func (g *Gateway) Run(ctx context.Context, receive Receive) error {
 	}
 }
 
-// pauseAfter notes whether a call of connect has connected, and returns the pause before the
-// next call. stable says that it connected, stableAfter or longer after the last loss.
-func (g *Gateway) pauseAfter(connected, stable bool) time.Duration {
-	g.failures++
-	if connected {
-		g.failures, g.lostAt = 0, time.Now()
+// ending is how a connection ended.
+type ending int
+
+const (
+	// notConnected: it ended before READY or RESUMED, or was not made.
+	notConnected ending = iota
+	// unstable: it had READY or RESUMED, but the one before was lost within stableAfter.
+	unstable
+	// stable: it had READY or RESUMED, and no other was lost within stableAfter.
+	stable
+)
+
+// noteEnd marks the bot as not connected. It returns how the connection ended.
+func (g *Gateway) noteEnd() ending {
+	wasConnected := g.alive.Swap(false)
+	if !wasConnected {
+		g.failures++
+		return notConnected
 	}
-	if stable && g.session != nil {
+	end := unstable
+	if time.Since(g.lostAt) >= stableAfter {
+		end = stable
+	}
+	g.failures = 0
+	g.lostAt = time.Now()
+	return end
+}
+
+// pauseAfter returns the pause before the next connection.
+func (g *Gateway) pauseAfter(end ending) time.Duration {
+	if end == stable && g.session != nil {
 		return 0
 	}
 	return transport.Backoff{First: 2 * time.Second, Max: maxPause}.After(max(1, g.failures))
 }
 
-// connect serves one connection and returns why it ended.
+// connect makes one connection and serves it. It blocks until the connection ends, and returns why it ended.
 func (g *Gateway) connect(ctx context.Context, receive Receive) error {
-	address, err := g.nextAddress(ctx)
+	address, err := g.nextURL(ctx)
 	if err != nil {
 		return err
 	}
-	dialer := websocket.Dialer{NetDialContext: g.Dial, Proxy: http.ProxyFromEnvironment, HandshakeTimeout: helloTime}
+	dialer := websocket.Dialer{NetDialContext: g.Dial, Proxy: http.ProxyFromEnvironment, HandshakeTimeout: helloTimeout}
 	ws, _, err := dialer.DialContext(ctx, address, nil)
 	if err != nil {
 		return fmt.Errorf("connect to the gateway: %w", transport.Clean(err))
@@ -190,13 +212,13 @@ func (g *Gateway) connect(ctx context.Context, receive Receive) error {
 	return c.serve(ctx)
 }
 
-// nextAddress returns the URL to connect to. To resume the session, that is the session's, and
-// the attempt is counted. Otherwise nextAddress drops the session, asks Discord for the URL, and
-// blocks until the bot may identify.
-func (g *Gateway) nextAddress(ctx context.Context) (string, error) {
+// nextURL returns the URL to connect to. If there is a session and it was not resumed maxResumes times in vain, that is
+// the session's URL, and nextURL counts the attempt. Otherwise, nextURL forgets the session, asks Discord for the URL,
+// and blocks until the bot may identify.
+func (g *Gateway) nextURL(ctx context.Context) (string, error) {
 	if g.session != nil && g.session.resumes < maxResumes {
 		g.session.resumes++
-		return g.session.address, nil
+		return g.session.url, nil
 	}
 	g.session = nil
 	var resp discordgo.GatewayBotResponse
@@ -213,11 +235,11 @@ func (g *Gateway) nextAddress(ctx context.Context) (string, error) {
 	if !transport.Sleep(ctx, g.identifies.Peek(ctx, identifyGap)) {
 		return "", ctx.Err()
 	}
-	return g.checkAddress(resp.URL)
+	return g.checkURL(resp.URL)
 }
 
-// budgetWait returns how long the bot must wait before it identifies, by its own budget and by Discord's. It returns
-// 0 if the bot may identify now.
+// budgetWait returns how long the bot must wait before it identifies, by its own budget and by Discord's. It returns 0
+// if both budgets allow the bot to identify now.
 func (g *Gateway) budgetWait(ctx context.Context, limit discordgo.SessionInformation) time.Duration {
 	wait := g.identifies.Peek(ctx, identifyBudget)
 	if limit.Total > 0 && limit.Remaining <= 0 {
@@ -226,18 +248,20 @@ func (g *Gateway) budgetWait(ctx context.Context, limit discordgo.SessionInforma
 	return wait
 }
 
-// noteIdentify counts an identify that is sent now. nextAddress has waited for its slots.
+// noteIdentify counts an identify that is about to be sent. nextURL has already waited for the slots.
 func (g *Gateway) noteIdentify() {
 	g.identifies.Reserve(context.Background(), ratelimit.MaxAhead, identifyBudget, identifyGap)
 }
 
-// checkAddress returns Discord's URL with the API version and the encoding. It fails if the URL
-// has no TLS and Insecure is not set: the bot's token is sent there.
-func (g *Gateway) checkAddress(given string) (string, error) {
-	address, err := url.Parse(given)
-	if err != nil || address.Host == "" || address.Scheme != "wss" && (address.Scheme != "ws" || !g.Insecure) {
+// checkURL returns Discord's URL with the API version and the encoding. It fails if the URL does not use TLS, because
+// the bot's token is sent there, unless Insecure is set.
+func (g *Gateway) checkURL(given string) (string, error) {
+	parsed, err := url.Parse(given)
+	isAllowed := err == nil && parsed.Host != "" &&
+		(parsed.Scheme == "wss" || (parsed.Scheme == "ws" && g.Insecure))
+	if !isAllowed {
 		return "", errors.New("the gateway's address is not a wss:// URL")
 	}
-	address.RawQuery = url.Values{"v": {discordgo.APIVersion}, "encoding": {"json"}}.Encode()
-	return address.String(), nil
+	parsed.RawQuery = url.Values{"v": {discordgo.APIVersion}, "encoding": {"json"}}.Encode()
+	return parsed.String(), nil
 }

@@ -127,7 +127,7 @@ func TestTheTokenIsSentWithTLSOnly(t *testing.T) {
 		"::",
 		"",
 	} {
-		if _, err := g.checkAddress(address); err == nil {
+		if _, err := g.checkURL(address); err == nil {
 			t.Errorf("the token would go to %q", address)
 		}
 	}
@@ -136,7 +136,7 @@ func TestTheTokenIsSentWithTLSOnly(t *testing.T) {
 		"wss://gateway.example":  "wss://gateway.example?encoding=json&v=9",
 		"ws://gateway.example/x": "ws://gateway.example/x?encoding=json&v=9",
 	} {
-		got, err := g.checkAddress(address)
+		got, err := g.checkURL(address)
 		equal(t, "address", got, want)
 		equal(t, "error", err, nil)
 	}
@@ -255,7 +255,7 @@ func TestASilentConnectionIsReplacedWithinSeconds(t *testing.T) {
 		h.fake.Do(fakediscord.Action{Drop: true})
 		pass(time.Second)
 		h.fake.Behave(fakediscord.Behaviour{})
-		pass(helloTime + 2*time.Second)
+		pass(helloTimeout + 2*time.Second)
 		h.expect(t, 2, 1, 1)
 		h.takes(t)
 	})
@@ -263,14 +263,14 @@ func TestASilentConnectionIsReplacedWithinSeconds(t *testing.T) {
 
 func TestReadyMayComeLate(t *testing.T) {
 	simulate(t, fakediscord.Behaviour{}, func(t *testing.T, h *gatewayTest) {
-		pass(readyTime)
+		pass(readyTimeout)
 		equal(t, "alive", h.Alive(), true)
 		h.expect(t, 1, 0, 1)
 	}, func(h *gatewayTest) {
 		h.Count = func(event string) {
 			h.events.Add(event)
 			if event == "identified" { // before the IDENTIFY, which READY answers
-				time.Sleep(readyTime - time.Second)
+				time.Sleep(readyTimeout - time.Second)
 			}
 		}
 	})
@@ -326,7 +326,7 @@ func TestIdentifiesStayRareForHours(t *testing.T) {
 				}
 				checkIdentifies(t, identifies)
 				h.fake.Behave(fakediscord.Behaviour{Heartbeat: 41 * time.Second})
-				pass(identifyBudget.Every + readyTime + maxPause)
+				pass(identifyBudget.Every + readyTimeout + maxPause)
 				equal(t, "connected to a gateway that works again", h.Alive(), true)
 				h.takes(t)
 			})
