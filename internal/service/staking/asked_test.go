@@ -12,7 +12,7 @@ import (
 // TestAFailureNamesTheRefusedMethod checks what `bot check` prints of a request: methods, and no part of the URL.
 func TestAFailureNamesTheRefusedMethod(t *testing.T) {
 	refuse := func(n *node) {
-		n.spoil = func(w http.ResponseWriter, _ []byte) { w.WriteHeader(http.StatusUnauthorized) }
+		n.respond = func(w http.ResponseWriter, _ []byte) { w.WriteHeader(http.StatusUnauthorized) }
 	}
 	reverting, pools := deploy(pool(nil, nil))
 	for name, test := range map[string]struct {
@@ -52,7 +52,7 @@ func TestAFailureNamesTheRefusedMethod(t *testing.T) {
 
 func TestAFailureNamesTheMethodsOfARefusedBatch(t *testing.T) {
 	n := newNode(t, contracts{})
-	n.spoil = func(w http.ResponseWriter, _ []byte) { w.WriteHeader(http.StatusUnauthorized) }
+	n.respond = func(w http.ResponseWriter, _ []byte) { w.WriteHeader(http.StatusUnauthorized) }
 	calls := []rpcCall{
 		{method: "eth_chainId"},
 		{method: "eth_call"},

@@ -143,12 +143,12 @@ func TestABrokenBatchIsAnErrorForEveryWallet(t *testing.T) {
 		"another chain": func(n *node) { n.ChainID++ },
 		"an old block":  func(n *node) { n.setClock(time.Now().Add(-time.Hour)) },
 		"silence": func(n *node) {
-			n.spoil = func(w http.ResponseWriter, _ []byte) { w.WriteHeader(http.StatusBadGateway) }
+			n.respond = func(w http.ResponseWriter, _ []byte) { w.WriteHeader(http.StatusBadGateway) }
 		},
 		"nothing": func(n *node) {
-			n.spoil = func(w http.ResponseWriter, right []byte) {
+			n.respond = func(w http.ResponseWriter, correct []byte) {
 				var m map[string]any
-				_ = json.Unmarshal(right, &m)
+				_ = json.Unmarshal(correct, &m)
 				m["result"] = "0x"
 				writeJSON(w, m)
 			}
