@@ -134,7 +134,7 @@ func TestALongCommandIsAnsweredByOneReplica(t *testing.T) {
 		other.run()
 		body := r.api.Update(inPrivate(ann, "/price"))
 		go r.delivers(body, http.StatusOK)
-		r.inFlight(1)
+		r.requested(1)
 		other.delivers(body, http.StatusServiceUnavailable) // The first may still fail.
 		for range 20 {
 			time.Sleep(claim.Lasts / 10)
@@ -184,7 +184,7 @@ func TestDeliveryIsAnsweredAfter503(t *testing.T) {
 		release := r.block(ann)
 		r.run()
 		go r.deliver(r.api.Update(inPrivate(ann, "/price")))
-		r.inFlight(1)
+		r.requested(1)
 		late := r.api.Update(inPrivate(ann+1, "/price"))
 		r.delivers(late, http.StatusServiceUnavailable)
 		if r.events.Of("webhook_full") != 1 {
@@ -258,9 +258,9 @@ func TestSlowAnswersHoldBackNoDelivery(t *testing.T) {
 		answer time.Duration // to the user who asks last
 	}
 	inBubble(t, map[string]test{
-		"a crowd in one group":    {crowd: flood(30), answer: time.Second},
+		"a crowd in one group":    {crowd: differentCommands(30), answer: time.Second},
 		"a service that hangs":    {hung: 300, answer: 4 * ackAfter},
-		"both, in other people's": {hung: 100, crowd: flood(15), answer: 3 * time.Second},
+		"both, in other people's": {hung: 100, crowd: differentCommands(15), answer: 3 * time.Second},
 	}, func(t *testing.T, tt test) {
 		r := setUp(t, byWebhook, paced)
 		release := r.block(people(tt.hung)...)
@@ -406,7 +406,7 @@ func TestDeliveryIsAnsweredAfterHangUp(t *testing.T) {
 		req := httptest.NewRequestWithContext(ctx, http.MethodPost, "/", body)
 		req.Header.Set("X-Telegram-Bot-Api-Secret-Token", hookSecret)
 		go r.adapter.ServeHTTP(httptest.NewRecorder(), req)
-		r.inFlight(1)
+		r.requested(1)
 		hangUp()
 		time.AfterFunc(time.Second, release)
 		if err := stop(); err != nil {
