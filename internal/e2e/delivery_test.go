@@ -14,6 +14,7 @@ import (
 	"github.com/alicebob/miniredis/v2/server"
 
 	"herald/internal/app"
+	"herald/internal/chat"
 	fakediscord "herald/internal/demo/fake/discord"
 	"herald/internal/demo/fake/discordtest"
 	"herald/internal/demo/fake/services"
@@ -166,7 +167,7 @@ const burst = 8
 func TestAHundredWhoAskTheSameAreServedByAFewMessages(t *testing.T) {
 	t.Parallel()
 	const askers = 100
-	platform := e2etest.Ways[0].Open(t)
+	platform := e2etest.TelegramPolling.Open(t)
 	platform.Serve(fault.Start(t), "TELEGRAM_PACING=on")
 	began := time.Now()
 	for i := range int64(askers) {
@@ -203,7 +204,7 @@ type bothPlatforms struct {
 
 func serveBoth(t *testing.T) *bothPlatforms {
 	t.Helper()
-	b := &bothPlatforms{telegram: e2etest.Ways[0].Open(t), discord: e2etest.Ways[2].Open(t)}
+	b := &bothPlatforms{telegram: e2etest.TelegramPolling.Open(t), discord: e2etest.DiscordGateway.Open(t)}
 	settings := slices.Concat(b.telegram.Settings(), b.discord.Settings(), []string{"LOG_LEVEL=info"})
 	b.bot = e2etest.Serve(t, e2etest.Settings(fault.Start(t), settings...), &b.log)
 	return b
@@ -249,9 +250,9 @@ func TestAPlatformsEndLeavesTheOther(t *testing.T) {
 
 // requireStopped fails the test unless one line of the log says that a platform stopped, and names the
 // setting of its token.
-func (b *bothPlatforms) requireStopped(t *testing.T, platform, setting string) {
+func (b *bothPlatforms) requireStopped(t *testing.T, platform chat.Platform, setting string) {
 	t.Helper()
-	if b.log.Lines(`msg="platform stopped" platform=`+platform) != 1 || b.log.Lines(setting) != 1 {
+	if b.log.Lines(`msg="platform stopped" platform=`+string(platform)) != 1 || b.log.Lines(setting) != 1 {
 		t.Errorf("not one line says that %s stopped:\n%s", platform, &b.log)
 	}
 }
@@ -262,24 +263,25 @@ func TestTheBotEndsWithItsLastPlatform(t *testing.T) {
 	b.bot.AwaitReady(t)
 	requirePrice(t, b.discord)
 	if n := b.log.Lines("level=ERROR"); n != 0 {
-		t.Errorf("%d errors are logged before any:\n%s", n, &b.log)
+		t.Errorf("%d errors are logged before a platform fails:\n%s", n, &b.log)
 	}
 	b.revokeTelegram()
 	awaitReadyz(t, b.bot, http.StatusServiceUnavailable, "telegram: not connected\ndiscord: connected\n")
 	b.discord.Discord.Do(fakediscord.Action{Close: 4014})
-	err := b.bot.Leave()
+	err := b.bot.AwaitEnd()
 	if err == nil || !strings.Contains(err.Error(), "no platform is left to serve") {
-		t.Errorf("the bot left with %v", err)
+		t.Errorf("the bot ended with %v, want an error that no platform is left", err)
 	}
-	b.requireStopped(t, "telegram", "TELEGRAM_BOT_TOKEN")
-	b.requireStopped(t, "discord", "DISCORD_BOT_TOKEN")
+	for platform, setting := range app.TokenSettings() {
+		b.requireStopped(t, platform, setting)
+	}
 }
 
 // serveWithoutCommands runs a bot whose commands Discord refuses to register. The application has its
 // Entry Point command, called price, from before.
 func serveWithoutCommands(t *testing.T) (*e2etest.Bot, *e2etest.Platform, *logtest.Buffer) {
 	t.Helper()
-	discord, log := e2etest.Ways[2].Open(t), &logtest.Buffer{}
+	discord, log := e2etest.DiscordGateway.Open(t), &logtest.Buffer{}
 	discord.Discord.AddCommand(discord.Discord.EntryPoint("price"))
 	discord.Discord.Break(fakediscord.PutCommands, discordtest.Fault{Status: http.StatusBadRequest, Code: 50035})
 	settings := append(discord.Settings(), "LOG_LEVEL=info")

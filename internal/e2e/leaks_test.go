@@ -48,8 +48,8 @@ func newLeakTest(t *testing.T, byHTTP bool) *leakTest {
 	t.Helper()
 	l := &leakTest{
 		fakes:    fault.Start(t),
-		telegram: e2etest.Ways[0].Open(t),
-		discord:  e2etest.Ways[2].Open(t),
+		telegram: e2etest.TelegramPolling.Open(t),
+		discord:  e2etest.DiscordGateway.Open(t),
 	}
 	l.telegram.ByHTTP = byHTTP
 	l.discord.ByHTTP = byHTTP

@@ -61,7 +61,7 @@ func TestNobodySeesWhatIsPrivateToAnother(t *testing.T) {
 			g := newGroup(t, way)
 			asked := g.askWhileServicesAnswerAndFail()
 			g.bot.Stop()
-			if err := g.bot.Leave(); err != nil {
+			if err := g.bot.AwaitEnd(); err != nil {
 				t.Fatal(err)
 			}
 			g.judge(t, g.everythingShown(asked))

@@ -34,8 +34,8 @@ func newReplicated(t *testing.T) *replicated {
 	r := &replicated{
 		t:        t,
 		balancer: newBalancer(),
-		telegram: e2etest.Ways[1].Open(t),
-		discord:  e2etest.Ways[3].Open(t),
+		telegram: e2etest.TelegramWebhook.Open(t),
+		discord:  e2etest.DiscordHTTP.Open(t),
 	}
 	redis, fakes := redistest.Start(t), fault.Start(t)
 	fakes.Chain.SetFault(fault.Late(150 * time.Millisecond))

@@ -74,7 +74,7 @@ func (d *door) stop(replicas []*e2etest.Bot) {
 		bot.Stop()
 	}
 	for _, bot := range replicas {
-		if err := bot.Leave(); err != nil {
+		if err := bot.AwaitEnd(); err != nil {
 			d.Fatal(err)
 		}
 	}
@@ -228,7 +228,7 @@ func TestSIGKILLLosesNothingWhilePolling(t *testing.T) {
 		// behind is less than a batch: the bot acknowledges what hangs at the head of a full batch.
 		behind = 90
 	)
-	d := newDoor(t, e2etest.Ways[0])
+	d := newDoor(t, e2etest.TelegramPolling)
 	d.fakes.Chain.SetFault(fault.Hang())
 	asked := d.askAll(nil, before, "price", "")
 	first := d.platform.Start(binary(t), d.fakes, d.settings...)

@@ -41,7 +41,7 @@ func TestRaid(t *testing.T) {
 	var mu sync.Mutex
 	var rows []string
 	t.Run("bots", func(t *testing.T) {
-		for _, way := range e2etest.Ways[:2] {
+		for _, way := range e2etest.TelegramWays {
 			for _, takes := range []time.Duration{50 * time.Millisecond, 9 * time.Second} {
 				t.Run(fmt.Sprint(way.Name, " ", takes), func(t *testing.T) {
 					t.Parallel()
