@@ -123,7 +123,7 @@ func TestEveryCommandIsAnsweredInEveryWayIn(t *testing.T) {
 					t.Errorf("%+v: answered with %+v", test, got)
 				}
 				if test.private && !way.OnDiscord {
-					requirePointer(t, asked)
+					checkPointer(t, asked)
 				}
 			}
 			if way.OnDiscord && len(platform.Discord.Problems()) > 0 {
@@ -133,9 +133,9 @@ func TestEveryCommandIsAnsweredInEveryWayIn(t *testing.T) {
 	}
 }
 
-// requirePointer waits until the group is told that the answer came in private, and fails the test if that
+// checkPointer waits until the group is told that the answer came in private, and fails the test if that
 // message says more.
-func requirePointer(t *testing.T, asked *e2etest.Asked) {
+func checkPointer(t *testing.T, asked *e2etest.Asked) {
 	t.Helper()
 	e2etest.Eventually(t, "the pointer to a private answer", func() bool { return len(asked.Answers()) == 2 })
 	pointer := asked.Answers()[1]
@@ -225,8 +225,8 @@ func awaitReadyz(t *testing.T, bot *e2etest.Bot, wantStatus int, want string) {
 	})
 }
 
-// requirePrice sends /price, and fails the test unless it is answered.
-func requirePrice(t *testing.T, platform *e2etest.Platform) {
+// checkPrice sends /price, and fails the test unless it is answered.
+func checkPrice(t *testing.T, platform *e2etest.Platform) {
 	t.Helper()
 	answer := platform.Ask(e2etest.Command{User: 7, Name: "price"}).Wait()
 	if !strings.Contains(answer.Text, e2etest.Price) {
@@ -240,17 +240,17 @@ func TestAPlatformsEndLeavesTheOther(t *testing.T) {
 	awaitReadyz(t, b.bot, http.StatusOK, "telegram: connected\ndiscord: connected\n")
 	b.revokeTelegram()
 	awaitReadyz(t, b.bot, http.StatusServiceUnavailable, "telegram: not connected\ndiscord: connected\n")
-	requirePrice(t, b.discord)
+	checkPrice(t, b.discord)
 	e2etest.Eventually(t, "an error in the log", func() bool { return b.log.Lines("level=ERROR") > 0 })
 	if n := b.log.Lines("level=ERROR"); n != 1 {
 		t.Errorf("%d errors are logged, want 1:\n%s", n, &b.log)
 	}
-	b.requireStopped(t, "telegram", "TELEGRAM_BOT_TOKEN")
+	b.checkStopped(t, "telegram", "TELEGRAM_BOT_TOKEN")
 }
 
-// requireStopped fails the test unless one line of the log says that a platform stopped, and names the
+// checkStopped fails the test unless one line of the log says that a platform stopped, and names the
 // setting of its token.
-func (b *bothPlatforms) requireStopped(t *testing.T, platform chat.Platform, setting string) {
+func (b *bothPlatforms) checkStopped(t *testing.T, platform chat.Platform, setting string) {
 	t.Helper()
 	if b.log.Lines(`msg="platform stopped" platform=`+string(platform)) != 1 || b.log.Lines(setting) != 1 {
 		t.Errorf("not one line says that %s stopped:\n%s", platform, &b.log)
@@ -261,7 +261,7 @@ func TestTheBotEndsWithItsLastPlatform(t *testing.T) {
 	t.Parallel()
 	b := serveBoth(t)
 	b.bot.AwaitReady(t)
-	requirePrice(t, b.discord)
+	checkPrice(t, b.discord)
 	if n := b.log.Lines("level=ERROR"); n != 0 {
 		t.Errorf("%d errors are logged before a platform fails:\n%s", n, &b.log)
 	}
@@ -273,7 +273,7 @@ func TestTheBotEndsWithItsLastPlatform(t *testing.T) {
 		t.Errorf("the bot ended with %v, want an error that no platform is left", err)
 	}
 	for platform, setting := range app.TokenSettings() {
-		b.requireStopped(t, platform, setting)
+		b.checkStopped(t, platform, setting)
 	}
 }
 
@@ -295,7 +295,7 @@ func TestWithoutItsCommandsABotIsNotReadyButAnswers(t *testing.T) {
 	e2etest.Eventually(t, "one line of the log", func() bool {
 		return log.Lines("the commands could not be registered") == 1
 	})
-	requirePrice(t, discord)
+	checkPrice(t, discord)
 }
 
 func TestABotIsReadyOnceItsCommandsAreRegistered(t *testing.T) {

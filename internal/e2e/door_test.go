@@ -142,14 +142,14 @@ func TestTheDoorLetsPeopleInOrSaysWhyNot(t *testing.T) {
 			d.awaitMessage(world.Registered, "You're in: MAT Stakers")
 
 			d.awaitJoins("approved open approved")
-			requireEvents(t, bot, "join_approved", 2)
-			requireEvents(t, bot, "join_left_open", 2)
+			checkEvents(t, bot, "join_approved", 2)
+			checkEvents(t, bot, "join_left_open", 2)
 		})
 	}
 }
 
-// requireEvents fails the test unless the metrics have counted an event on Telegram this many times.
-func requireEvents(t *testing.T, bot *e2etest.Bot, event string, times int) {
+// checkEvents fails the test unless the metrics have counted an event on Telegram this many times.
+func checkEvents(t *testing.T, bot *e2etest.Bot, event string, times int) {
 	t.Helper()
 	want := fmt.Sprintf(`herald_adapter_events_total{event="%s",platform="telegram"} %d`, event, times)
 	if !strings.Contains(e2etest.Metrics(t, bot.URL), want) {

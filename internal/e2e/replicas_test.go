@@ -100,11 +100,11 @@ func (r *replicated) awaitAnswered(n int) {
 	}
 }
 
-// requireAnswered fails the test unless each command is answered once. A command that the killed
+// checkAnswered fails the test unless each command is answered once. A command that the killed
 // replica had in flight is an exception: Discord and, if it was acknowledged, Telegram do not deliver
-// it again, so it may have no answer; otherwise it may have two. requireAnswered returns how many have
+// it again, so it may have no answer; otherwise it may have two. checkAnswered returns how many have
 // none.
-func (r *replicated) requireAnswered(asked []*e2etest.Asked, killed *e2etest.Process) (lost int) {
+func (r *replicated) checkAnswered(asked []*e2etest.Asked, killed *e2etest.Process) (lost int) {
 	r.t.Helper()
 	for _, a := range asked {
 		acknowledged, inFlight := r.balancer.taken[killed][a.Argument]
@@ -144,7 +144,7 @@ func TestReplicasComeAndGoUnderLoad(t *testing.T) {
 	second.Leave()
 	asked = append(asked, endDiscord()...)
 
-	lost := r.requireAnswered(asked, first)
+	lost := r.checkAnswered(asked, first)
 	if problems := r.discord.Discord.Problems(); len(problems) > 0 {
 		t.Errorf("Discord refuses %v", problems)
 	}

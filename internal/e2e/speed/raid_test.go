@@ -78,7 +78,7 @@ func measureRaid(t *testing.T, way e2etest.Way, binary string, takes time.Durati
 	joining.Wait()
 	rate := raid / time.Since(began).Seconds()
 	awaitCounted(t, bot)
-	requireNobodyApproved(t, platform)
+	checkNobodyApproved(t, platform)
 	if n := len(p.asked); n > 0 || at(during, 99) > maxPrice {
 		t.Errorf("%d /price are lost, the 99th percentile is %v", n, at(during, 99))
 	}
@@ -110,9 +110,9 @@ func awaitCounted(t *testing.T, bot *e2etest.Process) {
 	}
 }
 
-// requireNobodyApproved fails the test unless every join request is still open, and has at most one
+// checkNobodyApproved fails the test unless every join request is still open, and has at most one
 // answer: a guarded one exactly one.
-func requireNobodyApproved(t *testing.T, platform *e2etest.Platform) {
+func checkNobodyApproved(t *testing.T, platform *e2etest.Platform) {
 	t.Helper()
 	for _, j := range platform.Telegram.JoinRequests() {
 		guarded := j.QueryID != ""
