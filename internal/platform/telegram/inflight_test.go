@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// fill enters n updates. It fails the test if one would block.
+// fill enters n updates, which must not block.
 func fill(t *testing.T, f *inFlight, n int) (places []*place) {
 	t.Helper()
 	for range n {
