@@ -197,7 +197,7 @@ func TestACheckIsCountedByTheBadgesOfItsRow(t *testing.T) {
 			{check{failed: true}, m.row(1, 0, "7001"), "check_unknown"},
 		} {
 			clear(m.events)
-			after := m.platform.tiers.decide(c.row, c.check, atHour(6))
+			after := m.platform.tiers.decide(c.row, c.check, at(6))
 			m.countCheck(m.platform, after, c.check)
 			m.equal("counted", m.events, map[string]int{c.want: 1})
 		}
@@ -218,7 +218,7 @@ func TestACheckMarksTheBadgesThatItMisses(t *testing.T) {
 			{partly, "7001, 7002"},
 			{check{failed: true}, "7001, 7002"},
 		} {
-			after := m.platform.tiers.decide(m.row(1, 0, "7001", "7002"), c.check, atHour(6))
+			after := m.platform.tiers.decide(m.row(1, 0, "7001", "7002"), c.check, at(6))
 			m.equal("badges", shown(after), c.want)
 		}
 	})

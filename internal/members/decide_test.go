@@ -13,8 +13,8 @@ import (
 
 var noon = time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)
 
-// atHour returns the time that is this many hours after noon.
-func atHour(hours float64) time.Time { return noon.Add(time.Duration(hours * float64(time.Hour))) }
+// at returns a time some hours after noon.
+func at(hours float64) time.Time { return noon.Add(time.Duration(hours * float64(time.Hour))) }
 
 // testTiers has the roles of the tests.
 func testTiers() tiers { return newTiers("1", poolList(21), roles, cycle) }
@@ -23,7 +23,7 @@ func testTiers() tiers { return newTiers("1", poolList(21), roles, cycle) }
 func underOf(t tiers, badge string) Under { return t.current(Held{Community: "9001", Badge: badge}) }
 
 // checkOf returns a check that found a stake at some hours after noon.
-func checkOf(stake int64, hours float64) check { return check{stake: stakeOf(stake, atHour(hours))} }
+func checkOf(stake int64, hours float64) check { return check{stake: stakeOf(stake, at(hours))} }
 
 // byPressOf returns checkOf for a press.
 func byPressOf(stake int64, hours float64) check {
@@ -64,7 +64,7 @@ func judge(t *testing.T, tiers tiers, table map[string]judged) {
 func TestABadgeGoesByTwoMissesAnHourApart(t *testing.T) {
 	tiers := testTiers()
 	under := underOf(tiers, "7002")
-	low := Held{Low: Low{timeOf(atHour(0)), under}}
+	low := Held{Low: Low{timeOf(at(0)), under}}
 	goes := Held{Low: low.Low, Goes: under}
 	judge(t, tiers, map[string]judged{
 		"reached":                              {low, checkOf(1000, 6), ""},
@@ -88,10 +88,10 @@ func TestABadgeGoesByTwoMissesAnHourApart(t *testing.T) {
 
 func TestAMissUnderOtherSettingsDoesNotCount(t *testing.T) {
 	tiers := testTiers()
-	ofAnotherAmount := Held{Low: Low{timeOf(atHour(0)), underOf(tiers, "7001")}}
+	ofAnotherAmount := Held{Low: Low{timeOf(at(0)), underOf(tiers, "7001")}}
 	judge(t, tiers, map[string]judged{
-		"a first of other settings":     {Held{Low: Low{timeOf(atHour(0)), 1}}, checkOf(0, 6), " low @18:00"},
-		"two of other settings":         {Held{Low: Low{timeOf(atHour(0)), 1}, Goes: 1}, checkOf(0, 6), " low @18:00"},
+		"a first of other settings":     {Held{Low: Low{timeOf(at(0)), 1}}, checkOf(0, 6), " low @18:00"},
+		"two of other settings":         {Held{Low: Low{timeOf(at(0)), 1}, Goes: 1}, checkOf(0, 6), " low @18:00"},
 		"two of others, then unknown":   {Held{Goes: 1}, checkOf(-1, 6), " goes under other settings"},
 		"a first of another amount":     {ofAnotherAmount, checkOf(0, 6), " low @18:00"},
 		"an amount that is not its own": {Held{Badge: "7001"}, checkOf(5, 6), ""},
@@ -114,8 +114,8 @@ func TestAReachedAmountAndOtherSettingsEndReleaseAndRefusal(t *testing.T) {
 
 // The configured badges of its community are given first. Whoever reaches none of them keeps it until a second check.
 func TestARemovedBadgeGoesAfterOneCompleteCheckIfAnotherIsReached(t *testing.T) {
-	low := Held{Badge: "6000", Low: Low{timeOf(atHour(0)), 1}}
-	lowNow := Held{Badge: "6000", Low: Low{timeOf(atHour(0)), testTiers().lists["9001"]}}
+	low := Held{Badge: "6000", Low: Low{timeOf(at(0)), 1}}
+	lowNow := Held{Badge: "6000", Low: Low{timeOf(at(0)), testTiers().lists["9001"]}}
 	partly := checkOf(5, 6)
 	partly.stake.Failed = make([]core.UnreadPool, 1)
 	judge(t, testTiers(), map[string]judged{
@@ -167,9 +167,9 @@ func TestAnAnswerNeedsABlockAndEveryPool(t *testing.T) {
 
 func TestABlockOfOtherPoolsIsNotOlder(t *testing.T) {
 	tiers := testTiers()
-	before := Row{Wallet: common.Address{1}, Block: timeOf(atHour(6)), Pools: tiers.pools + 1}
-	after := tiers.decide(before, checkOf(1000, 5), atHour(7))
-	if !after.Block.Equal(atHour(5)) || !tiers.reaches(after, decimal.NewFromInt(1000)) {
+	before := Row{Wallet: common.Address{1}, Block: timeOf(at(6)), Pools: tiers.pools + 1}
+	after := tiers.decide(before, checkOf(1000, 5), at(7))
+	if !after.Block.Equal(at(5)) || !tiers.reaches(after, decimal.NewFromInt(1000)) {
 		t.Errorf("%s", encode(after))
 	}
 }
@@ -178,10 +178,10 @@ func TestACheckOfAnOlderBlockChangesNothing(t *testing.T) {
 	tiers := testTiers()
 	before := Row{
 		Wallet:    common.Address{1},
-		Block:     timeOf(atHour(6)),
-		CheckedAt: timeOf(atHour(6)),
+		Block:     timeOf(at(6)),
+		CheckedAt: timeOf(at(6)),
 		Pools:     tiers.pools,
-		Badges:    []Held{{Community: "9001", Badge: "7001", Low: Low{timeOf(atHour(0)), underOf(tiers, "7001")}}},
+		Badges:    []Held{{Community: "9001", Badge: "7001", Low: Low{timeOf(at(0)), underOf(tiers, "7001")}}},
 	}
 	for name, c := range map[string]check{
 		"missed":     checkOf(0, 5),
@@ -189,7 +189,7 @@ func TestACheckOfAnOlderBlockChangesNothing(t *testing.T) {
 		"by a press": byPressOf(1000, 5),
 		"unknown":    checkOf(-1, 5),
 	} {
-		after := tiers.decide(before, c, atHour(7))
+		after := tiers.decide(before, c, at(7))
 		if string(encode(after)) != string(encode(before)) {
 			t.Errorf("%s: %s", name, encode(after))
 		}
@@ -204,8 +204,8 @@ func TestDecideDoesNotChangeTheRowBefore(t *testing.T) {
 		Lost:   []Loss{{Community: "9001", Badge: "7002"}},
 	}
 	copied := string(encode(before))
-	tiers.decide(before, checkOf(0, 6), atHour(6))
-	tiers.decide(before, checkOf(1000, 6), atHour(6))
+	tiers.decide(before, checkOf(0, 6), at(6))
+	tiers.decide(before, checkOf(1000, 6), at(6))
 	if string(encode(before)) != copied {
 		t.Errorf("%s, was %s", encode(before), copied)
 	}
@@ -229,7 +229,7 @@ func checkReached(t *testing.T, isConclusive bool, cases []reachedCase) {
 		if c.before >= 0 {
 			before.Reached = decimal.NewNullDecimal(decimal.NewFromInt(c.before))
 		}
-		after := tiers.decide(before, c.check, atHour(6))
+		after := tiers.decide(before, c.check, at(6))
 		got := int64(-1)
 		for _, amount := range tiers.amounts {
 			if tiers.reaches(after, amount) {
@@ -336,21 +336,21 @@ func TestAnUnknownCheckCanOnlyRaiseReached(t *testing.T) {
 func TestALossIsNotedOnceAndEndsWhenTheAmountIsReached(t *testing.T) {
 	tiers := testTiers()
 	r := Row{Wallet: common.Address{1}, Badges: []Held{{Community: "9001", Badge: "7002"}}}
-	r = tiers.decide(r, checkOf(5, 0), atHour(0))
+	r = tiers.decide(r, checkOf(5, 0), at(0))
 	if len(r.Lost) != 0 {
 		t.Errorf("after one low check: %+v", r.Lost)
 	}
-	r = tiers.decide(r, checkOf(5, 6), atHour(6))
-	r = tiers.decide(r, checkOf(5, 12), atHour(12))
-	want := Loss{Community: "9001", Badge: "7002", First: timeOf(atHour(0)), Second: timeOf(atHour(6))}
-	if len(r.Lost) != 1 || r.Lost[0] != want || r.LastLost() != atHour(6) || r.FirstLow() != atHour(0) {
+	r = tiers.decide(r, checkOf(5, 6), at(6))
+	r = tiers.decide(r, checkOf(5, 12), at(12))
+	want := Loss{Community: "9001", Badge: "7002", First: timeOf(at(0)), Second: timeOf(at(6))}
+	if len(r.Lost) != 1 || r.Lost[0] != want || r.LastLost() != at(6) || r.FirstLow() != at(0) {
 		t.Errorf("after three: %+v", r.Lost)
 	}
-	r = tiers.decide(r, checkOf(-1, 18), atHour(18))
+	r = tiers.decide(r, checkOf(-1, 18), at(18))
 	if len(r.Lost) != 1 {
 		t.Errorf("after an unknown one: %+v", r.Lost)
 	}
-	r = tiers.decide(r, checkOf(1000, 24), atHour(24))
+	r = tiers.decide(r, checkOf(1000, 24), at(24))
 	if len(r.Lost) != 0 {
 		t.Errorf("once it is reached: %+v", r.Lost)
 	}
@@ -362,7 +362,7 @@ func TestALossSaysThatTheWalletIsAnothers(t *testing.T) {
 	for _, hours := range []float64{0, 6} {
 		c := checkOf(1000, hours)
 		c.disowned = true
-		r = tiers.decide(r, c, atHour(hours))
+		r = tiers.decide(r, c, at(hours))
 	}
 	if len(r.Lost) != 1 || !r.Lost[0].Disowned {
 		t.Errorf("%+v", r.Lost)
@@ -373,7 +373,7 @@ func TestALossSaysThatTheWalletIsAnothers(t *testing.T) {
 func TestABadgeWithoutACommunityIsNotALoss(t *testing.T) {
 	tiers := testTiers()
 	r := Row{Wallet: common.Address{1}, Badges: []Held{{Community: "8888", Badge: "6000", Goes: 7}}}
-	r = tiers.decide(r, checkOf(5, 6), atHour(6))
+	r = tiers.decide(r, checkOf(5, 6), at(6))
 	if len(r.Lost) != 0 {
 		t.Errorf("%+v", r.Lost)
 	}
@@ -385,13 +385,13 @@ func TestAmountsThatChangeBetweenTwoLowChecksTakeNothing(t *testing.T) {
 	changed := []chat.Badge{roles[0], {Community: "9001", ID: "7002", Amount: decimal.NewFromInt(2000)}, roles[2]}
 	raised := newTiers("1", poolList(21), changed, cycle)
 	r := Row{Wallet: common.Address{1}, Badges: []Held{{Community: "9001", Badge: "7002"}}}
-	r = before.decide(r, checkOf(5, 0), atHour(0))
-	r = raised.decide(r, checkOf(5, 6), atHour(6))
-	r = before.decide(r, checkOf(5, 12), atHour(12))
+	r = before.decide(r, checkOf(5, 0), at(0))
+	r = raised.decide(r, checkOf(5, 6), at(6))
+	r = before.decide(r, checkOf(5, 12), at(12))
 	if before.mustGo(r.Badges[0]) || raised.mustGo(r.Badges[0]) {
 		t.Errorf("%+v", r.Badges)
 	}
-	r = before.decide(r, checkOf(5, 18), atHour(18))
+	r = before.decide(r, checkOf(5, 18), at(18))
 	if !before.mustGo(r.Badges[0]) || raised.mustGo(r.Badges[0]) {
 		t.Errorf("after two under the same settings: %+v", r.Badges)
 	}
@@ -402,8 +402,8 @@ func TestPressingInTurnKeepsNoBadge(t *testing.T) {
 	tiers := testTiers()
 	r := Row{User: user(1), Wallet: wallet(1), Badges: []Held{{Community: "9001", Badge: "7001"}}}
 	for hours := 1.0; hours <= 2.5; hours += 0.5 {
-		r = pressedRow(&r, user(1), wallet(1+int(hours*2)%2), atHour(hours))
-		r = tiers.decide(r, byPressOf(0, hours), atHour(hours))
+		r = pressedRow(&r, user(1), wallet(1+int(hours*2)%2), at(hours))
+		r = tiers.decide(r, byPressOf(0, hours), at(hours))
 	}
 	if !tiers.mustGo(r.Badges[0]) {
 		t.Errorf("after an hour and a half of presses: %+v", r.Badges)
@@ -411,22 +411,22 @@ func TestPressingInTurnKeepsNoBadge(t *testing.T) {
 }
 
 func TestUnderStandsForChainPoolsAndAmount(t *testing.T) {
-	underOfFirst := func(chain string, pools []core.Pool, amount int64) Under {
+	of := func(chain string, pools []core.Pool, amount int64) Under {
 		badges := []chat.Badge{{Community: "9001", ID: "7001", Amount: decimal.NewFromInt(amount)}}
 		return newTiers(chain, pools, badges, cycle).all[0].under
 	}
 	reversed := poolList(21)
 	reversed[0], reversed[20] = reversed[20], reversed[0]
-	if underOfFirst("1", poolList(21), 5) != underOfFirst("1", reversed, 5) {
+	if of("1", poolList(21), 5) != of("1", reversed, 5) {
 		t.Error("the order of the pools counts")
 	}
 	names := map[Under]string{}
 	for name, under := range map[string]Under{
-		"as it is":            underOfFirst("1", poolList(21), 5),
-		"another chain":       underOfFirst("2", poolList(21), 5),
-		"chain and one digit": underOfFirst("11", poolList(21), 5),
-		"another pool":        underOfFirst("1", poolList(22), 5),
-		"another amount":      underOfFirst("1", poolList(21), 6),
+		"as it is":            of("1", poolList(21), 5),
+		"another chain":       of("2", poolList(21), 5),
+		"chain and one digit": of("11", poolList(21), 5),
+		"another pool":        of("1", poolList(22), 5),
+		"another amount":      of("1", poolList(21), 6),
 	} {
 		if other, known := names[under]; known {
 			t.Errorf("%s is the same as %s", name, other)

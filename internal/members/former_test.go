@@ -106,7 +106,7 @@ func TestRowsOfFormat1AreRewrittenOnceAndDeleted(t *testing.T) {
 // First low checks of format 1 count anew.
 func TestNobodyLosesABadgeByTheConversion(t *testing.T) {
 	inBubble(t, func(m *membersTest) {
-		time.Sleep(time.Until(atHour(12)))
+		time.Sleep(time.Until(at(12)))
 		m.putFormer(false, formerValues(t))
 		m.wears("9001", 1, "7001", "7002")
 		m.wears("9001", 2, "7002")

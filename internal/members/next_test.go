@@ -176,7 +176,7 @@ func TestAHigherTagThatIsReplacedStaysUntilACheck(t *testing.T) {
 		"no stake":     {checkOf(0, 6), step{}}, // It goes after a second check.
 		"of no answer": {checkOf(-1, 6), step{}},
 	} {
-		after := tiers.decide(r, c.check, atHour(6))
+		after := tiers.decide(r, c.check, at(6))
 		if got := tiers.next(after, place{community: "9001", oneEach: true}); got != c.want {
 			t.Errorf("%s: %+v, want %+v", name, got, c.want)
 		}
@@ -292,7 +292,7 @@ func TestARemovalThatIsRefusedForThirtyDaysIsGivenUp(t *testing.T) {
 	p, this := place{community: "9001"}, step{remove, "7001"}
 	refused := Row{Badges: heldOf(testTiers(), "7001")}
 	for _, hours := range []float64{0, 12} { // The first refusal counts.
-		refused = refused.failed(p, this, failure(chat.MissingRight), atHour(hours))
+		refused = refused.failed(p, this, failure(chat.MissingRight), at(hours))
 	}
 	month := noon.Add(refusedFor)
 	for name, c := range map[string]struct {
@@ -427,10 +427,10 @@ func TestATagOfAnAdministratorIsOneThatNobodyElseKnows(t *testing.T) {
 }
 
 func TestAFailureThatIsNoRefusalGivesNoBadgeUp(t *testing.T) {
-	refused := timeOf(atHour(0))
+	refused := timeOf(at(0))
 	row := Row{Badges: []Held{{Community: "9001", Badge: "7001", Refused: refused}}}
 	removal := step{remove, "7001"}
-	later := atHour(0).Add(refusedFor + time.Hour)
+	later := at(0).Add(refusedFor + time.Hour)
 	for problem, left := range map[chat.BadgeProblem]int{chat.BadgeFailed: 1, chat.RoleAbove: 0} {
 		after := row.failed(place{community: "9001"}, removal, &chat.BadgeError{Problem: problem}, later)
 		if len(after.Badges) != left {
@@ -441,7 +441,7 @@ func TestAFailureThatIsNoRefusalGivesNoBadgeUp(t *testing.T) {
 
 func TestAGivenBadgeEndsIdle(t *testing.T) {
 	row := Row{Wallet: wallet(1), Idle: []string{"9001"}}
-	after := row.done(place{community: "9001"}, step{give, "7001"}, atHour(0))
+	after := row.done(place{community: "9001"}, step{give, "7001"}, at(0))
 	if len(after.Idle) > 0 || len(after.Badges) != 1 {
 		t.Errorf("%+v", after)
 	}

@@ -533,7 +533,7 @@ func TestOneCallerAtATimeSettlesAUser(t *testing.T) {
 func TestTheAuditLogNamesNobody(t *testing.T) {
 	inBubble(t, func(m *membersTest) {
 		const configured = "7001"
-		lost := Loss{Community: "9001", Badge: configured, First: timeOf(atHour(0)), Second: timeOf(atHour(1.5))}
+		lost := Loss{Community: "9001", Badge: configured, First: timeOf(at(0)), Second: timeOf(at(1.5))}
 		disowned := lost
 		disowned.Disowned = true
 		for _, c := range []struct {

@@ -36,8 +36,8 @@ func losses(badges string) (all []Loss) {
 		all = append(all, Loss{
 			Community: community,
 			Badge:     badge,
-			First:     timeOf(atHour(0)),
-			Second:    timeOf(atHour(float64(1 + i))),
+			First:     timeOf(at(0)),
+			Second:    timeOf(at(float64(1 + i))),
 		})
 	}
 	return all
@@ -159,7 +159,7 @@ func TestForgottenUsersAndStrangersHaveNothingSaved(t *testing.T) {
 }
 
 func TestALossIsToldWithItsTimes(t *testing.T) {
-	lossAt := func(hours float64) Loss { return Loss{First: timeOf(atHour(0)), Second: timeOf(atHour(hours))} }
+	lossAt := func(hours float64) Loss { return Loss{First: timeOf(at(0)), Second: timeOf(at(hours))} }
 	disowned := lossAt(6)
 	disowned.Disowned = true
 	const day = "on Nov 24 at 12:00 and 18:00 UTC."
