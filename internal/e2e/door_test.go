@@ -101,13 +101,13 @@ func (d *door) awaitMessage(p services.Person, text string) (message faketelegra
 	d.Helper()
 	e2etest.Eventually(d, text, func() bool {
 		sent := d.platform.Telegram.Sent()
-		at := slices.IndexFunc(sent, func(m faketelegram.Sent) bool {
+		i := slices.IndexFunc(sent, func(m faketelegram.Sent) bool {
 			return m.Chat == d.platform.User(p) && strings.Contains(m.Text, text)
 		})
-		if at < 0 {
+		if i < 0 {
 			return false
 		}
-		message = sent[at]
+		message = sent[i]
 		return true
 	})
 	return message
@@ -120,7 +120,6 @@ func (d *door) answerQuestion(p services.Person, question faketelegram.Sent, tex
 	d.platform.Deliver(user, 1, func() { d.platform.Telegram.Push(message.ReplyingTo(question)) })
 }
 
-// By polling and by webhook.
 func TestTheDoorLetsPeopleInOrSaysWhyNot(t *testing.T) {
 	t.Parallel()
 	for _, way := range e2etest.TelegramWays {

@@ -143,7 +143,7 @@ func TestAStopAnswersEverythingOnce(t *testing.T) {
 				d.checkSettled()
 			}
 			checkAnsweredOnce(t, asked)
-			if way.Name != "telegram polling" {
+			if way != e2etest.TelegramPolling {
 				checkTTLInRedis(t, way, d.redis)
 			}
 			d.checkAnonymousRedis(asked)
