@@ -93,12 +93,12 @@ func TestALimitCostsOneRequestAndKeepsMulticall(t *testing.T) {
 	}
 }
 
-// wantOneRequest fails the test unless 52 wallets cost one request if the node refuses it, and the next
-// wallet costs one more, still through Multicall3. Both errors must have this reason.
-func wantOneRequest(t *testing.T, spoil func(http.ResponseWriter, []byte), reason core.Reason) {
+// wantOneRequest fails the test unless the client makes one request for 52 wallets, which the node refuses, and
+// one for the next wallet, still through Multicall3. Both errors must have this reason.
+func wantOneRequest(t *testing.T, respond func(http.ResponseWriter, []byte), reason core.Reason) {
 	t.Helper()
 	node, pools := countingNode(t)
-	node.respond = spoil
+	node.respond = respond
 	c := newClient(t, node, pools)
 	for _, a := range c.StakesOf(t.Context(), walletsTo(52)) {
 		wantReason(t, a.Err, reason)
@@ -142,39 +142,55 @@ func TestCallsThatABatchLimitsAreNotMadeOneByOne(t *testing.T) {
 	}
 }
 
-func TestARefusedBatchIsJudgedByItsBodyFirst(t *testing.T) {
-	const (
-		refused   = `{"code":31,"message":"your plan allows 3 at a time"}`
-		elsewhere = `{"code":"-32600","message":"no batch"}` // a code as text, as some nodes have it
-	)
+const (
+	// refusal has a code of one provider.
+	refusal = `{"code":31,"message":"your plan allows 3 at a time"}`
+	// refusalAsText has its code as a text, as some nodes send it.
+	refusalAsText = `{"code":"-32600","message":"no batch"}`
+)
+
+// refuseBatches makes the node answer batches with this error.
+func (n *node) refuseBatches(status int, object string) {
+	fail := failWith(status, object)
+	n.respond = onBatches(func(w http.ResponseWriter, _ []map[string]any) { fail(w, []byte("[]")) })
+}
+
+func TestCallsOfARefusedBatchAreMadeOneByOne(t *testing.T) {
 	for _, test := range []struct {
 		status int
 		object string
-		want   core.Reason // "": the calls are made one by one
 	}{
-		{http.StatusOK, refused, ""},
-		{http.StatusOK, elsewhere, ""},
-		{http.StatusOK, `"no batch"`, ""},
-		{http.StatusBadRequest, refused, ""},
-		{http.StatusForbidden, refused, ""},
-		{http.StatusForbidden, elsewhere, ""},
-		{http.StatusRequestEntityTooLarge, refused, ""},
-		{http.StatusInternalServerError, refused, ""},
-		{http.StatusInternalServerError, elsewhere, ""},
-		{http.StatusTooManyRequests, refused, core.Limited},
-		{http.StatusTooManyRequests, `{"code":-32000,"message":"gas limit of a second"}`, core.Limited},
-		{http.StatusPaymentRequired, refused, core.Limited},
-		{http.StatusUnauthorized, refused, core.Denied},
+		{http.StatusOK, refusal},
+		{http.StatusOK, refusalAsText},
+		{http.StatusOK, `"no batch"`},
+		{http.StatusBadRequest, refusal},
+		{http.StatusForbidden, refusal},
+		{http.StatusForbidden, refusalAsText},
+		{http.StatusRequestEntityTooLarge, refusal},
+		{http.StatusInternalServerError, refusal},
+		{http.StatusInternalServerError, refusalAsText},
 	} {
 		n, c := withoutMulticallOn(t)
-		spoil := failWith(test.status, test.object)
-		n.respond = onBatches(func(w http.ResponseWriter, _ []map[string]any) { spoil(w, []byte("[]")) })
-		if test.want == "" {
-			if got := n.tripsOf(func() { wantStaker(t, c) }); got != oneByOneTrips {
-				t.Errorf("%d %s: %d round trips, want %d", test.status, test.object, got, oneByOneTrips)
-			}
-			continue
+		n.refuseBatches(test.status, test.object)
+		if got := n.tripsOf(func() { wantStaker(t, c) }); got != oneByOneTrips {
+			t.Errorf("%d %s: %d round trips, want %d", test.status, test.object, got, oneByOneTrips)
 		}
+	}
+}
+
+func TestABatchWithALimitOrADeniedKeyIsNotRetried(t *testing.T) {
+	for _, test := range []struct {
+		status int
+		object string
+		want   core.Reason
+	}{
+		{http.StatusTooManyRequests, refusal, core.Limited},
+		{http.StatusTooManyRequests, `{"code":-32000,"message":"gas limit of a second"}`, core.Limited},
+		{http.StatusPaymentRequired, refusal, core.Limited},
+		{http.StatusUnauthorized, refusal, core.Denied},
+	} {
+		n, c := withoutMulticallOn(t)
+		n.refuseBatches(test.status, test.object)
 		_, err := c.Stakes.Fetch(t.Context(), ann)
 		wantReason(t, err, test.want)
 		if n.trips != batchTrips {
@@ -212,10 +228,10 @@ func TestASingleCallThatIsForbiddenIsDenied(t *testing.T) {
 func TestALimitKeepsRetryAfter(t *testing.T) {
 	for _, status := range []int{http.StatusOK, http.StatusForbidden, http.StatusTooManyRequests} {
 		n, c := withoutMulticallOn(t)
-		spoil := failWith(status, `{"code":-32007,"message":"spoiled"}`)
+		fail := failWith(status, `{"code":-32007,"message":"spoiled"}`)
 		n.respond = func(w http.ResponseWriter, correct []byte) {
 			w.Header().Set("Retry-After", "7")
-			spoil(w, correct)
+			fail(w, correct)
 		}
 		_, err := c.Stakes.Fetch(t.Context(), ann)
 		if got := wantReason(t, err, core.Limited).RetryAfter; got.Seconds() != 7 {
