@@ -71,12 +71,19 @@ func (d *door) openTelegram() {
 		fmt.Sprintf("STAKER_TAGS=telegram:%d:Staker", e2etest.GroupID))
 }
 
-// requestJoin makes a person ask to join a group. Telegram delivers the request this many times. If
-// guarded is set, it waits for the bot's answer before it shows the request to administrators.
-func (d *door) requestJoin(p services.Person, group faketelegram.Chat, guarded bool, times int) {
+// guard is whether Telegram waits for the bot's answer before it shows a join request to administrators.
+type guard bool
+
+const (
+	guarded   guard = true
+	unguarded guard = false
+)
+
+// requestJoin makes a person ask to join a group. Telegram delivers the request this many times.
+func (d *door) requestJoin(p services.Person, group faketelegram.Chat, by guard, times int) {
 	user := d.platform.User(p)
 	d.platform.Deliver(user, times, func() {
-		d.platform.Telegram.RequestJoin(group, faketelegram.Person(user), guarded)
+		d.platform.Telegram.RequestJoin(group, faketelegram.Person(user), bool(by))
 	})
 }
 
@@ -129,13 +136,13 @@ func TestTheDoorLetsPeopleInOrSaysWhyNot(t *testing.T) {
 			world := d.fakes.World
 			bot := d.platform.Serve(d.fakes, d.settings...)
 
-			d.requestJoin(world.Newcomer, members, true, 2)
+			d.requestJoin(world.Newcomer, members, guarded, 2)
 			d.awaitMessage(world.Newcomer, "You're in: MAT Holders")
 
-			d.requestJoin(world.Unregistered, members, false, 1)
+			d.requestJoin(world.Unregistered, members, unguarded, 1)
 			d.awaitMessage(world.Unregistered, "you're not registered yet")
 
-			d.requestJoin(world.Registered, stakers, false, 1)
+			d.requestJoin(world.Registered, stakers, unguarded, 1)
 			question := d.awaitMessage(world.Registered, "MAT Stakers: two things")
 			d.answerQuestion(world.Registered, question, world.Staker.Hex())
 			d.awaitMessage(world.Registered, "You're in: MAT Stakers")

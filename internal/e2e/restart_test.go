@@ -105,7 +105,7 @@ const (
 func (d *door) requestJoinDuringStop() {
 	d.Helper()
 	probes := d.fakes.Partner.Requests()
-	d.requestJoin(d.fakes.World.Newcomer, members, false, 2)
+	d.requestJoin(d.fakes.World.Newcomer, members, unguarded, 2)
 	e2etest.Eventually(d, "the partner is asked", func() bool { return d.fakes.Partner.Requests() > probes })
 	d.addBot(2)
 }
@@ -240,7 +240,7 @@ func TestSIGKILLLosesNothingWhilePolling(t *testing.T) {
 	}
 	d.fakes.Partner.SetFault(fault.Hang())
 	probes := d.fakes.Partner.Requests()
-	d.requestJoin(d.fakes.World.Newcomer, members, false, 1)
+	d.requestJoin(d.fakes.World.Newcomer, members, unguarded, 1)
 	d.addBot(1)
 	e2etest.Eventually(t, "the partner is asked", func() bool { return d.fakes.Partner.Requests() > probes })
 	first.Kill()
