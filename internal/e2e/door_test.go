@@ -80,10 +80,10 @@ const (
 )
 
 // requestJoin makes a person ask to join a group. Telegram delivers the request this many times.
-func (d *door) requestJoin(p services.Person, group faketelegram.Chat, by guard, times int) {
+func (d *door) requestJoin(p services.Person, group faketelegram.Chat, g guard, times int) {
 	user := d.platform.User(p)
 	d.platform.Deliver(user, times, func() {
-		d.platform.Telegram.RequestJoin(group, faketelegram.Person(user), bool(by))
+		d.platform.Telegram.RequestJoin(group, faketelegram.Person(user), bool(g))
 	})
 }
 
