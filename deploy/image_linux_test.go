@@ -14,7 +14,8 @@ import (
 
 var image = flag.String("image", "", "a folder with the files of the image, which .ci/image builds")
 
-// The program runs as the image's user, with the image's files as its root.
+// The program runs as the image's user, with the image's files as its root. The test needs root, which .ci/image
+// gives it.
 func TestTheImageServesAndStops(t *testing.T) {
 	if *image == "" {
 		t.Skip("it needs the image: see .ci/image")
@@ -30,9 +31,13 @@ func TestTheImageServesAndStops(t *testing.T) {
 		}
 		return cmd
 	}
-	telegram := e2etest.Ways[0].Open(t)
+	telegram := e2etest.TelegramPolling.Open(t)
 	settings := append(e2etest.Settings(fault.Start(t), telegram.Settings()...),
-		"HTTP_ADDR=127.0.0.1:0", "LOG_LEVEL=info", "ZONEINFO=/zoneinfo.zip", "DATA_DIR=/data")
+		"HTTP_ADDR=127.0.0.1:0",
+		"LOG_LEVEL=info",
+		"ZONEINFO=/zoneinfo.zip",
+		"DATA_DIR=/data",
+	)
 	bot := e2etest.StartProcess(t, program("run", settings...))
 	bot.AwaitReady()
 	address := strings.TrimPrefix(bot.URL(), "http://")
@@ -44,7 +49,7 @@ func TestTheImageServesAndStops(t *testing.T) {
 	if sent := telegram.Telegram.WaitSent(1, e2etest.Patience); len(sent) != 1 {
 		t.Errorf("%d answers to /price, want 1", len(sent))
 	}
-	bot.Leave()
+	bot.Leave() // The test fails unless the exit code is 0.
 	if kept, err := filepath.Glob(*image + "/data/*"); err != nil || len(kept) == 0 {
 		t.Errorf("nothing is kept in /data: %v", err)
 	}

@@ -81,7 +81,7 @@ func demoTranscript(t *testing.T) string {
 		}
 	}
 	keyboard.Close()
-	p.Leaves()
+	p.AwaitEnd()
 	answers := strings.Split(p.Out.String(), end)
 	if len(answers) != len(lines)+1 || answers[len(lines)] != "" {
 		t.Fatalf("%d lines were answered with %d answers:\n%s", len(lines), len(answers)-1, p.Out.String())
@@ -140,7 +140,7 @@ func TestDemoOnAPageEndsWithControlC(t *testing.T) {
 		t.Errorf("%v: %.200s", err, page)
 	}
 	c.Tell(syscall.SIGINT)
-	c.Leaves()
+	c.AwaitEnd()
 	if printed := c.Log.String(); printed != "" {
 		t.Errorf("standard error:\n%s", printed)
 	}

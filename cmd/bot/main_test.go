@@ -165,10 +165,13 @@ func (s *stopTest) wantAnswer(asked *e2etest.Asked, want string) {
 
 // By HTTP, the server answers 503 for a second before it closes.
 func TestAStoppedProcessAnswersWhatIsInFlight(t *testing.T) {
-	for i, way := range e2etest.Ways[:2] {
-		t.Run(way.Name, func(t *testing.T) {
+	for _, ways := range []struct{ telegram, discord e2etest.Way }{
+		{e2etest.TelegramPolling, e2etest.DiscordGateway},
+		{e2etest.TelegramWebhook, e2etest.DiscordHTTP},
+	} {
+		t.Run(ways.telegram.Name, func(t *testing.T) {
 			t.Parallel()
-			s := newStopTest(t, way, e2etest.Ways[i+2])
+			s := newStopTest(t, ways.telegram, ways.discord)
 			if !s.healthy() {
 				t.Error("bot health fails")
 			}
@@ -179,8 +182,8 @@ func TestAStoppedProcessAnswersWhatIsInFlight(t *testing.T) {
 				return s.process.Readyz() == http.StatusServiceUnavailable && !s.healthy()
 			})
 			close(s.release)
-			s.process.Leaves()
-			if took := time.Since(signalled); way.ByHTTP && took < time.Second {
+			s.process.AwaitEnd()
+			if took := time.Since(signalled); ways.telegram.ByHTTP && took < time.Second {
 				t.Errorf("it refused only for %v, want a second", took)
 			}
 			s.wantAnswer(supply, "612,345,679")

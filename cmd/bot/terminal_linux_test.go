@@ -113,7 +113,7 @@ func (at *terminal) shows(text string, n int) {
 // it had before.
 func (at *terminal) leavesAsFound() {
 	at.t.Helper()
-	at.Leaves()
+	at.AwaitEnd()
 	if after := mode(at.t, at.tty); after != at.before {
 		at.t.Errorf("the terminal's mode was %+v and is %+v", at.before, after)
 	}

@@ -203,7 +203,7 @@ func TestEachTokenHasItsOwnIDWithoutItsURL(t *testing.T) {
 		"TOKEN_SYMBOL=OTHR",
 		"",
 	} {
-		id := tokenID(mustLoad(t, with(setting), "").Market)
+		id := tokenID(mustLoad(t, settingsWith(setting), "").Market)
 		if !regexp.MustCompile(`^[0-9a-f]{64}$`).MatchString(id) {
 			t.Errorf("%s: the ID is %q, want a hash", setting, id)
 		}
@@ -334,7 +334,7 @@ func TestWithoutANetworkTheLogHasALineAMinute(t *testing.T) {
 // failed about perHour times, and nothing else repeatedly.
 func logsWithoutANetwork(t *testing.T, perHour int) {
 	var log logtest.Buffer
-	cfg := mustLoad(t, with(
+	cfg := mustLoad(t, settingsWith(
 		"TELEGRAM_BOT_TOKEN=1:a",
 		"TELEGRAM_API_URL=http://telegram.example.org",
 		"DISCORD_BOT_TOKEN=a.b.c",

@@ -44,7 +44,7 @@ func checkWallet(t *testing.T, e *e2etest.Everything, wallet string, settings ..
 	if err != nil && !errors.Is(err, app.ErrCheckFailed) {
 		t.Fatal(err)
 	}
-	e.Secrets.MustNotShow(t, "the table", out.String())
+	e.Secrets.CheckHides(t, "the table", out.String())
 	return out.String(), err
 }
 

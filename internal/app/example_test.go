@@ -96,7 +96,7 @@ func TestExampleFileIsTheTableOfSettings(t *testing.T) {
 func filledExample(t *testing.T) string {
 	t.Helper()
 	content := configtest.Read(t, exampleFile)
-	for _, line := range with() {
+	for _, line := range settingsWith() {
 		name, _, _ := strings.Cut(line, "=")
 		content = strings.Replace(content, "\n"+name+"=\n", "\n"+line+"\n", 1)
 	}

@@ -184,7 +184,7 @@ func TestKeysInRedisDependOnASecret(t *testing.T) {
 	if withToken("1:a") == withToken("1:b") {
 		t.Error("without the partner API, keys do not depend on the token")
 	}
-	withPartner := with("TELEGRAM_BOT_TOKEN=1:a", "PARTNER_SECRET_KEY=the-key")
+	withPartner := settingsWith("TELEGRAM_BOT_TOKEN=1:a", "PARTNER_SECRET_KEY=the-key")
 	if got := mustLoad(t, withPartner, "").saltSecret(); got != "the-key" {
 		t.Error("with the partner API, keys depend on something else than its key")
 	}

@@ -7,7 +7,8 @@ import (
 	"herald/internal/words"
 )
 
-// The right's name is in the sentence about a badge that the bot may not give.
+// The right's name is in the sentence about a badge that the bot may not give. Say returns the key if a text is
+// missing.
 func TestTheRightToGiveBadgesHasItsWordsOnEachPlatform(t *testing.T) {
 	for _, p := range new(Config).platforms() {
 		key := "badge.right." + string(p.name)

@@ -21,7 +21,7 @@ const failsAtStart = "msg=\"a service fails at the start; bot check says more\""
 func startOnTelegram(t *testing.T, fakes *fault.Fakes, settings ...string) *logtest.Buffer {
 	t.Helper()
 	log := &logtest.Buffer{}
-	telegram := e2etest.Ways[0].Open(t)
+	telegram := e2etest.TelegramPolling.Open(t)
 	all := slices.Concat(telegram.Settings(), settings, []string{"LOG_LEVEL=info"})
 	e2etest.Serve(t, e2etest.Settings(fakes, all...), log)
 	return log
@@ -137,13 +137,13 @@ func TestSlowServicesDoNotDelayAStart(t *testing.T) {
 		fakes.At(target).SetFault(fault.Hang())
 	}
 	log := &logtest.Buffer{}
-	telegram := e2etest.Ways[0].Open(t)
+	telegram := e2etest.TelegramPolling.Open(t)
 	settings := append(telegram.Settings(), "UPSTREAM_TIMEOUT=1m", "COMMAND_TIMEOUT=5m")
 	bot := e2etest.Serve(t, e2etest.Settings(fakes, settings...), log)
 	began := time.Now()
 	bot.AwaitReady(t)
 	bot.Stop()
-	if err := bot.Leave(); err != nil || time.Since(began) > 20*time.Second {
+	if err := bot.AwaitEnd(); err != nil || time.Since(began) > 20*time.Second {
 		t.Errorf("the bot left after %v with %v", time.Since(began), err)
 	}
 	if strings.Contains(log.String(), failsAtStart) {

@@ -23,9 +23,8 @@ const canary = configtest.Canary
 // settings is the table of every setting. It fills a Config that no test reads.
 var settings = new(Config).Table()
 
-// with returns an environment that has only the required settings, changed by NAME=value
-// strings.
-func with(changes ...string) []string { return configtest.Environ(settings, changes...) }
+// settingsWith returns an environment that has only the required settings, changed by NAME=value strings.
+func settingsWith(changes ...string) []string { return configtest.Environ(settings, changes...) }
 
 func mustLoad(t *testing.T, environ []string, envFile string) *Config {
 	t.Helper()
@@ -102,7 +101,7 @@ func TestSettingsAcceptTheirLimits(t *testing.T) {
 	longestName := strings.Repeat("é", 40)
 	longestURL := "https://h/" + strings.Repeat("a", 502)
 	const symbol = "\u5e01🚀ABCDEF$H\u2764\ufe0f"
-	c := mustLoad(t, with(
+	c := mustLoad(t, settingsWith(
 		"COMMAND_TIMEOUT=14m",
 		"EXPLORER_URL=https://address.example/addresses/",
 		"HTTP_ADDR=off",
@@ -136,7 +135,7 @@ func TestSettingsAcceptTheirLimits(t *testing.T) {
 }
 
 func TestServiceNameIsEmptyByDefault(t *testing.T) {
-	if name := mustLoad(t, with(), "").Answers.ServiceName; name != "" {
+	if name := mustLoad(t, settingsWith(), "").Answers.ServiceName; name != "" {
 		t.Errorf("without SERVICE_NAME the name is %q", name)
 	}
 }
@@ -173,7 +172,7 @@ func TestChatLanguageTakesEntriesForChats(t *testing.T) {
 			},
 		},
 	} {
-		c := mustLoad(t, with("CHAT_LANGUAGE="+value), "")
+		c := mustLoad(t, settingsWith("CHAT_LANGUAGE="+value), "")
 		if c.Language != want.language {
 			t.Errorf("%q: the default is read as %q, want %q", value, c.Language, want.language)
 		}
@@ -230,7 +229,7 @@ func FuzzLoad(f *testing.F) {
 		if strings.HasPrefix(strings.TrimSpace(value), "@") {
 			return // The value names a file of this machine.
 		}
-		c, err := Load(with("TELEGRAM_BOT_TOKEN=1:a", "DISCORD_BOT_TOKEN=b", s.Name+"="+value), "", ToServe)
+		c, err := Load(settingsWith("TELEGRAM_BOT_TOKEN=1:a", "DISCORD_BOT_TOKEN=b", s.Name+"="+value), "", ToServe)
 		if (c == nil) == (err == nil) {
 			t.Fatalf("Load returned %v and %v", c, err)
 		}

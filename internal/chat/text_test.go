@@ -26,7 +26,7 @@ func TestUntrustedTextIsOneHarmlessLine(t *testing.T) {
 	}
 }
 
-func TestOneLineKeepsTheMarksOfUntrustedText(t *testing.T) {
+func TestOneLineKeepsWordJoiners(t *testing.T) {
 	if got, want := chat.OneLine(" a\n\u2060b "), "a \u2060b"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -37,7 +37,7 @@ func FuzzUntrusted(f *testing.F) {
 	f.Add("plain", 10)
 	f.Add("@everyone https://evil.example \u202e\x1b[31m", 60)
 	f.Add("\xff\xfe", 1)
-	isInvisible := func(r rune) bool { return !unicode.IsGraphic(r) || r != ' ' && unicode.IsSpace(r) }
+	isStray := func(r rune) bool { return !unicode.IsGraphic(r) || r != ' ' && unicode.IsSpace(r) }
 	f.Fuzz(func(t *testing.T, text string, limit int) {
 		if limit < 1 || limit > 4096 {
 			return
@@ -45,9 +45,9 @@ func FuzzUntrusted(f *testing.F) {
 		harmless := string(chat.NewUntrusted(text, limit))
 		visible := strings.ReplaceAll(harmless, "\u2060", "")
 		if !utf8.ValidString(harmless) || utf8.RuneCountInString(visible) > limit {
-			t.Fatalf("%q became %q", text, harmless)
+			t.Fatalf("%q became %q, want valid text of at most %d characters", text, harmless, limit)
 		}
-		if strings.ContainsFunc(visible, isInvisible) {
+		if strings.ContainsFunc(visible, isStray) {
 			t.Fatalf("%q became %q", text, harmless)
 		}
 		if strings.Contains(harmless, "@everyone") || strings.Contains(harmless, "://") {
@@ -58,13 +58,13 @@ func FuzzUntrusted(f *testing.F) {
 
 func TestTheLanguageOfALocaleIsItsFirstPart(t *testing.T) {
 	for want, locales := range map[chat.Language][]string{
-		chat.English: {"en", "en-US"},
-		chat.Spanish: {"es-419", "es_MX"},
-		chat.Chinese: {"zh-hans", "ZH_cn", "zh-TW", "zh-Hant-HK"},
-		chat.Russian: {"ru"},
-		"tr":         {"tr"},
-		"vi":         {"vi-VN"},
-		"":           {"", "-", "xx", "english", "e", "x-en", "\xff"},
+		chat.English:    {"en", "en-US"},
+		chat.Spanish:    {"es-419", "es_MX"},
+		chat.Chinese:    {"zh-hans", "ZH_cn", "zh-TW", "zh-Hant-HK"},
+		chat.Russian:    {"ru"},
+		chat.Turkish:    {"tr"},
+		chat.Vietnamese: {"vi-VN"},
+		"":              {"", "-", "xx", "english", "e", "x-en", "\xff"},
 	} {
 		for _, locale := range locales {
 			got, spoken := chat.LanguageOf(locale)

@@ -10,8 +10,8 @@ import (
 	"herald/internal/chat"
 )
 
-// at returns the Version of an answer as of a time, d after now.
-func at(d time.Duration) chat.Version { return chat.Version{Time: time.Now().Add(d)} }
+// versionIn returns the Version of an answer as of a time, d after now.
+func versionIn(d time.Duration) chat.Version { return chat.Version{Time: time.Now().Add(d)} }
 
 // block returns the Version of an answer as of a block, and fetched a while after now. That time does not count.
 func block(chain, number uint64, fetched time.Duration) chat.Version {
@@ -25,13 +25,13 @@ func TestAnAnswerIsComparedByWhatItIsAsOf(t *testing.T) {
 			answer, shown chat.Version
 			want          chat.Order
 		}{
-			"older":                         {at(ago - 5*time.Second), at(ago), chat.Older},
-			"the same":                      {at(ago), at(ago), chat.Same},
-			"the same second":               {at(ago + 10*time.Millisecond), at(ago), chat.Same},
-			"newer":                         {at(ago + time.Second), at(ago), chat.Newer},
-			"without a time":                {chat.Version{}, at(ago), chat.Unordered},
-			"what is shown has none":        {at(ago), chat.Version{}, chat.Unordered},
-			"the clock has jumped back":     {at(0), at(time.Hour), chat.Newer},
+			"older":                         {versionIn(ago - 5*time.Second), versionIn(ago), chat.Older},
+			"the same":                      {versionIn(ago), versionIn(ago), chat.Same},
+			"the same second":               {versionIn(ago + 10*time.Millisecond), versionIn(ago), chat.Same},
+			"newer":                         {versionIn(ago + time.Second), versionIn(ago), chat.Newer},
+			"without a time":                {chat.Version{}, versionIn(ago), chat.Unordered},
+			"what is shown has none":        {versionIn(ago), chat.Version{}, chat.Unordered},
+			"the clock has jumped back":     {versionIn(0), versionIn(time.Hour), chat.Newer},
 			"an older block":                {block(1, 99, 0), block(1, 100, ago), chat.Older},
 			"an older block, fetched later": {block(1, 99, time.Minute), block(1, 100, 0), chat.Older},
 			"a newer block":                 {block(1, 101, ago), block(1, 100, 0), chat.Newer},
@@ -39,8 +39,8 @@ func TestAnAnswerIsComparedByWhatItIsAsOf(t *testing.T) {
 			"one block":                     {block(1, 100, 0), block(1, 100, ago), chat.Unordered},
 			"an older block of another":     {block(2, 99, 0), block(1, 100, ago), chat.Unordered},
 			"a newer block of another":      {block(2, 101, 0), block(1, 100, ago), chat.Unordered},
-			"a block after a time":          {block(1, 99, ago-time.Hour), at(ago), chat.Unordered},
-			"a time after a block":          {at(ago - time.Hour), block(1, 99, ago), chat.Unordered},
+			"a block after a time":          {block(1, 99, ago-time.Hour), versionIn(ago), chat.Unordered},
+			"a time after a block":          {versionIn(ago - time.Hour), block(1, 99, ago), chat.Unordered},
 		} {
 			if got := tt.answer.Compare(tt.shown); got != tt.want {
 				t.Errorf("%s: got %d, want %d", name, got, tt.want)

@@ -71,12 +71,19 @@ func (d *door) openTelegram() {
 		fmt.Sprintf("STAKER_TAGS=telegram:%d:Staker", e2etest.GroupID))
 }
 
-// requestJoin makes a person ask to join a group. Telegram delivers the request this many times. If
-// guarded is set, it waits for the bot's answer before it shows the request to administrators.
-func (d *door) requestJoin(p services.Person, group faketelegram.Chat, guarded bool, times int) {
+// guard is whether Telegram waits for the bot's answer before it shows a join request to administrators.
+type guard bool
+
+const (
+	guarded   guard = true
+	unguarded guard = false
+)
+
+// requestJoin makes a person ask to join a group. Telegram delivers the request this many times.
+func (d *door) requestJoin(p services.Person, group faketelegram.Chat, g guard, times int) {
 	user := d.platform.User(p)
 	d.platform.Deliver(user, times, func() {
-		d.platform.Telegram.RequestJoin(group, faketelegram.Person(user), guarded)
+		d.platform.Telegram.RequestJoin(group, faketelegram.Person(user), bool(g))
 	})
 }
 
@@ -101,13 +108,13 @@ func (d *door) awaitMessage(p services.Person, text string) (message faketelegra
 	d.Helper()
 	e2etest.Eventually(d, text, func() bool {
 		sent := d.platform.Telegram.Sent()
-		at := slices.IndexFunc(sent, func(m faketelegram.Sent) bool {
+		i := slices.IndexFunc(sent, func(m faketelegram.Sent) bool {
 			return m.Chat == d.platform.User(p) && strings.Contains(m.Text, text)
 		})
-		if at < 0 {
+		if i < 0 {
 			return false
 		}
-		message = sent[at]
+		message = sent[i]
 		return true
 	})
 	return message
@@ -120,36 +127,35 @@ func (d *door) answerQuestion(p services.Person, question faketelegram.Sent, tex
 	d.platform.Deliver(user, 1, func() { d.platform.Telegram.Push(message.ReplyingTo(question)) })
 }
 
-// By polling and by webhook.
 func TestTheDoorLetsPeopleInOrSaysWhyNot(t *testing.T) {
 	t.Parallel()
-	for _, way := range e2etest.Ways[:2] {
+	for _, way := range e2etest.TelegramWays {
 		t.Run(way.Name, func(t *testing.T) {
 			t.Parallel()
 			d := newDoor(t, way)
 			world := d.fakes.World
 			bot := d.platform.Serve(d.fakes, d.settings...)
 
-			d.requestJoin(world.Newcomer, members, true, 2)
+			d.requestJoin(world.Newcomer, members, guarded, 2)
 			d.awaitMessage(world.Newcomer, "You're in: MAT Holders")
 
-			d.requestJoin(world.Unregistered, members, false, 1)
+			d.requestJoin(world.Unregistered, members, unguarded, 1)
 			d.awaitMessage(world.Unregistered, "you're not registered yet")
 
-			d.requestJoin(world.Registered, stakers, false, 1)
+			d.requestJoin(world.Registered, stakers, unguarded, 1)
 			question := d.awaitMessage(world.Registered, "MAT Stakers: two things")
 			d.answerQuestion(world.Registered, question, world.Staker.Hex())
 			d.awaitMessage(world.Registered, "You're in: MAT Stakers")
 
 			d.awaitJoins("approved open approved")
-			requireEvents(t, bot, "join_approved", 2)
-			requireEvents(t, bot, "join_left_open", 2)
+			checkEvents(t, bot, "join_approved", 2)
+			checkEvents(t, bot, "join_left_open", 2)
 		})
 	}
 }
 
-// requireEvents fails the test unless the metrics have counted an event on Telegram this many times.
-func requireEvents(t *testing.T, bot *e2etest.Bot, event string, times int) {
+// checkEvents fails the test unless the metrics have counted an event on Telegram this many times.
+func checkEvents(t *testing.T, bot *e2etest.Bot, event string, times int) {
 	t.Helper()
 	want := fmt.Sprintf(`herald_adapter_events_total{event="%s",platform="telegram"} %d`, event, times)
 	if !strings.Contains(e2etest.Metrics(t, bot.URL), want) {

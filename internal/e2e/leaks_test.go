@@ -48,8 +48,8 @@ func newLeakTest(t *testing.T, byHTTP bool) *leakTest {
 	t.Helper()
 	l := &leakTest{
 		fakes:    fault.Start(t),
-		telegram: e2etest.Ways[0].Open(t),
-		discord:  e2etest.Ways[2].Open(t),
+		telegram: e2etest.TelegramPolling.Open(t),
+		discord:  e2etest.DiscordGateway.Open(t),
 	}
 	l.telegram.ByHTTP = byHTTP
 	l.discord.ByHTTP = byHTTP
@@ -133,7 +133,7 @@ func TestNothingLeaksWhateverFails(t *testing.T) {
 			t.Parallel()
 			l := newLeakTest(t, byHTTP)
 			// It runs after the bot has ended, so it searches the last lines of the log, too.
-			t.Cleanup(func() { l.mustBeClean(t) })
+			t.Cleanup(func() { l.checkIsClean(t) })
 			bot := e2etest.ServeBare(t, l.settings(fault.EchoingRedis(t)), l.log.Logger())
 			l.telegram.Through(bot.URL)
 			l.discord.Through(bot.URL)
@@ -144,35 +144,35 @@ func TestNothingLeaksWhateverFails(t *testing.T) {
 					l.breakPlatforms(t, f)
 				}
 			}
-			l.mustHaveCleanMetrics(t, e2etest.Metrics(t, bot.URL))
+			l.checkMetricsAreClean(t, e2etest.Metrics(t, bot.URL))
 		})
 	}
 }
 
-// mustHaveCleanMetrics searches a page of metrics, except its values: any number can be found in the digits
+// checkMetricsAreClean searches a page of metrics, except its values: any number can be found in the digits
 // of floats.
-func (l *leakTest) mustHaveCleanMetrics(t *testing.T, page string) {
+func (l *leakTest) checkMetricsAreClean(t *testing.T, page string) {
 	t.Helper()
 	names := regexp.MustCompile(`(?m) \S+$`).ReplaceAllString(page, "")
-	l.secrets().MustNotShow(t, "/metrics", names)
-	l.personal().MustNotShow(t, "/metrics", names)
+	l.secrets().CheckHides(t, "/metrics", names)
+	l.personal().CheckHides(t, "/metrics", names)
 }
 
-// mustBeClean searches the log and the answers.
-func (l *leakTest) mustBeClean(t *testing.T) {
+// checkIsClean searches the log and the answers.
+func (l *leakTest) checkIsClean(t *testing.T) {
 	t.Helper()
 	text := l.log.String()
 	if !strings.Contains(text, "WARN") {
 		t.Errorf("the log has no failure, so nothing was searched:\n%s", text)
 	}
-	l.secrets().MustNotShow(t, "the log", text)
-	l.personal().MustNotShow(t, "the log", text)
+	l.secrets().CheckHides(t, "the log", text)
+	l.personal().CheckHides(t, "the log", text)
 	for _, method := range []string{"sendMessage", "setMyCommands"} {
 		for _, call := range l.telegram.Telegram.Calls(method) {
 			fmt.Fprintf(&l.answers, "%s\n", call.Params)
 		}
 	}
-	l.secrets().MustNotShow(t, "an answer", l.answers.String())
+	l.secrets().CheckHides(t, "an answer", l.answers.String())
 	if n := l.fakes.Strayed(); n != 0 {
 		t.Errorf("%d redirects were followed", n)
 	}

@@ -23,7 +23,7 @@ const rubbish = "zqrubbish"
 // each platform. One pool cannot be read.
 func scrape(t *testing.T) string {
 	t.Helper()
-	fakes, telegram, discord := fault.Start(t), e2etest.Ways[0].Open(t), e2etest.Ways[2].Open(t)
+	fakes, telegram, discord := fault.Start(t), e2etest.TelegramPolling.Open(t), e2etest.DiscordGateway.Open(t)
 	fakes.Chain.SetFault(fault.Named(t, fault.Chain, "an empty pool reverts"))
 	bot := e2etest.ServeReady(t, fakes, slices.Concat(
 		telegram.Settings(),

@@ -61,7 +61,7 @@ func TestNobodySeesWhatIsPrivateToAnother(t *testing.T) {
 			g := newGroup(t, way)
 			asked := g.askWhileServicesAnswerAndFail()
 			g.bot.Stop()
-			if err := g.bot.Leave(); err != nil {
+			if err := g.bot.AwaitEnd(); err != nil {
 				t.Fatal(err)
 			}
 			g.judge(t, g.everythingShown(asked))
@@ -79,7 +79,7 @@ func (g *group) judge(t *testing.T, all []shown) {
 		switch {
 		case s.reader != g.member:
 			others++
-			mustNotShow(t, s, secretsFrom(g.platform.Way, w, s.reader))
+			checkHides(t, s, secretsFrom(g.platform.Way, w, s.reader))
 		case strings.Contains(s.text, w.Logins[0].Dapp) || strings.Contains(s.text, w.Staker.Hex()):
 			private++
 		}
@@ -224,8 +224,8 @@ func verdicts() (all []string) {
 	return all
 }
 
-// mustNotShow fails the test for each secret that a text contains.
-func mustNotShow(t *testing.T, s shown, secrets []string) {
+// checkHides fails the test for each secret that a text contains.
+func checkHides(t *testing.T, s shown, secrets []string) {
 	t.Helper()
 	text := e2etest.Plain(s.text)
 	for _, secret := range secrets {

@@ -23,19 +23,19 @@ func (d *door) addBot(times int) {
 	})
 }
 
-// requireSettled fails the test unless the join request is approved once, the group is greeted once, and
+// checkSettled fails the test unless the join request is approved once, the group is greeted once, and
 // every update is acknowledged.
-func (d *door) requireSettled() {
+func (d *door) checkSettled() {
 	d.Helper()
 	d.awaitJoins("approved")
 	if !d.platform.Telegram.WaitAcknowledged(e2etest.Patience) {
 		d.Errorf("%d updates are not acknowledged", len(d.platform.Telegram.Pending()))
 	}
-	d.requireOneGreeting()
+	d.checkOneGreeting()
 }
 
-// requireOneGreeting fails the test unless one greeting in the group names the ways to join and to a role.
-func (d *door) requireOneGreeting() {
+// checkOneGreeting fails the test unless one greeting in the group names the ways to join and to a role.
+func (d *door) checkOneGreeting() {
 	d.Helper()
 	var greetings []string
 	e2etest.Eventually(d, "the group is greeted", func() bool {
@@ -74,7 +74,7 @@ func (d *door) stop(replicas []*e2etest.Bot) {
 		bot.Stop()
 	}
 	for _, bot := range replicas {
-		if err := bot.Leave(); err != nil {
+		if err := bot.AwaitEnd(); err != nil {
 			d.Fatal(err)
 		}
 	}
@@ -105,7 +105,7 @@ const (
 func (d *door) requestJoinDuringStop() {
 	d.Helper()
 	probes := d.fakes.Partner.Requests()
-	d.requestJoin(d.fakes.World.Newcomer, members, false, 2)
+	d.requestJoin(d.fakes.World.Newcomer, members, unguarded, 2)
 	e2etest.Eventually(d, "the partner is asked", func() bool { return d.fakes.Partner.Requests() > probes })
 	d.addBot(2)
 }
@@ -140,19 +140,19 @@ func TestAStopAnswersEverythingOnce(t *testing.T) {
 				a.Wait()
 			}
 			if !way.OnDiscord {
-				d.requireSettled()
+				d.checkSettled()
 			}
-			requireAnsweredOnce(t, asked)
-			if way.Name != "telegram polling" {
-				requireTTLInRedis(t, way, d.redis)
+			checkAnsweredOnce(t, asked)
+			if way != e2etest.TelegramPolling {
+				checkTTLInRedis(t, way, d.redis)
 			}
-			d.requireAnonymousRedis(asked)
+			d.checkAnonymousRedis(asked)
 		})
 	}
 }
 
-// requireAnsweredOnce fails the test unless each command of askStakes has one answer.
-func requireAnsweredOnce(t *testing.T, asked []*e2etest.Asked) {
+// checkAnsweredOnce fails the test unless each command of askStakes has one answer.
+func checkAnsweredOnce(t *testing.T, asked []*e2etest.Asked) {
 	t.Helper()
 	for _, a := range asked {
 		answers := a.Answers()
@@ -162,8 +162,8 @@ func requireAnsweredOnce(t *testing.T, asked []*e2etest.Asked) {
 	}
 }
 
-// requireAnonymousRedis fails the test if Redis holds a user or a wallet of askStakes.
-func (d *door) requireAnonymousRedis(asked []*e2etest.Asked) {
+// checkAnonymousRedis fails the test if Redis holds a user or a wallet of askStakes.
+func (d *door) checkAnonymousRedis(asked []*e2etest.Asked) {
 	d.Helper()
 	dump := strings.ToLower(d.redis.Dump())
 	if strings.Contains(dump, stakesPrefix) {
@@ -176,11 +176,11 @@ func (d *door) requireAnonymousRedis(asked []*e2etest.Asked) {
 	}
 }
 
-// requireTTLInRedis waits until Redis holds an answered update, and fails the test unless Redis holds
+// checkTTLInRedis waits until Redis holds an answered update, and fails the test unless Redis holds
 // each for as long as the platform may deliver it again: Telegram for a day, Discord until its
 // interactions are invalid. The bot must still serve, because it may release an update late if Redis is
 // slow.
-func requireTTLInRedis(t *testing.T, way e2etest.Way, redis *miniredis.Miniredis) {
+func checkTTLInRedis(t *testing.T, way e2etest.Way, redis *miniredis.Miniredis) {
 	t.Helper()
 	answered := func(key string) bool {
 		value, _ := redis.Get(key)
@@ -228,7 +228,7 @@ func TestSIGKILLLosesNothingWhilePolling(t *testing.T) {
 		// behind is less than a batch: the bot acknowledges what hangs at the head of a full batch.
 		behind = 90
 	)
-	d := newDoor(t, e2etest.Ways[0])
+	d := newDoor(t, e2etest.TelegramPolling)
 	d.fakes.Chain.SetFault(fault.Hang())
 	asked := d.askAll(nil, before, "price", "")
 	first := d.platform.Start(binary(t), d.fakes, d.settings...)
@@ -240,7 +240,7 @@ func TestSIGKILLLosesNothingWhilePolling(t *testing.T) {
 	}
 	d.fakes.Partner.SetFault(fault.Hang())
 	probes := d.fakes.Partner.Requests()
-	d.requestJoin(d.fakes.World.Newcomer, members, false, 1)
+	d.requestJoin(d.fakes.World.Newcomer, members, unguarded, 1)
 	d.addBot(1)
 	e2etest.Eventually(t, "the partner is asked", func() bool { return d.fakes.Partner.Requests() > probes })
 	first.Kill()
@@ -248,7 +248,7 @@ func TestSIGKILLLosesNothingWhilePolling(t *testing.T) {
 	d.fakes.Chain.SetFault(fault.Fault{})
 	d.fakes.Partner.SetFault(fault.Fault{})
 	d.platform.Start(binary(t), d.fakes, d.settings...)
-	d.requireSettled()
+	d.checkSettled()
 	repeated := countRepeated(t, asked)
 	if repeated < behind {
 		t.Errorf("%d commands are answered twice, want at least %d: the kill came too late", repeated, behind)

@@ -2,13 +2,11 @@ package e2e
 
 import (
 	"bytes"
-	"errors"
 	"log/slog"
 	"slices"
 	"strings"
 	"testing"
 
-	"herald/internal/app"
 	faketelegram "herald/internal/demo/fake/telegram"
 	"herald/internal/e2e/e2etest"
 	"herald/internal/e2e/fault"
@@ -20,12 +18,13 @@ type servicePart struct {
 	name     string
 	settings []string // that turn it on
 	commands []string // in the order of menus
-	// topic is its word in a greeting. A bot greets with isPrivate topics only if it has no other.
-	topic     string
+	// topic is its word in a greeting.
+	topic string
+	// isPrivate means that only its asker may read an answer. The greeting omits these topics if there are others.
 	isPrivate bool
 	inStatus  string // its name in /status
-	inCheck   string // and in bot check
-	// fake returns the service that the bot asks.
+	inCheck   string // its name in the table of bot check
+	// fake returns the fake of the service, which counts the bot's requests.
 	fake func(*fault.Fakes) *fault.Service
 }
 
@@ -77,6 +76,25 @@ type subset struct {
 	greeting string   // how it begins
 }
 
+// isOn reports whether the subset has a service.
+func (s subset) isOn(service string) bool { return slices.Contains(s.services, service) }
+
+func (s subset) offers(command string) bool { return slices.Contains(s.commands, command) }
+
+// everything has every service.
+var everything = newSubset(serviceParts)
+
+// withServices returns the subset with the services of these names.
+func withServices(names ...string) subset {
+	var parts []servicePart
+	for _, part := range serviceParts {
+		if slices.Contains(names, part.name) {
+			parts = append(parts, part)
+		}
+	}
+	return newSubset(parts)
+}
+
 // newSubset returns the subset with these services.
 func newSubset(parts []servicePart) subset {
 	var s subset
@@ -117,54 +135,38 @@ func subsets() (all []subset) {
 	return all
 }
 
-// Three of the fifteen, written out: the others are put together in the same way.
+// Three of the fifteen subsets, written out. newSubset makes the others in the same way.
 func TestWhatSubsetsOffer(t *testing.T) {
 	for _, test := range []struct {
-		parts    []servicePart
+		subset   subset
 		commands string
 		greeting string
 	}{
 		{
-			parts:    serviceParts[:1],
+			subset:   withServices("price"),
 			commands: "price status help",
 			greeting: "HRLD price: ask me here.",
 		},
 		{
-			parts:    serviceParts[3:],
+			subset:   withServices("partner"),
 			commands: "mylogins exists verify forget status help",
 			greeting: "HRLD registration: ask me here.",
 		},
 		{
-			parts:    serviceParts,
+			subset:   everything,
 			commands: "price supply staked mylogins exists verify forget status help",
 			greeting: "HRLD price, supply and stakes: ask me here.",
 		},
 	} {
-		got := newSubset(test.parts)
+		got := test.subset
 		if strings.Join(got.commands, " ") != test.commands || got.greeting != test.greeting {
-			t.Errorf("%v offers %v, and greets with %q", got.services, got.commands, got.greeting)
+			t.Errorf("%v offers %v, and greets with %q, want %s and %q",
+				got.services, got.commands, got.greeting, test.commands, test.greeting)
 		}
 	}
 	if n := len(subsets()); n != 15 {
 		t.Errorf("there are %d subsets: correct the comments here", n)
 	}
-}
-
-// everything has every service.
-var everything = newSubset(serviceParts)
-
-func (s subset) isOn(service string) bool { return slices.Contains(s.services, service) }
-
-// slashed returns commands as people type them.
-func slashed(names []string) (commands []string) {
-	for _, name := range names {
-		commands = append(commands, "/"+name)
-	}
-	return commands
-}
-
-func (s subset) offers(command string) bool {
-	return slices.Contains(s.commands, command)
 }
 
 // settings returns the settings of a bot on the platform, without those of the services that are off.
@@ -190,26 +192,27 @@ func serveSubset(t *testing.T, s subset, p *e2etest.Platform, fakes *fault.Fakes
 	return bot
 }
 
-// mustHave fails unless the text contains each name that wanted returns true for, and no other.
-func mustHave(t *testing.T, what, text string, names []string, wanted func(name string) bool) {
+// checkHas fails the test unless the text contains words if want is set, and does not contain them otherwise.
+func checkHas(t *testing.T, what, text, words string, want bool) {
 	t.Helper()
-	for _, name := range names {
-		if strings.Contains(text, name) != wanted(name) {
-			t.Errorf("%s has %q: %t, want %t:\n%.1000s", what, name, !wanted(name), wanted(name), text)
-		}
+	if has := strings.Contains(text, words); has != want {
+		t.Errorf("%s has %q: %t, want %t:\n%.1000s", what, words, has, want, text)
 	}
 }
 
-// mustHaveOf fails unless the text contains words of a service just if the service is on.
-func (s subset) mustHaveOf(t *testing.T, service, what, text, words string) {
+// checkCommands fails the test unless the text contains the commands for which isWanted returns true, and no
+// others.
+func checkCommands(t *testing.T, what, text string, isWanted func(name string) bool) {
 	t.Helper()
-	mustHave(t, what, text, []string{words}, func(string) bool { return s.isOn(service) })
+	for _, name := range everything.commands {
+		checkHas(t, what, text, "/"+name, isWanted(name))
+	}
 }
 
 func TestABotOffersWhatIsConfigured(t *testing.T) {
 	t.Parallel()
 	for _, s := range subsets() {
-		for _, way := range []e2etest.Way{e2etest.Ways[0], e2etest.Ways[2]} {
+		for _, way := range []e2etest.Way{e2etest.TelegramPolling, e2etest.DiscordGateway} {
 			t.Run(strings.Join(s.services, " ")+" on "+way.Name, func(t *testing.T) {
 				t.Parallel()
 				fakes := fault.Start(t)
@@ -259,8 +262,7 @@ func menuOf(p *e2etest.Platform) string {
 // checkHelp reads /help in a private chat.
 func (s subset) checkHelp(t *testing.T, p *e2etest.Platform) {
 	help := p.Ask(e2etest.Command{User: 1, Name: "help"}).Wait().Text
-	isOffered := func(command string) bool { return s.offers(strings.TrimPrefix(command, "/")) }
-	mustHave(t, "/help", help, slashed(everything.commands), isOffered)
+	checkCommands(t, "/help", help, s.offers)
 }
 
 // checkGreeting reads what the bot says when it is added to a group. Discord has no such greeting.
@@ -282,16 +284,16 @@ func (s subset) checkGreeting(t *testing.T, p *e2etest.Platform) {
 	if !strings.HasPrefix(said, s.greeting) {
 		t.Errorf("the group is greeted with %q, want %q", said, s.greeting)
 	}
-	first := s.commands[:3]
-	isFirst := func(command string) bool { return slices.Contains(first, strings.TrimPrefix(command, "/")) }
-	mustHave(t, "the greeting", said, slashed(everything.commands), isFirst)
+	// A greeting names three commands, the first in the menu.
+	isNamed := func(command string) bool { return slices.Contains(s.commands[:3], command) }
+	checkCommands(t, "the greeting", said, isNamed)
 }
 
 // checkStatus reads /status.
 func (s subset) checkStatus(t *testing.T, p *e2etest.Platform) {
 	status := e2etest.Plain(p.Ask(e2etest.Command{User: 1, Name: "status"}).Wait().Text)
 	for _, part := range serviceParts {
-		s.mustHaveOf(t, part.name, "/status", status, part.inStatus)
+		checkHas(t, "/status", status, part.inStatus, s.isOn(part.name))
 	}
 }
 
@@ -312,17 +314,18 @@ func (s subset) checkUnknown(t *testing.T, p *e2etest.Platform) {
 func (s subset) checkMetrics(t *testing.T, bot *e2etest.Bot) {
 	metrics := e2etest.Metrics(t, bot.URL)
 	for _, part := range serviceParts {
-		s.mustHaveOf(t, part.name, "/metrics", metrics, `service="`+part.name+`"`)
+		checkHas(t, "/metrics", metrics, `service="`+part.name+`"`, s.isOn(part.name))
 	}
-	s.mustHaveOf(t, "partner", "/metrics", metrics, "herald_partner_clock_skew_seconds")
+	checkHas(t, "/metrics", metrics, "herald_partner_clock_skew_seconds", s.isOn("partner"))
 }
 
-// checkRequests looks for requests to services that are off.
+// checkRequests checks that each service that is on got a request when the bot started, and that no other
+// service did.
 func (s subset) checkRequests(t *testing.T, bot *e2etest.Bot, fakes *fault.Fakes) {
 	bot.AwaitProbes()
 	for _, part := range serviceParts {
 		if asked := part.fake(fakes).Requests() > 0; asked != s.isOn(part.name) {
-			t.Errorf("%s was asked: %t", part.name, asked)
+			t.Errorf("%s was asked: %t, want %t", part.name, asked, s.isOn(part.name))
 		}
 	}
 }
@@ -334,13 +337,14 @@ func TestCheckAsksWhatIsConfigured(t *testing.T) {
 			t.Parallel()
 			fakes := fault.Start(t)
 			var out bytes.Buffer
-			bot := e2etest.New(t, s.settings(e2etest.Ways[0].Open(t), fakes), slog.New(slog.DiscardHandler))
+			platform := e2etest.TelegramPolling.Open(t)
+			bot := e2etest.New(t, s.settings(platform, fakes), slog.New(slog.DiscardHandler))
 			err := bot.Check(t.Context(), &out, "")
-			if errors.Is(err, app.ErrCheckFailed) {
-				t.Errorf("the check fails:\n%s", out.String())
+			if err != nil {
+				t.Errorf("%v\n%s", err, out.String())
 			}
 			for _, part := range serviceParts {
-				s.mustHaveOf(t, part.name, "the table", out.String(), part.inCheck)
+				checkHas(t, "the table", out.String(), part.inCheck, s.isOn(part.name))
 			}
 		})
 	}
@@ -357,10 +361,10 @@ func TestAnOldButtonOfAServiceThatIsOffIsRefusedToThePresserAlone(t *testing.T) 
 			card := platform.Ask(e2etest.Command{User: 1, Group: true, Name: "supply"})
 			shown := card.Wait().Text
 			before.Stop()
-			if err := before.Leave(); err != nil {
+			if err := before.AwaitEnd(); err != nil {
 				t.Fatal(err)
 			}
-			serveSubset(t, newSubset(serviceParts[:1]), platform, fakes)
+			serveSubset(t, withServices("price"), platform, fakes)
 			told := card.Press(1, card.States()[0]).Wait()
 			if !told.Private || !strings.Contains(told.Text, "Unknown command") {
 				t.Errorf("the presser is told, privately %t: %q", told.Private, told.Text)
@@ -379,13 +383,13 @@ func TestAnOldButtonAnswersWithAServiceThatIsSetLater(t *testing.T) {
 			t.Parallel()
 			fakes := fault.Start(t)
 			platform := way.Open(t)
-			before := serveSubset(t, newSubset(serviceParts[1:2]), platform, fakes)
+			before := serveSubset(t, withServices("supply"), platform, fakes)
 			card := platform.Ask(e2etest.Command{User: 1, Group: true, Name: "supply"})
 			if text := e2etest.Plain(card.Wait().Text); strings.Contains(text, "Market cap") {
 				t.Fatalf("a service is on too early: %s", text)
 			}
 			before.Stop()
-			if err := before.Leave(); err != nil {
+			if err := before.AwaitEnd(); err != nil {
 				t.Fatal(err)
 			}
 			serveSubset(t, everything, platform, fakes)

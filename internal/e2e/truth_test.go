@@ -77,9 +77,9 @@ func TestTruth(t *testing.T) {
 // class. Faults that take long are never the first.
 func isFirstOfItsClass(f fault.Fault, classes map[string]bool) bool {
 	class := fmt.Sprint(f.Effect, f.Reason)
-	first := !classes[class] && f.Reason != fault.Slow && f.Wait == 0
+	isFirst := !classes[class] && f.Reason != fault.Slow && f.Wait == 0
 	classes[class] = classes[class] || f.Wait == 0
-	return first
+	return isFirst
 }
 
 // scope is what a fault meets.
@@ -138,7 +138,8 @@ func tryWarm(t *testing.T, e truth.Expectation, settings []string) {
 	}
 	service := tr.At(e.Service)
 	service.SetFault(e.Fault)
-	before, began := service.Requests(), time.Now()
+	before := service.Requests()
+	began := time.Now()
 	within := trialTTL + slack
 	if e.Fault.Reason == fault.Slow {
 		within += silentTime // An early refresh leaves the answer right until it has ended.
@@ -174,7 +175,8 @@ func (tr *trial) recover(t *testing.T, e truth.Expectation) {
 	t.Helper()
 	service := tr.At(e.Service)
 	service.SetFault(fault.Fault{})
-	before, deadline := service.Requests(), time.Now().Add(max(e.Fault.Wait, trialTTL)+slack)
+	before := service.Requests()
+	deadline := time.Now().Add(max(e.Fault.Wait, trialTTL) + slack)
 	for _, q := range tr.queries {
 		if !q.needs(e.Service) {
 			continue

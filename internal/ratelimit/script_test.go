@@ -25,7 +25,7 @@ func startRedis(t *testing.T) (*miniredis.Miniredis, redis.Conn) {
 	return server, conn
 }
 
-// runScript reserves as Memory.Reserve does, in Redis.
+// runScript does in Redis what Memory.Reserve does. If within is negative, it takes nothing.
 func runScript(conn redis.Conn, within time.Duration, limits ...Limit) (wait time.Duration, err error) {
 	keys := redis.Args{len(limits)}
 	for _, l := range limits {
@@ -35,19 +35,23 @@ func runScript(conn redis.Conn, within time.Duration, limits ...Limit) (wait tim
 	return time.Duration(micros) * time.Microsecond, err
 }
 
-// call is a Reserve of one to three limits with different keys, so long after the call before.
+// call is a Reserve of one to three limits with different keys.
 type call struct {
-	after, within time.Duration
-	limits        []Limit
+	after  time.Duration // since the previous call
+	within time.Duration // negative: the call takes nothing
+	limits []Limit
 }
 
 func drawCall(t *rapid.T) call {
 	drawTime := func(label string, most time.Duration) time.Duration {
 		return time.Duration(rapid.Int64Range(0, most.Microseconds()).Draw(t, label)) * time.Microsecond
 	}
-	c := call{after: drawTime("after", 2*time.Minute), within: drawTime("within", 90*time.Minute) - time.Second}
-	key := rapid.SampledFrom([]string{"a", "b", "c"})
-	for _, key := range rapid.SliceOfNDistinct(key, 1, 3, rapid.ID).Draw(t, "keys") {
+	c := call{
+		after:  drawTime("after", 2*time.Minute),
+		within: drawTime("within", 90*time.Minute) - time.Second,
+	}
+	keys := rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"a", "b", "c"}), 1, 3, rapid.ID)
+	for _, key := range keys.Draw(t, "keys") {
 		limit := Limit{
 			Key:   key,
 			Burst: rapid.IntRange(1, 5).Draw(t, "burst"),
@@ -58,13 +62,14 @@ func drawCall(t *rapid.T) call {
 	return c
 }
 
-// A key's limit may change from one call to the next. The server and its connection begin outside of the
-// bubble, where time is real.
+// A key's limit may change from one call to the next. The server and its connection are made outside of the
+// bubble, because they use the network.
 func TestScriptDecidesAsMemory(t *testing.T) {
 	server, conn := startRedis(t)
 	rapid.Check(t, func(drawn *rapid.T) {
 		calls := rapid.SliceOfN(rapid.Custom(drawCall), 1, 30).Draw(drawn, "calls")
 		server.FlushAll()
+		// Fatal must be called outside of the bubble: it ends the goroutine that called the property.
 		var different error
 		synctest.Test(t, func(t *testing.T) {
 			m := NewMemory()
@@ -86,51 +91,76 @@ func TestScriptDecidesAsMemory(t *testing.T) {
 	})
 }
 
-func TestARealServerKeepsAKeyUntilItsBucketIsFull(t *testing.T) {
+// Half a minute may pass between two calls.
+func TestARealServerDecidesByItsClock(t *testing.T) {
 	conn := redistest.Start(t).Admin(t)
-	limit := Limit{Key: "chat", Burst: 2, Every: 50 * time.Millisecond}
-	for event, most := range []time.Duration{0, 0, limit.Every, 2 * limit.Every} {
-		wait, err := runScript(conn, time.Second, limit)
-		if err != nil || wait > most || event > 1 && wait <= most-limit.Every {
-			t.Errorf("event %d waits %v, want at most %v; %v", event, wait, most, err)
+	limit := Limit{Key: "chat", Burst: 2, Every: time.Minute}
+	const slack = 30 * time.Second
+	for event, want := range []struct{ least, most time.Duration }{
+		{0, 0},
+		{0, 0},
+		{limit.Every - slack, limit.Every},
+		{2*limit.Every - slack, 2 * limit.Every},
+	} {
+		wait, err := runScript(conn, MaxAhead, limit)
+		if err != nil || wait < want.least || wait > want.most {
+			t.Errorf("event %d waits %v, want %v to %v; %v", event, wait, want.least, want.most, err)
 		}
 	}
-	left, err := redis.Int64(conn.Do("PTTL", limit.Key))
-	if most := 4 * limit.Every.Milliseconds(); err != nil || left <= most/2 || left > most {
-		t.Errorf("the key expires in %d ms, want at most %d; %v", left, most, err)
+	millis, err := redis.Int64(conn.Do("PTTL", limit.Key))
+	if err != nil {
+		t.Fatal(err)
 	}
-	time.Sleep(time.Duration(left+10) * time.Millisecond)
-	if kept, err := redis.Bool(conn.Do("EXISTS", limit.Key)); err != nil || kept {
+	ttl := time.Duration(millis) * time.Millisecond
+	if full := 4 * limit.Every; ttl < full-slack || ttl > full {
+		t.Errorf("the key expires in %v, want %v to %v", ttl, full-slack, full)
+	}
+}
+
+func TestARealServerForgetsTheKeyOfAFullBucket(t *testing.T) {
+	conn := redistest.Start(t).Admin(t)
+	limit := Limit{Key: "chat", Burst: 2, Every: 50 * time.Millisecond}
+	_, err := runScript(conn, 0, limit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(limit.Every + 10*time.Millisecond)
+	kept, err := redis.Bool(conn.Do("EXISTS", limit.Key))
+	if err != nil || kept {
 		t.Errorf("the key of a full bucket is kept: %t, %v", kept, err)
 	}
 }
 
+// A value is the time at which the bucket is full again, in microseconds. The latest that a call can write is
+// MaxAhead + Burst*Every from now.
 func TestAnImpossibleValueIsAFullBucket(t *testing.T) {
 	server, conn := startRedis(t)
 	now := time.Unix(1_800_000_000, 0)
 	server.SetTime(now)
 	limit := Limit{Key: "chat", Burst: 2, Every: time.Second}
-	micros := func(d time.Duration) string { return fmt.Sprint(now.Add(d).UnixMicro()) }
+	fullIn := func(d time.Duration) string { return fmt.Sprint(now.Add(d).UnixMicro()) }
+	const latest = MaxAhead + 2*time.Second // Burst is 2, Every is a second.
 	for value, want := range map[string]time.Duration{
-		micros(2 * time.Second):           time.Second,
-		micros(time.Hour + 2*time.Second): time.Hour + time.Second,
-		micros(time.Hour + 3*time.Second): 0,
-		micros(24 * 365 * time.Hour):      0,
-		micros(-time.Hour):                0,
-		"":                                0,
-		"a word":                          0,
-		"inf":                             0,
-		"-inf":                            0,
-		"nan":                             0,
+		fullIn(2 * limit.Every):      limit.Every,
+		fullIn(latest):               MaxAhead + limit.Every,
+		fullIn(latest + time.Second): 0,
+		fullIn(24 * 365 * time.Hour): 0,
+		fullIn(-time.Hour):           0,
+		"":                           0,
+		"a word":                     0,
+		"inf":                        0,
+		"-inf":                       0,
+		"nan":                        0,
 	} {
 		if err := server.Set(limit.Key, value); err != nil {
 			t.Fatal(err)
 		}
-		if wait, err := runScript(conn, -1, limit); err != nil || wait != want {
+		wait, err := runScript(conn, -1, limit)
+		if err != nil || wait != want {
 			t.Errorf("%q: waits %v, want %v; %v", value, wait, want, err)
 		}
 		if got, _ := server.Get(limit.Key); got != value {
-			t.Errorf("to ask has changed %q to %q", value, got)
+			t.Errorf("asking has changed %q to %q", value, got)
 		}
 	}
 }
@@ -139,9 +169,12 @@ func TestAValueOfAnotherTypeIsReplaced(t *testing.T) {
 	server, conn := startRedis(t)
 	server.HSet("chat", "field", "value")
 	limit := Limit{Key: "chat", Burst: 1, Every: time.Minute}
-	for event, taken := range []bool{true, false} {
-		if wait, err := runScript(conn, 0, limit); err != nil || (wait == 0) != taken {
-			t.Errorf("event %d waits %v; %v", event, wait, err)
-		}
+	first, err := runScript(conn, 0, limit)
+	if err != nil || first != 0 {
+		t.Errorf("the first event waits %v, want 0; %v", first, err)
+	}
+	second, err := runScript(conn, 0, limit)
+	if err != nil || second == 0 {
+		t.Errorf("the second event waits %v, want more than 0; %v", second, err)
 	}
 }

@@ -105,11 +105,11 @@ type Bot struct {
 	stop   context.CancelFunc
 	ended  chan struct{}
 	err    error // set before ended is closed
-	left   bool  // whether Leave has returned err, or will
+	left   bool  // whether AwaitEnd has returned err, or will
 }
 
 // Serve runs a bot with these settings, on a free port, until the test ends. It does not wait until the
-// bot is ready. The bot logs to log. The test fails if the bot ends with an error, unless Leave was
+// bot is ready. The bot logs to log. The test fails if the bot ends with an error, unless AwaitEnd was
 // called.
 func Serve(t testing.TB, settings []string, log io.Writer) *Bot {
 	t.Helper()
@@ -192,11 +192,11 @@ func (l listening) Handle(ctx context.Context, r slog.Record) error {
 	return l.Handler.Handle(ctx, r)
 }
 
-// Stop makes the bot leave, as SIGTERM does.
+// Stop makes the bot end, as SIGTERM does. It does not wait.
 func (b *Bot) Stop() { b.stop() }
 
-// Leave waits until the bot has ended, and returns its error: nil after Stop.
-func (b *Bot) Leave() error {
+// AwaitEnd waits until the bot has ended, and returns its error, which is nil after Stop.
+func (b *Bot) AwaitEnd() error {
 	b.left = true
 	<-b.ended
 	return b.err

@@ -60,7 +60,7 @@ func NewEverything(t *testing.T) *Everything {
 		redisPassword = "correct-horse-battery"
 		rpcKey        = "rpc-key-0123456789abcdef"
 	)
-	telegram, discord := Ways[0].Open(t), Ways[2].Open(t)
+	telegram, discord := TelegramPolling.Open(t), DiscordGateway.Open(t)
 	e := &Everything{
 		World:    fault.Start(t),
 		Telegram: telegram.Telegram,

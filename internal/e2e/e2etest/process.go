@@ -59,7 +59,7 @@ func StartProcess(t testing.TB, cmd *exec.Cmd) *Process {
 		t.Fatal(err)
 	}
 	go func() {
-		_ = cmd.Wait() // Leaves reads the exit code.
+		_ = cmd.Wait() // AwaitEnd reads the exit code.
 		close(p.exited)
 	}()
 	t.Cleanup(func() {
@@ -146,25 +146,25 @@ func (p *Process) Tell(s syscall.Signal) {
 	}
 }
 
-// Leaves waits until the process ends by itself, for at most 3 seconds longer than a drain may take.
-// The test fails unless the exit code is 0.
-func (p *Process) Leaves() {
+// AwaitEnd waits until the process ends, for at most 3 seconds longer than a drain may take. It fails the
+// test unless the exit code is 0.
+func (p *Process) AwaitEnd() {
 	p.t.Helper()
 	select {
 	case <-p.exited:
 	case <-time.After(platform.DrainTime + 3*time.Second):
-		p.t.Fatal("it does not leave")
+		p.t.Fatal("the process does not end")
 	}
 	if code := p.ProcessState.ExitCode(); code != 0 {
-		p.t.Errorf("exit code %d", code)
+		p.t.Errorf("exit code %d, want 0", code)
 	}
 }
 
-// Leave sends SIGTERM, and waits as Leaves does.
+// Leave sends SIGTERM, and waits as AwaitEnd does.
 func (p *Process) Leave() {
 	p.t.Helper()
 	p.Tell(syscall.SIGTERM)
-	p.Leaves()
+	p.AwaitEnd()
 }
 
 // Kill sends SIGKILL, and waits until the process is gone.

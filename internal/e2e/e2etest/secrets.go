@@ -17,8 +17,8 @@ const InteractionToken = "aW50ZXJhY3Rpb246"
 // Secrets lists values that no text may show, by name.
 type Secrets map[string]string
 
-// MustNotShow fails the test for each secret that a text contains in any spelling.
-func (s Secrets) MustNotShow(t testing.TB, where, text string) {
+// CheckHides fails the test for each secret that a text contains in any spelling.
+func (s Secrets) CheckHides(t testing.TB, where, text string) {
 	t.Helper()
 	texts := decoded(text)
 	for name, secret := range s {

@@ -28,13 +28,19 @@ type Way struct {
 	ByHTTP    bool // the platform calls the bot
 }
 
-// Ways lists all of them.
-var Ways = []Way{
-	{Name: "telegram polling"},
-	{Name: "telegram webhook", ByHTTP: true},
-	{Name: "discord gateway", OnDiscord: true},
-	{Name: "discord over http", OnDiscord: true, ByHTTP: true},
-}
+var (
+	TelegramPolling = Way{Name: "telegram polling"}
+	TelegramWebhook = Way{Name: "telegram webhook", ByHTTP: true}
+	DiscordGateway  = Way{Name: "discord gateway", OnDiscord: true}
+	DiscordHTTP     = Way{Name: "discord over http", OnDiscord: true, ByHTTP: true}
+)
+
+var (
+	// Ways has every way.
+	Ways = []Way{TelegramPolling, TelegramWebhook, DiscordGateway, DiscordHTTP}
+	// TelegramWays has the ways on Telegram.
+	TelegramWays = []Way{TelegramPolling, TelegramWebhook}
+)
 
 // User returns a person's ID on the platform.
 func (w Way) User(p services.Person) int64 {

@@ -36,8 +36,8 @@ func (p *person) save() {
 	}
 }
 
-// mustHave fails unless a person has exactly this badge in a community, or none if id is "".
-func (p *person) mustHave(community, id string) {
+// checkBadge fails the test unless a person has exactly this badge in a community, or none if id is "".
+func (p *person) checkBadge(community, id string) {
 	p.w.Helper()
 	if badges := strings.Join(p.badgesIn(community), " "); badges != id {
 		p.w.fail("%s has %q in %s, not %q", p.name, badges, community, id)
@@ -49,30 +49,30 @@ func (p *person) mustHave(community, id string) {
 func TestFuseHoldsOneServerUntilReleased(t *testing.T) {
 	play(t, 1, options{people: 40, plain: true}, func(w *world) {
 		w.serveAll(1)
-		var lose []*person
+		var losers []*person // of server A
 		for i := 0; i < 24; i += 2 {
 			w.people[i].leave(serverB)
-			lose = append(lose, w.people[i])
+			losers = append(losers, w.people[i])
 		}
-		other := w.people[26]
+		loserOfB := w.people[26]
 		for _, p := range w.people {
 			w.setStake(p.wallets[0], plenty)
 			p.save()
-			w.wait(2 * time.Second) // A rush would have its own limit.
+			w.wait(2 * time.Second) // Many presses at once would meet a limit of their own.
 		}
-		other.leave(serverA)
-		for _, p := range append(lose, other) {
+		loserOfB.leave(serverA)
+		for _, p := range append(losers, loserOfB) {
 			w.setStake(p.wallets[0], 0)
 		}
 		w.wait(3*w.settings.every + time.Hour)
-		for _, p := range lose {
-			p.mustHave(serverA, roles[0])
+		for _, p := range losers {
+			p.checkBadge(serverA, roles[0])
 		}
-		other.mustHave(serverB, "")
+		loserOfB.checkBadge(serverB, "")
 		w.release()
 		w.wait(2*w.settings.every + time.Hour)
-		for _, p := range lose {
-			p.mustHave(serverA, "")
+		for _, p := range losers {
+			p.checkBadge(serverA, "")
 		}
 	})
 }

@@ -1,5 +1,5 @@
-// Package membership tests what the whole bot promises about saved addresses, roles and tags (contract,
-// section 5). Tapes of random events drive it in simulated time, with fakes of both platforms. A judge
+// Package membership tests what the whole bot promises about saved addresses, roles and tags
+// (docs/members.md). Tapes of random events drive it in simulated time, with fakes of both platforms. A judge
 // knows only what people did and what the chain said.
 //
 //	network_test.go    every host in memory, and gates of a Redis outside of simulated time

@@ -117,7 +117,7 @@ func (p *person) judge(said []string, public, edit bool, card faketelegram.Sent,
 			errs = append(errs, err)
 			continue
 		}
-		p.mustNotLeak(q, strings.Join(said, "\n"), public)
+		p.checkLeaks(q, strings.Join(said, "\n"), public)
 		if strings.Contains(strings.Join(said, "\n"), " old") {
 			p.count("marked with an age", 1)
 		}
@@ -145,7 +145,7 @@ func (p *person) noticed(n faketelegram.Notice) {
 		return
 	}
 	q.told = time.Now()
-	p.mustNotLeak(q, n.Text, false)
+	p.checkLeaks(q, n.Text, false)
 	switch {
 	case n.Text == "", !q.ended.IsZero(), lines(n.Text)[0] == pointer && q.private:
 		// The answer is elsewhere.
@@ -176,8 +176,8 @@ func (p *person) end(q *question, verdict string) {
 	p.verdicts[verdict]++
 }
 
-// mustNotLeak fails the test if an answer contains a secret, or if a public answer contains private data.
-func (s *soak) mustNotLeak(q *question, text string, public bool) {
+// checkLeaks fails the test if an answer contains a secret, or if a public answer contains private data.
+func (s *soak) checkLeaks(q *question, text string, public bool) {
 	w := s.fakes.World
 	secrets := []string{w.Registered.DID, w.Newcomer.DID, badWord, s.fakes.SecretKey, s.fakes.PriceKey}
 	for _, secret := range secrets {
@@ -287,7 +287,7 @@ func (s *soak) answeredInline(a faketelegram.InlineAnswer) {
 		}
 		command := e2etest.Command{Name: result.ID, Argument: query}
 		q := &question{Asked: &e2etest.Asked{Command: command}, about: about}
-		s.mustNotLeak(q, a.Button+result.Content.Text+result.Title+result.Description, true)
+		s.checkLeaks(q, a.Button+result.Content.Text+result.Title+result.Description, true)
 		if _, excuse, err := s.verdict(q, lines(result.Content.Text)); err != nil || excuse {
 			wrong(err)
 		}

@@ -108,7 +108,7 @@ func newSoak(t *testing.T, way e2etest.Way) *soak {
 		fakes:    fault.Start(t),
 		redis:    redistest.StartTLS(t),
 		telegram: way.Open(t),
-		discord:  e2etest.Ways[2].Open(t),
+		discord:  e2etest.DiscordGateway.Open(t),
 		events:   make(chan faketelegram.Event, 1<<16),
 		verdicts: map[string]int{},
 		counts:   map[string]int{},
@@ -162,9 +162,9 @@ func (s *soak) watch() (stop func()) {
 }
 
 func TestSoak(t *testing.T) {
-	way := e2etest.Ways[1]
+	way := e2etest.TelegramWebhook
 	if *soakPoll {
-		way = e2etest.Ways[0]
+		way = e2etest.TelegramPolling
 	}
 	services.MoreLogins = 18 // more than a page has
 	services.QuoteAge = max(services.QuoteAge, truth.OldAfter-*soakTime/2)
@@ -186,7 +186,7 @@ func TestSoak(t *testing.T) {
 	s.compare()
 	fallbacks := s.metric("herald_redis_fallbacks_total")
 	s.bot.Stop()
-	if err := s.bot.Leave(); err != nil {
+	if err := s.bot.AwaitEnd(); err != nil {
 		t.Errorf("the bot left with %v", err)
 	}
 	stopWatching()

@@ -56,14 +56,14 @@ const (
 type goal struct{ rate, cpu float64 }
 
 // ways lists how many commands are in flight, and the goals beside the bare library, by way in.
-var ways = map[string]struct {
+var ways = map[e2etest.Way]struct {
 	inFlight int
 	goal
 }{
-	"telegram polling":  {200, goal{1, 1}},
-	"telegram webhook":  {100, goal{0.95, 1.1}},
-	"discord gateway":   {100, goal{0.95, 1}},
-	"discord over http": {100, goal{0.65, 1.25}},
+	e2etest.TelegramPolling: {200, goal{1, 1}},
+	e2etest.TelegramWebhook: {100, goal{0.95, 1.1}},
+	e2etest.DiscordGateway:  {100, goal{0.95, 1}},
+	e2etest.DiscordHTTP:     {100, goal{0.65, 1.25}},
 }
 
 var (
@@ -116,7 +116,7 @@ func run(t *testing.T, dir, name string, args ...string) {
 // compare measures Herald and the other bot in turn, and returns a row of the table: Herald's figures,
 // the other's, and their ratios with the goals.
 func compare(t *testing.T, way e2etest.Way, programs string) string {
-	inFlight := ways[way.Name].inFlight
+	inFlight := ways[way].inFlight
 	herald := startHerald(t, way.Open(t), programs)
 	other, goal := startOther(t, way.Open(t), programs, herald)
 	order := []*contender{herald, other}
@@ -167,7 +167,7 @@ func startOther(t *testing.T, platform *e2etest.Platform, programs string, heral
 	}
 	process := e2etest.ServeProcess(t, other, append(platform.Settings(), "ANSWER="+answer)...)
 	platform.Through(process.URL())
-	return newContender(platform, process), ways[platform.Name].goal
+	return newContender(platform, process), ways[platform.Way].goal
 }
 
 func last(values []float64) float64 { return values[len(values)-1] }

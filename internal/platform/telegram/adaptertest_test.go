@@ -131,6 +131,23 @@ func setUp(t *testing.T, changes ...func(*Config)) *adapterTest {
 	return r
 }
 
+// ownKeys is a Limiter that fails the test if a key does not name this bot. Several bots may share one Limiter.
+type ownKeys struct {
+	ratelimit.Limiter
+	t *testing.T
+}
+
+func (l ownKeys) Reserve(
+	ctx context.Context, within time.Duration, limits ...ratelimit.Limit,
+) (wait time.Duration, ok bool) {
+	for _, limit := range limits {
+		if !strings.Contains(limit.Key, fmt.Sprint(faketelegram.BotID)) {
+			l.t.Errorf("the key %q does not name this bot", limit.Key)
+		}
+	}
+	return l.Limiter.Reserve(ctx, within, limits...)
+}
+
 // product runs the product's commands with 30 logins, two minutes after commandstest.Noon. It must be called in
 // simulated time.
 func product(t *testing.T) (*adapterTest, *commandstest.Answers, *router.Router) {
@@ -291,10 +308,10 @@ func (r *adapterTest) waitFor(what string, ok func() bool) {
 	platformtest.WaitUntil(r.T, what, ok)
 }
 
-// inFlight waits until the handler has had n requests.
-func (r *adapterTest) inFlight(n int) {
+// requested waits until the handler has had n requests since the test began.
+func (r *adapterTest) requested(n int) {
 	r.Helper()
-	r.waitFor(fmt.Sprint(n, " commands in flight"), func() bool { return len(r.handler.Requests()) >= n })
+	r.waitFor(fmt.Sprint(n, " requests of the handler"), func() bool { return len(r.handler.Requests()) >= n })
 }
 
 // sent waits for n messages, and fails the test if there are more or fewer.

@@ -19,22 +19,23 @@ import (
 	"herald/internal/demo/fake/telegramtest"
 )
 
-// audience is a crowd in several groups. Everybody asks once, except for the users who flood a group. Their questions
-// are few enough that a chat has room for all answers.
+// audience is a crowd in several groups. Each user asks once, except for the user who floods the groups. They ask so
+// few different questions that a chat's rate suffices for all answers.
 type audience struct {
 	*adapterTest
 	*rand.Rand
 	replicas []*adapterTest
 	start    time.Time
-	held     bool           // whether a 429 holds answers back
+	held     bool           // a 429 delays answers
 	asked    map[string]int // by group and question
-	// over has the IDs of questions from senders who have used up their share, and wait for it.
-	over map[int64]bool
-	// questions are few enough for a flooded group: each takes two messages of each replica.
+	// overShare has the IDs of questions whose senders have used up their share, so that the answers may be late.
+	overShare map[int64]bool
+	// questions fit into the rate of a flooded group: each takes two messages of each replica.
 	questions []string
-	groups    int64
+	groups    int64 // their number
 }
 
+// questions are for one replica. Two replicas get only the first.
 var questions = []string{"/price", "/staked all"}
 
 // newAudience starts one or two replicas, and chooses how many groups there are.
@@ -47,7 +48,7 @@ func newAudience(r *adapterTest, seed uint64) *audience {
 		Rand:        rand.New(rand.NewPCG(seed, 0)),
 		replicas:    []*adapterTest{r},
 		asked:       map[string]int{},
-		over:        map[int64]bool{},
+		overShare:   map[int64]bool{},
 	}
 	if a.IntN(2) == 0 {
 		a.replicas = append(a.replicas, r.again())
@@ -94,12 +95,12 @@ func (a *audience) flood() {
 	}
 	time.Sleep(20 * time.Second)
 	for _, group := range flooded {
-		for _, user := range []int64{2, 1, 3} { // The second and the third share a message.
+		for _, user := range []int64{2, 1, 3} { // Users 1 and 3 share a message.
 			a.asked[fmt.Sprint(group, " price", chat.Typed())]++
 			m := writes(faketelegram.Group(group), user, questions[0])
 			a.replicas[0].send(m)
 			if user == 1 {
-				a.over[m["message_id"].(int64)] = true
+				a.overShare[m["message_id"].(int64)] = true
 			}
 			synctest.Wait()
 		}
@@ -124,8 +125,9 @@ func (a *audience) running() int {
 	return n
 }
 
-// checkAnswers checks that everybody is answered. A question takes at most a second for each turn, a second for its
-// second message, and the burst, unless a 429 holds its answer back or its sender has used up their share.
+// checkAnswers checks that everybody is answered, and within 6 seconds: a second for each turn, a second for the
+// question's second message, and the burst. An answer may be late if a 429 delays it, or if its sender has used up
+// their share.
 func (a *audience) checkAnswers() {
 	a.Helper()
 	answers := map[string]int{}
@@ -133,9 +135,9 @@ func (a *audience) checkAnswers() {
 		question, _, _ := strings.Cut(m.Text, "\n")
 		key := fmt.Sprint(m.Chat, " ", question)
 		answers[key] += answered(m)
-		mayBeLate := a.asked[key] == 0 || a.held || a.over[m.ReplyTo]
+		mayBeLate := a.asked[key] == 0 || a.held || a.overShare[m.ReplyTo]
 		if took := m.At.Sub(a.start); !mayBeLate && took > 6*time.Second {
-			a.Errorf("%s is answered after %v", key, took)
+			a.Errorf("%s is answered after %v, want at most 6s", key, took)
 		}
 	}
 	for question, n := range a.asked {
@@ -153,14 +155,14 @@ func (a *audience) checkRates() {
 	for _, first := range sent {
 		second := sentWithin(sent, first.At, time.Second)
 		if len(second) > 30 {
-			a.Errorf("%d messages within a second", len(second))
+			a.Errorf("%d messages within a second, want at most 30", len(second))
 		}
 		if n := perChat(second)[first.Chat]; n > 9 {
-			a.Errorf("a chat has %d messages within a second", n)
+			a.Errorf("a chat gets %d messages within a second, want at most 9", n)
 		}
 		minute := sentWithin(sent, first.At, time.Minute)
 		if n := perChat(minute)[first.Chat]; n > 20 {
-			a.Errorf("a chat has %d messages within a minute", n)
+			a.Errorf("a chat gets %d messages within a minute, want at most 20", n)
 		}
 	}
 }
@@ -175,8 +177,8 @@ func sentWithin(sent []faketelegram.Sent, start time.Time, window time.Duration)
 	return within
 }
 
-// Whoever asks once is answered within their fair share while others flood the groups and Telegram holds them back.
-// An update that only waits does not run.
+// A user who asks once is answered even while another floods the groups and Telegram answers with 429. An update that
+// waits for its chat's rate does not run.
 func TestEverybodyIsAnsweredWithinTheRates(t *testing.T) {
 	for seed := range uint64(40) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -189,9 +191,9 @@ func TestEverybodyIsAnsweredWithinTheRates(t *testing.T) {
 					a.ask(a.question(i, group-a.Int64N(a.groups)))
 				}
 				time.Sleep(time.Second)
-				// Each group has a few messages that are being sent.
-				if running := a.running(); running > 4*int(a.groups) {
-					t.Errorf("%d updates run", running)
+				// In each group, only a few messages are being sent.
+				if running, most := a.running(), 4*int(a.groups); running > most {
+					t.Errorf("%d updates run, want at most %d", running, most)
 				}
 				for _, replica := range a.replicas {
 					replica.idle(6 * time.Minute)
@@ -221,10 +223,12 @@ func (r *adapterTest) holdGroups(length, callTakes time.Duration) {
 	})
 }
 
-// heldGroups are people who ask in groups, and Telegram that holds their answers back.
+// heldGroups are groups in which people ask, while Telegram refuses the answers with 429.
 type heldGroups struct {
-	groups, people, questions int // people of each group
-	held                      time.Duration
+	groups    int
+	people    int // in each group
+	questions int // different ones
+	held      time.Duration
 }
 
 // longPause is how long a 429 lasts. Nobody asks in its first second.
@@ -252,16 +256,16 @@ func (h heldGroups) ask(r *adapterTest, mixed bool) {
 // askInPrivate makes 80 users ask one after another in their private chats, and returns when each asked.
 func (r *adapterTest) askInPrivate() map[int64]time.Time {
 	asked := map[int64]time.Time{}
-	for user := range int64(80) {
-		asked[1+user] = time.Now()
-		r.send(inPrivate(1+user, "/price"))
+	for user := int64(1); user <= 80; user++ {
+		asked[user] = time.Now()
+		r.send(inPrivate(user, "/price"))
 		time.Sleep(700 * time.Millisecond)
 	}
 	return asked
 }
 
-// checkHeldGroups checks that people in private do not wait for those in the groups. At the end of the 429 they wait
-// for the three messages that each group may send at once, which take 1.2 seconds at the global rate.
+// checkHeldGroups checks that people in private chats wait for less than 1.2 seconds. When the 429 ends, each group may
+// get three messages at once. The rate of all chats allows these 30 messages in 1.2 seconds.
 func checkHeldGroups(t *testing.T, mixed bool, callTakes time.Duration) {
 	t.Helper()
 	for way, change := range ways {

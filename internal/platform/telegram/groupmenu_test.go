@@ -11,6 +11,7 @@ import (
 	"herald/internal/chat"
 	faketelegram "herald/internal/demo/fake/telegram"
 	"herald/internal/demo/fake/telegramtest"
+	"herald/internal/platform"
 	"herald/internal/platform/platformtest"
 	"herald/internal/router"
 	"herald/internal/words"
@@ -19,8 +20,11 @@ import (
 // turkish and spanish are groups of CHAT_LANGUAGE.
 const turkish, spanish = int64(-1005), int64(-1006)
 
-// inLanguages has the bot answer in the languages of turkish and spanish there.
-func inLanguages(t *testing.T) (*adapterTest, *router.Router) {
+// perGroup is the number of menus of such a group: for its members and for its administrators.
+const perGroup = 2
+
+// inTwoLanguages returns a bot that speaks Turkish in one group and Spanish in another.
+func inTwoLanguages(t *testing.T) (*adapterTest, *router.Router) {
 	t.Helper()
 	r, _, answers := product(t)
 	r.adapter.LanguageChats = []string{fmt.Sprint(turkish), fmt.Sprint(spanish)}
@@ -41,29 +45,43 @@ func (r *adapterTest) seenMenu(group, user int64, language string) string {
 	return menu[i].Description
 }
 
-// Everybody in a group of CHAT_LANGUAGE sees its menu in its language. Elsewhere, a menu is in the language of the
-// reader's app. No menu is set again at the next start.
+// runForAMinute starts the bot, and ends it after a minute.
+func (r *adapterTest) runForAMinute(h platform.Handler) {
+	r.Helper()
+	stop := r.serve(h)
+	time.Sleep(time.Minute)
+	if err := stop(); err != nil {
+		r.Error(err)
+	}
+}
+
+func TestMenusOfAGroupAreSetOnlyAtTheFirstStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, answers := inTwoLanguages(t)
+		const want = 2 * perGroup
+		r.runForAMinute(platformtest.Routed{Router: answers})
+		check(t, "menus that the first start sets", len(r.api.Calls("setMyCommands")), menus+want)
+		r.again().runForAMinute(platformtest.Routed{Router: answers})
+		check(t, "menus that both starts set", len(r.api.Calls("setMyCommands")), menus+want)
+	})
+}
+
+// In a group of CHAT_LANGUAGE, everybody sees the menu in the group's language. Elsewhere, a menu is in the language of
+// the reader's app, or in English if the bot does not speak it.
 func TestAGroupOfChatLanguageHasItsOwnMenus(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r, answers := inLanguages(t)
+		r, answers := inTwoLanguages(t)
 		const moderator = ann + 1
 		for _, in := range []int64{turkish, spanish, group} {
 			r.api.Promote(in, moderator, "administrator")
 		}
-		for range 2 {
-			stop := r.serve(platformtest.Routed{Router: answers})
-			time.Sleep(time.Minute)
-			if err := stop(); err != nil {
-				t.Error(err)
-			}
-			check(t, "calls that set menus", len(r.api.Calls("setMyCommands")), menus+4)
-			r = r.again()
-		}
-		for _, app := range []chat.Language{chat.English, chat.Turkish, chat.Russian, "de"} {
-			elsewhere := app
-			if app == "de" {
-				elsewhere = chat.English
-			}
+		r.runForAMinute(platformtest.Routed{Router: answers})
+		for app, elsewhere := range map[string]chat.Language{
+			"en": chat.English,
+			"tr": chat.Turkish,
+			"ru": chat.Russian,
+			"de": chat.English, // The bot does not speak German.
+		} {
 			for in, want := range map[int64]chat.Language{
 				turkish: chat.Turkish,
 				spanish: chat.Spanish,
@@ -72,14 +90,15 @@ func TestAGroupOfChatLanguageHasItsOwnMenus(t *testing.T) {
 				where := fmt.Sprintf("in %d, by an app in %q", in, app)
 				everybodys := words.Say(want, chat.Say("command.exists"))
 				moderators := words.Say(want, chat.Say("command.exists.moderators"))
-				check(t, "a member's menu "+where, r.seenMenu(in, ann, string(app)), everybodys)
-				check(t, "a moderator's menu "+where, r.seenMenu(in, moderator, string(app)), moderators)
+				check(t, "a member's menu "+where, r.seenMenu(in, ann, app), everybodys)
+				check(t, "a moderator's menu "+where, r.seenMenu(in, moderator, app), moderators)
 			}
 		}
 	})
 }
 
-// A menu that Telegram refuses is logged once, with its group, and keeps no other from being set.
+// If Telegram refuses a group's menus, the bot logs that once, with the group, and sets the other group's. It reads a
+// menu before it sets it, so it never sets those of the refused group.
 func TestARefusedMenuOfAGroupIsLoggedOnce(t *testing.T) {
 	type test struct {
 		refuse func(*telegramtest.Server)
@@ -91,20 +110,21 @@ func TestARefusedMenuOfAGroupIsLoggedOnce(t *testing.T) {
 		"kicked":  {refuse: func(s *telegramtest.Server) { s.Promote(turkish, faketelegram.BotID, "kicked") }},
 		"moved":   {refuse: func(s *telegramtest.Server) { s.Migrate(turkish, hallNow) }, moves: 1},
 	}, func(t *testing.T, tt test) {
-		r, answers := inLanguages(t)
+		r, answers := inTwoLanguages(t)
 		tt.refuse(r.api)
 		r.serve(platformtest.Routed{Router: answers})
 		time.Sleep(time.Hour)
-		check(t, "lines about the group", r.logs.Lines(fmt.Sprintf("the menus of group %d in CHAT_LANGUAGE: ", turkish)), 1)
+		aboutTheGroup := fmt.Sprintf("the menus of group %d in CHAT_LANGUAGE: ", turkish)
+		check(t, "lines about the group", r.logs.Lines(aboutTheGroup), 1)
 		check(t, "lines about menus", r.logs.Lines("cannot be set"), 1)
 		check(t, "lines about the new ID", r.logs.Lines("settings=CHAT_LANGUAGE"), tt.moves)
-		check(t, "calls that set menus", len(r.api.Calls("setMyCommands")), menus+2)
+		check(t, "calls that set menus", len(r.api.Calls("setMyCommands")), menus+perGroup)
 		inSpanish := words.Say(chat.Spanish, chat.Say("command.exists"))
 		check(t, "the other group's menu", r.seenMenu(spanish, ann, "en"), inSpanish)
 	})
 }
 
-// deliverByWebhook delivers the queued updates if the adapter takes a webhook's.
+// deliverByWebhook delivers the queued updates if the adapter has a webhook. Otherwise the adapter polls them.
 func (r *adapterTest) deliverByWebhook() {
 	if r.adapter.Settings.WebhookURL == "" {
 		return
@@ -114,14 +134,17 @@ func (r *adapterTest) deliverByWebhook() {
 	}
 }
 
-// At the start the bot is not in the group. An outage delays the menus, and nothing else.
+// When the bot starts, it is not in the group. An outage of Telegram delays only the menus.
 func TestMenusOfAGroupAreSetOnceTheBotIsThere(t *testing.T) {
 	inEnglish := words.Say(chat.English, chat.Say("command.exists"))
 	inTurkish := words.Say(chat.Turkish, chat.Say("command.exists"))
-	faults := map[string]telegramtest.Fault{"": {}, "after an outage": telegramtest.Page(502)}
+	faults := map[string]telegramtest.Fault{
+		"at once":         {},
+		"after an outage": telegramtest.Page(502),
+	}
 	for way, setting := range ways {
 		inBubble(t, faults, func(t *testing.T, fault telegramtest.Fault) {
-			r, answers := inLanguages(t)
+			r, answers := inTwoLanguages(t)
 			setting(&r.adapter.Config)
 			r.api.Promote(turkish, faketelegram.BotID, "left")
 			r.serve(platformtest.Routed{Router: answers})
@@ -138,12 +161,16 @@ func TestMenusOfAGroupAreSetOnceTheBotIsThere(t *testing.T) {
 	}
 }
 
-// What the bot says to a group about a private command is in the group's language. What one person reads is in theirs,
-// and in the group's only if the bot does not speak theirs.
+// Everybody in the group reads the notice about a private command, in the group's language. Only the presser reads the
+// alert, in their own language, or in the group's if the bot does not speak theirs.
 func TestNoticesInAGroupAreInItsLanguage(t *testing.T) {
-	for app, want := range map[string]chat.Language{"ru": chat.Russian, "de": chat.Turkish} {
+	const oldButton = "0 of another version" // the data of a button of an earlier bot
+	for app, want := range map[string]chat.Language{
+		"ru": chat.Russian,
+		"de": chat.Turkish, // The bot does not speak German.
+	} {
 		synctest.Test(t, func(t *testing.T) {
-			r, answers := inLanguages(t)
+			r, answers := inTwoLanguages(t)
 			r.api.Start(ann)
 			person := faketelegram.Person(ann)
 			person.Language = app
@@ -153,7 +180,7 @@ func TestNoticesInAGroupAreInItsLanguage(t *testing.T) {
 			pointer := r.sent(2)[1]
 			check(t, "chat of the notice", pointer.Chat, turkish)
 			check(t, "notice", pointer.Text, words.Say(chat.Turkish, chat.Say("telegram.answered")))
-			r.api.Press(ann, faketelegram.Group(turkish), pointer.ID, "0 of another version")
+			r.api.Press(ann, faketelegram.Group(turkish), pointer.ID, oldButton)
 			alert := r.pressAnswers(1)[0].Text
 			check(t, "alert "+alert, strings.Contains(alert, words.Say(want, chat.Say("button.old.title"))), true)
 		})

@@ -28,13 +28,13 @@ func TestAnUpdateEntersWhileAnotherMayRun(t *testing.T) {
 		enters  bool
 	}
 	inBubble(t, map[string]test{
-		"none is in flight":        {running: 0, waiting: 0, enters: true},
-		"one less runs":            {running: 2, waiting: 0, enters: true},
-		"as many run as may":       {running: 3, waiting: 0, enters: false},
-		"those that wait run not":  {running: 2, waiting: 7, enters: true},
-		"as many are held as may":  {running: 0, waiting: 10, enters: false},
-		"some run, all are held":   {running: 2, waiting: 8, enters: false},
-		"all run, and others wait": {running: 3, waiting: 5, enters: false},
+		"none is in flight":              {running: 0, waiting: 0, enters: true},
+		"one less than the maximum runs": {running: 2, waiting: 0, enters: true},
+		"the maximum runs":               {running: 3, waiting: 0, enters: false},
+		"those that wait do not run":     {running: 2, waiting: 7, enters: true},
+		"the maximum is in flight":       {running: 0, waiting: 10, enters: false},
+		"some run, the others wait":      {running: 2, waiting: 8, enters: false},
+		"the maximum runs, others wait":  {running: 3, waiting: 5, enters: false},
 	}, func(t *testing.T, tt test) {
 		f := newInFlight(3, 10)
 		for range tt.waiting {
@@ -75,7 +75,7 @@ func TestAPlaceIsGivenBackOnce(t *testing.T) {
 	})
 }
 
-func TestWhoeverBlocksEntersOnceAnotherLeaves(t *testing.T) {
+func TestABlockedUpdateEntersOnceAnotherLeaves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newInFlight(1, 10)
 		first := fill(t, f, 1)[0]

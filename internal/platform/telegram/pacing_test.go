@@ -13,7 +13,6 @@ import (
 
 	"herald/internal/chat"
 	faketelegram "herald/internal/demo/fake/telegram"
-	"herald/internal/ratelimit"
 )
 
 var answersMany = regexp.MustCompile(`For ([\d,]+) who asked\.`)
@@ -27,51 +26,56 @@ func answered(m faketelegram.Sent) int {
 	return 1
 }
 
-// crowd returns the same command from each of n users in the group.
-func crowd(n int, text string) (all []faketelegram.Message) {
+// sameCommands returns the same command from each of n users in the group.
+func sameCommands(n int, text string) (all []faketelegram.Message) {
 	for i := range n {
 		all = append(all, inGroup(int64(1+i), text))
 	}
 	return all
 }
 
-// flood returns a different command from each of n users in the group.
-func flood(n int) (all []faketelegram.Message) {
+// differentCommands returns a different command from each of n users in the group.
+func differentCommands(n int) (all []faketelegram.Message) {
 	for i := range n {
 		all = append(all, inGroup(int64(1+i), fmt.Sprint("/staked ", i)))
 	}
 	return all
 }
 
-// Edits count towards a chat's rate. If the rate is used up, only the presser learns of it, at once.
+// Edits count towards a chat's rate. If the rate is used up, only the presser is told, at once.
 func TestEditsKeepTheRatesOfTheirChat(t *testing.T) {
 	simulated(t, func(t *testing.T, r *adapterTest) {
 		r.answer(refreshed("x", 1))
 		r.run()
 		r.api.Push(inGroup(ann, "/price"))
 		r.sent(1)
+		// The next answers are newer. They have no button, so the press finds the first card's.
 		r.answer(&chat.Reply{Title: chat.Say("y"), Source: refreshed("", 2).Source})
-		for _, m := range flood(7) {
+		// Seven more messages use up the chat's rate for as long as an edit may wait.
+		for _, m := range differentCommands(7) {
 			r.api.Push(m)
 		}
-		r.inFlight(8)
+		r.requested(1 + 7)
+
 		pressed := time.Now()
 		r.press(ann, "Refresh")
 		told := r.pressAnswers(1)[0]
 		if !strings.Contains(told.Text, "Busy") || !told.Alert {
-			t.Errorf("told %+v", told)
+			t.Errorf("told %+v, want an alert that the chat is busy", told)
 		}
-		check(t, "the presser learns of it at once", time.Since(pressed) < time.Second, true)
-		check(t, "edits of the card", r.idle(time.Minute)[0].Edits, 0)
+		check(t, "the presser is told at once", time.Since(pressed) < time.Second, true)
+		sent := r.idle(time.Minute)
+		check(t, "edits of the card", sent[0].Edits, 0)
 		check(t, "messages about it to the chat", r.events.Of("busy_sent"), 0)
 	}, paced)
 }
 
-// answersByText counts the answers by chat, topic and text. A shared message counts for each user that it answers.
+// answersByText counts the answers by chat, topic and text. A shared message counts once for each user that it
+// answers.
 func (r *adapterTest) answersByText() map[string]int {
 	counts := map[string]int{}
 	for _, m := range r.api.Sent() {
-		lines := strings.SplitN(m.Text, "\n", 3) // The third tells how many asked.
+		lines := strings.SplitN(m.Text, "\n", 3) // The third line, if any, tells how many asked.
 		text := strings.Join(lines[:min(2, len(lines))], " ")
 		counts[fmt.Sprintf("%d/%d %s", m.Chat, m.Thread, text)] += answered(m)
 	}
@@ -90,8 +94,8 @@ func printArgs(_ context.Context, req *chat.Request) *chat.Reply {
 	return &chat.Reply{Title: chat.Say(req.Command), Text: chat.Say(fmt.Sprint(req.Args))}
 }
 
-// noArgs is how printArgs prints a command without arguments.
-var noArgs = fmt.Sprint(chat.Typed())
+// withoutArgs is how printArgs prints the arguments of a command that has none.
+var withoutArgs = fmt.Sprint(chat.Typed())
 
 func TestAnswersOfOneTopicAreShared(t *testing.T) {
 	simulated(t, func(t *testing.T, r *adapterTest) {
@@ -104,8 +108,8 @@ func TestAnswersOfOneTopicAreShared(t *testing.T) {
 		}
 		r.give(messages...)
 		checkAnswers(t, r.answersByText(), map[string]int{
-			"-1001/0 price " + noArgs: 10,
-			"-1001/7 price " + noArgs: 10,
+			"-1001/0 price " + withoutArgs: 10,
+			"-1001/7 price " + withoutArgs: 10,
 		})
 	}, paced)
 }
@@ -125,11 +129,13 @@ func TestOnlyEqualAnswersAreShared(t *testing.T) {
 		}
 		r.adapter.CommandTimeout = time.Minute
 		r.run()
-		r.give(append(crowd(10, "/price"), inGroup(100, "/staked a"), inGroup(101, "/staked b"))...)
+		messages := sameCommands(10, "/price")
+		messages = append(messages, inGroup(100, "/staked a"), inGroup(101, "/staked b"))
+		r.give(messages...)
 		checkAnswers(t, r.answersByText(), map[string]int{
-			"-1001/0 price " + noArgs:                       6,
-			"-1001/0 refused " + noArgs:                     2,
-			"-1001/0 ⚠️ price " + noArgs:                    2,
+			"-1001/0 price " + withoutArgs:                  6,
+			"-1001/0 refused " + withoutArgs:                2,
+			"-1001/0 ⚠️ price " + withoutArgs:               2,
 			"-1001/0 staked " + fmt.Sprint(chat.Typed("a")): 1,
 			"-1001/0 staked " + fmt.Sprint(chat.Typed("b")): 1,
 		})
@@ -144,56 +150,48 @@ func TestPrivateAnswersAreNotShared(t *testing.T) {
 		r.run()
 		r.give(inGroup(102, "/mylogins"), inGroup(103, "/mylogins"))
 		checkAnswers(t, r.answersByText(), map[string]int{
-			"102/0 mylogins " + noArgs:           1,
-			"103/0 mylogins " + noArgs:           1,
+			"102/0 mylogins " + withoutArgs:      1,
+			"103/0 mylogins " + withoutArgs:      1,
 			"-1001/0 " + said(answeredPrivately): 2,
 		})
 	}, paced)
 }
 
-// The first answer is sent at once. The others share a message with the newest answer, which is a reply to the user who
-// waited longest.
+// The first answer is sent at once. The others share one message. Its text is the newest answer. It replies to the
+// user who waited longest.
 func TestSharedMessageIsNewestAndRepliesToFirst(t *testing.T) {
 	simulated(t, func(t *testing.T, r *adapterTest) {
-		asked := 0
+		requests := 0 // The handler gets one at a time, as they are sent below.
 		r.handler.Reply = func(context.Context, *chat.Request) *chat.Reply {
-			asked++ // One at a time, as they are asked below.
-			return &chat.Reply{Title: chat.Say("Price"), Text: chat.Say(fmt.Sprintf("Answer %d.", asked))}
+			requests++
+			return &chat.Reply{Title: chat.Say("Price"), Text: chat.Say(fmt.Sprintf("Answer %d.", requests))}
 		}
 		r.run()
 		var ids []int64
-		for _, m := range crowd(6, "/price") {
+		for _, m := range sameCommands(6, "/price") {
 			body := r.api.Update(m)
 			ids = append(ids, m["message_id"].(int64))
 			go r.deliver(body)
 			time.Sleep(50 * time.Millisecond)
 		}
 		sent := r.sent(2)
-		for i, want := range []string{"Answer 1.", "Answer 6."} {
-			check(t, "reply to", sent[i].ReplyTo, ids[i])
-			check(t, "requests", answered(sent[i]), 1+4*i)
-			check(t, want, strings.Contains(sent[i].Text, want), true)
+		for i, want := range []struct {
+			replyTo  int64
+			answered int
+			text     string
+		}{
+			{ids[0], 1, "Answer 1."},
+			{ids[1], 5, "Answer 6."},
+		} {
+			check(t, want.text+" replies to", sent[i].ReplyTo, want.replyTo)
+			check(t, want.text+" answers users", answered(sent[i]), want.answered)
+			check(t, want.text+" is the text", strings.Contains(sent[i].Text, want.text), true)
 		}
 		check(t, "note below one answer", strings.Contains(sent[0].Text, "who asked"), false)
-		synctest.Wait()
 		if gap := sent[1].At.Sub(sent[0].At); gap < time.Second {
-			t.Errorf("the second message comes after %v", gap)
+			t.Errorf("the second message comes after %v, want a second or more", gap)
 		}
+		synctest.Wait() // Each command is counted after its message.
 		check(t, "send_shared", r.events.Of("send_shared"), 4)
 	}, byWebhook, paced)
-}
-
-// ownKeys fails the test if a key is not of this bot: several bots may share one Limiter.
-type ownKeys struct {
-	ratelimit.Limiter
-	t *testing.T
-}
-
-func (l ownKeys) Reserve(ctx context.Context, within time.Duration, limits ...ratelimit.Limit) (time.Duration, bool) {
-	for _, limit := range limits {
-		if !strings.Contains(limit.Key, fmt.Sprint(faketelegram.BotID)) {
-			l.t.Errorf("the key %q is of no bot", limit.Key)
-		}
-	}
-	return l.Limiter.Reserve(ctx, within, limits...)
 }

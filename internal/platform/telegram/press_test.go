@@ -259,7 +259,7 @@ func editsAfter(t *testing.T, minutes []int, data buttonData) faketelegram.Sent 
 	for i := range answers {
 		shown := r.one()
 		r.api.Press(int64(ann+i), faketelegram.Group(group), shown.ID, data(i, shown))
-		r.inFlight(2 + i)
+		r.requested(2 + i)
 		synctest.Wait()
 	}
 	close(release)

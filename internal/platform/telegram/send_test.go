@@ -141,7 +141,7 @@ func TestChatLearnsOnceOfALong429(t *testing.T) {
 			r := setUp(t, change, paced)
 			r.api.Fail("sendMessage", tt.faults...)
 			r.run()
-			for _, m := range flood(tt.people) {
+			for _, m := range differentCommands(tt.people) {
 				r.send(m)
 				time.Sleep(time.Second)
 			}

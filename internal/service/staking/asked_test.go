@@ -12,37 +12,37 @@ import (
 // TestAFailureNamesTheRefusedMethod checks what `bot check` prints of a request: methods, and no part of the URL.
 func TestAFailureNamesTheRefusedMethod(t *testing.T) {
 	refuse := func(n *node) {
-		n.spoil = func(w http.ResponseWriter, _ []byte) { w.WriteHeader(http.StatusUnauthorized) }
+		n.respond = func(w http.ResponseWriter, _ []byte) { w.WriteHeader(http.StatusUnauthorized) }
 	}
 	reverting, pools := deploy(pool(nil, nil))
 	for name, test := range map[string]struct {
 		config func(*Settings)
-		spoil  func(*node)
+		change func(*node)
 		want   string
 	}{
 		"Multicall3 is refused": {
 			config: func(*Settings) {},
-			spoil:  refuse,
+			change: refuse,
 			want:   "eth_call",
 		},
 		"the newest block is refused": {
 			config: withoutMulticall,
-			spoil:  refuse,
+			change: refuse,
 			want:   "eth_getBlockByNumber",
 		},
 		"pools revert in Multicall3": {
 			config: func(*Settings) {},
-			spoil:  func(*node) {},
+			change: func(*node) {},
 			want:   "eth_call",
 		},
 		"pools revert in a batch": {
 			config: withoutMulticall,
-			spoil:  func(*node) {},
+			change: func(*node) {},
 			want:   "eth_call",
 		},
 	} {
 		n := newNode(t, reverting)
-		test.spoil(n)
+		test.change(n)
 		_, err := newClient(t, n, pools, test.config).Stakes.Fetch(t.Context(), ann)
 		if failed, ok := errors.AsType[*core.Error](err); !ok || failed.Asked != test.want {
 			t.Errorf("%s: %v asked %q, want %q", name, err, failed.Asked, test.want)
@@ -52,7 +52,7 @@ func TestAFailureNamesTheRefusedMethod(t *testing.T) {
 
 func TestAFailureNamesTheMethodsOfARefusedBatch(t *testing.T) {
 	n := newNode(t, contracts{})
-	n.spoil = func(w http.ResponseWriter, _ []byte) { w.WriteHeader(http.StatusUnauthorized) }
+	n.respond = func(w http.ResponseWriter, _ []byte) { w.WriteHeader(http.StatusUnauthorized) }
 	calls := []rpcCall{
 		{method: "eth_chainId"},
 		{method: "eth_call"},

@@ -91,8 +91,8 @@ func TestAPoolThatIsUnreadForAWalletIsReportedOnce(t *testing.T) {
 	}
 }
 
-// limitCalls makes the node refuse an eth_call to Multicall3 with more than most inner calls, as a
-// limit on gas does. It returns where it counts the refusals.
+// limitCalls makes the node refuse an eth_call to Multicall3 with more than most inner calls, as a limit on gas
+// does. refused counts the refusals.
 func limitCalls(n *node, most int) (refused *int) {
 	refused = new(int)
 	inner := n.Contracts[multicallAddr]
@@ -109,7 +109,7 @@ func limitCalls(n *node, most int) (refused *int) {
 
 func TestARefusedBatchIsHalvedForTheRest(t *testing.T) {
 	node, pools := countingNode(t)
-	refused := limitCalls(node, 13*21+3)
+	refused := limitCalls(node, 13*21+3) // 13 wallets in 21 pools, and three calls about the block
 	c := newClient(t, node, pools)
 	wantStakes(t, c.StakesOf(t.Context(), walletsTo(100)))
 	if *refused != 2 { // 52 and 26 wallets; after that, no call has more than 13.
@@ -137,18 +137,18 @@ func TestManyWalletsAreReadIfMulticallReadsOneOrNone(t *testing.T) {
 	}
 }
 
-// An answer would be wrong: wallet 0 stakes nothing, and all others do.
+// Any answer would be wrong for some wallet: wallet 0 stakes nothing, and all others do.
 func TestABrokenBatchIsAnErrorForEveryWallet(t *testing.T) {
-	for name, spoil := range map[string]func(n *node){
+	for name, change := range map[string]func(n *node){
 		"another chain": func(n *node) { n.ChainID++ },
 		"an old block":  func(n *node) { n.setClock(time.Now().Add(-time.Hour)) },
 		"silence": func(n *node) {
-			n.spoil = func(w http.ResponseWriter, _ []byte) { w.WriteHeader(http.StatusBadGateway) }
+			n.respond = func(w http.ResponseWriter, _ []byte) { w.WriteHeader(http.StatusBadGateway) }
 		},
 		"nothing": func(n *node) {
-			n.spoil = func(w http.ResponseWriter, right []byte) {
+			n.respond = func(w http.ResponseWriter, correct []byte) {
 				var m map[string]any
-				_ = json.Unmarshal(right, &m)
+				_ = json.Unmarshal(correct, &m)
 				m["result"] = "0x"
 				writeJSON(w, m)
 			}
@@ -157,7 +157,7 @@ func TestABrokenBatchIsAnErrorForEveryWallet(t *testing.T) {
 		"only Multicall3": func(n *node) { n.Contracts = contracts{multicallAddr: n.Contracts[multicallAddr]} },
 	} {
 		node, pools := countingNode(t)
-		spoil(node)
+		change(node)
 		for i, a := range newClient(t, node, pools).StakesOf(t.Context(), walletsTo(60)) {
 			if a.Err == nil {
 				t.Errorf("%s: wallet %d: %+v, want an error", name, 59-i, a)
@@ -167,7 +167,7 @@ func TestABrokenBatchIsAnErrorForEveryWallet(t *testing.T) {
 	}
 }
 
-// The results that are there may count. Wallet 0 stakes nothing, and wallet 13 cannot be read.
+// The other results may count. Wallet 0 stakes nothing, and wallet 13 cannot be read.
 func TestAMissingResultDoesNotMeanNotStaking(t *testing.T) {
 	node, pools := countingNode(t)
 	multicall := node.Contracts[multicallAddr]
@@ -195,6 +195,6 @@ func TestNoWalletIsReadAfterCancellation(t *testing.T) {
 		}
 	}
 	if node.trips != 0 {
-		t.Errorf("%d calls", node.trips)
+		t.Errorf("%d calls, want 0", node.trips)
 	}
 }

@@ -118,7 +118,7 @@ func (e *evm) deployAll(contracts ...string) []core.Pool {
 func ether(n int64) *big.Int { return new(big.Int).Mul(big.NewInt(n), big.NewInt(params.Ether)) }
 
 // evmStakes returns a chain with three StakingPools: 0, 1 and 4. Ann staked 1500 tokens in pool 1 and a
-// tiny amount in pool 4. She withdraws 300, which can be claimed, and 25, since 60 blocks. Pool 2
+// tiny amount in pool 4. She withdraws 300, which can be withdrawn, and 25, since 60 blocks. Pool 2
 // reverts, and pool 3 has no code.
 func evmStakes(t *testing.T) (*evm, *node, []core.Pool) {
 	t.Helper()
@@ -135,7 +135,7 @@ func evmStakes(t *testing.T) (*evm, *node, []core.Pool) {
 // evmDelay is the contract's DELAY in blocks.
 const evmDelay = 100
 
-// wantEVMStakes fails the test unless stake is what evmStakes says. The next claim must have the time
+// wantEVMStakes fails the test unless stake is what evmStakes says. The next withdrawal must have the time
 // at, which may be zero.
 func wantEVMStakes(t *testing.T, stake core.Stake, n *node, pools []core.Pool, at time.Time) {
 	t.Helper()
@@ -143,10 +143,10 @@ func wantEVMStakes(t *testing.T, stake core.Stake, n *node, pools []core.Pool, a
 		t.Errorf("block %d, checked %d pools, want %d and 3", stake.Block, stake.Checked, n.Block())
 	}
 	wantAmounts(t, "staked", stake.Staked, "pool 1: 1175", "pool 4: 0.000000000000000001")
-	wantAmounts(t, "claimable", stake.Withdrawable, "pool 1: 300")
+	wantAmounts(t, "withdrawable", stake.Withdrawable, "pool 1: 300")
 	wantAmounts(t, "unbonding", stake.Unbonding, "pool 1: 25")
 	if next := stake.NextWithdrawal; !next.Amount.Equal(whole(25)) || !next.At.Equal(at) {
-		t.Errorf("the next claim is %+v, want 25 at %v", next, at)
+		t.Errorf("the next withdrawal is %+v, want 25 at %v", next, at)
 	}
 	unread := pools[2:4]
 	if !slices.Equal(poolsOf(stake.Failed), unread) || !slices.Equal(poolsOf(stake.UnbondingFailed), unread) {
@@ -155,13 +155,13 @@ func wantEVMStakes(t *testing.T, stake core.Stake, n *node, pools []core.Pool, a
 }
 
 // The EVM's blocks have other times than the node's. So if Multicall3 reads the block, it seems to be
-// another chain's, and the next claim has no time.
+// another chain's, and the next withdrawal has no time.
 func TestEVMStakesAreReadInEveryWay(t *testing.T) {
 	for _, way := range ways {
 		t.Run(way.name, func(t *testing.T) {
 			_, n, pools := evmStakes(t)
 			way.node(n)
-			c := newClient(t, n, pools, way.config, claimBlocks(evmDelay))
+			c := newClient(t, n, pools, way.config, withClaimBlocks(evmDelay))
 			stake, err := c.Stakes.Fetch(t.Context(), ann)
 			if err != nil {
 				t.Fatal(err)
@@ -170,7 +170,7 @@ func TestEVMStakesAreReadInEveryWay(t *testing.T) {
 			if way.name == "multicall" {
 				at = time.Time{}
 				if n.trips != 3 {
-					t.Errorf("%d round trips, want 3: the aggregate, and two for the pace", n.trips)
+					t.Errorf("%d round trips, want 3: the aggregate, and two for the block interval", n.trips)
 				}
 			}
 			wantEVMStakes(t, stake, n, pools, at)
@@ -184,7 +184,7 @@ func TestEVMAPoolThatBurnsTheGasSpoilsNoOther(t *testing.T) {
 		t.Run(way.name, func(t *testing.T) {
 			chain, n, pools := evmStakes(t)
 			way.node(n)
-			c := newClient(t, n, pools, way.config, claimBlocks(evmDelay))
+			c := newClient(t, n, pools, way.config, withClaimBlocks(evmDelay))
 			_, err := c.Stakes.Fetch(t.Context(), ann)
 			if err != nil {
 				t.Fatal(err)

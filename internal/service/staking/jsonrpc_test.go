@@ -4,6 +4,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"testing"
 )
 
@@ -44,4 +45,34 @@ func TestRequestsHaveTheFormOfJSONRPC(t *testing.T) {
 			t.Errorf("sent %s as %q, want %s", body, contentType, test.want)
 		}
 	}
+}
+
+func FuzzCheckAnswer(f *testing.F) {
+	for _, seed := range []string{
+		`[{"jsonrpc":"2.0","id":1,"result":"0x1"},{"jsonrpc":"2.0","id":2,"error":{"code":3}}]`,
+		`[{"id":1,"result":"0x1"},{"id":1,"result":"0x2"}]`,
+		`{"jsonrpc":"2.0","id":1,"result":null,"error":null}`,
+		`{"id":null,"error":{"code":-32005,"message":"limit"}}`,
+	} {
+		f.Add([]byte(seed), true)
+		f.Add([]byte(seed), false)
+	}
+	f.Fuzz(func(t *testing.T, body []byte, inBatch bool) {
+		sent, asked := single, []request{{ID: "1"}}
+		if inBatch {
+			sent, asked = batch, []request{{ID: "1"}, {ID: "2"}}
+		}
+		answers, err := checkAnswer(sent, asked, body)
+		if err != nil {
+			return
+		}
+		if sent == single && len(answers) != 1 {
+			t.Fatalf("%q: %d answers to one call", body, len(answers))
+		}
+		for id := range answers {
+			if !slices.ContainsFunc(asked, func(r request) bool { return r.ID == id }) {
+				t.Fatalf("%q: an answer to %s, which was not asked", body, id)
+			}
+		}
+	})
 }

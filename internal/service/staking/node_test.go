@@ -3,6 +3,7 @@ package staking
 import (
 	"bytes"
 	"encoding/binary"
+	"encoding/json"
 	"fmt"
 	"io"
 	"math/big"
@@ -53,10 +54,10 @@ type node struct {
 
 	mu        sync.Mutex
 	noBatches bool     // it refuses batches
-	trips     int      // HTTP requests
+	trips     int      // round trips: the HTTP requests that it received
 	tags      []string // the block of each eth_call
-	// spoil, if it is set, answers each request, given the correct answer.
-	spoil func(w http.ResponseWriter, right []byte)
+	// respond, if it is set, answers each request. It is given the correct answer.
+	respond func(w http.ResponseWriter, correct []byte)
 }
 
 // newNode starts a node until the test ends. Its latest block is at most 14 seconds old.
@@ -85,18 +86,18 @@ func (n *node) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		n.tags = append(n.tags, string(tag[1]))
 	}
 	r.Body = io.NopCloser(bytes.NewReader(request))
-	right := httptest.NewRecorder()
+	correct := httptest.NewRecorder()
 	if n.noBatches && request[0] == '[' {
-		writeJSON(right, refusal(-32600))
+		writeJSON(correct, errorAnswer(nil, -32600))
 	} else {
-		n.Node.ServeHTTP(right, r)
+		n.Node.ServeHTTP(correct, r)
 	}
 	w.Header().Set("Content-Type", "application/json")
-	if n.spoil != nil {
-		n.spoil(w, right.Body.Bytes())
+	if n.respond != nil {
+		n.respond(w, correct.Body.Bytes())
 		return
 	}
-	w.Write(right.Body.Bytes())
+	w.Write(correct.Body.Bytes())
 }
 
 // tripsOf returns how many HTTP requests f makes.
@@ -104,6 +105,34 @@ func (n *node) tripsOf(f func()) int {
 	n.trips = 0
 	f()
 	return n.trips
+}
+
+// onBatches returns a respond that answers single calls correctly. It passes the correct answers to a batch
+// to respond, which writes what the node answers instead.
+func onBatches(respond func(w http.ResponseWriter, answers []map[string]any)) func(http.ResponseWriter, []byte) {
+	return func(w http.ResponseWriter, correct []byte) {
+		var answers []map[string]any
+		isBatch := json.Unmarshal(correct, &answers) == nil
+		if !isBatch {
+			w.Write(correct)
+			return
+		}
+		respond(w, answers)
+	}
+}
+
+// writeJSON writes v as an answer.
+func writeJSON(w http.ResponseWriter, v any) { _ = json.NewEncoder(w).Encode(v) }
+
+// errorAnswer returns the answer to the request id that holds only an error. An error about a whole batch
+// has the id nil.
+func errorAnswer(id any, code int) map[string]any {
+	return map[string]any{"jsonrpc": "2.0", "id": id, "error": nodeError(code)}
+}
+
+// nodeError returns a JSON-RPC error object.
+func nodeError(code int) map[string]any {
+	return map[string]any{"code": code, "message": "spoiled"}
 }
 
 // contracts is a chain without an EVM: contracts written in Go.
@@ -233,6 +262,50 @@ var ways = []way{
 		config: withoutMulticall,
 		node:   func(n *node) { n.noBatches = true },
 	},
+}
+
+// stakers returns a chain of 21 pools. Every wallet has a stake and a withdrawal in the last pool, and
+// nothing in the others.
+func stakers() (contracts, []core.Pool) {
+	return deploy(append(emptyPools(20), pool(tokensOf(3), withdrawalsOf(4)))...)
+}
+
+// wantStaker fails the test unless the client reads what stakers returns.
+func wantStaker(t *testing.T, c *Client) {
+	t.Helper()
+	stake, err := c.Stakes.Fetch(t.Context(), ann)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantAmounts(t, "staked", stake.Staked, "pool 20: 3")
+	wantAmounts(t, "unbonding", stake.Unbonding, "pool 20: 4")
+	if stake.Checked != 21 {
+		t.Errorf("checked %d pools, want 21", stake.Checked)
+	}
+}
+
+// inEveryWay runs a test for each way of reading a new chain of stakers. The client has the changed settings.
+func inEveryWay(
+	t *testing.T, test func(t *testing.T, chain contracts, n *node, c *Client), change ...func(*Settings),
+) {
+	t.Helper()
+	for _, way := range ways {
+		t.Run(way.name, func(t *testing.T) {
+			chain, pools := stakers()
+			n := newNode(t, chain)
+			way.node(n)
+			test(t, chain, n, newClient(t, n, pools, append(change, way.config)...))
+		})
+	}
+}
+
+// withoutMulticallOn returns a new chain of stakers and its client, which does not use Multicall3. The client
+// reads by batch, or one by one if the node does not accept batches.
+func withoutMulticallOn(t *testing.T) (*node, *Client) {
+	t.Helper()
+	chain, pools := stakers()
+	n := newNode(t, chain)
+	return n, newClient(t, n, pools, withoutMulticall)
 }
 
 // wantReason fails the test unless err is the service's error with this reason, and repeats neither

@@ -20,22 +20,22 @@ var rollupWays = append(slices.Clone(ways), way{
 	node:   func(n *node) { delete(n.Contracts, multicallAddr) },
 })
 
-// onRollups runs a test for each way of reading a rollup. Pool 20 has two withdrawals: 500 tokens since 100
-// blocks, and 7 since as many blocks as a claim needs.
+// onRollups runs a test for each way of reading a rollup. Pool 20 has two withdrawals: 500 tokens began
+// 100 blocks ago, and 7 tokens began as many blocks ago as a withdrawal takes.
 func onRollups(t *testing.T, test func(t *testing.T, n *node, c *Client)) {
 	t.Helper()
-	const claim = 50_400
+	const delay = 50_400
 	for _, way := range rollupWays {
 		t.Run(way.name, func(t *testing.T) {
 			chain, pools := stakers()
 			chain[poolAt(20).Address] = pool(tokensOf(3), entriesAt(parentBlock,
-				entry{500, -100},
-				entry{7, -claim},
+				entry{tokens: 500, after: -100},
+				entry{tokens: 7, after: -delay},
 			))
 			n := newNode(t, chain)
 			n.Height = func(uint64) uint64 { return parentBlock }
 			way.node(n)
-			test(t, n, newClient(t, n, pools, way.config, claimBlocks(claim)))
+			test(t, n, newClient(t, n, pools, way.config, withClaimBlocks(delay)))
 		})
 	}
 }
@@ -46,27 +46,27 @@ func TestWithdrawalsOnARollupAreSplitByTheParentsBlock(t *testing.T) {
 		if err != nil || !stake.Complete() || stake.Block != parentBlock {
 			t.Fatalf("block %d, %v, unread %v", stake.Block, err, stake.Unread())
 		}
-		wantAmounts(t, "claimable", stake.Withdrawable, "pool 20: 7")
+		wantAmounts(t, "withdrawable", stake.Withdrawable, "pool 20: 7")
 		wantAmounts(t, "unbonding", stake.Unbonding, "pool 20: 500")
 		if next := stake.NextWithdrawal; !next.Amount.Equal(whole(500)) || !next.At.IsZero() {
-			t.Errorf("the next claim is %+v, but the rollup's headers do not show the parent chain's pace", next)
+			t.Errorf("the next withdrawal is %+v, want 500 without a time: no header shows the parent's interval", next)
 		}
 	})
 }
 
-// The second fetch has no round trip for the pace.
-func TestThePaceOfARollupIsRequestedOnce(t *testing.T) {
+// The second fetch has no round trip for the block interval.
+func TestTheBlockIntervalOfARollupIsRequestedOnce(t *testing.T) {
 	onRollups(t, func(t *testing.T, n *node, c *Client) {
 		fetch := func() { _, _ = c.Stakes.Fetch(t.Context(), ann) }
 		fetch()
 		var want int
 		switch {
 		case c.usesMulticall():
-			want = 1 // the aggregate
+			want = aggregateTrips
 		case n.noBatches:
-			want = 1 + 1 + 1 + 1 + 21*2 // the block, the batch, the chain, the height, the pools
+			want = oneByOneTrips
 		default:
-			want = 2 // the block and the batch
+			want = batchTrips
 		}
 		if got := n.tripsOf(fetch); got != want {
 			t.Errorf("%d round trips, want %d", got, want)
@@ -74,13 +74,13 @@ func TestThePaceOfARollupIsRequestedOnce(t *testing.T) {
 	})
 }
 
-func TestTheNextClaimHasATimeIfContractsCountTheChainsBlocks(t *testing.T) {
+func TestTheNextWithdrawalHasATimeIfContractsCountTheChainsBlocks(t *testing.T) {
 	onRollups(t, func(t *testing.T, n *node, c *Client) {
 		n.Height = nil // as on chains that are not rollups
-		n.Contracts[poolAt(20).Address] = pool(tokensOf(3), entriesAt(n.Block(), entry{500, -50_399}))
+		n.Contracts[poolAt(20).Address] = pool(tokensOf(3), entriesAt(n.Block(), entry{tokens: 500, after: -50_399}))
 		stake, err := c.Stakes.Fetch(t.Context(), ann)
 		if want := stake.BlockTime.Add(2 * time.Second); err != nil || !stake.NextWithdrawal.At.Equal(want) {
-			t.Errorf("the next claim is %+v, want at %v; %v", stake.NextWithdrawal, want, err)
+			t.Errorf("the next withdrawal is %+v, want at %v; %v", stake.NextWithdrawal, want, err)
 		}
 	})
 }
@@ -89,11 +89,11 @@ func TestTheNextClaimHasATimeIfContractsCountTheChainsBlocks(t *testing.T) {
 var heightSpoilers = map[string]func(answer map[string]any){
 	"refused": func(answer map[string]any) {
 		delete(answer, "result")
-		answer["error"] = refusal(-32602)["error"]
+		answer["error"] = nodeError(-32602)
 	},
 	"limited": func(answer map[string]any) {
 		delete(answer, "result")
-		answer["error"] = refusal(-32005)["error"]
+		answer["error"] = nodeError(-32005)
 	},
 	"null":           func(answer map[string]any) { answer["result"] = nil },
 	"empty":          func(answer map[string]any) { answer["result"] = "0x" },
@@ -105,20 +105,20 @@ func TestWithdrawalsStayUnbondingIfTheHeightIsUnknown(t *testing.T) {
 	for name, spoil := range heightSpoilers {
 		chain, pools := stakers()
 		n := newNode(t, chain)
-		chain[poolAt(20).Address] = pool(tokensOf(3), entriesAt(parentBlock, entry{500, -100}))
-		c := newClient(t, n, pools, withoutMulticall, claimBlocks(50_400))
-		n.spoil = onBatches(func(w http.ResponseWriter, a []map[string]any) {
-			spoil(a[1])
-			writeJSON(w, a)
+		chain[poolAt(20).Address] = pool(tokensOf(3), entriesAt(parentBlock, entry{tokens: 500, after: -100}))
+		c := newClient(t, n, pools, withoutMulticall, withClaimBlocks(50_400))
+		n.respond = onBatches(func(w http.ResponseWriter, answers []map[string]any) {
+			spoil(answers[heightIndex])
+			writeJSON(w, answers)
 		})
 		stake, err := c.Stakes.Fetch(t.Context(), ann)
 		if err != nil || !stake.Complete() || stake.Block != 0 {
 			t.Fatalf("%s: block %d, %v, unread %v", name, stake.Block, err, stake.Unread())
 		}
-		wantAmounts(t, name+": claimable", stake.Withdrawable)
+		wantAmounts(t, name+": withdrawable", stake.Withdrawable)
 		wantAmounts(t, name+": unbonding", stake.Unbonding, "pool 20: 500")
 		if !stake.NextWithdrawal.Amount.IsZero() {
-			t.Errorf("%s: the next claim is %+v", name, stake.NextWithdrawal)
+			t.Errorf("%s: the next withdrawal is %+v", name, stake.NextWithdrawal)
 		}
 		found, err := c.Probe(t.Context(), ann.Hex())
 		if err != nil || found.Height != 0 || found.ReadAt != 0 {

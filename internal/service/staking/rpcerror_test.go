@@ -65,18 +65,18 @@ func TestEveryErrorOfANodeHasItsReason(t *testing.T) {
 
 // failWith returns a function that answers each request with this error.
 func failWith(status int, object string) func(http.ResponseWriter, []byte) {
-	return func(w http.ResponseWriter, right []byte) {
+	return func(w http.ResponseWriter, correct []byte) {
 		w.WriteHeader(status)
-		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":%s}`, idIn(right), object)
+		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":%s}`, idIn(correct), object)
 	}
 }
 
 var anyID = regexp.MustCompile(`"id":(\d+)`)
 
 // idIn returns the ID of a single answer, and null for a batch.
-func idIn(right []byte) string {
-	found := anyID.FindSubmatch(right)
-	if found == nil || right[0] == '[' {
+func idIn(correct []byte) string {
+	found := anyID.FindSubmatch(correct)
+	if found == nil || correct[0] == '[' {
 		return "null"
 	}
 	return string(found[1])
@@ -93,12 +93,12 @@ func TestALimitCostsOneRequestAndKeepsMulticall(t *testing.T) {
 	}
 }
 
-// wantOneRequest fails the test unless 52 wallets cost one request if the node refuses it, and the next
-// wallet costs one more, still through Multicall3. Both errors must have this reason.
-func wantOneRequest(t *testing.T, spoil func(http.ResponseWriter, []byte), reason core.Reason) {
+// wantOneRequest fails the test unless the client makes one request for 52 wallets, which the node refuses, and
+// one for the next wallet, still through Multicall3. Both errors must have this reason.
+func wantOneRequest(t *testing.T, respond func(http.ResponseWriter, []byte), reason core.Reason) {
 	t.Helper()
 	node, pools := countingNode(t)
-	node.spoil = spoil
+	node.respond = respond
 	c := newClient(t, node, pools)
 	for _, a := range c.StakesOf(t.Context(), walletsTo(52)) {
 		wantReason(t, a.Err, reason)
@@ -121,19 +121,19 @@ func TestAnUnknownRefusalKeepsMulticall(t *testing.T) {
 	}
 }
 
-// The pools before the limit are read, the others are not.
+// The batch is limited from its ninth pool on. The eight pools before are read, the others are not.
 func TestCallsThatABatchLimitsAreNotMadeOneByOne(t *testing.T) {
-	for name, answers := range map[string]int{"all answered": 44, "half answered": 30} {
+	for name, answered := range map[string]int{"all answered": singleCalls, "half answered": 30} {
 		n, c := withoutMulticallOn(t)
-		n.spoil = onBatches(func(w http.ResponseWriter, a []map[string]any) {
-			for _, limited := range a[10:] {
+		n.respond = onBatches(func(w http.ResponseWriter, answers []map[string]any) {
+			for _, limited := range answers[stakesIndex+8:] {
 				delete(limited, "result")
-				limited["error"] = map[string]any{"code": -32007, "message": "spoiled"}
+				limited["error"] = nodeError(-32007)
 			}
-			writeJSON(w, a[:answers])
+			writeJSON(w, answers[:answered])
 		})
 		stake, err := c.Stakes.Fetch(t.Context(), ann)
-		if err != nil || n.trips != 2 || stake.Checked != 8 || stake.StakerStatus() != core.Undetermined {
+		if err != nil || n.trips != batchTrips || stake.Checked != 8 || stake.StakerStatus() != core.Undetermined {
 			t.Errorf("%s: %d round trips, %d pools, %v", name, n.trips, stake.Checked, err)
 		}
 		for _, unread := range stake.Failed {
@@ -142,43 +142,59 @@ func TestCallsThatABatchLimitsAreNotMadeOneByOne(t *testing.T) {
 	}
 }
 
-func TestARefusedBatchIsJudgedByItsBodyFirst(t *testing.T) {
-	const (
-		refused   = `{"code":31,"message":"your plan allows 3 at a time"}`
-		elsewhere = `{"code":"-32600","message":"no batch"}` // a code as text, as some nodes have it
-	)
+const (
+	// refusal has a code of one provider.
+	refusal = `{"code":31,"message":"your plan allows 3 at a time"}`
+	// refusalAsText has its code as a text, as some nodes send it.
+	refusalAsText = `{"code":"-32600","message":"no batch"}`
+)
+
+// refuseBatches makes the node answer batches with this error.
+func (n *node) refuseBatches(status int, object string) {
+	fail := failWith(status, object)
+	n.respond = onBatches(func(w http.ResponseWriter, _ []map[string]any) { fail(w, []byte("[]")) })
+}
+
+func TestCallsOfARefusedBatchAreMadeOneByOne(t *testing.T) {
 	for _, test := range []struct {
 		status int
 		object string
-		want   core.Reason // "": the calls are made one by one
 	}{
-		{http.StatusOK, refused, ""},
-		{http.StatusOK, elsewhere, ""},
-		{http.StatusOK, `"no batch"`, ""},
-		{http.StatusBadRequest, refused, ""},
-		{http.StatusForbidden, refused, ""},
-		{http.StatusForbidden, elsewhere, ""},
-		{http.StatusRequestEntityTooLarge, refused, ""},
-		{http.StatusInternalServerError, refused, ""},
-		{http.StatusInternalServerError, elsewhere, ""},
-		{http.StatusTooManyRequests, refused, core.Limited},
-		{http.StatusTooManyRequests, `{"code":-32000,"message":"gas limit of a second"}`, core.Limited},
-		{http.StatusPaymentRequired, refused, core.Limited},
-		{http.StatusUnauthorized, refused, core.Denied},
+		{http.StatusOK, refusal},
+		{http.StatusOK, refusalAsText},
+		{http.StatusOK, `"no batch"`},
+		{http.StatusBadRequest, refusal},
+		{http.StatusForbidden, refusal},
+		{http.StatusForbidden, refusalAsText},
+		{http.StatusRequestEntityTooLarge, refusal},
+		{http.StatusInternalServerError, refusal},
+		{http.StatusInternalServerError, refusalAsText},
 	} {
 		n, c := withoutMulticallOn(t)
-		spoil := failWith(test.status, test.object)
-		n.spoil = onBatches(func(w http.ResponseWriter, _ []map[string]any) { spoil(w, []byte("[]")) })
-		if test.want == "" {
-			if got := n.tripsOf(func() { wantStaker(t, c) }); got != 46 {
-				t.Errorf("%d %s: %d round trips, want 46", test.status, test.object, got)
-			}
-			continue
+		n.refuseBatches(test.status, test.object)
+		if got := n.tripsOf(func() { wantStaker(t, c) }); got != oneByOneTrips {
+			t.Errorf("%d %s: %d round trips, want %d", test.status, test.object, got, oneByOneTrips)
 		}
+	}
+}
+
+func TestABatchWithALimitOrADeniedKeyIsNotRetried(t *testing.T) {
+	for _, test := range []struct {
+		status int
+		object string
+		want   core.Reason
+	}{
+		{http.StatusTooManyRequests, refusal, core.Limited},
+		{http.StatusTooManyRequests, `{"code":-32000,"message":"gas limit of a second"}`, core.Limited},
+		{http.StatusPaymentRequired, refusal, core.Limited},
+		{http.StatusUnauthorized, refusal, core.Denied},
+	} {
+		n, c := withoutMulticallOn(t)
+		n.refuseBatches(test.status, test.object)
 		_, err := c.Stakes.Fetch(t.Context(), ann)
 		wantReason(t, err, test.want)
-		if n.trips != 2 {
-			t.Errorf("%d %s: %d round trips, want 2", test.status, test.object, n.trips)
+		if n.trips != batchTrips {
+			t.Errorf("%d %s: %d round trips, want %d", test.status, test.object, n.trips, batchTrips)
 		}
 	}
 }
@@ -190,21 +206,21 @@ func TestAnErrorPageIsJudgedByItsStatus(t *testing.T) {
 		429: core.Limited,
 	} {
 		n, c := withoutMulticallOn(t)
-		n.spoil = onBatches(func(w http.ResponseWriter, _ []map[string]any) {
+		n.respond = onBatches(func(w http.ResponseWriter, _ []map[string]any) {
 			w.WriteHeader(status)
 			io.WriteString(w, "<html>spoiled</html>")
 		})
 		_, err := c.Stakes.Fetch(t.Context(), ann)
 		wantReason(t, err, want)
-		if n.trips != 2 {
-			t.Errorf("%d: %d round trips, want 2", status, n.trips)
+		if n.trips != batchTrips {
+			t.Errorf("%d: %d round trips, want %d", status, n.trips, batchTrips)
 		}
 	}
 }
 
 func TestASingleCallThatIsForbiddenIsDenied(t *testing.T) {
 	n, c := withoutMulticallOn(t)
-	n.spoil = failWith(http.StatusForbidden, `{"code":-32000,"message":"no such key"}`)
+	n.respond = failWith(http.StatusForbidden, `{"code":-32000,"message":"no such key"}`)
 	_, err := c.Stakes.Fetch(t.Context(), ann)
 	wantReason(t, err, core.Denied)
 }
@@ -212,10 +228,10 @@ func TestASingleCallThatIsForbiddenIsDenied(t *testing.T) {
 func TestALimitKeepsRetryAfter(t *testing.T) {
 	for _, status := range []int{http.StatusOK, http.StatusForbidden, http.StatusTooManyRequests} {
 		n, c := withoutMulticallOn(t)
-		spoil := failWith(status, `{"code":-32007,"message":"spoiled"}`)
-		n.spoil = func(w http.ResponseWriter, right []byte) {
+		fail := failWith(status, `{"code":-32007,"message":"spoiled"}`)
+		n.respond = func(w http.ResponseWriter, correct []byte) {
 			w.Header().Set("Retry-After", "7")
-			spoil(w, right)
+			fail(w, correct)
 		}
 		_, err := c.Stakes.Fetch(t.Context(), ann)
 		if got := wantReason(t, err, core.Limited).RetryAfter; got.Seconds() != 7 {
@@ -227,18 +243,18 @@ func TestALimitKeepsRetryAfter(t *testing.T) {
 var shortQuantity = regexp.MustCompile(`"0x([0-9a-f]{1,12})"`)
 
 func TestUnusualFormsOfAnAnswerAreRead(t *testing.T) {
-	for name, change := range map[string]func(right string) string{
-		"leading zeros": func(right string) string {
-			padded := shortQuantity.ReplaceAllString(right, `"0x000$1"`)
+	for name, change := range map[string]func(correct string) string{
+		"leading zeros": func(correct string) string {
+			padded := shortQuantity.ReplaceAllString(correct, `"0x000$1"`)
 			return strings.ReplaceAll(padded, "0x00060806040", "0x60806040") // A contract's code has no padding.
 		},
-		"IDs as texts": func(right string) string {
-			return anyID.ReplaceAllString(right, `"id":"$1"`)
+		"IDs as texts": func(correct string) string {
+			return anyID.ReplaceAllString(correct, `"id":"$1"`)
 		},
 	} {
 		inEveryWay(t, func(t *testing.T, _ contracts, n *node, c *Client) {
-			n.spoil = func(w http.ResponseWriter, right []byte) {
-				io.WriteString(w, change(string(right)))
+			n.respond = func(w http.ResponseWriter, correct []byte) {
+				io.WriteString(w, change(string(correct)))
 			}
 			wantStaker(t, c)
 			found, err := c.Probe(t.Context(), "")
@@ -279,12 +295,12 @@ func TestARequestThatIsTooLargeIsHalved(t *testing.T) {
 		},
 	} {
 		node, pools := countingNode(t)
-		node.spoil = func(w http.ResponseWriter, right []byte) {
-			if len(right) > 26*21*600 { // 600 bytes for each pool of 26 wallets
+		node.respond = func(w http.ResponseWriter, correct []byte) {
+			if len(correct) > 26*21*600 { // 600 bytes for each pool of 26 wallets
 				refuse(w)
 				return
 			}
-			w.Write(right)
+			w.Write(correct)
 		}
 		c := newClient(t, node, pools)
 		wantStakes(t, c.StakesOf(t.Context(), walletsTo(52)))

@@ -289,7 +289,7 @@ var nonsense = map[string]core.Reason{
 func TestNonsenseIsNeverAnAnswer(t *testing.T) {
 	for body, want := range nonsense {
 		inEveryWay(t, func(t *testing.T, _ contracts, n *node, c *Client) {
-			n.spoil = func(w http.ResponseWriter, _ []byte) { io.WriteString(w, body) }
+			n.respond = func(w http.ResponseWriter, _ []byte) { io.WriteString(w, body) }
 			_, err := c.Stakes.Fetch(t.Context(), ann)
 			wantReason(t, err, want)
 			if n.trips > 2 {
@@ -370,11 +370,11 @@ func TestProbeReportsAnotherChain(t *testing.T) {
 
 func TestProbeFailsIfAnAddressCannotBeLookedAt(t *testing.T) {
 	n, c := withoutMulticallOn(t)
-	n.spoil = func(w http.ResponseWriter, right []byte) {
-		if bytes.Contains(right, []byte(`"0x60806040"`)) { // a contract's code
+	n.respond = func(w http.ResponseWriter, correct []byte) {
+		if bytes.Contains(correct, []byte(`"0x60806040"`)) { // a contract's code
 			w.WriteHeader(http.StatusBadGateway)
 		}
-		w.Write(right)
+		w.Write(correct)
 	}
 	_, err := c.Probe(t.Context(), "")
 	wantReason(t, err, core.Unreachable)

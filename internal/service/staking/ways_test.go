@@ -2,7 +2,6 @@ package staking
 
 import (
 	"encoding/json"
-	"math/big"
 	"net/http"
 	"slices"
 	"sync"
@@ -10,7 +9,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/ethereum/go-ethereum/accounts/abi"
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
 
@@ -20,58 +18,40 @@ import (
 	"herald/internal/service/staking/evmabi"
 )
 
-// stakers returns a chain of 21 pools. Every wallet has a stake and a withdrawal in the last pool, and
-// nothing in the others.
-func stakers() (contracts, []core.Pool) {
-	return deploy(append(emptyPools(20), pool(tokensOf(3), withdrawalsOf(4)))...)
-}
+// How many round trips it takes to read one wallet in a chain of stakers, and what they are. A node counts its
+// round trips.
+//
+//	Multicall3   1       the aggregate, which also reads the chain's ID and the height
+//	batch        2       the latest block's header, and the batch
+//	one by one   2 + 44  the header, the refused batch, and each of its calls again
+const (
+	aggregateTrips = 1
+	batchTrips     = 2
+	oneByOneTrips  = batchTrips + singleCalls
 
-// wantStaker fails the test unless the client reads what stakers returns.
-func wantStaker(t *testing.T, c *Client) {
-	t.Helper()
-	stake, err := c.Stakes.Fetch(t.Context(), ann)
-	if err != nil {
-		t.Fatal(err)
-	}
-	wantAmounts(t, "staked", stake.Staked, "pool 20: 3")
-	wantAmounts(t, "unbonding", stake.Unbonding, "pool 20: 4")
-	if stake.Checked != 21 {
-		t.Errorf("checked %d pools, want 21", stake.Checked)
-	}
-}
+	// singleCalls is the number of calls in a batch: the chain's ID, the height, the stake in each of the
+	// 21 pools, and the withdrawals in each pool.
+	singleCalls = 2 + 2*21
 
-// inEveryWay runs a test on a new chain of stakers for each way of reading it.
-func inEveryWay(
-	t *testing.T, test func(t *testing.T, chain contracts, n *node, c *Client), change ...func(*Settings),
-) {
-	t.Helper()
-	for _, way := range ways {
-		t.Run(way.name, func(t *testing.T) {
-			chain, pools := stakers()
-			n := newNode(t, chain)
-			way.node(n)
-			test(t, chain, n, newClient(t, n, pools, append(change, way.config)...))
-		})
-	}
-}
+	// intervalTrips measure the block interval if Multicall3 is used: the aggregate, and a batch of two headers.
+	intervalTrips = 2
+)
 
-// withoutMulticallOn returns a client of a new chain of stakers. The client reads them by batch, or one by
-// one if the node does not accept batches.
-func withoutMulticallOn(t *testing.T) (*node, *Client) {
-	t.Helper()
-	chain, pools := stakers()
-	n := newNode(t, chain)
-	return n, newClient(t, n, pools, withoutMulticall)
-}
+// Where a batch has its calls.
+const (
+	chainIDIndex = 0
+	heightIndex  = 1
+	stakesIndex  = 2 // the first of 21
+)
 
-// The chain gets a block with each request.
+// The latest block is a new one after each request.
 func TestEveryCallReadsTheBlockThatIsReported(t *testing.T) {
-	for _, noBatches := range []bool{false, true} {
+	for name, noBatches := range map[string]bool{"batch": false, "one by one": true} {
 		n, c := withoutMulticallOn(t)
 		n.noBatches = noBatches
-		n.spoil = func(w http.ResponseWriter, right []byte) {
+		n.respond = func(w http.ResponseWriter, correct []byte) {
 			n.setClock(n.Now().Add(2 * time.Second))
-			w.Write(right)
+			w.Write(correct)
 		}
 		stake, err := c.Stakes.Fetch(t.Context(), ann)
 		if err != nil {
@@ -79,17 +59,17 @@ func TestEveryCallReadsTheBlockThatIsReported(t *testing.T) {
 		}
 		tags := slices.Compact(n.tags)
 		if want := []string{hexutil.EncodeUint64(stake.Block)}; !slices.Equal(tags, want) {
-			t.Errorf("no batches is %t: read the blocks %v, want %v", noBatches, tags, want)
+			t.Errorf("%s: read the blocks %v, want %v", name, tags, want)
 		}
 	}
 }
 
 func TestABatchIsUsedIfMulticallDoesNotWork(t *testing.T) {
 	for name, multicall := range map[string]services.Contract{
-		"no code":                nil,
-		"reverts, as out of gas": pool(nil, nil),
-		"another contract":       pool(wordOf(1), nil),
-		"no results":             pool(append(wordOf(evmabi.Word), wordOf(0)...), nil),
+		"it has no code":         nil,
+		"it reverts":             pool(nil, nil),
+		"it is another contract": pool(wordOf(1), nil),
+		"it returns no results":  pool(append(wordOf(evmabi.Word), wordOf(0)...), nil),
 		"its own methods fail": func(n services.Node, block uint64, input []byte) ([]byte, error) {
 			n.Contracts = nil
 			return sandbox.Contracts[multicallAddr](n, block, input)
@@ -99,11 +79,13 @@ func TestABatchIsUsedIfMulticallDoesNotWork(t *testing.T) {
 		chain[multicallAddr] = multicall
 		n := newNode(t, chain)
 		c := newClient(t, n, pools)
-		// The first fetch calls the aggregate, the block and the batch, the second not the aggregate.
-		first := n.tripsOf(func() { wantStaker(t, c) })
-		second := n.tripsOf(func() { wantStaker(t, c) })
-		if first != 3 || second != 2 {
-			t.Errorf("%s: %d round trips and then %d, want 3 and 2", name, first, second)
+		const firstWant = aggregateTrips + batchTrips
+		if first := n.tripsOf(func() { wantStaker(t, c) }); first != firstWant {
+			t.Errorf("%s: %d round trips, want %d", name, first, firstWant)
+		}
+		// Multicall3 is not tried again.
+		if second := n.tripsOf(func() { wantStaker(t, c) }); second != batchTrips {
+			t.Errorf("%s: then %d round trips, want %d", name, second, batchTrips)
 		}
 	}
 }
@@ -112,78 +94,57 @@ func TestCachedFactsAreRefetchedAfterTheirTTL(t *testing.T) {
 	for name, test := range map[string]struct {
 		multicall services.Contract
 		entries   []entry
-		ask       func(*testing.T, *Client)
+		fetch     func(*testing.T, *Client)
 		ttl       time.Duration
-		trips     [3]int // round trips of the first call, of one within the TTL, and of one after it
+		first     int // round trips of the first call, which caches the fact
+		cached    int // round trips of a call within the TTL
 	}{
-		"the pace": {
+		"the block interval": {
 			multicall: sandbox.Contracts[multicallAddr],
-			entries:   []entry{{500, 0}},
-			ask:       func(t *testing.T, c *Client) { next(t, c) },
+			entries:   []entry{{tokens: 500, after: 0}},
+			fetch:     func(t *testing.T, c *Client) { nextOf(t, c) },
 			ttl:       intervalTTL,
-			trips:     [3]int{3, 1, 3},
+			first:     aggregateTrips + intervalTrips,
+			cached:    aggregateTrips,
 		},
-		"Multicall3 that fails": {
+		"Multicall3 fails": {
 			multicall: nil,
 			entries:   nil,
-			ask:       func(t *testing.T, c *Client) { _, _ = c.Stakes.Fetch(t.Context(), ann) },
+			fetch:     func(t *testing.T, c *Client) { _, _ = c.Stakes.Fetch(t.Context(), ann) },
 			ttl:       cooldown,
-			trips:     [3]int{3, 2, 3},
+			first:     aggregateTrips + batchTrips,
+			cached:    batchTrips,
 		},
 		"a ping": {
 			multicall: sandbox.Contracts[multicallAddr],
 			entries:   nil,
-			ask:       func(t *testing.T, c *Client) { _, _ = c.Ping.Get(t.Context(), struct{}{}) },
+			fetch:     func(t *testing.T, c *Client) { _, _ = c.Ping.Get(t.Context(), struct{}{}) },
 			ttl:       15 * time.Second,
-			trips:     [3]int{1, 0, 1},
+			first:     aggregateTrips,
+			cached:    0,
 		},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			m, c := withdrawing(t, 50_000, test.entries...)
 			m.Contracts[multicallAddr] = test.multicall
-			var trips [3]int
-			for i, wait := range []time.Duration{0, test.ttl - 1, 1} {
+			fetchAfter := func(wait time.Duration) (trips int) {
 				time.Sleep(wait)
-				trips[i] = m.tripsOf(func() { test.ask(t, c) })
+				return m.tripsOf(func() { test.fetch(t, c) })
 			}
-			if trips != test.trips {
-				t.Errorf("%s: round trips %v, want %v", name, trips, test.trips)
+			got := []int{fetchAfter(0), fetchAfter(test.ttl - 1), fetchAfter(1)}
+			if want := []int{test.first, test.cached, test.first}; !slices.Equal(got, want) {
+				t.Errorf("%s: round trips %v, want %v", name, got, want)
 			}
 		})
 	}
 }
 
-// onBatches returns a function that passes the correct answers to a batch to spoil, which writes what the
-// node answers. Single calls are answered correctly.
-func onBatches(spoil func(w http.ResponseWriter, answers []map[string]any)) func(http.ResponseWriter, []byte) {
-	return func(w http.ResponseWriter, right []byte) {
-		var batch []map[string]any
-		if json.Unmarshal(right, &batch) != nil {
-			w.Write(right)
-			return
-		}
-		spoil(w, batch)
-	}
-}
-
-// writeJSON writes v as an answer.
-func writeJSON(w http.ResponseWriter, v any) { _ = json.NewEncoder(w).Encode(v) }
-
-// refusal returns a JSON-RPC error that a node returns instead of a batch.
-func refusal(code int) map[string]any {
-	return map[string]any{
-		"jsonrpc": "2.0",
-		"id":      nil,
-		"error":   map[string]any{"code": code, "message": "spoiled"},
-	}
-}
-
 func TestElementsThatFailInABatchAreFailedPools(t *testing.T) {
 	n, c := withoutMulticallOn(t)
-	n.spoil = onBatches(func(w http.ResponseWriter, answers []map[string]any) {
-		stakes := answers[2:] // after the chain's ID and the height
+	n.respond = onBatches(func(w http.ResponseWriter, answers []map[string]any) {
+		stakes := answers[stakesIndex:]
 		delete(stakes[0], "result")
-		stakes[0]["error"] = map[string]any{"code": -32005, "message": "spoiled"}
+		stakes[0]["error"] = nodeError(-32005)
 		stakes[1]["result"] = nil
 		stakes[2]["result"] = "0xzz"
 		stakes[3]["result"] = 12
@@ -193,60 +154,59 @@ func TestElementsThatFailInABatchAreFailedPools(t *testing.T) {
 		writeJSON(w, answers)
 	})
 	stake, err := c.Stakes.Fetch(t.Context(), ann)
-	if err != nil || n.trips != 2 {
-		t.Errorf("%v after %d round trips, want 2", err, n.trips)
+	if err != nil || n.trips != batchTrips {
+		t.Errorf("%v after %d round trips, want %d", err, n.trips, batchTrips)
 	}
 	if !slices.Equal(poolsOf(stake.Failed), c.settings.Pools[:5]) || stake.Checked != 16 {
-		t.Errorf("got %v, checked %d pools, want 16", stake.Failed, stake.Checked)
+		t.Errorf("failed %v, want the first 5 pools; checked %d pools, want 16", stake.Failed, stake.Checked)
 	}
-	for _, f := range stake.Failed[1:] { // go-ethereum's errors about them may quote the node.
-		if f.Err != errNotJSONRPC {
-			t.Errorf("%s: %v", f.Pool.Name, f.Err)
+	// go-ethereum's errors about the malformed results may quote the node.
+	for _, malformed := range stake.Failed[1:] {
+		if malformed.Err != errNotJSONRPC {
+			t.Errorf("%s: %v, want %v", malformed.Pool.Name, malformed.Err, errNotJSONRPC)
 		}
 	}
 }
 
 func TestCallsOfABrokenBatchAreMadeOneByOne(t *testing.T) {
-	// The block, the batch, the chain, the height, and 21 pools by two methods.
-	const trips = 1 + 1 + 1 + 1 + 21*2
-	for name, spoil := range map[string]func(http.ResponseWriter, []map[string]any){
+	for name, respond := range map[string]func(w http.ResponseWriter, answers []map[string]any){
 		"one error": func(w http.ResponseWriter, _ []map[string]any) {
-			writeJSON(w, refusal(-32600))
+			writeJSON(w, errorAnswer(nil, -32600))
 		},
 		"status 400": func(w http.ResponseWriter, _ []map[string]any) {
 			http.Error(w, "spoiled", http.StatusBadRequest)
 		},
-		"one missing": func(w http.ResponseWriter, a []map[string]any) {
-			writeJSON(w, append(a[:5:5], a[6:]...))
+		"one missing": func(w http.ResponseWriter, answers []map[string]any) {
+			writeJSON(w, slices.Delete(answers, 5, 6))
 		},
-		"too large for geth": func(w http.ResponseWriter, a []map[string]any) {
-			a[0] = map[string]any{"jsonrpc": "2.0", "id": a[0]["id"], "error": refusal(-32600)["error"]}
-			writeJSON(w, a[:1])
+		// geth answers a batch that is too large with one element, an error with the first ID.
+		"too large for geth": func(w http.ResponseWriter, answers []map[string]any) {
+			writeJSON(w, []any{errorAnswer(answers[0]["id"], -32600)})
 		},
-		"a null": func(w http.ResponseWriter, a []map[string]any) {
-			a[4] = nil
-			writeJSON(w, a)
+		"a null": func(w http.ResponseWriter, answers []map[string]any) {
+			answers[4] = nil
+			writeJSON(w, answers)
 		},
-		"foreign id": func(w http.ResponseWriter, a []map[string]any) {
-			a[3]["id"] = 999999
-			a[3]["result"] = common.MaxHash
-			writeJSON(w, a)
+		"foreign id": func(w http.ResponseWriter, answers []map[string]any) {
+			answers[3]["id"] = 999999
+			answers[3]["result"] = common.MaxHash
+			writeJSON(w, answers)
 		},
-		"one twice": func(w http.ResponseWriter, a []map[string]any) {
-			other := map[string]any{"jsonrpc": "2.0", "id": a[2]["id"], "result": common.MaxHash}
-			writeJSON(w, append([]map[string]any{other}, a...))
+		"one twice": func(w http.ResponseWriter, answers []map[string]any) {
+			second := map[string]any{"jsonrpc": "2.0", "id": answers[2]["id"], "result": common.MaxHash}
+			writeJSON(w, slices.Insert(answers, 0, second))
 		},
 	} {
 		n, c := withoutMulticallOn(t)
-		n.spoil = onBatches(spoil)
-		if got := n.tripsOf(func() { wantStaker(t, c) }); got != trips {
-			t.Errorf("%s: %d round trips, want %d", name, got, trips)
+		n.respond = onBatches(respond)
+		if got := n.tripsOf(func() { wantStaker(t, c) }); got != oneByOneTrips {
+			t.Errorf("%s: %d round trips, want %d", name, got, oneByOneTrips)
 		}
 	}
 }
 
-// oneByOne returns a client of a node in memory that accepts neither Multicall3 nor batches. Each call
-// takes this long.
+// oneByOne returns a node in memory that refuses batches, and its client, which does not use Multicall3. Each
+// call takes this long.
 func oneByOne(t *testing.T, takes time.Duration) (*inMemory, *Client) {
 	t.Helper()
 	m, c := withdrawing(t, 0)
@@ -256,15 +216,18 @@ func oneByOne(t *testing.T, takes time.Duration) (*inMemory, *Client) {
 	return m, c
 }
 
-// The block and the batch take a second each. The chain and 21 pools by two methods are 43 calls, or 44
-// with the height: two rounds of MaxCalls.
+// The header and the refused batch take a second each. Then come the 44 calls of the batch. At most
+// query.MaxCalls (32) run at once, so they take two seconds.
 func TestCallsForOneWalletAreMadeInParallel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, c := oneByOne(t, time.Second)
 		began := time.Now()
 		_, err := c.Stakes.Fetch(t.Context(), ann)
-		if took := time.Since(began); err != nil || took != 4*time.Second {
-			t.Errorf("it took %v, want 4s; %v", took, err)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(began); took != 4*time.Second {
+			t.Errorf("it took %v, want 4s", took)
 		}
 	})
 }
@@ -289,69 +252,79 @@ func TestCallsForManyWalletsAreLimitedTogether(t *testing.T) {
 }
 
 func TestCallsOfALimitedBatchAreNotMadeOneByOne(t *testing.T) {
-	for name, spoil := range map[string]func(w http.ResponseWriter, a []map[string]any){
+	for name, respond := range map[string]func(w http.ResponseWriter, answers []map[string]any){
 		"the whole batch": func(w http.ResponseWriter, _ []map[string]any) {
-			writeJSON(w, refusal(-32005))
+			writeJSON(w, errorAnswer(nil, -32005))
 		},
-		"only the chain's ID": func(w http.ResponseWriter, a []map[string]any) {
-			a[0] = map[string]any{"jsonrpc": "2.0", "id": a[0]["id"], "error": refusal(-32005)["error"]}
-			writeJSON(w, a)
+		"only the chain's ID": func(w http.ResponseWriter, answers []map[string]any) {
+			answers[chainIDIndex] = errorAnswer(answers[chainIDIndex]["id"], -32005)
+			writeJSON(w, answers)
 		},
 	} {
 		n, c := withoutMulticallOn(t)
-		n.spoil = onBatches(spoil)
+		n.respond = onBatches(respond)
 		_, err := c.Stakes.Fetch(t.Context(), ann)
 		wantReason(t, err, core.Limited)
-		if n.trips != 2 {
-			t.Errorf("%s is limited: %d round trips, want 2", name, n.trips)
+		if n.trips != batchTrips {
+			t.Errorf("%s is limited: %d round trips, want %d", name, n.trips, batchTrips)
 		}
 	}
 }
 
-// lacksTheBlock makes the node answer the first call about its latest block with an error, given as
-// JSON: it does not have that block.
-func (n *node) lacksTheBlock(text string) {
-	var missing any
-	_ = json.Unmarshal([]byte(text), &missing)
-	n.spoil = func(w http.ResponseWriter, right []byte) {
-		var batch []map[string]any
-		isBatch := json.Unmarshal(right, &batch) == nil
-		isAggregate := !isBatch && len(n.tags) > 0
-		switch {
-		case isBatch && n.trips == 2:
-			delete(batch[3], "result")
-			batch[3]["error"] = missing
-			writeJSON(w, batch)
-		case isAggregate && n.trips == 1:
-			writeJSON(w, map[string]any{"jsonrpc": "2.0", "id": 1, "error": missing})
-		default:
-			w.Write(right)
+// failInFirstBatch makes the node answer the second pool's call in its first batch with this error. The error
+// is JSON.
+func (n *node) failInFirstBatch(object string) {
+	n.respond = onBatches(func(w http.ResponseWriter, answers []map[string]any) {
+		isFirst := n.trips == batchTrips
+		if isFirst {
+			call := answers[stakesIndex+1]
+			delete(call, "result")
+			call["error"] = json.RawMessage(object)
 		}
+		writeJSON(w, answers)
+	})
+}
+
+// failFirstCall makes the node answer its first request with this error. The error is JSON.
+func (n *node) failFirstCall(object string) {
+	n.respond = func(w http.ResponseWriter, correct []byte) {
+		isFirst := n.trips == 1
+		if isFirst {
+			failWith(http.StatusOK, object)(w, correct)
+			return
+		}
+		w.Write(correct)
 	}
 }
 
 // Behind a load balancer, a node may not have the block yet that another node reported.
-func TestACallIsMadeAgainIfTheNodeLacksTheBlock(t *testing.T) {
-	for _, test := range []struct {
-		multicall *common.Address
-		trips     int
-	}{
-		{nil, 4},            // the block and the batch, twice
-		{&multicallAddr, 2}, // the aggregate, twice
-	} {
-		for _, text := range missingStates() {
-			chain, pools := stakers()
-			n := newNode(t, chain)
-			n.lacksTheBlock(text)
-			c := newClient(t, n, pools, func(s *Settings) { s.Multicall = test.multicall })
-			stake, err := c.Stakes.Get(t.Context(), ann)
-			if err != nil || stake.Value.Checked != 21 {
-				t.Errorf("%s: %+v, %v", text, stake.Value, err)
-			}
-			if n.trips != test.trips {
-				t.Errorf("%s: %d round trips, want %d", text, n.trips, test.trips)
-			}
-		}
+func TestABatchIsReadAgainIfTheNodeLacksTheBlock(t *testing.T) {
+	for _, missing := range missingStates() {
+		n, c := withoutMulticallOn(t)
+		n.failInFirstBatch(missing)
+		wantStakerAfter(t, n, c, missing, 2*batchTrips)
+	}
+}
+
+func TestAnAggregateIsReadAgainIfTheNodeLacksTheBlock(t *testing.T) {
+	for _, missing := range missingStates() {
+		chain, pools := stakers()
+		n := newNode(t, chain)
+		n.failFirstCall(missing)
+		wantStakerAfter(t, n, newClient(t, n, pools), missing, 2*aggregateTrips)
+	}
+}
+
+// wantStakerAfter fails the test unless the client reads all pools, in this number of round trips. The node
+// failed with the error object.
+func wantStakerAfter(t *testing.T, n *node, c *Client, object string, trips int) {
+	t.Helper()
+	stake, err := c.Stakes.Get(t.Context(), ann)
+	if err != nil || stake.Value.Checked != 21 {
+		t.Errorf("%s: %+v, %v", object, stake.Value, err)
+	}
+	if n.trips != trips {
+		t.Errorf("%s: %d round trips, want %d", object, n.trips, trips)
 	}
 }
 
@@ -386,65 +359,4 @@ func TestAPingReadsEveryPool(t *testing.T) {
 	if err != nil || pinged.Value.Checked != 21 {
 		t.Errorf("got %+v, %v", pinged, err)
 	}
-}
-
-// FuzzWithdrawals compares with go-ethereum's decoder, which takes more forms.
-func FuzzWithdrawals(f *testing.F) {
-	f.Add(withdrawalsOf(1, 2, 3))
-	f.Add([]byte{})
-	f.Add(append(wordOf(2*evmabi.Word), wordOf(0)...)) // another offset
-	f.Add(append(wordOf(evmabi.Word), common.MaxHash[:]...))
-	list, err := abi.NewType("tuple[]", "", []abi.ArgumentMarshaling{
-		{Name: "amount", Type: "uint256"}, {Name: "block", Type: "uint256"},
-	})
-	if err != nil {
-		f.Fatal(err)
-	}
-	type withdrawal struct{ Amount, Block *big.Int }
-	f.Fuzz(func(t *testing.T, data []byte) {
-		got, err := decodeWithdrawals(data, 0)
-		if err != nil {
-			return
-		}
-		values, err := abi.Arguments{{Type: list}}.Unpack(data)
-		if err != nil {
-			t.Fatalf("%x: taken here, refused by go-ethereum: %v", data, err)
-		}
-		want := *abi.ConvertType(values[0], new([]withdrawal)).(*[]withdrawal)
-		if !slices.EqualFunc(got, want, func(g Withdrawal, w withdrawal) bool {
-			return g.Amount.BigInt().Cmp(w.Amount) == 0 && g.Block.Cmp(w.Block) == 0
-		}) {
-			t.Fatalf("%x: %v, go-ethereum's %v", data, got, want)
-		}
-	})
-}
-
-func FuzzCheckAnswer(f *testing.F) {
-	for _, seed := range []string{
-		`[{"jsonrpc":"2.0","id":1,"result":"0x1"},{"jsonrpc":"2.0","id":2,"error":{"code":3}}]`,
-		`[{"id":1,"result":"0x1"},{"id":1,"result":"0x2"}]`,
-		`{"jsonrpc":"2.0","id":1,"result":null,"error":null}`,
-		`{"id":null,"error":{"code":-32005,"message":"limit"}}`,
-	} {
-		f.Add([]byte(seed), true)
-		f.Add([]byte(seed), false)
-	}
-	f.Fuzz(func(t *testing.T, body []byte, inBatch bool) {
-		sent, asked := single, []request{{ID: "1"}}
-		if inBatch {
-			sent, asked = batch, []request{{ID: "1"}, {ID: "2"}}
-		}
-		answers, err := checkAnswer(sent, asked, body)
-		if err != nil {
-			return
-		}
-		if sent == single && len(answers) != 1 {
-			t.Fatalf("%q: %d answers to one call", body, len(answers))
-		}
-		for id := range answers {
-			if !slices.ContainsFunc(asked, func(r request) bool { return r.ID == id }) {
-				t.Fatalf("%q: an answer to %s, which was not asked", body, id)
-			}
-		}
-	})
 }

@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/ethereum/go-ethereum/accounts/abi"
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/shopspring/decimal"
@@ -23,8 +24,8 @@ import (
 	"herald/internal/service/staking/evmabi"
 )
 
-// claimBlocks returns a change of newClient's settings.
-func claimBlocks(n uint64) func(*Settings) {
+// withClaimBlocks returns a change of newClient's settings.
+func withClaimBlocks(n uint64) func(*Settings) {
 	return func(s *Settings) { s.ClaimBlocks = &n }
 }
 
@@ -43,33 +44,34 @@ func entriesAt(latest uint64, entries ...entry) []byte {
 	return encodeWithdrawals(list...)
 }
 
-// A withdrawal of block b can be claimed in block b+claim. The fake makes a block every 2 seconds.
+// An amount that was unstaked in block b can be withdrawn in block b+delay. The fake makes a block every
+// 2 seconds.
 func TestWithdrawalsAreSplitByTheBlockThatWasRead(t *testing.T) {
-	for _, claim := range []int64{0, 100, 50_000} {
+	for _, delay := range []int64{0, 100, 50_000} {
 		inEveryWay(t, func(t *testing.T, chain contracts, n *node, c *Client) {
 			chain[poolAt(0).Address] = pool(wordOf(0), entriesAt(n.Block(),
-				entry{1000, -claim},
-				entry{80, 901 - claim},
-				entry{0, 1 - claim},
+				entry{tokens: 1000, after: -delay},
+				entry{tokens: 80, after: 901 - delay},
+				entry{tokens: 0, after: 1 - delay},
 			))
 			chain[poolAt(1).Address] = pool(wordOf(0), entriesAt(n.Block(),
-				entry{7, -1 - claim},
-				entry{20, 900 - claim},
+				entry{tokens: 7, after: -1 - delay},
+				entry{tokens: 20, after: 900 - delay},
 			))
-			chain[poolAt(2).Address] = pool(wordOf(0), entriesAt(n.Block(), entry{500, 900 - claim}))
+			chain[poolAt(2).Address] = pool(wordOf(0), entriesAt(n.Block(), entry{tokens: 500, after: 900 - delay}))
 			chain[poolAt(20).Address] = pool(tokensOf(3), withdrawalsOf())
 			stake, err := c.Stakes.Fetch(t.Context(), ann)
 			if err != nil || !stake.Complete() {
 				t.Fatalf("%v, unread %v", err, stake.Unread())
 			}
-			wantAmounts(t, "claimable", stake.Withdrawable, "pool 0: 1000", "pool 1: 7")
+			wantAmounts(t, "withdrawable", stake.Withdrawable, "pool 0: 1000", "pool 1: 7")
 			wantAmounts(t, "unbonding", stake.Unbonding, "pool 0: 80", "pool 1: 20", "pool 2: 500")
 			next := stake.NextWithdrawal
 			wantAt := stake.BlockTime.Add(900 * 2 * time.Second)
 			if !next.Amount.Equal(whole(520)) || !next.At.Equal(wantAt) {
-				t.Errorf("the next claim is %+v, want 520 at %v", next, wantAt)
+				t.Errorf("the next withdrawal is %+v, want 520 at %v", next, wantAt)
 			}
-		}, claimBlocks(uint64(claim)))
+		}, withClaimBlocks(uint64(delay)))
 	}
 }
 
@@ -149,7 +151,7 @@ func TestImpossibleWithdrawalsAreUnreadOnlyInTheirPool(t *testing.T) {
 			},
 		},
 	} {
-		stake := withdrawalsIn(t, claimBlocks(0), test.list)
+		stake := withdrawalsIn(t, withClaimBlocks(0), test.list)
 		wantUnreadWithdrawals(t, name+", ClaimBlocks set", stake, test.unread)
 
 		stake = withdrawalsIn(t, func(*Settings) {}, test.list)
@@ -177,21 +179,21 @@ func TestThousandsOfWithdrawalsAreRead(t *testing.T) {
 	inEveryWay(t, func(t *testing.T, chain contracts, n *node, c *Client) {
 		stake := fetchMany(t, chain, c, 5000)
 		if len(stake.Withdrawable) != 2 || len(stake.Unread()) != 0 {
-			t.Errorf("claimable %v, unread %v", stake.Withdrawable, stake.Unread())
+			t.Errorf("withdrawable %v, unread %v", stake.Withdrawable, stake.Unread())
 		}
-	}, claimBlocks(0))
+	}, withClaimBlocks(0))
 }
 
 func TestWithdrawalsBeyondMaxBodyAreUnread(t *testing.T) {
 	inEveryWay(t, func(t *testing.T, chain contracts, n *node, c *Client) {
 		stake := fetchMany(t, chain, c, 10_000)
 		if len(stake.Withdrawable) != 1 {
-			t.Errorf("claimable %v, want those of one pool", stake.Withdrawable)
+			t.Errorf("withdrawable %v, want those of one pool", stake.Withdrawable)
 		}
 		if unread := poolsOf(stake.Unread()); !slices.Equal(unread, c.settings.Pools[4:5]) {
 			t.Errorf("unread %v, want pool 4", unread)
 		}
-	}, claimBlocks(0))
+	}, withClaimBlocks(0))
 }
 
 // inMemory is a node without a network, for simulated time. Its clock runs.
@@ -243,9 +245,10 @@ func (m *inMemory) end() {
 	m.inFlight--
 }
 
-// withdrawing returns a client of a node in memory. Ann has the withdrawals in pool 20. Simulated time
-// begins when the fake's chain does.
-func withdrawing(t *testing.T, claim uint64, entries ...entry) (*inMemory, *Client) {
+// withdrawing returns a client of a node in memory. An amount can be withdrawn delay blocks after it was
+// unstaked. Every wallet has the withdrawals in pool 20. withdrawing sleeps, in simulated time, until the
+// fake's chain has begun.
+func withdrawing(t *testing.T, delay uint64, entries ...entry) (*inMemory, *Client) {
 	t.Helper()
 	time.Sleep(time.Until(sandboxStarted.Add(time.Minute)))
 	chain, pools := stakers()
@@ -254,7 +257,7 @@ func withdrawing(t *testing.T, claim uint64, entries ...entry) (*inMemory, *Clie
 	m.Contracts = chain
 	m.Now = func() time.Time { return time.Now().Add(-time.Second) }
 	chain[poolAt(20).Address] = pool(tokensOf(3), entriesAt(m.Block(), entries...))
-	c := newClient(t, m.node, pools, claimBlocks(claim))
+	c := newClient(t, m.node, pools, withClaimBlocks(delay))
 	var err error
 	c.rpc, err = newRPCClient(m.url, &http.Client{Transport: m})
 	if err != nil {
@@ -263,9 +266,9 @@ func withdrawing(t *testing.T, claim uint64, entries ...entry) (*inMemory, *Clie
 	return m, c
 }
 
-// next returns ann's next claim. It ends the test unless her stake is complete, with one stake and one
+// nextOf returns ann's next withdrawal. It ends the test unless her stake is complete, with one stake and one
 // withdrawal.
-func next(t *testing.T, c *Client) core.NextWithdrawal {
+func nextOf(t *testing.T, c *Client) core.NextWithdrawal {
 	t.Helper()
 	stake, err := c.Stakes.Fetch(t.Context(), ann)
 	if err != nil || !stake.Complete() {
@@ -290,37 +293,37 @@ func (m *inMemory) wantHeaders(t *testing.T, blocksBack uint64) {
 	}
 }
 
-func TestThePaceIsMeasuredOverTheClaimBlocks(t *testing.T) {
-	for claim, blocksBack := range map[uint64]uint64{
+func TestTheBlockIntervalIsMeasuredOverClaimBlocks(t *testing.T) {
+	for delay, blocksBack := range map[uint64]uint64{
 		5000: 5000,
 		0:    intervalBlocks,
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			m, c := withdrawing(t, claim, entry{500, 100 - int64(claim)})
-			next(t, c)
+			m, c := withdrawing(t, delay, entry{tokens: 500, after: 100 - int64(delay)})
+			nextOf(t, c)
 			m.wantHeaders(t, blocksBack)
 		})
 	}
 }
 
-func TestThePaceIsMeasuredFromBlockOneAtMost(t *testing.T) {
+func TestTheBlockIntervalIsNotMeasuredBeforeBlockOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, c := withdrawing(t, maxClaimBlocks)
-		m.Contracts[poolAt(20).Address] = pool(tokensOf(3), entriesAt(0, entry{500, 1}))
-		next(t, c)
+		m.Contracts[poolAt(20).Address] = pool(tokensOf(3), entriesAt(0, entry{tokens: 500, after: 1}))
+		nextOf(t, c)
 		m.wantHeaders(t, m.Block()-1)
 	})
 }
 
-// paceSpoilers spoil the answer to the batch that measures the pace: the headers of the latest block and
-// of an older one. A nil function means that the node does not answer.
-var paceSpoilers = map[string]func(latest, older map[string]any){
+// intervalSpoilers spoil the answer to the batch that measures the block interval: the headers of the
+// latest block and of an older one. A nil function means that the node does not answer.
+var intervalSpoilers = map[string]func(latest, older map[string]any){
 	"pruned": func(_, older map[string]any) {
 		older["result"] = nil
 	},
 	"an error": func(_, older map[string]any) {
 		delete(older, "result")
-		older["error"] = refusal(-32000)["error"]
+		older["error"] = nodeError(-32000)
 	},
 	"another block": func(_, older map[string]any) {
 		header := map[string]any{"number": "0x1", "timestamp": headerOf(older)["timestamp"]}
@@ -355,26 +358,26 @@ func secondsAfter(answer map[string]any, seconds int64) string {
 	return hexutil.EncodeUint64(timestamp + uint64(seconds))
 }
 
-// spoilPace spoils the answers of a node from now on.
-func (m *inMemory) spoilPace(spoil func(latest, older map[string]any)) {
+// spoilInterval spoils the answers of a node from now on.
+func (m *inMemory) spoilInterval(spoil func(latest, older map[string]any)) {
 	if spoil == nil {
 		m.hangs = true
 		return
 	}
-	m.spoil = onBatches(func(w http.ResponseWriter, answers []map[string]any) {
+	m.respond = onBatches(func(w http.ResponseWriter, answers []map[string]any) {
 		spoil(answers[0], answers[1])
 		writeJSON(w, answers)
 	})
 }
 
-func TestAnUnknownPaceLeavesOutOnlyTheTimeOfTheNextClaim(t *testing.T) {
-	for name, spoil := range paceSpoilers {
+func TestAnUnknownBlockIntervalOmitsOnlyTheNextWithdrawalsTime(t *testing.T) {
+	for name, spoil := range intervalSpoilers {
 		synctest.Test(t, func(t *testing.T) {
-			m, c := withdrawing(t, 50_000, entry{500, 0})
-			m.spoilPace(spoil)
+			m, c := withdrawing(t, 50_000, entry{tokens: 500, after: 0})
+			m.spoilInterval(spoil)
 			began := time.Now()
-			if at := next(t, c).At; !at.IsZero() {
-				t.Errorf("%s: the next claim has the time %v", name, at)
+			if at := nextOf(t, c).At; !at.IsZero() {
+				t.Errorf("%s: the next withdrawal has the time %v", name, at)
 			}
 			if took := time.Since(began); took > maxIntervalWait {
 				t.Errorf("%s: it took %v, want at most %v", name, took, maxIntervalWait)
@@ -386,20 +389,20 @@ func TestAnUnknownPaceLeavesOutOnlyTheTimeOfTheNextClaim(t *testing.T) {
 	}
 }
 
-func TestThePaceIsMeasuredAgainOnceTheNodeHasRecovered(t *testing.T) {
-	for name, spoil := range paceSpoilers {
+func TestTheBlockIntervalIsMeasuredOnceTheNodeHasRecovered(t *testing.T) {
+	for name, spoil := range intervalSpoilers {
 		synctest.Test(t, func(t *testing.T) {
-			m, c := withdrawing(t, 50_000, entry{500, 0})
-			m.spoilPace(spoil)
-			next(t, c)
+			m, c := withdrawing(t, 50_000, entry{tokens: 500, after: 0})
+			m.spoilInterval(spoil)
+			nextOf(t, c)
 			if m.hangs {
 				time.Sleep(time.Minute) // The call ends.
 			}
 			synctest.Wait()
 			m.hangs = false
-			m.spoil = nil
-			if next(t, c).At.IsZero() {
-				t.Errorf("%s: the next claim still has no time", name)
+			m.respond = nil
+			if nextOf(t, c).At.IsZero() {
+				t.Errorf("%s: the next withdrawal still has no time", name)
 			}
 			if !c.Health().FailingSince.IsZero() {
 				t.Errorf("%s: stakes fail: %+v", name, c.Health())
@@ -409,9 +412,9 @@ func TestThePaceIsMeasuredAgainOnceTheNodeHasRecovered(t *testing.T) {
 }
 
 // More wallets wait at once than there are permits for calls.
-func TestWaitingForThePaceCannotDeadlock(t *testing.T) {
+func TestWaitingForTheBlockIntervalCannotDeadlock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		_, c := withdrawing(t, 50_000, entry{500, 0})
+		_, c := withdrawing(t, 50_000, entry{tokens: 500, after: 0})
 		var fetches sync.WaitGroup
 		for i := range 2 * query.MaxCalls {
 			fetches.Go(func() {
@@ -425,23 +428,23 @@ func TestWaitingForThePaceCannotDeadlock(t *testing.T) {
 	})
 }
 
-func TestAClaimInAHundredYearsHasNoTime(t *testing.T) {
+func TestAWithdrawalInAHundredYearsHasNoTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		_, c := withdrawing(t, 0, entry{500, maxBlocksAhead})
-		if at := next(t, c).At; !at.IsZero() {
-			t.Errorf("the next claim is at %v", at)
+		_, c := withdrawing(t, 0, entry{tokens: 500, after: maxBlocksAhead})
+		if at := nextOf(t, c).At; !at.IsZero() {
+			t.Errorf("the next withdrawal is at %v", at)
 		}
 	})
 }
 
-func TestAClaimAfterABlockOfAnImpossibleTimeHasNoTime(t *testing.T) {
+func TestAWithdrawalHasNoTimeIfTheBlockHasNone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m, c := withdrawing(t, 0, entry{500, 900})
+		m, c := withdrawing(t, 0, entry{tokens: 500, after: 900})
 		c.settings.MaxBlockAge = 0
-		next(t, c)
+		nextOf(t, c)
 		m.Now = func() time.Time { return time.Now().Add(2 * maxAhead) }
-		if at := next(t, c).At; !at.IsZero() {
-			t.Errorf("the next claim is at %v", at)
+		if at := nextOf(t, c).At; !at.IsZero() {
+			t.Errorf("the next withdrawal is at %v", at)
 		}
 	})
 }
@@ -532,8 +535,14 @@ func TestThereIsNoTotalWithoutItsMethod(t *testing.T) {
 
 func TestProbeReturnsTheLatestWithdrawalOfAWallet(t *testing.T) {
 	inEveryWay(t, func(t *testing.T, chain contracts, n *node, c *Client) {
-		chain[poolAt(3).Address] = pool(wordOf(0), entriesAt(0, entry{1000, 500}, entry{500, 1_234_567}))
-		chain[poolAt(4).Address] = pool(wordOf(0), entriesAt(0, entry{0, 2_000_000}, entry{9, 700}))
+		chain[poolAt(3).Address] = pool(wordOf(0), entriesAt(0,
+			entry{tokens: 1000, after: 500},
+			entry{tokens: 500, after: 1_234_567},
+		))
+		chain[poolAt(4).Address] = pool(wordOf(0), entriesAt(0,
+			entry{tokens: 0, after: 2_000_000},
+			entry{tokens: 9, after: 700},
+		))
 		found, err := c.Probe(t.Context(), ann.Hex())
 		if err != nil || found.Pending == nil {
 			t.Fatalf("got %+v, %v", found, err)
@@ -591,8 +600,39 @@ func poolWithout(method string) services.Contract {
 func TestAPoolWithoutThePendingMethodIsReportedAsSuch(t *testing.T) {
 	chain, pools := stakers()
 	chain[poolAt(4).Address] = pool(tokensOf(2), []byte{})
-	stake, err := newClient(t, newNode(t, chain), pools, claimBlocks(0)).Stakes.Fetch(t.Context(), ann)
+	stake, err := newClient(t, newNode(t, chain), pools, withClaimBlocks(0)).Stakes.Fetch(t.Context(), ann)
 	if err != nil || len(stake.UnbondingFailed) != 1 || stake.UnbondingFailed[0].Err != errNoData {
 		t.Errorf("%+v, %v", stake.UnbondingFailed, err)
 	}
+}
+
+// FuzzWithdrawals compares with go-ethereum's decoder, which takes more forms.
+func FuzzWithdrawals(f *testing.F) {
+	f.Add(withdrawalsOf(1, 2, 3))
+	f.Add([]byte{})
+	f.Add(append(wordOf(2*evmabi.Word), wordOf(0)...)) // another offset
+	f.Add(append(wordOf(evmabi.Word), common.MaxHash[:]...))
+	list, err := abi.NewType("tuple[]", "", []abi.ArgumentMarshaling{
+		{Name: "amount", Type: "uint256"}, {Name: "block", Type: "uint256"},
+	})
+	if err != nil {
+		f.Fatal(err)
+	}
+	type withdrawal struct{ Amount, Block *big.Int }
+	f.Fuzz(func(t *testing.T, data []byte) {
+		got, err := decodeWithdrawals(data, 0)
+		if err != nil {
+			return
+		}
+		values, err := abi.Arguments{{Type: list}}.Unpack(data)
+		if err != nil {
+			t.Fatalf("%x: taken here, refused by go-ethereum: %v", data, err)
+		}
+		want := *abi.ConvertType(values[0], new([]withdrawal)).(*[]withdrawal)
+		if !slices.EqualFunc(got, want, func(g Withdrawal, w withdrawal) bool {
+			return g.Amount.BigInt().Cmp(w.Amount) == 0 && g.Block.Cmp(w.Block) == 0
+		}) {
+			t.Fatalf("%x: %v, go-ethereum's %v", data, got, want)
+		}
+	})
 }
