@@ -32,7 +32,8 @@ var (
 	amountForm = regexp.MustCompile(`(?i)^(-?)` + dollar + `? ?` +
 		`(-?)([0-9., _]*[0-9])(?:e\+?(-?[0-9]+)| ?(k|m|bn?))? ?` + dollar + `?$`)
 	// wholeNumber matches digits, which one kind of separator may divide into thousands.
-	wholeNumber = regexp.MustCompile(`^([0-9]*|[1-9][0-9]{0,2}((,[0-9]{3})+|(\.[0-9]{3})+|(_[0-9]{3})+|( [0-9]{3})+))$`)
+	wholeNumber = regexp.MustCompile(`^([0-9]*|[1-9][0-9]{0,2}` +
+		`((,[0-9]{3})+|(\.[0-9]{3})+|(_[0-9]{3})+|( [0-9]{3})+))$`)
 	// separators removes the separators of thousands.
 	separators = strings.NewReplacer(",", "", ".", "", "_", "", " ", "")
 	// suffixPowers are the powers of ten that the suffix of an amount stands for.
@@ -133,8 +134,8 @@ func buttonAmount(number decimal.Decimal) string {
 }
 
 // convert answers /price <amount>. It returns what a number of tokens is worth, or how many tokens a sum in USD buys.
-// Below that it shows the price of one token. If the price is doubtful, the reply lacks the conversion, and convert also
-// returns a PartialError.
+// Below that it shows the price of one token. If the price is doubtful, the reply lacks the conversion, and convert
+// also returns a PartialError.
 func (c *priceCommand) convert(ctx context.Context, req *chat.Request) (*chat.Reply, error) {
 	number, isDollars, err := c.parseAmount(req)
 	if err != nil {

@@ -96,8 +96,8 @@ type Options struct {
 	RegisterURL, StakeURL string
 	// ChainID is the ID of the chain with the pools. It is 0 if the pools are off.
 	ChainID uint64
-	// JoinChats maps the groups whose join requests the bot answers to their requirements. A key is
-	// a platform and a group's ID, such as "telegram:-1001234567890".
+	// JoinChats has the requirement of each group whose join requests the bot answers. The keys are as entryOf returns
+	// them.
 	JoinChats map[string]chat.Requirement
 }
 
@@ -162,6 +162,9 @@ func (o Options) amount(tokens decimal.Decimal, digits chat.Digits) chat.Amount 
 	return chat.Amount{Decimal: tokens, Symbol: o.Symbol, Digits: digits}
 }
 
+// entryOf returns a community as settings name it: by the platform and its ID, such as "telegram:-1001234567890".
+func entryOf(p chat.Platform, community string) string { return string(p) + ":" + community }
+
 // service returns the name of the service that people are registered with.
 func (o Options) service() chat.Value {
 	if o.ServiceName == "" {
@@ -201,8 +204,8 @@ func nextStep(label, url string) []chat.Action {
 	return []chat.Action{{Label: chat.Say(label), URL: url, NextStep: true}}
 }
 
-// Explain returns a sentence or two about an error of a command, for the sender. It contains neither what they typed nor
-// details of the error.
+// Explain returns a sentence or two about an error of a command, for the sender. It contains neither what the sender
+// typed nor details of the error.
 func Explain(err error) chat.Text {
 	_, isDoubt := doubtOf(err)
 	failed, isFailure := errors.AsType[*core.Error](err)

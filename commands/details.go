@@ -26,14 +26,14 @@ func details(from Sources, options Options) chat.Command {
 	}
 }
 
-// run shows how the settings name the chat. It counts the join requests and the badges that are configured for the chat.
-// If the settings name the chat by an outdated ID, it says what to change. If the badges cannot be counted, it returns
-// the rest and a PartialError.
+// run shows how the settings name the chat. If join requests or badges are configured for the chat, it counts them. If
+// the settings name the chat by an outdated ID, it says what to change. If the badges cannot be counted, it returns the
+// rest and a PartialError.
 func (c detailsCommand) run(_ context.Context, req *chat.Request) (*chat.Reply, error) {
 	if req.Community == "" {
 		return chat.OldButton(), nil
 	}
-	entry := string(req.From.Platform) + ":" + req.Community // as settings name the chat
+	entry := entryOf(req.From.Platform, req.Community)
 	reply := &chat.Reply{
 		Title: chat.Say("details.title"),
 		Notes: []chat.Text{chat.SayWith("details.entry", chat.Values{"entry": chat.Code(entry)})},

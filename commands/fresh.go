@@ -88,8 +88,8 @@ func failureText(failed *core.Error) chat.Text {
 }
 
 // priceSource returns the end of a reply with the price of s. It names the provider. If the price is Stale or old, it
-// explains instead why there is no newer one: the provider fails, or it answers and its price does not change. The quote
-// of s must be dated.
+// explains instead why there is no newer one: the provider fails, or it answers and its price does not change. The
+// quote of s must be dated.
 func priceSource(s query.Snapshot[*core.Quote]) chat.Value {
 	isOld := s.Value.Old()
 	isOverdue := s.Overdue()

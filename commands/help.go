@@ -36,8 +36,8 @@ func help(from Sources, options Options, others chat.Commands) (forHelp, forGree
 	return forHelp, forGreeting
 }
 
-// answer returns groupHelp if everybody in a group sees the reply, because a longer one would fill their screens. If the
-// sender alone sees it, answer returns start for /start, and fullHelp for /help. It adds waysIn to each of them.
+// answer returns groupHelp if everybody in a group sees the reply, because a longer one would fill their screens. If
+// only the sender sees it, answer returns start for /start, and fullHelp for /help. It adds waysIn to each of them.
 func (c *helpCommand) answer(_ context.Context, req *chat.Request) (*chat.Reply, error) {
 	var reply *chat.Reply
 	isSeenByAll := !req.Direct && !req.CanReplyEphemerally
@@ -62,7 +62,7 @@ func (c *helpCommand) hello(_ context.Context, req *chat.Request) (*chat.Reply, 
 		return c.start(), nil
 	}
 	first := c.all[:min(3, len(c.all))]
-	entry := chat.Values{"entry": chat.Code(string(req.From.Platform) + ":" + req.Community)}
+	entry := chat.Values{"entry": chat.Code(entryOf(req.From.Platform, req.Community))}
 	return &chat.Reply{
 		Title: c.about("help.hello"),
 		Sections: []chat.Section{
@@ -73,8 +73,8 @@ func (c *helpCommand) hello(_ context.Context, req *chat.Request) (*chat.Reply, 
 	}, nil
 }
 
-// waysIn says how to get the badges of the community of req and, in a private chat, of all communities. It also says
-// which other groups people can join, without the groups whose names are unknown.
+// waysIn says how to get the badges of the sender's community or, in a private chat, of all communities. It also names
+// the other groups that people can join, except groups whose names are unknown.
 func (c *helpCommand) waysIn(req *chat.Request) (ways chat.Section) {
 	if badges := c.Members.ConfiguredBadges(req.From.Platform, req.Community); len(badges) > 0 {
 		values := chat.Values{"command": chat.CommandLink("/verify"), "badge": badgesIn(req.Community, badges)}

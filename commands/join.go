@@ -20,9 +20,9 @@ const maxGroupName = 64
 var groupParam = chat.Param{Name: "group", Like: regexp.MustCompile(`^-[0-9]{1,19}$`)}
 
 // joinCommand answers chat.JoinCommand, about a person who asked to join one of the groups in JoinChats. It checks
-// whether they meet the group's Requirement: an account, and in a group for stakers also a stake. If they do, their join
-// request is approved. Otherwise it stays open for moderators, who read why the person was left out. joinCommand never
-// declines a join request.
+// whether they meet the group's Requirement: an account, and in a group for stakers also a stake. If they do, their
+// join request is approved. Otherwise it stays open for moderators, who read why the person was left out. joinCommand
+// never declines a join request.
 type joinCommand struct{ verifyCommand }
 
 func join(from Sources, options Options) chat.Command {
@@ -55,7 +55,7 @@ func (c joinCommand) isCheck(req *chat.Request) bool {
 // requirement returns the requirement of the group in the arguments. listed is false if the group
 // is not in JoinChats.
 func (c joinCommand) requirement(req *chat.Request) (required chat.Requirement, listed bool) {
-	required, listed = c.JoinChats[string(req.From.Platform)+":"+req.Args.Value(groupParam.Name)]
+	required, listed = c.JoinChats[entryOf(req.From.Platform, req.Args.Value(groupParam.Name))]
 	return required, listed
 }
 
@@ -221,8 +221,8 @@ func (c joinCommand) checkStake(ctx context.Context, req *chat.Request, p proof)
 	return couldNotCheck(req, "join.unread", stake.Err())
 }
 
-// approve returns a reply that makes the adapter approve the sender's join request. p is the proof of a staker, or nil if
-// the group requires no stake. The reply after the approval offers to save the wallet of p.
+// approve returns a reply that makes the adapter approve the sender's join request. The reply after the approval offers
+// to save the wallet of p. p is the proof of a staker, or nil if the group requires no stake.
 func (c joinCommand) approve(ctx context.Context, req *chat.Request, p *proof) *chat.Reply {
 	welcome := c.welcome(ctx, req, p)
 	say := func(result chat.ApprovalResult) *chat.Reply {
@@ -310,7 +310,8 @@ func (c joinCommand) wrongWallet(req *chat.Request, p proof, title, text chat.Te
 	return reply
 }
 
-// couldNotCheck says that the sender could not be checked, under the title of titleKey. It returns err as a PartialError.
+// couldNotCheck says under the title of titleKey that the sender could not be checked. It also returns err as a
+// PartialError.
 func couldNotCheck(req *chat.Request, titleKey string, err error) (*chat.Reply, error) {
 	return leftOpen(req, chat.Warning, chat.Say(titleKey), Explain(err)), &chat.PartialError{Err: err}
 }

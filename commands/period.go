@@ -52,6 +52,12 @@ func (p period) label() chat.Text { return chat.Say("price." + p.name) }
 // but it is not one of its Choices, so that wrongArgument answers it.
 const notDrawn = "0h"
 
+// unitOfTime is a unit of time, and what people call it.
+type unitOfTime struct {
+	hours int
+	names []string
+}
+
 // unitHours maps the names of units of time, in all languages and in lower case, to the hours in the unit. A month has
 // 30 days, and a year 365.
 var unitHours = hoursByName([]unitOfTime{
@@ -97,12 +103,6 @@ var unitHours = hoursByName([]unitOfTime{
 	}},
 })
 
-// unitOfTime is a unit of time, and what people call it.
-type unitOfTime struct {
-	hours int
-	names []string
-}
-
 func hoursByName(units []unitOfTime) map[string]int {
 	hours := map[string]int{}
 	for _, u := range units {
@@ -139,7 +139,7 @@ var (
 const (
 	// maxPeriodDigits is the maximum length of the number in a period.
 	maxPeriodDigits = 5
-	// minUnitAlone is the minimum length of a unit without a number, in bytes: "day" and "天" are periods, and "d" is not.
+	// minUnitAlone is the minimum length of a unit without a number, in bytes: "day" and "天" are periods, "d" is not.
 	minUnitAlone = 3
 )
 

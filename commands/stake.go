@@ -64,9 +64,9 @@ func (s stakeText) worth(q *core.Quote) chat.Value {
 	return chat.SayWith("stake.worth", chat.Values{"worth": chat.Money{Decimal: worth}})
 }
 
-// poolSections returns a line with the stake in each pool, the largest first. If there are more than maxPools+1 pools, it
-// returns a line with the largest maxPools, and a line with the sum of the other pools, and folded lists these pools.
-// For example, of 6 pools it shows all, and of 7 pools it shows 5 and the sum of 2.
+// poolSections returns a line with the stake in each pool, the largest first. If there are more than maxPools+1 pools,
+// it returns a line with the largest maxPools, and a line with the sum of the other pools. folded then lists the other
+// pools. For example, of 6 pools it shows all, and of 7 pools it shows 5 and the sum of 2.
 func (s stakeText) poolSections() (sections []chat.Section, folded []chat.Field) {
 	byAmount := func(a, b core.PoolAmount) int { return b.Amount.Cmp(a.Amount) }
 	largest := slices.SortedStableFunc(slices.Values(s.Staked), byAmount)

@@ -52,7 +52,7 @@ func joinWallets(typed []string) []string {
 	if err == nil {
 		return append(others, wallet.Hex())
 	}
-	flawed, _ := errors.AsType[*core.InvalidError](err)
+	flawed, _ := errors.AsType[*core.InvalidError](err) // FindWallet returns no other error.
 	hasAddress := flawed.Flaw == core.SeveralWallets || flawed.Flaw == core.WrongChecksum
 	isInUsername := len(wallets) == 0
 	if !hasAddress || isInUsername {
@@ -111,8 +111,8 @@ func (from Sources) stakeAndPrice(
 	ctx context.Context, wallet common.Address,
 ) (stake query.Answer[core.Stake], price query.Snapshot[*core.Quote]) {
 	stake = query.Ask(ctx, from.Stakes, wallet)
-	stakes := stake.Err == nil && stake.Value.StakerStatus() == core.Staker
-	if !stakes || from.Price == nil {
+	isStaker := stake.Err == nil && stake.Value.StakerStatus() == core.Staker
+	if !isStaker || from.Price == nil {
 		return stake, query.Snapshot[*core.Quote]{}
 	}
 	// The price is asked only now, because it costs a credit, and most wallets do not stake.

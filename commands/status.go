@@ -21,8 +21,8 @@ type Service interface {
 }
 
 // statusCommand answers /status. It shows a service as failing if the latest call of any command failed. Otherwise the
-// answer to a ping decides. A ping is a question that the service can always answer, such as the price. Pings are cached,
-// so that nobody can make the bot call a service often.
+// answer to a ping decides. A ping is a question that the service can always answer, such as the price. Pings are
+// cached, so that nobody can make the bot call a service often.
 type statusCommand inputs
 
 func status(from Sources, options Options) chat.Command {
@@ -98,8 +98,8 @@ func statusOf(service Service, pinged query.Answer[any]) (s serviceStatus) {
 	return s
 }
 
-// pingError returns the error of a ping. A Stale answer counts as an error, except for a quote, because quoteStatus shows
-// how old that is. It returns nil if there is no error.
+// pingError returns the error of a ping, or nil. A Stale answer counts as an error, unless it is a quote: quoteStatus
+// shows how old a quote is.
 func pingError(pinged query.Answer[any]) error {
 	_, isQuote := pinged.Value.(*core.Quote)
 	isStale := pinged.Stale && pinged.Why != nil
@@ -109,8 +109,8 @@ func pingError(pinged query.Answer[any]) error {
 	return pinged.Err
 }
 
-// endedEndpoints returns the endpoints that a service has ended, as its ping shows: by the answer, which may be a doubtful
-// quote, and by the error, or else by the reason why there is no newer answer.
+// endedEndpoints returns the endpoints that a service has ended. It looks for them in the answer to its ping, which may
+// be a doubtful quote, and in the error or, if there is none, in the reason why there is no newer answer.
 func endedEndpoints(service Service, pinged query.Answer[any]) []query.EndedEndpoint {
 	answer := pinged.Value
 	if doubt, isDoubt := doubtOf(pinged.Err); isDoubt {
