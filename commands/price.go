@@ -104,7 +104,16 @@ type priceChange struct {
 	percent decimal.NullDecimal // not Valid: unknown
 }
 
+// dayChange returns the change over the last day.
 func dayChange(q *core.Quote) priceChange { return priceChange{over: lastDay, percent: q.Change24h} }
+
+// changeInChart returns the change over the drawn period: as the chart shows it, or else as the quote has it.
+func changeInChart(chart core.Chart, q *core.Quote, drawn period) priceChange {
+	if chart.Change.Valid {
+		return priceChange{over: drawn, percent: chart.Change}
+	}
+	return priceChange{over: drawn, percent: q.Changes()[drawn.length]}
+}
 
 // text returns the change and its period, such as "+1.2% (24 h)". The change must be known.
 func (c priceChange) text() chat.Text {
@@ -119,12 +128,9 @@ func (c *priceCommand) withChart(
 	ctx context.Context, req *chat.Request, answer query.Snapshot[*core.Quote], drawn period,
 ) (*chat.Reply, error) {
 	quote := answer.Value
-	// If err is set, the chart may still have a Change.
-	chart, err := c.Chart(ctx, *quote, drawn.length, req.Language, cmp.Or(c.ServiceName, req.BotName), req.BotHandle)
-	change := priceChange{over: drawn, percent: chart.Change}
-	if !change.percent.Valid {
-		change.percent = quote.Changes()[drawn.length]
-	}
+	signature := cmp.Or(c.ServiceName, req.BotName)
+	chart, err := c.Chart(ctx, *quote, drawn.length, req.Language, signature, req.BotHandle)
+	change := changeInChart(chart, quote, drawn) // If err is set, the chart may still have a Change.
 	if err != nil && !change.percent.Valid {
 		change = dayChange(quote)
 	}
