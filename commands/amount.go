@@ -28,16 +28,27 @@ var amountParam = chat.Param{
 }
 
 var (
-	// amountForm matches an amount. Its groups are a sign, a dollar, a sign, the digits with
-	// separators, an exponent, a suffix of suffixPowers, and a dollar.
+	// amountForm matches an amount. The constants below name its groups.
 	amountForm = regexp.MustCompile(`(?i)^(-?)` + dollar + `? ?` +
 		`(-?)([0-9., _]*[0-9])(?:e\+?(-?[0-9]+)| ?(k|m|bn?))? ?` + dollar + `?$`)
 	// wholeNumber matches digits, which one kind of separator may divide into thousands.
-	wholeNumber = regexp.MustCompile(`^([0-9]*|[1-9][0-9]{0,2}((,[0-9]{3})+|(\.[0-9]{3})+|(_[0-9]{3})+|( [0-9]{3})+))$`)
+	wholeNumber = regexp.MustCompile(`^([0-9]*|[1-9][0-9]{0,2}` +
+		`((,[0-9]{3})+|(\.[0-9]{3})+|(_[0-9]{3})+|( [0-9]{3})+))$`)
 	// separators removes the separators of thousands.
 	separators = strings.NewReplacer(",", "", ".", "", "_", "", " ", "")
 	// suffixPowers are the powers of ten that the suffix of an amount stands for.
 	suffixPowers = map[string]int32{"k": 3, "m": 6, "b": 9, "bn": 9}
+)
+
+// The groups of amountForm, by their positions in it.
+const (
+	signBeforeDollar = iota + 1
+	dollarBefore
+	signAfterDollar
+	amountDigits // with separators
+	amountExponent
+	amountSuffix // one of suffixPowers
+	dollarAfter
 )
 
 // typedAmount is an amount as it was typed, in parts.
@@ -56,24 +67,24 @@ func splitAmount(typed string) typedAmount {
 		return typedAmount{}
 	}
 	return typedAmount{
-		digits:     groups[4],
-		exponent:   groups[5],
-		suffix:     strings.ToLower(groups[6]),
-		isDollars:  groups[2]+groups[7] != "",
-		isNegative: groups[1]+groups[3] != "",
+		digits:     groups[amountDigits],
+		exponent:   groups[amountExponent],
+		suffix:     strings.ToLower(groups[amountSuffix]),
+		isDollars:  groups[dollarBefore] != "" || groups[dollarAfter] != "",
+		isNegative: groups[signBeforeDollar] != "" || groups[signAfterDollar] != "",
 	}
 }
 
-// readNumber parses digits with separators. group is the separator of thousands in the language. A
-// separator that occurs once is the decimal point, unless it is group and three digits follow it: with
-// the group ".", 1.500 is 1500 and 1.5 is 1.5. ok is false if the separators are misplaced, or if there
-// are no digits.
-func readNumber(digits, group string) (n decimal.Decimal, ok bool) {
+// readNumber parses digits with separators. thousands is the separator of thousands in the language. A separator that
+// occurs once is the decimal point, unless it divides thousands in the language: with the thousands ".", 1.500 is 1500
+// and 1.5 is 1.5. ok is false if the separators are misplaced, or if there are no digits.
+func readNumber(digits, thousands string) (n decimal.Decimal, ok bool) {
 	whole, fraction := digits, ""
 	if i := strings.LastIndexAny(digits, ".,"); i >= 0 {
 		separator := digits[i : i+1]
-		isSingle := strings.Count(digits, separator) == 1
-		if isSingle && (separator != group || !wholeNumber.MatchString(digits)) {
+		occursOnce := strings.Count(digits, separator) == 1
+		dividesThousands := separator == thousands && wholeNumber.MatchString(digits)
+		if occursOnce && !dividesThousands {
 			whole, fraction = digits[:i], digits[i+1:]
 		}
 	}
@@ -99,13 +110,13 @@ func (c *priceCommand) parseAmount(req *chat.Request) (amount decimal.Decimal, i
 	if !ok {
 		return decimal.Zero, false, &chat.InputError{Problem: c.wrongArgument(text)}
 	}
-	exponent, tooLarge := strconv.ParseInt(cmp.Or(typed.exponent, "0"), 10, 32)
+	exponent, exponentErr := strconv.ParseInt(cmp.Or(typed.exponent, "0"), 10, 32)
 	number = number.Shift(int32(exponent) + suffixPowers[typed.suffix])
 	if typed.isNegative || number.IsZero() {
 		return decimal.Zero, false, &chat.InputError{Problem: chat.Say("amount.zero")}
 	}
 	// The digits are counted and not written, because 1e999999999 has a gigabyte of them.
-	if tooLarge != nil || writtenDigits(number) > maxAmountDigits {
+	if exponentErr != nil || writtenDigits(number) > maxAmountDigits {
 		limit := chat.Values{"digits": chat.Count(maxAmountDigits)}
 		return decimal.Zero, false, &chat.InputError{Problem: chat.SayWith("amount.long", limit)}
 	}
@@ -122,8 +133,9 @@ func buttonAmount(number decimal.Decimal) string {
 	return amount
 }
 
-// convert answers /price <amount>. It returns what a number of tokens is worth, or how many tokens a sum
-// in USD buys. Below that it shows the price of one token.
+// convert answers /price <amount>. It returns what a number of tokens is worth, or how many tokens a sum in USD buys.
+// Below that it shows the price of one token. If the price is doubtful, the reply lacks the conversion, and convert
+// also returns a PartialError.
 func (c *priceCommand) convert(ctx context.Context, req *chat.Request) (*chat.Reply, error) {
 	number, isDollars, err := c.parseAmount(req)
 	if err != nil {
@@ -137,7 +149,7 @@ func (c *priceCommand) convert(ctx context.Context, req *chat.Request) (*chat.Re
 	}
 	answer, err := c.Price.Get(ctx, struct{}{})
 	if doubt, isDoubt := doubtOf(err); isDoubt {
-		return c.doubtfulAmount(doubt, amount, argument), partly(err)
+		return c.doubtfulAmountReply(doubt, amount, argument), partly(err)
 	}
 	if err != nil {
 		return &chat.Reply{About: argument, Actions: []chat.Action{chat.TryAgain("price", argument)}}, err

@@ -96,8 +96,8 @@ type Options struct {
 	RegisterURL, StakeURL string
 	// ChainID is the ID of the chain with the pools. It is 0 if the pools are off.
 	ChainID uint64
-	// JoinChats maps the groups whose join requests the bot answers to their requirements. A key is
-	// a platform and a group's ID, such as "telegram:-1001234567890".
+	// JoinChats has the requirement of each group whose join requests the bot answers. The keys are as entryOf returns
+	// them.
 	JoinChats map[string]chat.Requirement
 }
 
@@ -107,7 +107,8 @@ type inputs struct {
 	Options
 }
 
-// All returns the commands whose services are on, in the order of menus and of /help.
+// All returns the commands whose services are on, in the order of menus and of /help. The commands after /help are not
+// in menus.
 func All(from Sources, options Options) chat.Commands {
 	var all chat.Commands
 	if from.Price != nil {
@@ -123,15 +124,15 @@ func All(from Sources, options Options) chat.Commands {
 		all = append(all, myLogins(from, options), exists(from, options), verify(from, options), forget(from, options))
 	}
 	all = append(all, status(from, options))
-	helping, greeting := help(from, options, all)
-	all = append(all, helping, greeting, details(from, options))
+	forHelp, forGreeting := help(from, options, all)
+	all = append(all, forHelp, forGreeting, details(from, options))
 	if from.Accounts != nil && from.Stakes != nil {
 		all = append(all, save(from, options))
 	}
 	if len(options.JoinChats) > 0 {
 		all = append(all, join(from, options))
 	}
-	// Addresses may have been saved while the partner was on.
+	// Without the partner no address can be saved. But some may have been saved while it was on.
 	if from.Accounts == nil && from.Members.Enabled() {
 		all = append(all, unlisted(forget(from, options)))
 	}
@@ -160,6 +161,9 @@ func (o Options) symbol() chat.Values { return chat.Values{"symbol": chat.Plain(
 func (o Options) amount(tokens decimal.Decimal, digits chat.Digits) chat.Amount {
 	return chat.Amount{Decimal: tokens, Symbol: o.Symbol, Digits: digits}
 }
+
+// entryOf returns a community as settings name it: by the platform and its ID, such as "telegram:-1001234567890".
+func entryOf(p chat.Platform, community string) string { return string(p) + ":" + community }
 
 // service returns the name of the service that people are registered with.
 func (o Options) service() chat.Value {
@@ -194,22 +198,21 @@ func link(label chat.Text, url string) []chat.Action {
 
 // nextStep returns a link as the reader's next step, or no button if url is empty.
 func nextStep(label, url string) []chat.Action {
-	buttons := link(chat.Say(label), url)
-	for i := range buttons {
-		buttons[i].NextStep = true
+	if url == "" {
+		return nil
 	}
-	return buttons
+	return []chat.Action{{Label: chat.Say(label), URL: url, NextStep: true}}
 }
 
-// Explain returns a sentence or two about an error of a command, for the person who asked. It contains
-// neither what they typed nor details of the error.
+// Explain returns a sentence or two about an error of a command, for the sender. It contains neither what the sender
+// typed nor details of the error.
 func Explain(err error) chat.Text {
-	failed, isFailure := errors.AsType[*core.Error](err)
 	_, isDoubt := doubtOf(err)
+	failed, isFailure := errors.AsType[*core.Error](err)
 	switch {
 	case isDoubt:
 		return chat.SayWith("doubt.reason", chat.Values{"service": serviceText("price")})
-	case isFailure && failed.RetryAfter > time.Minute:
+	case isFailure && failed.RetryAfter > time.Minute: // It also says when the service is asked again.
 		return chat.SayWith("reason.next", chat.Values{"why": failureText(failed)})
 	case isFailure:
 		return chat.SayWith("reason."+string(failed.Reason), chat.Values{"service": serviceText(failed.Service.Name)})
@@ -218,6 +221,14 @@ func Explain(err error) chat.Text {
 	default:
 		return chat.Say("reason.internal")
 	}
+}
+
+// partly wraps err in a PartialError. It returns nil if err is nil.
+func partly(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &chat.PartialError{Err: err}
 }
 
 // serviceText returns the name of a core.Service in the reader's language.
@@ -277,7 +288,8 @@ func target(req *chat.Request) (core.Identity, error) {
 	return id, &chat.InputError{Title: personParam.Check, Problem: chat.SayWith(problem, command)}
 }
 
-// personField names the person in an answer to a moderator.
+// personField names the person in an answer to a moderator: by a mention and, if the name is known, also by the ID. It
+// names a person of another platform by the platform and the ID.
 func personField(id core.Identity, req *chat.Request) chat.Field {
 	if !strings.EqualFold(id.Platform, string(req.From.Platform)) {
 		name := chat.SayWith("person.id", chat.Values{"platform": chat.Plain(id.Platform)})
@@ -288,7 +300,7 @@ func personField(id core.Identity, req *chat.Request) chat.Field {
 		Name: chat.NewUntrusted(req.TargetName, maxPersonName),
 	}
 	member := chat.Field{Name: chat.Say("person.member"), Value: mention}
-	if mention.Name != "" {
+	if mention.Name != "" { // Otherwise the mention shows the ID.
 		member.Value = chat.Parts{mention, chat.Code(id.UID)}
 	}
 	return member

@@ -12,6 +12,10 @@ const detailsName = "details"
 
 // detailsCommand answers the button under /status. Only moderators of a chat may press it, and the answer is only about
 // that chat.
+//
+// Two things have their own words. A person is left out of a group if their join request was not approved; it stays
+// open. The fuse of package members holds badges back: if too many users of a community would lose one at once, it
+// removes none.
 type detailsCommand inputs
 
 func details(from Sources, options Options) chat.Command {
@@ -22,14 +26,14 @@ func details(from Sources, options Options) chat.Command {
 	}
 }
 
-// run shows how the settings name the chat. If join requests or badges are configured for the chat, run also counts
-// them. If the settings name the chat by an outdated ID, run says what to change. If the badges cannot be counted, it
-// returns the rest and a PartialError.
+// run shows how the settings name the chat. If join requests or badges are configured for the chat, it counts them. If
+// the settings name the chat by an outdated ID, it says what to change. If the badges cannot be counted, it returns the
+// rest and a PartialError.
 func (c detailsCommand) run(_ context.Context, req *chat.Request) (*chat.Reply, error) {
 	if req.Community == "" {
 		return chat.OldButton(), nil
 	}
-	entry := string(req.From.Platform) + ":" + req.Community
+	entry := entryOf(req.From.Platform, req.Community)
 	reply := &chat.Reply{
 		Title: chat.Say("details.title"),
 		Notes: []chat.Text{chat.SayWith("details.entry", chat.Values{"entry": chat.Code(entry)})},
@@ -60,7 +64,8 @@ func (c detailsCommand) run(_ context.Context, req *chat.Request) (*chat.Reply, 
 		reply.Text = chat.Say("details.unread")
 		return reply, &chat.PartialError{Err: err}
 	}
-	if status.HeldBack > 0 || status.Refused != "" {
+	isRefused := status.Refused != ""
+	if isRefused || status.HeldBack > 0 {
 		reply.Tone = chat.Warning
 	}
 	lines := badgeLines(req.From.Platform, status, c.Members.RecheckEvery(), c.Started)
@@ -68,18 +73,19 @@ func (c detailsCommand) run(_ context.Context, req *chat.Request) (*chat.Reply, 
 	return reply, nil
 }
 
-// mentionHeldBack mentions the first users whom the fuse holds back, and counts the others.
-func mentionHeldBack(s members.Status) (named chat.Parts) {
+// mentionHeldBack mentions the first users whose badges are held back, and counts the others.
+func mentionHeldBack(s members.Status) (users chat.Parts) {
 	for _, u := range s.FirstHeldBack {
-		named = append(named, chat.Mention{User: u})
+		users = append(users, chat.Mention{User: u})
 	}
-	if left := s.HeldBack - len(s.FirstHeldBack); left > 0 {
-		named = append(named, chat.SayWith("more", chat.Values{"n": chat.Count(left)}))
+	if others := s.HeldBack - len(s.FirstHeldBack); others > 0 {
+		users = append(users, chat.SayWith("more", chat.Values{"n": chat.Count(others)}))
 	}
-	return named
+	return users
 }
 
-// joinSections returns the counts of join requests since a time, and the people who were left out last.
+// joinSections returns a line with the counts of join requests since a time and, if anybody was left out, a list of the
+// last people who were.
 func joinSections(since time.Time, counts chat.JoinCounts, last []chat.LeftOut) []chat.Section {
 	total := chat.SayWith("details.door", chat.Values{
 		"day":       chat.Day{Time: since},
@@ -94,7 +100,8 @@ func joinSections(since time.Time, counts chat.JoinCounts, last []chat.LeftOut) 
 	people := chat.Section{Heading: chat.Say("details.left_out")}
 	for _, l := range last {
 		why := l.Why
-		if why.Key == "" {
+		isUnchecked := why.Key == ""
+		if isUnchecked {
 			why = chat.Say("details.unchecked")
 		}
 		line := chat.Parts{chat.Mention{User: l.User}, chat.Moment{Time: l.At}, why}
@@ -103,8 +110,8 @@ func joinSections(since time.Time, counts chat.JoinCounts, last []chat.LeftOut) 
 	return append(sections, people)
 }
 
-// badgeLines returns a line for each badge of a community, then lines about all of them. since is when s began to
-// count.
+// badgeLines returns a line for each badge of a community, a line with the gives and removals since a time, lines about
+// badges that are held back, and a line for each badge that the platform refuses.
 func badgeLines(p chat.Platform, s members.Status, recheckEvery time.Duration, since time.Time) (lines []chat.Field) {
 	var all []members.Badge
 	for _, each := range s.Each {

@@ -22,16 +22,23 @@ func DoubtfulPrice(err error, symbol string) (headline chat.Text, isDoubt bool) 
 	if !isDoubt {
 		return chat.Text{}, false
 	}
-	return chat.SayWith("doubt.title", chat.Values{
-		"symbol": chat.Plain(symbol), "price": chat.Price{Decimal: doubt.Answer.Value.Price},
-	}), true
+	return doubtTitle(doubt, symbol), true
 }
 
-// WhyDoubtful explains why a price is doubtful: it differs too much from the last one, or contradicts
-// the market cap.
+// doubtTitle returns a headline with the doubtful price.
+func doubtTitle(doubt *belief.DoubtError, symbol string) chat.Text {
+	return chat.SayWith("doubt.title", chat.Values{
+		"symbol": chat.Plain(symbol),
+		"price":  chat.Price{Decimal: doubt.Answer.Value.Price},
+	})
+}
+
+// WhyDoubtful explains why a price is doubtful: it differs too much from the last price that was believed, or it
+// contradicts the market cap.
 func WhyDoubtful(doubt *belief.DoubtError) chat.Text {
 	service := serviceText("price")
-	if doubt.Last.Price.IsZero() {
+	contradictsCap := doubt.Last.Price.IsZero()
+	if contradictsCap {
 		return chat.SayWith("doubt.cap", chat.Values{"service": service})
 	}
 	key := "doubt.fall"
@@ -49,33 +56,34 @@ func WhyDoubtful(doubt *belief.DoubtError) chat.Text {
 
 // twoDigits rounds a number of at least 10 to two significant digits: 1234 to 1200.
 func twoDigits(n decimal.Decimal) decimal.Decimal {
-	whole := n.NumDigits() + int(n.Exponent())
-	return n.Round(int32(2 - whole))
+	wholeDigits := n.NumDigits() + int(n.Exponent())
+	return n.Round(int32(2 - wholeDigits))
 }
 
-// doubtful returns the reply to /price while the price is doubtful: the price and why it is doubtful,
-// but nothing that is computed from it. argument is the period or amount that was asked for, or "".
-func (c *priceCommand) doubtful(doubt *belief.DoubtError, argument string) *chat.Reply {
+// doubtfulReply returns the reply to /price while the price is doubtful. It has the price, and why it is doubtful, but
+// nothing that is computed from the price. argument is the period or the amount in the request, or "".
+func (c *priceCommand) doubtfulReply(doubt *belief.DoubtError, argument string) *chat.Reply {
 	answer := doubt.Answer
 	answer.Value = dated(answer)
 	q := answer.Value
-	reply := &chat.Reply{
+	return &chat.Reply{
 		Tone:    chat.Warning,
+		Title:   doubtTitle(doubt, c.Symbol),
 		Text:    WhyDoubtful(doubt),
 		Footer:  chat.Parts{priceSource(answer)},
 		Checked: cmp.Or(q.LastUpdated, answer.At),
 		Source:  sourceOf(answer),
 		Actions: append([]chat.Action{refreshPrice(argument)}, pageLink(*q)...),
 	}
-	reply.Title, _ = DoubtfulPrice(doubt, c.Symbol)
-	return reply
 }
 
-// doubtfulAmount returns the reply to /price <amount> while the price is doubtful. It does not convert
-// the amount. argument is the amount as the argument of a button.
-func (c *priceCommand) doubtfulAmount(doubt *belief.DoubtError, amount chat.Value, argument string) *chat.Reply {
-	reply := c.doubtful(doubt, argument)
-	price := reply.Title
+// doubtfulAmountReply returns the reply to /price <amount> while the price is doubtful. It does not convert the amount.
+// argument is the amount as the argument of a button.
+func (c *priceCommand) doubtfulAmountReply(
+	doubt *belief.DoubtError, amount chat.Value, argument string,
+) *chat.Reply {
+	reply := c.doubtfulReply(doubt, argument)
+	price := doubtTitle(doubt, c.Symbol)
 	reply.Title = chat.SayWith("doubt.amount", chat.Values{"amount": amount})
 	reply.Sections = []chat.Section{{Fields: []chat.Field{{Value: price}}}}
 	reply.About = argument

@@ -77,29 +77,31 @@ func (c existsCommand) typedIdentity(ctx context.Context, req *chat.Request) (*c
 	return c.forModerator(ctx, req, id)
 }
 
-// forModerator tells a moderator whether a person is registered, and how their saved wallet stands in the
-// moderator's community. If the saved wallet is unreadable, it returns the reply and a PartialError.
+// forModerator tells a moderator whether a person is registered, and adds noteForModerators about the moderator's
+// community. If the saved wallet is unreadable, it returns the reply and a PartialError.
 func (c existsCommand) forModerator(ctx context.Context, req *chat.Request, id core.Identity) (*chat.Reply, error) {
 	account, err := c.Accounts.Get(ctx, id)
 	if err != nil {
 		return nil, err
 	}
 	isRegistered := account.Value.Registered()
-	reply := c.unregistered("exists.they.no", id, account.At)
+	var reply *chat.Reply
 	if isRegistered {
 		reply = c.registered("exists.they.yes", id, account.At)
+	} else {
+		reply = c.unregistered("exists.they.no", id, account.At)
 	}
 	reply.Sections = []chat.Section{{Fields: []chat.Field{personField(id, req)}}}
 	notes, notesErr := c.noteForModerators(ctx, id, req.Community)
 	reply.Notes = notes
-	if !isRegistered && id.Platform == "Email" && strings.Contains(id.UID, "@") {
+	isEmail := id.Platform == "Email" && strings.Contains(id.UID, "@")
+	if isEmail && !isRegistered {
 		reply.Notes = append(reply.Notes, chat.Say("exists.email"))
 	}
 	return reply, partly(notesErr)
 }
 
-// registered says that a person is registered, in the words of textKey. checked is when the partner
-// said so.
+// registered says that a person is registered, in the words of textKey. checked is the time of the partner's answer.
 func (c existsCommand) registered(textKey string, id core.Identity, checked time.Time) *chat.Reply {
 	return &chat.Reply{
 		Tone:    chat.Positive,
@@ -109,8 +111,8 @@ func (c existsCommand) registered(textKey string, id core.Identity, checked time
 	}
 }
 
-// unregistered says that a person is not registered, in the words of textKey. checked is when the
-// partner said so.
+// unregistered says that a person is not registered, in the words of textKey. checked is the time of the partner's
+// answer.
 func (c existsCommand) unregistered(textKey string, id core.Identity, checked time.Time) *chat.Reply {
 	return &chat.Reply{
 		Tone:    chat.Negative,

@@ -27,7 +27,7 @@ func forget(from Sources, options Options) chat.Command {
 }
 
 // run deletes everything that is saved about the sender. It says which address was deleted, which badges were removed,
-// and which could not be removed, and why. If nothing could be deleted, it also returns a PartialError.
+// which could not be removed, and why. If nothing could be deleted, it says so, and also returns a PartialError.
 func (c forgetCommand) run(ctx context.Context, req *chat.Request) (*chat.Reply, error) {
 	f, err := c.Members.Forget(ctx, req.From)
 	if errors.Is(err, members.ErrUnreadable) {
@@ -46,7 +46,7 @@ func (c forgetCommand) run(ctx context.Context, req *chat.Request) (*chat.Reply,
 		}, &chat.PartialError{Err: err}
 	}
 	for i := range f.Changes {
-		f.Changes[i].Removed = true // Of a change that has to wait, Members may not know it yet.
+		f.Changes[i].Removed = true // Members leaves it out of a change that it could not begin.
 	}
 	hadWallet := f.Wallet != common.Address{}
 	if !hadWallet && len(f.Changes) == 0 {
@@ -60,7 +60,8 @@ func (c forgetCommand) run(ctx context.Context, req *chat.Request) (*chat.Reply,
 	if hadWallet {
 		reply.Text = chat.SayWith("forget.text", chat.Values{"wallet": c.address(f.Wallet)})
 	}
-	if slices.ContainsFunc(f.Changes, isUndone) {
+	areSomeLeft := slices.ContainsFunc(f.Changes, func(c members.Change) bool { return !isRemoved(c) })
+	if areSomeLeft {
 		reply.Tone = chat.Warning
 		reply.Title = chat.Say("forget.later")
 		reply.Actions = []chat.Action{chat.TryAgain(forgetName)}
@@ -71,16 +72,19 @@ func (c forgetCommand) run(ctx context.Context, req *chat.Request) (*chat.Reply,
 	return reply, nil
 }
 
-// isUndone reports whether a badge could not be removed, or not yet, and still exists.
-func isUndone(c members.Change) bool {
+// isRemoved reports whether the user has the badge of a removal no more: it was removed, or it does not exist any more.
+func isRemoved(c members.Change) bool {
 	isRefused := c.Problem != "" && c.Problem != chat.BadgeGone
-	return c.Later || isRefused
+	return !c.Later && !isRefused
 }
 
 // problemsOf returns why badges could not be removed, each reason once.
-func problemsOf(changes []members.Change) (problems []chat.BadgeProblem) {
-	for _, c := range changes {
-		if isUndone(c) && c.Problem != "" && !slices.Contains(problems, c.Problem) {
+func problemsOf(removals []members.Change) (problems []chat.BadgeProblem) {
+	for _, c := range removals {
+		if isRemoved(c) || c.Problem == "" {
+			continue
+		}
+		if !slices.Contains(problems, c.Problem) {
 			problems = append(problems, c.Problem)
 		}
 	}

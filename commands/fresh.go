@@ -9,32 +9,35 @@ import (
 	"herald/internal/query"
 )
 
-// oldAfter is the age at which an overdue answer is first shown as old. Below a younger Stale price,
-// the reply only says why there is no newer one.
+// Three words say that an answer could be newer:
+//
+//	Stale      it is past its TTL, because the service fails
+//	Overdue    it is Stale, or there is another reason why there is no newer one
+//	old        it is too old to be taken for current, so that its title prints its age
+
+// oldAfter is the age from which an overdue answer is old. A reply with a younger Stale price only says why there is no
+// newer one.
 const oldAfter = 10 * time.Minute
 
-// dated returns the quote of s, in the form that the replies of this package show: if s is overdue, it returns a copy
-// that has a LastUpdated, and is old from the age oldAfter on. "The quote must be dated" means that dated returned it.
+// dated returns the quote of s, in the form that the replies of this package show. If s is overdue, it returns a copy
+// that has a LastUpdated, and that is old from the age oldAfter on, or earlier if the quote says so. "The quote must be
+// dated" means that dated returned it.
 func dated(s query.Snapshot[*core.Quote]) *core.Quote {
-	q := s.Value
-	if s.Overdue() {
-		copied := *q
-		q = &copied
-		q.LastUpdated = cmp.Or(q.LastUpdated, s.At)
-		oldFrom := q.LastUpdated.Add(oldAfter)
-		if q.CurrentUntil.IsZero() || oldFrom.Before(q.CurrentUntil) {
-			q.CurrentUntil = oldFrom
-		}
+	if !s.Overdue() {
+		return s.Value
 	}
-	return q
+	q := *s.Value
+	q.LastUpdated = cmp.Or(q.LastUpdated, s.At)
+	q.CurrentUntil = earlierKnown(q.CurrentUntil, q.LastUpdated.Add(oldAfter))
+	return &q
 }
 
-// isCurrent reports whether s is neither overdue nor old. Its reply then shows no age, and does not
-// change with time. The quote of s must be dated.
+// isCurrent reports whether s is neither overdue nor old. The reply then shows no age, and does not change with time.
+// The quote of s must be dated.
 func isCurrent(s query.Snapshot[*core.Quote]) bool { return !s.Overdue() && !s.Value.Old() }
 
-// OldPrice returns a headline with the price and its age. It returns false if the price is not old.
-func OldPrice(s query.Snapshot[*core.Quote], symbol string) (headline chat.Text, old bool) {
+// OldPrice returns a headline with the price and its age. isOld is false if the price is not old.
+func OldPrice(s query.Snapshot[*core.Quote], symbol string) (headline chat.Text, isOld bool) {
 	q := dated(s)
 	if !q.Old() {
 		return chat.Text{}, false
@@ -42,11 +45,12 @@ func OldPrice(s query.Snapshot[*core.Quote], symbol string) (headline chat.Text,
 	return oldTitle(*q, symbol), true
 }
 
-// oldTitle returns the title of an old price, with its age. It leaves out the change, because that
-// change is not today's.
+// oldTitle returns the title of an old price, with its age. It leaves out the change, which is not the change of today.
 func oldTitle(q core.Quote, symbol string) chat.Text {
 	return chat.SayWith("old.title", chat.Values{
-		"symbol": chat.Plain(symbol), "price": chat.Price{Decimal: q.Price}, "age": chat.Age{Time: q.LastUpdated},
+		"symbol": chat.Plain(symbol),
+		"price":  chat.Price{Decimal: q.Price},
+		"age":    chat.Age{Time: q.LastUpdated},
 	})
 }
 
@@ -71,21 +75,28 @@ func failureText(failed *core.Error) chat.Text {
 	if failed == nil {
 		return chat.Text{}
 	}
-	text := chat.SayWith(cmp.Or(failureKeys[failed.Reason], "why.wrong"),
-		chat.Values{"service": serviceText(failed.Service.Name)})
-	if failed.RetryAfter <= time.Minute {
-		return text
+	key, isKnown := failureKeys[failed.Reason]
+	if !isKnown {
+		key = "why.wrong"
 	}
-	return chat.SayWith("why.next", chat.Values{"why": text, "when": chat.Moment{Time: time.Now().Add(failed.RetryAfter)}})
+	why := chat.SayWith(key, chat.Values{"service": serviceText(failed.Service.Name)})
+	if failed.RetryAfter <= time.Minute {
+		return why
+	}
+	next := chat.Moment{Time: time.Now().Add(failed.RetryAfter)}
+	return chat.SayWith("why.next", chat.Values{"why": why, "when": next})
 }
 
-// priceSource returns the end of a reply with the price of s. It names the provider. If the price is
-// old or Stale, it explains instead why there is no newer one. The quote of s must be dated.
+// priceSource returns the end of a reply with the price of s. It names the provider. If the price is Stale or old, it
+// explains instead why there is no newer one: the provider fails, or it answers and its price does not change. The
+// quote of s must be dated.
 func priceSource(s query.Snapshot[*core.Quote]) chat.Value {
+	isOld := s.Value.Old()
+	isOverdue := s.Overdue()
 	switch {
-	case s.Stale, s.Overdue() && s.Value.Old():
+	case s.Stale || (isOld && isOverdue):
 		return failureText(s.Why)
-	case s.Value.Old():
+	case isOld:
 		return chat.SayWith("why.unchanged", chat.Values{"service": serviceText("price")})
 	}
 	return chat.Plain(s.Value.Source)

@@ -12,53 +12,57 @@ import (
 // helpCommand answers /help, /start and chat.HelloCommand.
 type helpCommand struct {
 	inputs
-	all chat.Commands // all commands in menus, /help last
+	// all has all commands in menus, /help last.
+	all chat.Commands
 }
 
-// help returns /help, which says what the bot can do, and the command that greets a group to which the bot was
+// help returns two commands: forHelp says what the bot can do, and forGreeting greets a group to which the bot was
 // added. others are all other commands in menus.
-func help(from Sources, options Options, others chat.Commands) (self, greeting chat.Command) {
+func help(from Sources, options Options, others chat.Commands) (forHelp, forGreeting chat.Command) {
 	c := &helpCommand{inputs: inputs{from, options}}
-	self = chat.Command{
+	forHelp = chat.Command{
 		Name:       "help",
 		Aliases:    map[string][]string{"start": nil},
 		Summary:    chat.Say("command.help"),
 		Visibility: chat.Public,
 		Forms:      []chat.Form{{Run: c.answer}, {Params: []chat.Param{commandParam}, NeedsRole: true, Run: c.usage}},
 	}
-	c.all = append(slices.Clone(others), self)
-	return self, chat.Command{
+	c.all = append(slices.Clone(others), forHelp) // The methods read it only when a form runs.
+	forGreeting = chat.Command{
 		Name:       chat.HelloCommand,
 		Visibility: chat.Public,
 		Forms:      []chat.Form{{Unlisted: true, Run: c.hello}},
 	}
+	return forHelp, forGreeting
 }
 
-// answer lists the commands. In a Telegram group it only names the public ones, on one line, because a list would
-// fill everybody's screen.
+// answer returns groupHelp if everybody in a group sees the reply, because a longer one would fill their screens. If
+// only the sender sees it, answer returns start for /start, and fullHelp for /help. It adds waysIn to each of them.
 func (c *helpCommand) answer(_ context.Context, req *chat.Request) (*chat.Reply, error) {
 	var reply *chat.Reply
+	isSeenByAll := !req.Direct && !req.CanReplyEphemerally
 	switch {
-	case !req.Direct && !req.CanReplyEphemerally:
+	case isSeenByAll:
 		reply = groupHelp(c.all)
 	case req.Command == "start":
 		reply = c.start()
 	default:
-		reply = directHelp(c.all, req.MightModerate())
+		reply = fullHelp(c.all, req.MightModerate())
 	}
+	// Only the first section, if there is one, is the list of commands for everybody.
 	afterCommands := min(1, len(reply.Sections))
 	reply.Sections = slices.Insert(reply.Sections, afterCommands, c.waysIn(req))
 	return reply, nil
 }
 
-// hello says what the bot does, in a group to which it was added. It lists at most three commands, and shows
+// hello says what the bot does, in a group to which it was added. It lists the first three commands, and shows
 // moderators how the settings name the group.
 func (c *helpCommand) hello(_ context.Context, req *chat.Request) (*chat.Reply, error) {
 	if req.Community == "" {
 		return c.start(), nil
 	}
 	first := c.all[:min(3, len(c.all))]
-	entry := chat.Values{"entry": chat.Code(string(req.From.Platform) + ":" + req.Community)}
+	entry := chat.Values{"entry": chat.Code(entryOf(req.From.Platform, req.Community))}
 	return &chat.Reply{
 		Title: c.about("help.hello"),
 		Sections: []chat.Section{
@@ -69,8 +73,8 @@ func (c *helpCommand) hello(_ context.Context, req *chat.Request) (*chat.Reply, 
 	}, nil
 }
 
-// waysIn says how to get the badges of the sender's community, or of all communities in a private chat, and which
-// other groups people can join. It leaves out groups whose name is unknown.
+// waysIn says how to get the badges of the sender's community or, in a private chat, of all communities. It also names
+// the other groups that people can join, except groups whose names are unknown.
 func (c *helpCommand) waysIn(req *chat.Request) (ways chat.Section) {
 	if badges := c.Members.ConfiguredBadges(req.From.Platform, req.Community); len(badges) > 0 {
 		values := chat.Values{"command": chat.CommandLink("/verify"), "badge": badgesIn(req.Community, badges)}
@@ -79,7 +83,9 @@ func (c *helpCommand) waysIn(req *chat.Request) (ways chat.Section) {
 	var groups chat.Parts
 	for _, entry := range slices.Sorted(maps.Keys(c.JoinChats)) {
 		platform, group, _ := strings.Cut(entry, ":")
-		if name := c.Members.CommunityName(chat.Platform(platform), group); name != "" && group != req.Community {
+		name := c.Members.CommunityName(chat.Platform(platform), group)
+		isHere := group == req.Community
+		if name != "" && !isHere {
 			groups = append(groups, name)
 		}
 	}
@@ -116,8 +122,8 @@ func (c *helpCommand) start() *chat.Reply {
 // about returns the message of key about the token's symbol and the topics of the public commands. If no public
 // command has a topic, it names the topics of all commands.
 func (c *helpCommand) about(key string) chat.Text {
-	isPrivate := func(command chat.Command) bool { return command.Visibility != chat.Public }
-	topics := slices.DeleteFunc(slices.Clone(c.all), isPrivate).Topics()
+	isNotPublic := func(command chat.Command) bool { return command.Visibility != chat.Public }
+	topics := slices.DeleteFunc(slices.Clone(c.all), isNotPublic).Topics()
 	if topics == nil {
 		topics = c.all.Topics()
 	}
@@ -138,8 +144,8 @@ func groupHelp(all chat.Commands) *chat.Reply {
 	}
 }
 
-// directHelp lists all commands. If mayModerate is set, it also lists the forms for moderators.
-func directHelp(all chat.Commands, mayModerate bool) *chat.Reply {
+// fullHelp lists all commands. If mayModerate is set, it also lists the forms for moderators.
+func fullHelp(all chat.Commands, mayModerate bool) *chat.Reply {
 	sections := []chat.Section{commandList(all)}
 	if moderators := moderatorForms(all); mayModerate && moderators != nil {
 		sections = append(sections, chat.Section{Heading: chat.Say("help.moderators"), Fields: moderators})

@@ -19,7 +19,10 @@ const maxGroupName = 64
 // groupParam is the ID of a group. Join requests, buttons and links give it.
 var groupParam = chat.Param{Name: "group", Like: regexp.MustCompile(`^-[0-9]{1,19}$`)}
 
-// joinCommand answers chat.JoinCommand: it lets people into the groups in JoinChats.
+// joinCommand answers chat.JoinCommand, about a person who asked to join one of the groups in JoinChats. It checks
+// whether they meet the group's Requirement: an account, and in a group for stakers also a stake. If they do, their
+// join request is approved. Otherwise it stays open for moderators, who read why the person was left out. joinCommand
+// never declines a join request.
 type joinCommand struct{ verifyCommand }
 
 func join(from Sources, options Options) chat.Command {
@@ -41,21 +44,22 @@ func (c joinCommand) form(run chat.Run, params ...chat.Param) chat.Form {
 	return chat.Form{Params: params, Unlisted: true, Limit: limit, Run: run}
 }
 
-// isCheck reports whether a request leads to a check. The reply to any other request asks for a wallet, or says
-// that the button has expired.
+// isCheck reports whether a request counts for the limit of form: it has all that a check of the sender needs. To a
+// group for stakers, that includes a wallet.
 func (c joinCommand) isCheck(req *chat.Request) bool {
 	required, listed := c.requirement(req)
-	return listed && (!required.Staker || req.Args.Value(walletParam.Name) != "")
+	isWalletMissing := required.Staker && req.Args.Value(walletParam.Name) == ""
+	return listed && !isWalletMissing
 }
 
 // requirement returns the requirement of the group in the arguments. listed is false if the group
 // is not in JoinChats.
 func (c joinCommand) requirement(req *chat.Request) (required chat.Requirement, listed bool) {
-	required, listed = c.JoinChats[string(req.From.Platform)+":"+req.Args.Value(groupParam.Name)]
+	required, listed = c.JoinChats[entryOf(req.From.Platform, req.Args.Value(groupParam.Name))]
 	return required, listed
 }
 
-// groupText returns a message about the group in the arguments.
+// groupText returns the message of key about the group in the arguments: by its name or, if that is unknown, its ID.
 func (c joinCommand) groupText(key string, req *chat.Request) chat.Text {
 	var shown chat.Value = chat.Code(req.Args.Value(groupParam.Name))
 	if name := chat.NewUntrusted(req.GroupName, maxGroupName); name != "" {
@@ -71,10 +75,10 @@ func checkAgain(label string, req *chat.Request, args ...string) chat.Action {
 	return chat.Action{Label: chat.Say(label), Command: chat.JoinCommand, Args: args, Edit: true, NextStep: true}
 }
 
-// byGroup checks the sender without a wallet in the arguments. If the group requires only an account, it
-// lets in every registered person. If the group requires a stake, it checks the sender's saved wallet,
-// and asks for a wallet if none is saved. If the group is not in JoinChats, it returns OldButton,
-// because anybody can forge the ID.
+// byGroup checks the sender without a wallet in the arguments. If the group requires only an account, byGroup lets in
+// every registered person. If the group requires a stake, it checks the sender's saved wallet, and asks for a wallet if
+// no wallet is saved or the saved one cannot be read. If the group is not in JoinChats, it returns OldButton, because
+// anybody can forge the ID.
 func (c joinCommand) byGroup(ctx context.Context, req *chat.Request) (*chat.Reply, error) {
 	required, listed := c.requirement(req)
 	if !listed {
@@ -137,21 +141,21 @@ func askForWallet(req *chat.Request) *chat.Ask {
 	}
 }
 
-// withAmount returns the message of amountKey if an amount is required, and of anyKey if any stake is
-// enough.
+// withAmount returns the message of amountKey if an amount is required, and of anyKey if any stake is enough.
 func (c joinCommand) withAmount(anyKey, amountKey string, required chat.Requirement) chat.Text {
-	if required.Amount.IsZero() {
+	isAnyEnough := required.Amount.IsZero()
+	if isAnyEnough {
 		return chat.Say(anyKey)
 	}
 	return chat.SayWith(amountKey, chat.Values{"amount": c.amount(required.Amount, chat.Exact)})
 }
 
-// anotherWallet is an argument that asks for a wallet. It starts like an address, so that walletParam
-// accepts it.
+// anotherWallet is the argument of the button with which the sender wants to send another wallet. It starts like an
+// address, so that walletParam accepts it.
 const anotherWallet = "0x?"
 
-// byWallet lets the sender in if the wallet in the arguments is theirs and stakes enough. If the
-// argument is not a wallet, it asks for one. If the group requires no stake, it ignores the argument.
+// byWallet lets the sender in if the wallet in the arguments is theirs and stakes enough. If the argument is not a
+// wallet, it asks for one. If the group requires no stake, or is not in JoinChats, it does what byGroup does.
 func (c joinCommand) byWallet(ctx context.Context, req *chat.Request) (*chat.Reply, error) {
 	if required, _ := c.requirement(req); !required.Staker {
 		return c.byGroup(ctx, req)
@@ -174,8 +178,8 @@ func (c joinCommand) byWallet(ctx context.Context, req *chat.Request) (*chat.Rep
 	return c.checkStaker(ctx, req, wallet)
 }
 
-// checkStaker lets the sender in if the wallet is theirs and stakes enough. Otherwise it says what is
-// missing, but not how much the wallet stakes.
+// checkStaker lets the sender in if the wallet is theirs and stakes enough. Otherwise it says what is missing, but not
+// how much the wallet stakes.
 func (c joinCommand) checkStaker(ctx context.Context, req *chat.Request, wallet common.Address) (*chat.Reply, error) {
 	self, err := sender(req)
 	if err != nil {
@@ -193,11 +197,17 @@ func (c joinCommand) checkStaker(ctx context.Context, req *chat.Request, wallet 
 		reply.Checked = core.Earlier(p.account.At, p.owner.At)
 		return reply, nil
 	}
+	return c.checkStake(ctx, req, p)
+}
+
+// checkStake lets the sender, who is the owner of the wallet of p, in if the wallet stakes enough.
+func (c joinCommand) checkStake(ctx context.Context, req *chat.Request, p proof) (*chat.Reply, error) {
 	if p.stake.Err != nil {
 		return couldNotCheck(req, "join.unread", p.stake.Err)
 	}
 	required, _ := c.requirement(req)
-	switch stake := p.stake.Value; stake.Reaches(required.Amount) {
+	stake := p.stake.Value
+	switch stake.Reaches(required.Amount) {
 	case core.Staker:
 		return c.approve(ctx, req, &p), nil
 	case core.NotStaker:
@@ -207,21 +217,19 @@ func (c joinCommand) checkStaker(ctx context.Context, req *chat.Request, wallet 
 		reply.Checked = cmp.Or(stake.BlockTime, p.stake.At)
 		reply.Actions = append(nextStep("button.stake", c.StakeURL), reply.Actions...)
 		return reply, nil
-	default:
-		return couldNotCheck(req, "join.unread", stake.Err())
 	}
+	return couldNotCheck(req, "join.unread", stake.Err())
 }
 
-// approve returns a reply that makes the adapter approve the sender's join request. The reply after the
-// approval offers to save the wallet of p, the proof of a staker. If the group requires no stake, p is
-// nil.
+// approve returns a reply that makes the adapter approve the sender's join request. The reply after the approval offers
+// to save the wallet of p. p is the proof of a staker, or nil if the group requires no stake.
 func (c joinCommand) approve(ctx context.Context, req *chat.Request, p *proof) *chat.Reply {
 	welcome := c.welcome(ctx, req, p)
-	say := func(outcome chat.ApprovalResult) *chat.Reply {
-		if outcome == chat.LetIn {
+	say := func(result chat.ApprovalResult) *chat.Reply {
+		if result == chat.LetIn {
 			return welcome
 		}
-		return c.notLetIn(req, outcome)
+		return c.notLetIn(req, result)
 	}
 	return &chat.Reply{
 		Title: c.groupText("join.joining", req),
@@ -229,10 +237,10 @@ func (c joinCommand) approve(ctx context.Context, req *chat.Request, p *proof) *
 	}
 }
 
-// notLetIn says why a person who meets the requirement is not in the group, and what they can do.
-func (c joinCommand) notLetIn(req *chat.Request, outcome chat.ApprovalResult) (reply *chat.Reply) {
+// notLetIn says why the join request of a sender who meets the requirement was not approved, and what they can do.
+func (c joinCommand) notLetIn(req *chat.Request, result chat.ApprovalResult) (reply *chat.Reply) {
 	leftOut := "details.not_approved"
-	switch outcome {
+	switch result {
 	case chat.NotRequested:
 		reply = &chat.Reply{
 			Tone:     chat.Warning,
@@ -260,8 +268,8 @@ func (c joinCommand) notLetIn(req *chat.Request, outcome chat.ApprovalResult) (r
 	return reply
 }
 
-// welcome says that the sender is in the group. It offers to save the wallet of p, unless that wallet is
-// already saved. p is the proof of a staker, or nil.
+// welcome says that the sender is in the group. It offers to save the wallet of p, unless that wallet is already saved,
+// or what is saved cannot be read. p is the proof of a staker, or nil.
 func (c joinCommand) welcome(ctx context.Context, req *chat.Request, p *proof) *chat.Reply {
 	reply := &chat.Reply{
 		Tone:    chat.Positive,
@@ -271,11 +279,13 @@ func (c joinCommand) welcome(ctx context.Context, req *chat.Request, p *proof) *
 	if p == nil || !c.canSave() {
 		return reply
 	}
-	if s, err := c.Members.Saved(ctx, req.From); err != nil || s != nil && s.Wallet == p.wallet {
+	s, err := c.Members.Saved(ctx, req.From)
+	isSaved := s != nil && s.Wallet == p.wallet
+	if isSaved || err != nil {
 		return reply
 	}
 	note, button := c.offerSave(ctx, req.From, req.Args.Value(groupParam.Name), *p)
-	reply.FullValues = stakeText{Options: c.Options}.full(p.wallet)
+	reply.FullValues = c.fullAddress(p.wallet)
 	reply.Notes = []chat.Text{note}
 	reply.Actions = append(reply.Actions, button)
 	return reply
@@ -295,19 +305,18 @@ func (c joinCommand) unregistered(req *chat.Request) *chat.Reply {
 // wrongWallet says that the wallet of p does not meet the requirement, and offers to send another one.
 func (c joinCommand) wrongWallet(req *chat.Request, p proof, title, text chat.Text) *chat.Reply {
 	reply := leftOpen(req, chat.Negative, title, text)
-	reply.FullValues = stakeText{Options: c.Options}.full(p.wallet)
+	reply.FullValues = c.fullAddress(p.wallet)
 	reply.Actions = append(reply.Actions, checkAgain("button.another_wallet", req, anotherWallet))
 	return reply
 }
 
-// couldNotCheck says, under the title of titleKey, that the sender could not be checked. It returns err as
-// a PartialError.
+// couldNotCheck says under the title of titleKey that the sender could not be checked. It also returns err as a
+// PartialError.
 func couldNotCheck(req *chat.Request, titleKey string, err error) (*chat.Reply, error) {
 	return leftOpen(req, chat.Warning, chat.Say(titleKey), Explain(err)), &chat.PartialError{Err: err}
 }
 
-// leftOpen returns a reply that says that the join request stays open for moderators. It has a button
-// that checks the sender again.
+// leftOpen says that the join request stays open for moderators. The reply has a button that checks the sender again.
 func leftOpen(req *chat.Request, tone chat.Tone, title, text chat.Text) *chat.Reply {
 	return &chat.Reply{
 		Tone:    tone,

@@ -33,7 +33,7 @@ func myLogins(from Sources, options Options) chat.Command {
 	}
 }
 
-// run returns a page of the sender's logins, the first one unless the arguments name another. If the sender is not
+// run returns a page of the sender's logins: the page in the arguments, or else the first one. If the sender is not
 // registered, it says so.
 func (c myLoginsCommand) run(ctx context.Context, req *chat.Request) (*chat.Reply, error) {
 	self, err := sender(req)
@@ -45,15 +45,7 @@ func (c myLoginsCommand) run(ctx context.Context, req *chat.Request) (*chat.Repl
 		return nil, err
 	}
 	if !account.Value.Registered() {
-		return &chat.Reply{
-			Tone:  chat.Negative,
-			Title: chat.Say("exists.no"),
-			Text: chat.SayWith("logins.unregistered", chat.Values{
-				"platform": chat.Plain(self.Platform),
-				"service":  c.service(),
-			}),
-			Actions: nextStep("button.register", c.RegisterURL),
-		}, nil
+		return c.unregistered(self), nil
 	}
 	logins, err := c.Logins.Get(ctx, account.Value.DID)
 	if err != nil {
@@ -64,6 +56,19 @@ func (c myLoginsCommand) run(ctx context.Context, req *chat.Request) (*chat.Repl
 		page, _ = strconv.Atoi(arg) // If arg is not a number, page is 0, which does not exist.
 	}
 	return loginsReply(logins.Value, page)
+}
+
+// unregistered says that a person has no account, and how to get one.
+func (c myLoginsCommand) unregistered(id core.Identity) *chat.Reply {
+	return &chat.Reply{
+		Tone:  chat.Negative,
+		Title: chat.Say("exists.no"),
+		Text: chat.SayWith("logins.unregistered", chat.Values{
+			"platform": chat.Plain(id.Platform),
+			"service":  c.service(),
+		}),
+		Actions: nextStep("button.register", c.RegisterURL),
+	}
 }
 
 // loginsReply returns a page of the logins. The first page is 1. The error is an InputError if there is no such page.

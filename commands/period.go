@@ -48,26 +48,69 @@ func periodNamed(name string) period {
 // label returns the period's name in the reader's language.
 func (p period) label() chat.Text { return chat.Say("price." + p.name) }
 
-// notDrawn is the word for every period that cannot be drawn, such as "90d".
+// notDrawn stands for every period that cannot be drawn, such as "90d". periodParam accepts it as a word for a period,
+// but it is not one of its Choices, so that wrongArgument answers it.
 const notDrawn = "0h"
 
-// unitHours has the hours in each unit of time, by the unit's names in all languages, in lower case.
-// A month has 30 days, and a year 365.
-var unitHours = map[string]int{
-	"h": 1, "hr": 1, "hrs": 1, "hour": 1, "hours": 1, "hora": 1, "horas": 1, "小时": 1, "ч": 1, "час": 1, "часа": 1,
-	"часов": 1, "sa": 1, "saat": 1, "giờ": 1,
+// unitOfTime is a unit of time, and what people call it.
+type unitOfTime struct {
+	hours int
+	names []string
+}
 
-	"d": 24, "day": 24, "days": 24, "dia": 24, "dias": 24, "día": 24, "días": 24, "天": 24, "日": 24, "д": 24,
-	"день": 24, "дня": 24, "дней": 24, "g": 24, "gün": 24, "ngày": 24,
+// unitHours maps the names of units of time, in all languages and in lower case, to the hours in the unit. A month has
+// 30 days, and a year 365.
+var unitHours = hoursByName([]unitOfTime{
+	{hours: 1, names: []string{
+		"h", "hr", "hrs", "hour", "hours",
+		"hora", "horas",
+		"小时",
+		"ч", "час", "часа", "часов",
+		"sa", "saat",
+		"giờ",
+	}},
+	{hours: 24, names: []string{
+		"d", "day", "days",
+		"día", "días", "dia", "dias",
+		"天", "日",
+		"д", "день", "дня", "дней",
+		"g", "gün",
+		"ngày",
+	}},
+	{hours: 7 * 24, names: []string{
+		"w", "wk", "week", "weeks",
+		"semana", "semanas",
+		"周", "星期",
+		"н", "нед", "неделя", "недели", "недель",
+		"hafta",
+		"tuần",
+	}},
+	{hours: 30 * 24, names: []string{
+		"mo", "month", "months",
+		"mes", "meses",
+		"月", "个月",
+		"мес", "месяц", "месяца", "месяцев",
+		"ay",
+		"tháng",
+	}},
+	{hours: 365 * 24, names: []string{
+		"y", "yr", "year", "years",
+		"año", "años",
+		"年",
+		"г", "год", "года", "лет",
+		"yıl",
+		"năm",
+	}},
+})
 
-	"w": 168, "wk": 168, "week": 168, "weeks": 168, "semana": 168, "semanas": 168, "周": 168, "星期": 168, "н": 168,
-	"нед": 168, "неделя": 168, "недели": 168, "недель": 168, "hafta": 168, "tuần": 168,
-
-	"mo": 720, "month": 720, "months": 720, "mes": 720, "meses": 720, "月": 720, "个月": 720, "мес": 720, "месяц": 720,
-	"месяца": 720, "месяцев": 720, "ay": 720, "tháng": 720,
-
-	"y": 8760, "yr": 8760, "year": 8760, "years": 8760, "año": 8760, "años": 8760, "年": 8760, "г": 8760, "год": 8760,
-	"года": 8760, "лет": 8760, "yıl": 8760, "năm": 8760,
+func hoursByName(units []unitOfTime) map[string]int {
+	hours := map[string]int{}
+	for _, u := range units {
+		for _, name := range u.names {
+			hours[name] = u.hours
+		}
+	}
+	return hours
 }
 
 // The words around a period or an amount, in lower case.
@@ -88,23 +131,26 @@ const anotherSymbol = `\$[a-z]\w*|btc|bitcoin|eth|ethereum|bnb|sol|xrp|ton|trx|a
 var (
 	// onlyDollar matches a word for the dollar.
 	onlyDollar = regexp.MustCompile(`(?i)^` + dollar + `$`)
-	// namesToken matches what people type about another token: a short word, alone or after a
-	// number, or anotherSymbol among other words.
+	// namesToken matches what people type about another token: a word of two to five letters, alone or after a number,
+	// or anotherSymbol among other words.
 	namesToken = regexp.MustCompile(`(?i)^([\W\d]* )?[a-z]{2,5}$|(^| )(` + anotherSymbol + `)( |$)`)
 )
 
-// maxPeriodDigits is the maximum length of the number in a period.
-const maxPeriodDigits = 5
+const (
+	// maxPeriodDigits is the maximum length of the number in a period.
+	maxPeriodDigits = 5
+	// minUnitAlone is the minimum length of a unit without a number, in bytes: "day" and "天" are periods, "d" is not.
+	minUnitAlone = 3
+)
 
-// parsePeriod reads a word such as "7d", "week" or "30дней". It returns the name of a period that is
-// drawn, or notDrawn for any other period. ok is false if the word is not a period: a unit of one or
-// two bytes needs a number.
+// parsePeriod reads a word such as "7d", "week" or "30дней". It returns the name of a period that is drawn, or notDrawn
+// for any other period. ok is false if the word is not a period.
 func parsePeriod(word string) (name string, ok bool) {
 	unit := strings.TrimLeft(word, "0123456789")
 	digits := strings.TrimSuffix(word, unit)
-	unitLength, known := unitHours[strings.ToLower(unit)]
-	isBareLetter := digits == "" && len(unit) < 3
-	if !known || isBareLetter || len(digits) > maxPeriodDigits {
+	hoursPerUnit, isUnit := unitHours[strings.ToLower(unit)]
+	lacksNumber := digits == "" && len(unit) < minUnitAlone
+	if !isUnit || lacksNumber || len(digits) > maxPeriodDigits {
 		return "", false
 	}
 	n := 1
@@ -112,7 +158,7 @@ func parsePeriod(word string) (name string, ok bool) {
 		n, _ = strconv.Atoi(digits) // It has only digits.
 	}
 	for _, p := range periods {
-		if p.isDrawn && int(p.length/time.Hour) == n*unitLength {
+		if p.isDrawn && int(p.length/time.Hour) == n*hoursPerUnit {
 			return p.name, true
 		}
 	}
@@ -141,25 +187,28 @@ func joinUnits(words []string) (joined []string) {
 
 func endsWithDigit(word string) bool { return strings.ContainsAny(word[len(word)-1:], "0123456789") }
 
-// tidy returns the typed words in the form that the parameters of /price accept. It writes each
-// period as parsePeriod does. It leaves out the words that do not change the answer: fillers, the
-// token's own symbol, and the dollar as the currency into which tokens are converted, as in "100 TKN
-// in USD". If nothing but a word for "chart" is left, it returns the name of lastDay.
+// tidy returns the typed words in the form that the parameters of /price accept. It replaces each period by the name
+// that parsePeriod returns. It leaves out the words that do not change the answer: fillers, the token's own symbol, and
+// the dollar as the currency into which tokens are converted, as in "100 TKN in USD". It keeps the dollar as the unit
+// of an amount, as in "100 USD". If nothing but a word for "chart" is left, it returns the name of lastDay.
 func (c *priceCommand) tidy(typed []string) (words []string) {
 	text := strings.Join(typed, " ")
-	isAmount := strings.ContainsAny(text, "0123456789")
-	isConverted := !isAmount // The next dollar is the target of a conversion, and not the unit of an amount.
+	hasAmount := strings.ContainsAny(text, "0123456789")
+	// isDollarTarget says that a further dollar is the currency of a conversion, and not the unit of the amount.
+	isDollarTarget := !hasAmount
 	wantsChart := false
 	for _, word := range joinUnits(strings.Fields(text)) {
 		lower := strings.ToLower(word)
 		switch {
 		case c.isOwnSymbol(word):
-			// "100 TKN USD" is converted into dollars, and "TKN $100" into tokens.
-			isConverted = isConverted || len(words) > 0
+			// "100 TKN USD" is converted into dollars, and "TKN 100 USD" into tokens.
+			if len(words) > 0 {
+				isDollarTarget = true
+			}
 		case slices.Contains(intoWords, lower):
-			isConverted = true
-		case isConverted && onlyDollar.MatchString(word):
-		case slices.Contains(fillers, lower):
+			isDollarTarget = true
+		case isDollarTarget && onlyDollar.MatchString(word): // It is left out.
+		case slices.Contains(fillers, lower): // It is left out.
 		case slices.Contains(chartWords, lower):
 			wantsChart = true
 		default:
@@ -181,10 +230,15 @@ func (c *priceCommand) isOwnSymbol(word string) bool {
 	return strings.EqualFold(strings.Trim(name, "$"), c.Symbol) && (currency == "" || onlyDollar.MatchString(currency))
 }
 
-// wrongArgument says why an argument of /price is neither a period that is drawn nor an amount.
+// wrongArgument says why an argument of /price is neither a period that is drawn nor an amount:
+//
+//	it names another token    the bot knows only one
+//	it is one period          which periods are drawn
+//	it has several periods    only one can be drawn
+//	anything else             what can be chosen
 func (c *priceCommand) wrongArgument(typed string) chat.Text {
-	isOtherWord := slices.Contains(notSymbols, strings.ToLower(typed))
-	if namesToken.MatchString(typed) && !isOtherWord {
+	isNoSymbol := slices.Contains(notSymbols, strings.ToLower(typed))
+	if namesToken.MatchString(typed) && !isNoSymbol {
 		return chat.SayWith("price.symbol", c.symbol())
 	}
 	typedPeriods := 0

@@ -23,11 +23,11 @@ var periodParam = chat.Param{
 	Like:    regexp.MustCompile(`(?i)^(` + strings.Join(drawnNames, "|") + `|` + notDrawn + `|` + anotherSymbol + `)$`),
 }
 
-// minCoverage is the part of a period, from 0 to 1, in which prices must have been seen. A reply
-// with a chart of less says so.
+// minCoverage is the part of a period, from 0 to 1, for which prices should be known. If less is known, the reply says
+// that the chart has gaps.
 const minCoverage = 0.9
 
-// noChart is the name of the drawn period if there is no chart.
+// noChart takes the place of a period's name if no period is drawn.
 const noChart = ""
 
 // priceCommand answers /price.
@@ -66,16 +66,16 @@ func price(from Sources, options Options) chat.Command {
 // run returns the price, with a picture of the period if the arguments name one.
 func (c *priceCommand) run(ctx context.Context, req *chat.Request) (*chat.Reply, error) {
 	answer, err := c.Price.Get(ctx, struct{}{})
-	drawn := req.Args.Value(periodParam.Name)
+	drawnName := req.Args.Value(periodParam.Name)
 	if doubt, isDoubt := doubtOf(err); isDoubt {
-		return c.doubtful(doubt, drawn), nil
+		return c.doubtfulReply(doubt, drawnName), nil
 	}
 	if err != nil {
 		return nil, err
 	}
 	answer.Value = dated(answer)
-	if drawn != noChart {
-		return c.withChart(ctx, req, answer, periodNamed(drawn))
+	if drawnName != noChart {
+		return c.withChart(ctx, req, answer, periodNamed(drawnName))
 	}
 	return c.withoutChart(answer), nil
 }
@@ -104,7 +104,16 @@ type priceChange struct {
 	percent decimal.NullDecimal // not Valid: unknown
 }
 
+// dayChange returns the change over the last day.
 func dayChange(q *core.Quote) priceChange { return priceChange{over: lastDay, percent: q.Change24h} }
+
+// changeInChart returns the change over the drawn period: as the chart shows it, or else as the quote has it.
+func changeInChart(chart core.Chart, q *core.Quote, drawn period) priceChange {
+	if chart.Change.Valid {
+		return priceChange{over: drawn, percent: chart.Change}
+	}
+	return priceChange{over: drawn, percent: q.Changes()[drawn.length]}
+}
 
 // text returns the change and its period, such as "+1.2% (24 h)". The change must be known.
 func (c priceChange) text() chat.Text {
@@ -112,16 +121,16 @@ func (c priceChange) text() chat.Text {
 	return chat.SayWith("price.change", chat.Values{"change": percent, "period": c.over.label()})
 }
 
-// withChart returns the price with a picture of a period. The quote of answer must be dated. If the
-// picture cannot be drawn, withChart returns the price without it, and a *chat.PartialError. If the
-// change over the period is then unknown, the reply shows the one over lastDay.
+// withChart returns the price with a picture of a period. The quote of answer must be dated. If the picture cannot be
+// drawn, withChart returns the price without it, and a *chat.PartialError. The change in the reply is the change over
+// the period. If there is no picture and that change is unknown, it is the change over lastDay.
 func (c *priceCommand) withChart(
 	ctx context.Context, req *chat.Request, answer query.Snapshot[*core.Quote], drawn period,
 ) (*chat.Reply, error) {
 	quote := answer.Value
-	// If err is set, the chart may still have a Change.
-	chart, err := c.Chart(ctx, *quote, drawn.length, req.Language, cmp.Or(c.ServiceName, req.BotName), req.BotHandle)
-	change := priceChange{over: drawn, percent: cmp.Or(chart.Change, quote.Changes()[drawn.length])}
+	signature := cmp.Or(c.ServiceName, req.BotName)
+	chart, err := c.Chart(ctx, *quote, drawn.length, req.Language, signature, req.BotHandle)
+	change := changeInChart(chart, quote, drawn) // If err is set, the chart may still have a Change.
 	if err != nil && !change.percent.Valid {
 		change = dayChange(quote)
 	}
@@ -129,19 +138,14 @@ func (c *priceCommand) withChart(
 	if err != nil {
 		reply.Notes = append(reply.Notes, chat.Say("chart.failed"))
 		// A refresh must draw again, even if the price is the same.
-		reply.Source = chat.Source{Stale: reply.Source.Stale, Why: reply.Source.Why}
+		reply.Source.AsOf = chat.Version{}
+		reply.Source.FreshUntil = time.Time{}
 		return reply, &chat.PartialError{Err: err}
 	}
 	// One line is enough, because the picture has the price and its change.
 	figures := append(changeFields(*quote, change.over), marketFields(*quote, "price.cap_short", "price.volume_short")...)
 	reply.Sections = []chat.Section{{Row: true, Fields: figures}}
-	switch {
-	case !chart.HasLine && chart.LineFrom.IsZero(): // It is not known when there will be a line.
-	case !chart.HasLine:
-		reply.Notes = append(reply.Notes, chat.LineFrom(chart.LineFrom))
-	case chart.Seen < minCoverage:
-		reply.Notes = append(reply.Notes, chat.Say("chart.sparse"))
-	}
+	reply.Notes = append(reply.Notes, chartNotes(chart)...)
 	reply.Image = &chat.Image{
 		Name:    "price-" + drawn.name + ".png",
 		PNG:     chart.PNG,
@@ -150,9 +154,23 @@ func (c *priceCommand) withChart(
 	return reply, nil
 }
 
-// priceButtons returns a button for each period that is drawn, one to refresh, and one that opens
-// the provider's page. drawn is the name of the period in the picture, or noChart.
-func priceButtons(quote core.Quote, drawn string) []chat.Action {
+// chartNotes says when the chart will have a line, or that the line has gaps. It returns nil if neither applies, or if
+// it is not known when there will be a line.
+func chartNotes(chart core.Chart) []chat.Text {
+	isLineDue := !chart.HasLine && !chart.LineFrom.IsZero()
+	hasGaps := chart.HasLine && chart.Seen < minCoverage
+	switch {
+	case isLineDue:
+		return []chat.Text{chat.LineFrom(chart.LineFrom)}
+	case hasGaps:
+		return []chat.Text{chat.Say("chart.sparse")}
+	}
+	return nil
+}
+
+// priceButtons returns a button for each period that can be drawn, one to refresh, and one that opens the provider's
+// page. drawnName is the name of the period in the picture, or noChart.
+func priceButtons(quote core.Quote, drawnName string) []chat.Action {
 	var buttons []chat.Action
 	for _, p := range periods {
 		if !p.isDrawn {
@@ -163,16 +181,16 @@ func priceButtons(quote core.Quote, drawn string) []chat.Action {
 			Command: "price",
 			Args:    []string{p.name},
 			Edit:    true,
-			Current: p.name == drawn,
+			Current: p.name == drawnName,
 		})
 	}
-	again := refreshPrice(drawn)
+	again := refreshPrice(drawnName)
 	again.NewRow = true
 	return append(append(buttons, again), pageLink(quote)...)
 }
 
-// refreshPrice returns the button that runs /price again. argument is a period or an amount; if it is
-// "", there is none.
+// refreshPrice returns the button that runs /price again. argument is the name of a period or an amount. If it is "",
+// which is also noChart, /price runs without an argument.
 func refreshPrice(argument string) chat.Action {
 	if argument == "" {
 		return refresh("price")
@@ -206,11 +224,11 @@ func (c *priceCommand) chartCaption(chart core.Chart, quote core.Quote) chat.Par
 	return caption
 }
 
-// priceReply returns a reply with the price as its title, because push notifications show only the
-// title. The subtitle is change, if that is known. drawn is the name of the period in the picture, or
-// noChart. The quote of answer must be dated.
+// priceReply returns a reply with the price as its title, because push notifications show only the title. The subtitle
+// is change, if that is known. If the price is old, the title has its age, and there are no changes. drawnName is the
+// name of the period in the picture, or noChart. The quote of answer must be dated.
 func (c *priceCommand) priceReply(
-	answer query.Snapshot[*core.Quote], change priceChange, drawn string,
+	answer query.Snapshot[*core.Quote], change priceChange, drawnName string,
 ) *chat.Reply {
 	q := answer.Value
 	reply := &chat.Reply{
@@ -226,7 +244,7 @@ func (c *priceCommand) priceReply(
 		Footer:  chat.Parts{priceSource(answer)},
 		Checked: cmp.Or(q.LastUpdated, answer.At),
 		Source:  sourceOf(answer),
-		Actions: priceButtons(*q, drawn),
+		Actions: priceButtons(*q, drawnName),
 	}
 	if q.Old() {
 		reply.Tone = chat.Warning
@@ -251,8 +269,8 @@ func sourceOf(answer query.Snapshot[*core.Quote]) chat.Source {
 	}
 }
 
-// changeFields returns the known changes over the periods that are listed, except one period. It
-// returns none for an old quote.
+// changeFields returns the known changes over the listed periods, without the period except. It returns none for an
+// old quote.
 func changeFields(q core.Quote, except period) (fields []chat.Field) {
 	if q.Old() {
 		return nil
@@ -266,8 +284,7 @@ func changeFields(q core.Quote, except period) (fields []chat.Field) {
 	return fields
 }
 
-// marketFields returns the market cap and the volume, or the one of them that is known. The keys name
-// the fields.
+// marketFields returns the market cap and the volume, each if it is known. The keys name the fields.
 func marketFields(q core.Quote, capKey, volumeKey string) (fields []chat.Field) {
 	if q.MarketCap.Valid {
 		fields = append(fields, moneyField(capKey, q.MarketCap.Decimal))

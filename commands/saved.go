@@ -182,7 +182,7 @@ func (from Sources) noteForModerators(ctx context.Context, id core.Identity, com
 
 // savedState says whether a saved wallet stakes, and which badges its owner has, is about to lose, or has lost in a
 // community. If community is "", it says so of all communities.
-func savedState(s *members.Saved, community string) chat.Text {
+func savedState(s *members.Saved, community string) chat.Value {
 	if community != "" {
 		s = onlyIn(s, community)
 	}
@@ -194,17 +194,25 @@ func savedState(s *members.Saved, community string) chat.Text {
 	case len(s.Given) > 0:
 		return chat.SayWith("exists.has", chat.Values{"badge": badgeNames(badgesOf(s.Given)), "checked": checked})
 	case len(s.Missing) > 0:
-		key := "exists.lost"
-		why := s.Missing[0].Why
-		if why.Disowned {
-			key = "exists.disowned"
-		}
-		lost := badgeNames(lostBadges(s.Missing))
-		return chat.SayWith(key, chat.Values{"badge": lost, "when": members.WhenLost(why)})
+		return losses(s.Missing)
 	case s.Stakes:
 		return chat.SayWith("exists.stakes", chat.Values{"checked": checked})
 	}
 	return chat.SayWith("exists.idle", chat.Values{"checked": checked})
+}
+
+// losses says which badges were lost, when and why. Badges that were lost by the same two checks share a sentence.
+func losses(missing []members.LostBadge) (sentences chat.Parts) {
+	for _, lost := range byChecks(missing) {
+		key := "exists.lost"
+		why := lost[0].Why
+		if why.Disowned {
+			key = "exists.disowned"
+		}
+		values := chat.Values{"badge": badgeNames(lostBadges(lost)), "when": members.WhenLost(why)}
+		sentences = append(sentences, chat.SayWith(key, values))
+	}
+	return sentences
 }
 
 // onlyIn returns a copy of s with the badges of one community.

@@ -220,3 +220,32 @@ func TestModeratorsReadOfTheirCommunityOnly(t *testing.T) {
 		t.Errorf("missing is %v", saved.Missing)
 	}
 }
+
+// Each badge has the dates of the checks that it was lost by. Badges that were lost by the same checks share them.
+func TestModeratorsReadOfEachLossByItsOwnChecks(t *testing.T) {
+	disowned := lostIn(time.November)
+	disowned.Disowned = true
+	saved := &members.Saved{Missing: []members.LostBadge{
+		{Badge: members.Badge{Name: "Staker"}, Why: lostIn(time.March)},
+		{Badge: members.Badge{Name: "Whale"}, Why: lostIn(time.November)},
+		{Badge: members.Badge{Name: "Orca"}, Why: disowned},
+		{Badge: members.Badge{Name: "Shark"}, Why: lostIn(time.November)},
+	}}
+	req := &chat.Request{From: ann, Role: chat.Moderator}
+	aboutBob := map[string]string{"platform": "telegram", "uid": commandstest.Bob}
+
+	reply, err := runFor(t, req, commandsWith(savingMembers(), nil, saved), "exists", aboutBob)
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := strings.NewReplacer("«", "", "»", "").Replace(texts(reply))
+	for _, want := range []string{
+		"·\u00a0Staker removed: too little stake at two checks (Mar 24",
+		"·\u00a0Whale, Shark removed: too little stake at two checks (Nov 24",
+		"·\u00a0Orca removed: the address was not theirs any more (Nov 24",
+	} {
+		if !strings.Contains(said, want) {
+			t.Errorf("%s: want %q", said, want)
+		}
+	}
+}

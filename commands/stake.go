@@ -33,8 +33,8 @@ var (
 	subtitleKeys = stakeKeys{yes: "verify.stakes", atLeast: "verify.stakes_least", no: "verify.stakes_nothing"}
 )
 
-// verdict says how much is staked, or that nothing is. If that is unknown, it says how many pools were not
-// read, and the tone is Warning.
+// verdict says how much is staked, or that nothing is. If nothing was found and some pools could not be read, it says
+// how many, and the tone is Warning.
 func (s stakeText) verdict(keys stakeKeys) (chat.Tone, chat.Text) {
 	total := chat.Values{"total": s.amount(s.Total(), chat.Short)}
 	switch s.StakerStatus() {
@@ -64,16 +64,16 @@ func (s stakeText) worth(q *core.Quote) chat.Value {
 	return chat.SayWith("stake.worth", chat.Values{"worth": chat.Money{Decimal: worth}})
 }
 
-// poolSections returns a line with the stake in each pool, the largest first. If there are more than
-// maxPools+1 pools, it returns a line with the largest maxPools and a line with the sum of the others. The
-// fields of folded list the others.
+// poolSections returns a line with the stake in each pool, the largest first. If there are more than maxPools+1 pools,
+// it returns a line with the largest maxPools, and a line with the sum of the other pools. folded then lists the other
+// pools. For example, of 6 pools it shows all, and of 7 pools it shows 5 and the sum of 2.
 func (s stakeText) poolSections() (sections []chat.Section, folded []chat.Field) {
 	byAmount := func(a, b core.PoolAmount) int { return b.Amount.Cmp(a.Amount) }
 	largest := slices.SortedStableFunc(slices.Values(s.Staked), byAmount)
-	row := s.Options
-	row.Symbol = "" // The title shows it.
+	withoutSymbol := s.Options
+	withoutSymbol.Symbol = "" // The title shows it.
 	if len(largest) <= maxPools+1 {
-		return []chat.Section{{Row: true, Fields: poolFields(largest, row)}}, nil
+		return []chat.Section{{Row: true, Fields: poolFields(largest, withoutSymbol)}}, nil
 	}
 	others := largest[maxPools:]
 	sum := chat.Field{
@@ -81,7 +81,7 @@ func (s stakeText) poolSections() (sections []chat.Section, folded []chat.Field)
 		Value: s.amount(sumOf(others), chat.Short),
 	}
 	sections = []chat.Section{
-		{Row: true, Fields: poolFields(largest[:maxPools], row)},
+		{Row: true, Fields: poolFields(largest[:maxPools], withoutSymbol)},
 		{Fields: []chat.Field{sum}},
 	}
 	return sections, poolFields(others, s.Options)
@@ -100,8 +100,8 @@ func poolFields(pools []core.PoolAmount, options Options) []chat.Field {
 	return fields
 }
 
-// withdrawals returns a line with the sum that can be claimed, and a line with the sum that is still being
-// unstaked, and when the next part of it can be claimed. It leaves out a line if its sum is 0. The sums are
+// withdrawals returns a line about the sum that can be claimed, and a line about the sum that is still being unstaked.
+// The second line also says when the next part can be claimed. A line is left out if its sum is 0. The sums are
 // "at least" if a pool was not read completely.
 func (s stakeText) withdrawals() (lines chat.Section) {
 	claimable, unstaking := "stake.claimable", "stake.unstaking"
@@ -125,20 +125,22 @@ func (s stakeText) sumLine(key string, sum decimal.Decimal) chat.Text {
 	return chat.SayWith(key, chat.Values{"amount": chat.Strong{Value: s.amount(sum, chat.Short)}})
 }
 
-// maxStandstill is the maximum age of a block. If it is older, the chain may have stopped, and it is
+// maxStandstill is the maximum age of the latest block. If the block is older, the chain may have stopped, and it is
 // unknown when a claim will be ready.
 const maxStandstill = 10 * time.Minute
 
-// withNextClaim adds to a line about the sum that is being unstaked when the next part of it can be claimed,
-// and how much that is, unless it is all of it. It returns the line unchanged if the time is unknown, or if a
-// pool is unread, because that pool may have an earlier claim.
+// withNextClaim completes a line about the sum that is being unstaked. It adds when the next part of that sum can be
+// claimed, and how large the part is, unless it is the whole sum. It returns the line unchanged if the time is unknown,
+// or if a pool is unread, because that pool may have an earlier claim.
 func (s stakeText) withNextClaim(unstaking chat.Text) chat.Text {
 	next := s.NextWithdrawal
-	if !s.Complete() || next.At.IsZero() || time.Since(s.BlockTime) > maxStandstill {
+	isTimeUnknown := next.At.IsZero() || time.Since(s.BlockTime) > maxStandstill
+	if isTimeUnknown || !s.Complete() {
 		return unstaking
 	}
 	when := chat.Values{"unstaking": unstaking, "when": inAbout(time.Until(next.At))}
-	if next.Amount.Equal(core.Stake{Staked: s.Unbonding}.Total()) {
+	isAll := next.Amount.Equal(sumOf(s.Unbonding))
+	if isAll {
 		return chat.SayWith("stake.claimable_all", when)
 	}
 	s.Symbol = "" // The line already shows it.
@@ -146,38 +148,44 @@ func (s stakeText) withNextClaim(unstaking chat.Text) chat.Text {
 	return chat.SayWith("stake.claimable_next", when)
 }
 
-// inAbout says how far away something is: less than an hour, or in hours, or from two days on in days. It
-// rounds.
+// inAbout says how far away something is: less than an hour, or in hours, or from two days on in days. It rounds hours
+// and days: 90 minutes are 2 hours, and 59 hours are 2 days.
 func inAbout(d time.Duration) chat.Text {
-	if d < time.Hour {
-		return chat.Say("stake.in_minutes")
-	}
 	const day = 24 * time.Hour
-	if d.Round(time.Hour) >= 2*day {
-		return chat.SayWith("stake.in_days", chat.Values{"n": chat.Count(d.Round(day) / day)})
+	rounded := d.Round(time.Hour)
+	switch {
+	case d < time.Hour:
+		return chat.Say("stake.in_minutes")
+	case rounded < 2*day:
+		return chat.SayWith("stake.in_hours", chat.Values{"n": chat.Count(rounded / time.Hour)})
 	}
-	return chat.SayWith("stake.in_hours", chat.Values{"n": chat.Count(d.Round(time.Hour) / time.Hour)})
+	return chat.SayWith("stake.in_days", chat.Values{"n": chat.Count(d.Round(day) / day)})
+}
+
+// fullAddress returns the unshortened address of a wallet.
+func (o Options) fullAddress(wallet common.Address) []chat.Field {
+	address := o.address(wallet)
+	address.Full = true
+	return []chat.Field{{Value: address}}
 }
 
 // full returns the unshortened address of the wallet and, if every pool was read, its stake to the last digit.
 func (s stakeText) full(wallet common.Address) []chat.Field {
-	address := s.address(wallet)
-	address.Full = true
-	fields := []chat.Field{{Value: address}}
+	fields := s.fullAddress(wallet)
 	if s.StakerStatus() == core.Staker && len(s.Failed) == 0 {
 		fields = append(fields, chat.Field{Name: chat.Say("stake.exact"), Value: s.amount(s.Total(), chat.Exact)})
 	}
 	return fields
 }
 
-// notes say in how many pools only the withdrawals could not be read. If there are none, notes returns nil.
+// notes says how many pools gave the stake, but not the withdrawals. If there are none, it returns nil.
 func (s stakeText) notes() []chat.Text {
-	failed := len(s.Unread()) - len(s.Failed)
-	if failed == 0 {
+	withoutWithdrawals := len(s.Unread()) - len(s.Failed)
+	if withoutWithdrawals == 0 {
 		return nil
 	}
 	return []chat.Text{chat.SayWith("stake.unstaking_unread", chat.Values{
-		"failed": chat.Count(failed),
+		"failed": chat.Count(withoutWithdrawals),
 		"n":      s.poolCount(),
 	})}
 }

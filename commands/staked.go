@@ -15,8 +15,8 @@ import (
 	"herald/internal/query"
 )
 
-// likeWallet matches addresses, and what people type instead: .eth names, and addresses of other chains.
-// core.FindWallet rejects those, each with its own error.
+// likeWallet matches addresses, and what people type instead of one: .eth names, and addresses of other chains.
+// core.FindWallet rejects these, each with its own error.
 var likeWallet = regexp.MustCompile(`(?i)\b0x|\.eth$|^[0-9a-z+/_:-]{26,}$|[0-9a-f]{40}`)
 
 // atAddress matches an address after an @. Any other word that begins with @ is a username.
@@ -34,10 +34,11 @@ var walletParam = chat.Param{
 	Check:    chat.Say("check.wallet"),
 }
 
-// joinWallets moves the wallet to the end of typed, as one word. If typed contains exactly one address, the
-// word is that address, so that a button has room for it. If it contains several, or one with a wrong
-// checksum, the word has all words that look like wallets, so that the error is about them. Otherwise
-// joinWallets returns typed.
+// joinWallets moves the wallet to the end of typed, as one word:
+//
+//	typed contains one address             the word is that address, so that a button has room for it
+//	several, or one with a wrong checksum  the word has all words like wallets, so that the error is about them
+//	no address                             joinWallets returns typed
 func joinWallets(typed []string) []string {
 	var wallets, others []string
 	for _, word := range typed {
@@ -51,9 +52,10 @@ func joinWallets(typed []string) []string {
 	if err == nil {
 		return append(others, wallet.Hex())
 	}
-	flawed, _ := errors.AsType[*core.InvalidError](err)
+	flawed, _ := errors.AsType[*core.InvalidError](err) // FindWallet returns no other error.
 	hasAddress := flawed.Flaw == core.SeveralWallets || flawed.Flaw == core.WrongChecksum
-	if !hasAddress || len(wallets) == 0 { // Without wallets, the address is part of a username.
+	isInUsername := len(wallets) == 0
+	if !hasAddress || isInUsername {
 		return typed
 	}
 	return append(others, strings.Join(wallets, " "))
@@ -61,7 +63,14 @@ func joinWallets(typed []string) []string {
 
 // isWalletWord reports whether a word looks like a wallet and is not a username.
 func isWalletWord(word string) bool {
-	return likeWallet.MatchString(word) && (word[0] != '@' || atAddress.MatchString(word))
+	isUsername := strings.HasPrefix(word, "@") && !atAddress.MatchString(word)
+	return likeWallet.MatchString(word) && !isUsername
+}
+
+// parseWallet returns the wallet in the arguments. The error is an InputError unless there is exactly one.
+func parseWallet(req *chat.Request) (common.Address, error) {
+	wallet, err := core.FindWallet(req.Args.Value(walletParam.Name))
+	return wallet, invalid(walletParam, err)
 }
 
 // stakedCommand answers /staked.
@@ -78,14 +87,8 @@ func staked(from Sources, options Options) chat.Command {
 	}
 }
 
-// parseWallet returns the wallet in the arguments. The error is an InputError unless there is exactly one.
-func parseWallet(req *chat.Request) (common.Address, error) {
-	wallet, err := core.FindWallet(req.Args.Value(walletParam.Name))
-	return wallet, invalid(walletParam, err)
-}
-
-// run returns the stake of the wallet in the arguments. If some pools are unread, it also returns a
-// PartialError.
+// run returns the stake of the wallet in the arguments, and what it is worth. If some pools are unread, it also returns
+// a PartialError.
 func (c stakedCommand) run(ctx context.Context, req *chat.Request) (*chat.Reply, error) {
 	wallet, err := parseWallet(req)
 	if err != nil {
@@ -98,8 +101,8 @@ func (c stakedCommand) run(ctx context.Context, req *chat.Request) (*chat.Reply,
 	return c.reply(wallet, stake, price), partly(stake.Value.Err())
 }
 
-// extraWait is the maximum wait for a part that an answer can do without: in /staked the price, after the chain
-// has answered, and in /supply the staked sum.
+// extraWait is the maximum wait for a part that an answer can do without: for the price in /staked, after the chain has
+// answered, and for the staked sum in /supply.
 const extraWait = time.Second
 
 // stakeAndPrice returns the wallet's stake and the price. The price is the zero Snapshot if it is old, unknown or off,
@@ -108,7 +111,8 @@ func (from Sources) stakeAndPrice(
 	ctx context.Context, wallet common.Address,
 ) (stake query.Answer[core.Stake], price query.Snapshot[*core.Quote]) {
 	stake = query.Ask(ctx, from.Stakes, wallet)
-	if from.Price == nil || stake.Err != nil || stake.Value.StakerStatus() != core.Staker {
+	isStaker := stake.Err == nil && stake.Value.StakerStatus() == core.Staker
+	if !isStaker || from.Price == nil {
 		return stake, query.Snapshot[*core.Quote]{}
 	}
 	// The price is asked only now, because it costs a credit, and most wallets do not stake.
@@ -127,14 +131,6 @@ func (c stakedCommand) blockOf(s core.Stake) chat.Block {
 		return chat.Block{}
 	}
 	return chat.Block{Chain: c.ChainID, Number: s.Block}
-}
-
-// partly wraps err in a PartialError. It returns nil if err is nil.
-func partly(err error) error {
-	if err == nil {
-		return nil
-	}
-	return &chat.PartialError{Err: err}
 }
 
 // reply says what the wallet has in the pools and, unless price is the zero Snapshot, what that is worth.
@@ -166,15 +162,15 @@ func (c stakedCommand) reply(
 	case core.Staker: // The price is a part of the answer: either figure may change it.
 		reply.Source.AsOf.Time = core.Later(stake.At, price.At)
 		reply.Source.FreshUntil = core.Earlier(stake.FreshUntil, price.FreshUntil)
-	case core.Undetermined:
+	case core.Undetermined: // A sentence is too long for a title.
 		reply.Title = chat.NoAnswer("staked")
 		reply.Text = verdict
 	}
 	return reply
 }
 
-// buttons returns the buttons under a stake: the one to try again if it is undetermined, and the one to stake if
-// nothing is staked.
+// buttons returns the buttons under a stake: to refresh or, if the stake is undetermined, to try again; to copy the
+// address; to open the explorer; and, if nothing is staked, to stake.
 func (c stakedCommand) buttons(wallet common.Address, staking core.StakerStatus) []chat.Action {
 	again := refresh("staked", wallet.Hex())
 	if staking == core.Undetermined {

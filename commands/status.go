@@ -20,8 +20,9 @@ type Service interface {
 	EndedEndpoints(answer any, err error) []query.EndedEndpoint
 }
 
-// statusCommand answers /status. It shows a service as failing if the latest call of any command failed.
-// Otherwise the answer to a ping decides. Pings are cached, so that nobody can make the bot call a service often.
+// statusCommand answers /status. It shows a service as failing if the latest call of any command failed. Otherwise the
+// answer to a ping decides. A ping is a question that the service can always answer, such as the price. Pings are
+// cached, so that nobody can make the bot call a service often.
 type statusCommand inputs
 
 func status(from Sources, options Options) chat.Command {
@@ -57,10 +58,11 @@ func (c statusCommand) answer(ctx context.Context, req *chat.Request) (*chat.Rep
 type serviceStatus struct {
 	name  string
 	asked time.Time // when the latest call ended, here or in another replica
-	// headline names what does not work. It has no Key if the service works.
+	// headline says in the title of the reply what does not work. It has no Key if the service works.
 	headline chat.Text
-	state    chat.Value // whether it works, beside its name
-	notes    []chat.Text
+	// state says beside the service's name whether the service works.
+	state chat.Value
+	notes []chat.Text
 }
 
 // failingStates are the messages about a failing service, by the reason. The message for any other reason is
@@ -74,39 +76,57 @@ var failingStates = map[core.Reason]string{
 	core.NoData:      "status.no_data",
 }
 
-// statusOf returns the status of a service from the answer to its ping and its Health.
+// statusOf returns the status of a service from its Health and, unless it is failing, the answer to its ping.
 func statusOf(service Service, pinged query.Answer[any]) (s serviceStatus) {
-	h := service.Health()
-	value := pinged.Value
-	_, isQuote := value.(*core.Quote)
-	err := pinged.Err
-	if err == nil && pinged.Stale && pinged.Why != nil && !isQuote { // quoteStatus shows the age of a quote.
-		err = pinged.Why
-	}
+	health := service.Health()
+	isFailing := !health.FailingSince.IsZero()
+	err := pingError(pinged)
 	doubt, isDoubt := doubtOf(err)
-	if isDoubt {
-		value = doubt.Answer.Value
-	}
 	switch {
-	case !h.FailingSince.IsZero():
-		s = failingStatus(h, err)
+	case isFailing:
+		s = failingStatus(health, err)
 	case isDoubt:
 		s = doubtfulStatus(doubt)
 	case err != nil:
-		s = uncheckedStatus(h.Service, err)
+		s = uncheckedStatus(health.Service, err)
 	default:
 		s = answerStatus(pinged.Snapshot)
 	}
-	s.notes = append(s.notes, endpointNotes(service.EndedEndpoints(value, errorOf(pinged)))...)
-	s.name = h.Service.Name
-	s.asked = cmp.Or(h.LastCall, pinged.At)
+	s.notes = append(s.notes, endpointNotes(endedEndpoints(service, pinged))...)
+	s.name = health.Service.Name
+	s.asked = cmp.Or(health.LastCall, pinged.At)
 	return s
 }
 
-// failingStatus says that a service fails, and for how long it has. err is the error of its ping.
+// pingError returns the error of a ping, or nil. A Stale answer counts as an error, unless it is a quote: quoteStatus
+// shows how old a quote is.
+func pingError(pinged query.Answer[any]) error {
+	_, isQuote := pinged.Value.(*core.Quote)
+	isStale := pinged.Stale && pinged.Why != nil
+	if pinged.Err == nil && isStale && !isQuote {
+		return pinged.Why
+	}
+	return pinged.Err
+}
+
+// endedEndpoints returns the endpoints that a service has ended. It looks for them in the answer to its ping, which may
+// be a doubtful quote, and in the error or, if there is none, in the reason why there is no newer answer.
+func endedEndpoints(service Service, pinged query.Answer[any]) []query.EndedEndpoint {
+	answer := pinged.Value
+	if doubt, isDoubt := doubtOf(pinged.Err); isDoubt {
+		answer = doubt.Answer.Value
+	}
+	err := pinged.Err
+	if err == nil && pinged.Why != nil {
+		err = pinged.Why
+	}
+	return service.EndedEndpoints(answer, err)
+}
+
+// failingStatus says that a service fails, and for how long. err is the error of its ping.
 func failingStatus(h query.Health, err error) serviceStatus {
 	s := serviceStatus{headline: chat.Say("status.down." + h.Service.Name)}
-	if h.Reason == core.Limited { // Earlier answers are shown, or the next attempt succeeds.
+	if h.Reason == core.Limited { // Earlier answers are shown, or the next attempt succeeds: answers are only delayed.
 		s.headline = chat.Say("status.delayed." + h.Service.Name)
 	}
 	key, known := failingStates[h.Reason]
@@ -116,14 +136,6 @@ func failingStatus(h query.Health, err error) serviceStatus {
 	}
 	s.state = chat.SayWith(key, chat.Values{"lasts": lasting(time.Since(h.FailingSince))})
 	return s
-}
-
-// errorOf returns why a ping failed, or why its answer is not newer. It returns nil if neither is the case.
-func errorOf(pinged query.Answer[any]) error {
-	if pinged.Err == nil && pinged.Why != nil {
-		return pinged.Why
-	}
-	return pinged.Err
 }
 
 // replacementKeys are the messages about an ended endpoint, by the state of its replacement.
@@ -174,7 +186,8 @@ func stakeStatus(s stakeText) serviceStatus {
 	return serviceStatus{headline: chat.Say("status.partly"), state: s.poolsRead(), notes: s.notes()}
 }
 
-// quoteStatus says that the price works or, if the latest price is old, from when it is and why.
+// quoteStatus says that the price works. If the latest price is old, it says instead how old, and why there is no newer
+// one.
 func quoteStatus(s query.Snapshot[*core.Quote]) serviceStatus {
 	price := dated(s)
 	if !price.Old() {
@@ -190,7 +203,8 @@ func quoteStatus(s query.Snapshot[*core.Quote]) serviceStatus {
 	return old
 }
 
-// lasting says how long something has lasted: in minutes, at least 1, or from two hours on in hours.
+// lasting says how long something has lasted: in whole minutes, at least 1, or from two hours on in whole hours. It
+// rounds down.
 func lasting(d time.Duration) chat.Text {
 	if d >= 2*time.Hour {
 		return chat.SayWith("lasts.hours", chat.Values{"n": chat.Count(d / time.Hour)})
@@ -198,21 +212,21 @@ func lasting(d time.Duration) chat.Text {
 	return chat.SayWith("lasts.minutes", chat.Values{"n": chat.Count(max(d/time.Minute, 1))})
 }
 
-// statusReply returns the reply about all services. If every service works, it is Positive, and dated by the call that
-// ended first. Otherwise its title names what does not work.
+// statusReply returns the reply about all services. If every service works, the reply is Positive, and it is as of the
+// earliest of their latest calls. Otherwise its title names what does not work.
 func statusReply(all []serviceStatus) *chat.Reply {
 	var fields []chat.Field
 	var notes []chat.Text
 	var headlines chat.Parts
-	var oldest time.Time
+	var earliest time.Time
 	for i, s := range all {
 		fields = append(fields, chat.Field{Value: chat.Parts{chat.Say("status." + s.name), s.state}})
 		notes = append(notes, s.notes...)
 		if s.headline.Key != "" {
 			headlines = append(headlines, s.headline)
 		}
-		if i == 0 || s.asked.Before(oldest) {
-			oldest = s.asked
+		if i == 0 || s.asked.Before(earliest) {
+			earliest = s.asked
 		}
 	}
 	reply := &chat.Reply{
@@ -220,11 +234,12 @@ func statusReply(all []serviceStatus) *chat.Reply {
 		Notes:    notes,
 		Actions:  []chat.Action{refresh("status")},
 	}
-	if headlines == nil {
+	allWork := headlines == nil
+	if allWork {
 		reply.Tone = chat.Positive
 		reply.Title = chat.Say("status.all")
-		reply.Checked = oldest
-		reply.Source.AsOf.Time = oldest
+		reply.Checked = earliest
+		reply.Source.AsOf.Time = earliest
 	} else {
 		reply.Tone = chat.Warning
 		reply.Title = chat.SayWith("status.title", chat.Values{"what": headlines})

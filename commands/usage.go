@@ -18,7 +18,7 @@ func (c *helpCommand) usage(ctx context.Context, req *chat.Request) (*chat.Reply
 			return usageOf(named, req.MayModerate), nil
 		}
 	}
-	return c.answer(ctx, req)
+	return c.answer(ctx, req) // Its reply does not depend on the argument.
 }
 
 // usageOf says what a command does, and shows an example of each form with its parameters. It leaves out Unlisted
@@ -26,7 +26,8 @@ func (c *helpCommand) usage(ctx context.Context, req *chat.Request) (*chat.Reply
 func usageOf(c *chat.Command, mayModerate bool) *chat.Reply {
 	var lines []chat.Field
 	for _, f := range c.Forms {
-		if f.Unlisted || f.Moderators && !mayModerate {
+		isForbidden := f.Moderators && !mayModerate
+		if f.Unlisted || isForbidden {
 			continue
 		}
 		line := chat.Parts{chat.Code(c.Example(f))}

@@ -284,13 +284,13 @@ func (c verifyCommand) ownerPart(p proof, keys map[ownership]ownerKeys) (*chat.R
 // part has only the wallet.
 func (c verifyCommand) stakePart(p proof) (*chat.Reply, error) {
 	if c.Stakes == nil {
-		return &chat.Reply{FullValues: stakeText{Options: c.Options}.full(p.wallet)}, nil
+		return &chat.Reply{FullValues: c.fullAddress(p.wallet)}, nil
 	}
 	if p.stake.Err != nil {
 		return &chat.Reply{
 			Tone:       chat.Warning,
 			Sections:   []chat.Section{{Heading: chat.NoAnswer("staked")}},
-			FullValues: stakeText{Options: c.Options}.full(p.wallet),
+			FullValues: c.fullAddress(p.wallet),
 			Notes:      []chat.Text{Explain(p.stake.Err)},
 		}, p.stake.Err
 	}
