@@ -11,6 +11,7 @@ import (
 	"herald/internal/secret"
 )
 
+// canary is part of values that no mistake may repeat.
 const canary = "CANARY"
 
 // sample holds settings of every kind.
@@ -76,11 +77,11 @@ func (s *sample) table() []Setting {
 	}
 }
 
-// readSample reads a sample from an env file, "" for none, and from an environment. It returns what is wrong.
-func readSample(envFile string, environ ...string) (sample, Errors) {
-	var s sample
-	given, wrong := Collect(environ, envFile)
-	return s, append(wrong, given.Fill(s.table())...)
+// readSample reads a sample from an environment and from an env file. If envFile is "", there is no file.
+func readSample(envFile string, environ ...string) (s sample, mistakes Errors) {
+	given, mistakes := Collect(environ, envFile)
+	mistakes = append(mistakes, given.Fill(s.table())...)
+	return s, mistakes
 }
 
 // mustRead reads a sample without mistakes.
@@ -117,16 +118,23 @@ func TestASettingThatIsMissingOrEmptyHasItsDefault(t *testing.T) {
 }
 
 func TestEnvironmentWinsOverEnvFile(t *testing.T) {
-	file := write(t, "\ufeffNAME=file\nMODE=on\nKEY=from-the-env-file\n")
-	secret := write(t, "from-a-secret-file\r\n")
-	s := mustRead(t, file, "NAME=environment", "MODE=", "KEY=", "KEY_FILE="+secret)
-	if s.Name != "environment" || !s.Mode {
-		t.Errorf("read %+v", s)
+	file := write(t, "\ufeffNAME=file\nMODE=on\n")
+	s := mustRead(t, file, "NAME=environment", "MODE=")
+	if s.Name != "environment" {
+		t.Errorf("the name is %q", s.Name)
 	}
+	if !s.Mode {
+		t.Error("an empty variable hides the mode of the env file")
+	}
+}
+
+func TestSecretOfTheEnvironmentWinsOverEnvFile(t *testing.T) {
+	secretFile := "KEY_FILE=" + write(t, "from-a-secret-file\r\n")
+	s := mustRead(t, write(t, "NAME=x\nKEY=from-the-env-file\n"), "KEY=", secretFile)
 	if got := s.Key.Reveal(); got != "from-a-secret-file" {
-		t.Errorf("the secret is %q", got)
+		t.Errorf("with KEY_FILE in the environment the secret is %q", got)
 	}
-	s = mustRead(t, write(t, "NAME=x\nKEY_FILE="+secret), "KEY=from-the-environment")
+	s = mustRead(t, write(t, "NAME=x\n"+secretFile), "KEY=from-the-environment")
 	if got := s.Key.Reveal(); got != "from-the-environment" {
 		t.Errorf("with KEY_FILE in the env file the secret is %q", got)
 	}
@@ -393,7 +401,7 @@ func TestTheNearestNameIsFoundThroughOneSlip(t *testing.T) {
 	}
 }
 
-// Shells, CI, Kubernetes, container hosts and other bots use these names.
+// namesOfOthers lists names that shells, CI, Kubernetes, container hosts and other bots use.
 const namesOfOthers = `
 	PATH HOSTNAME XDG_DATA_DIRS
 	HTTP_PROXY HTTPS_PROXY HTTP_HOST HTTPS_ADDR SSL_CERT_FILE

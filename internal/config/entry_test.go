@@ -6,19 +6,23 @@ import (
 	"testing"
 )
 
-// readEntries returns the entries of a text, printed, or the error.
+// form accepts the platform a, a number as the community, and any value.
+const form = `a:-?[0-9]+:.+`
+
+// description describes form. The errors of readEntries quote it.
+const description = "of the form a:COMMUNITY:VALUE"
+
+// manyDigits is the longest amount that is accepted.
+var manyDigits = strings.Repeat("9", 30)
+
+// readEntries returns the entries of a text, printed, or the text of the error.
 func readEntries(split func(string) []string, text string) string {
-	entries, err := Entries(split, form, "this")(text)
+	entries, err := Entries(split, form, description)(text)
 	if err != nil {
 		return err.Error()
 	}
 	return fmt.Sprint(entries)
 }
-
-// form is a platform, a number and anything.
-const form = `a:-?[0-9]+:.+`
-
-var manyDigits = strings.Repeat("9", 30)
 
 func TestEntriesMayHaveAnAmount(t *testing.T) {
 	for text, want := range map[string]string{
@@ -41,8 +45,8 @@ func TestEntriesSplitByCommasMayHaveSpaces(t *testing.T) {
 
 func TestAnEntryOfAnotherFormIsNumbered(t *testing.T) {
 	for text, want := range map[string]string{
-		"a:1:x,b:1:x": "entry 2 must be this",
-		"a:1":         "entry 1 must be this",
+		"a:1:x,b:1:x": "entry 2 must be " + description,
+		"a:1":         "entry 1 must be " + description,
 	} {
 		if got := readEntries(SplitList, text); got != want {
 			t.Errorf("%q: %s, want %s", text, got, want)
@@ -73,16 +77,25 @@ func TestAnInvalidAmountIsRefused(t *testing.T) {
 			t.Errorf("%q: %s, want %s", amount, got, wantAmount)
 		}
 	}
+}
+
+// If only commas separate entries, "a:1:x a:2:y" is one entry with the value "x a" and the amount "2:y".
+func TestEntriesSplitByCommasNeedAComma(t *testing.T) {
 	if got := readEntries(SplitCommas, "a:1:x a:2:y"); got != wantAmount {
 		t.Errorf("two entries without a comma: %s, want %s", got, wantAmount)
 	}
 }
 
-func TestAnEntryMayLackParts(t *testing.T) {
+func TestAFormMayLetAnEntryLackParts(t *testing.T) {
+	const lenientForm = `[a-z0-9:]+`
 	for _, text := range []string{"a", "a:1"} {
-		got, err := Entries(SplitList, `[a-z0-9:]+`, "this")(text)
-		if err != nil || len(got) != 1 || got[0].Platform != "a" || got[0].Value != "" {
-			t.Errorf("%q: %v, %v", text, got, err)
+		entries, err := Entries(SplitList, lenientForm, description)(text)
+		if err != nil || len(entries) != 1 {
+			t.Errorf("%q: %v, %v; want one entry", text, entries, err)
+			continue
+		}
+		if got := entries[0]; got.Platform != "a" || got.Value != "" {
+			t.Errorf("%q: %+v, want the platform a and no value", text, got)
 		}
 	}
 }

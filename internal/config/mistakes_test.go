@@ -9,6 +9,9 @@ import (
 	"unicode/utf16"
 )
 
+// communityForm describes an entry of ROLES or TAGS.
+const communityForm = "a:COMMUNITY:BADGE"
+
 // limits holds settings that can be wrong in more than one way.
 type limits struct {
 	Count   int
@@ -36,12 +39,12 @@ func (l *limits) table() []Setting {
 			Example:    "a:1:2:1000",
 			Needs:      []string{"TOKEN"},
 			NeedsOneOf: []string{"FOLDER", "STORE"},
-			Set:        Field(&l.Entries, Entries(SplitList, `a:[0-9]+:[0-9]+(:.*)?`, "this")),
+			Set:        Field(&l.Entries, Entries(SplitList, `a:[0-9]+:[0-9]+(:.*)?`, communityForm)),
 		},
 		{
 			Name:    "TAGS",
 			Example: "a:1:Tag",
-			Set:     Field(&l.Tags, Entries(SplitCommas, `a:[0-9]+:.+`, "this")),
+			Set:     Field(&l.Tags, Entries(SplitCommas, `a:[0-9]+:.+`, communityForm)),
 		},
 		{
 			Name:    "FOLDER",
@@ -94,18 +97,21 @@ func TestAnotherMistakeIsNotTakenForASeparator(t *testing.T) {
 		"COUNT=1,5":             "COUNT: must be a whole number from 0 to 10000; for example COUNT=20",
 		"COUNT=20000":           "COUNT: must be a whole number from 0 to 10000; for example COUNT=20",
 		"COUNT=" + canary:       "COUNT: must be a whole number from 0 to 10000; for example COUNT=20",
-		"TAGS=a:1:Tag:1000,000": "TAGS: entry 2 must be this; for example TAGS=a:1:Tag",
+		"TAGS=a:1:Tag:1000,000": "TAGS: entry 2 must be " + communityForm + "; for example TAGS=a:1:Tag",
 	} {
 		wantMistakes(t, environ, fillLimits(environ), want)
 	}
 }
 
-// Even if what the setting needs is missing.
+// That the setting needs TOKEN, FOLDER or STORE does not hide its other mistakes.
 func TestEveryMistakeOfASettingIsReported(t *testing.T) {
-	const separator = "ROLES" + noAmount + thousand + "; for example ROLES=a:1:2:1000"
+	const (
+		wrongForm = "ROLES: entry 1 must be " + communityForm + "; for example ROLES=a:1:2:1000"
+		separator = "ROLES" + noAmount + thousand + "; for example ROLES=a:1:2:1000"
+	)
 	for roles, want := range map[string][]string{
 		"a:1:2":                 {noToken, noStore},
-		canary:                  {noToken, noStore, "ROLES: entry 1 must be this; for example ROLES=a:1:2:1000"},
+		canary:                  {noToken, noStore, wrongForm},
 		"a:1:2:1,000":           {noToken, noStore, separator},
 		"a:1:2:1,000,000 a:1:3": {noToken, noStore, separator},
 		"a:1:2:1,000.5,a:1:3":   {noToken, noStore, separator},
@@ -117,7 +123,7 @@ func TestEveryMistakeOfASettingIsReported(t *testing.T) {
 func TestMistakesOfSeveralSettingsAreReported(t *testing.T) {
 	wantMistakes(t, "TAGS and COUNT", fillLimits("TAGS="+canary, "COUNT="+canary),
 		"COUNT: must be a whole number from 0 to 10000; for example COUNT=20",
-		"TAGS: entry 1 must be this; for example TAGS=a:1:Tag")
+		"TAGS: entry 1 must be "+communityForm+"; for example TAGS=a:1:Tag")
 }
 
 // utf16Text encodes a text with a byte order mark, as Windows does.
