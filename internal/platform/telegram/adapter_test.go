@@ -23,7 +23,7 @@ func TestPrivateAnswerGoesToThePrivateChat(t *testing.T) {
 		r.run()
 		r.api.Push(inGroup(ann, "/mylogins"))
 		r.api.WaitAcknowledged(atOnce)
-		sent := r.sent(2)
+		sent := r.waitSent(2)
 		check(t, "chat of the answer", sent[0].Chat, ann)
 		check(t, "the answer is silent", sent[0].Silent, false)
 		if !strings.Contains(sent[0].Text, "confidential") {
@@ -37,7 +37,7 @@ func TestPrivateAnswersNeverReachTheGroup(t *testing.T) {
 	const start = "https://t.me/herald_bot?start="
 	inReply := inGroup(ann, "/exists")
 	inReply["reply_to_message"] = inGroup(ann+1, "hello")
-	byUnnamed := sentAs(group, inGroup(1, "/exists 77"))
+	byUnnamed := onBehalfOf(group, inGroup(1, "/exists 77"))
 	type test struct {
 		message faketelegram.Message
 		notice  notice
@@ -66,7 +66,7 @@ func (r *adapterTest) checkPointer(m faketelegram.Sent, text notice, opens strin
 	check(r, "the notice is silent", m.Silent, true)
 	check(r, "notice", m.Text, said(text))
 	check(r, "buttons of the notice", fmt.Sprint(m.Markup.Rows), fmt.Sprint([][]faketelegram.Button{{button}}))
-	r.hidesFromOthers()
+	r.checkOthersSawNoSecret()
 	check(r, "requests", len(r.handler.Requests()), 1)
 }
 
@@ -76,7 +76,7 @@ func TestAnonymousSenderIsToldOnceAMinute(t *testing.T) {
 		r.handler.Reply = secretReply
 		r.run()
 		for range 60 {
-			r.api.Push(sentAs(-77, inGroup(1, "/exists 77")))
+			r.api.Push(onBehalfOf(-77, inGroup(1, "/exists 77")))
 			time.Sleep(time.Second)
 		}
 		check(t, "notice", r.one().Text, said(stayedAnonymous))
@@ -84,8 +84,8 @@ func TestAnonymousSenderIsToldOnceAMinute(t *testing.T) {
 		check(t, "requests that reach the limits", len(requests), 60)
 		check(t, "key of the limits", requests[0].LimitKey, "-77")
 		time.Sleep(2 * time.Second)
-		r.api.Push(sentAs(-77, inGroup(1, "/exists 77")))
-		r.sent(2)
+		r.api.Push(onBehalfOf(-77, inGroup(1, "/exists 77")))
+		r.waitSent(2)
 	})
 }
 
@@ -105,7 +105,7 @@ func TestRoleComesFromTelegram(t *testing.T) {
 func TestTypingIsShownInItsTopic(t *testing.T) {
 	simulated(t, func(t *testing.T, r *adapterTest) {
 		r.run()
-		r.give(inGroup(ann, "/price"))
+		r.pushAndWait(inGroup(ann, "/price"))
 		r.handler.Reply = func(context.Context, *chat.Request) *chat.Reply {
 			time.Sleep(typingAfter + time.Second)
 			return &chat.Reply{Title: chat.Say("x")}
@@ -113,7 +113,7 @@ func TestTypingIsShownInItsTopic(t *testing.T) {
 		r.api.Push(inGroup(ann, "/price").In(7))
 		r.api.Push(inGroup(ann, "/price").In(8))
 		r.api.Press(ann, faketelegram.Group(group), r.api.Sent()[0].ID, "1 e 0 price")
-		r.idle(time.Minute)
+		r.waitIdle(time.Minute)
 		var topics []string
 		for _, call := range r.api.Calls("sendChatAction") {
 			topics = append(topics, string(call.Params["message_thread_id"]))
@@ -136,13 +136,13 @@ func TestCommandsOfAChatShareTyping(t *testing.T) {
 			return &chat.Reply{}
 		}
 		r.run()
-		r.give(inGroup(ann, "/price"))
+		r.pushAndWait(inGroup(ann, "/price"))
 		check(t, "calls for a quick answer", len(r.api.Calls("sendChatAction")), 0)
 		start := time.Now()
 		for i := range int64(commands) {
 			r.api.Push(inGroup(ann+i, "/price"))
 		}
-		r.idle(time.Minute)
+		r.waitIdle(time.Minute)
 		took := time.Since(start) - typingAfter
 		time.Sleep(time.Minute)
 		most := 1 + int(took/typingLasts)
@@ -156,7 +156,7 @@ func TestCommandsOfAChatShareTyping(t *testing.T) {
 func TestRepeatedRefusalIsNotSent(t *testing.T) {
 	simulated(t, func(t *testing.T, r *adapterTest) {
 		r.api.Start(ann)
-		r.answer(&chat.Reply{Tone: chat.Warning, Title: chat.Say("Too many commands"), Audience: chat.SenderAgain})
+		r.answerAllWith(&chat.Reply{Tone: chat.Warning, Title: chat.Say("Too many commands"), Audience: chat.SenderAgain})
 		r.run()
 		for i, command := range []string{"price", "mylogins"} {
 			_, id := r.api.Push(inGroup(ann, "/"+command))
@@ -190,7 +190,7 @@ func (r *adapterTest) harness() platformtest.AdapterTest {
 		r.Cleanup(deliveries.Wait)
 		deliver = func() {
 			for _, body := range r.api.Dequeue() {
-				deliveries.Go(func() { r.delivers(body, http.StatusOK) })
+				deliveries.Go(func() { r.checkPost(body, http.StatusOK) })
 			}
 		}
 	}

@@ -3,16 +3,11 @@ package telegram
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
-	"maps"
-	"mime"
-	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
-	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -40,8 +35,8 @@ const (
 	// atOnce limits waits for something that should happen at once.
 	atOnce     = 10 * time.Second
 	hookSecret = "webhook-secret_1"
-	ann        = 501
-	group      = -1001
+	ann        = 501   // a user
+	group      = -1001 // a group that every bot of the tests is in
 )
 
 // check fails the test unless got is want.
@@ -68,7 +63,7 @@ func simulated(t *testing.T, test func(*testing.T, *adapterTest), changes ...fun
 	synctest.Test(t, func(t *testing.T) { test(t, setUp(t, changes...)) })
 }
 
-// ways are the two ways to receive updates.
+// ways are the two ways to receive updates, and how a Config selects them.
 var ways = map[string]func(*Config){"polling": func(*Config) {}, "webhook": byWebhook}
 
 func byWebhook(c *Config) {
@@ -88,13 +83,8 @@ type adapterTest struct {
 	logs    *logtest.Buffer
 	// events counts the calls of Config.Count and Config.Connected, and the API's by method.
 	events *platformtest.Events
-	// Until fixedAt, brokenBy carries the calls of the method broken.
-	broken   string
-	fixedAt  time.Time
-	brokenBy roundTripper
+	detour detour
 }
-
-type roundTripper func(*http.Request) (*http.Response, error)
 
 // setUp makes an adapter that has not been started, without a network.
 func setUp(t *testing.T, changes ...func(*Config)) *adapterTest {
@@ -161,111 +151,17 @@ func product(t *testing.T) (*adapterTest, *commandstest.Answers, *router.Router)
 	return setUp(t), answers, answers.Router(t)
 }
 
-// open makes the adapter, with its calls carried by r.
+// open makes the adapter. r.RoundTrip carries its calls.
 func (r *adapterTest) open(c Config) {
 	r.adapter = New(c)
 	r.adapter.api = botapi.New(botapi.Config{Token: c.Settings.Token, URL: r.api.URL, Transport: r})
 }
 
-// RoundTrip carries a call of the adapter's, and counts it by its method.
-func (r *adapterTest) RoundTrip(req *http.Request) (*http.Response, error) {
-	method := path.Base(req.URL.Path)
-	r.events.Add(method)
-	if method == r.broken && time.Now().Before(r.fixedAt) {
-		return r.brokenBy(req)
-	}
-	return r.api.RoundTrip(req)
-}
-
-// carry makes rt carry the calls of one method for a time.
-func (r *adapterTest) carry(method string, length time.Duration, rt roundTripper) {
-	r.broken = method
-	r.fixedAt = time.Now().Add(length)
-	r.brokenBy = rt
-}
-
-// rewrite replaces the body of each call of a method by what edit returns.
-func (r *adapterTest) rewrite(method string, edit func(body []byte) []byte) {
-	r.carry(method, time.Hour, func(req *http.Request) (*http.Response, error) {
-		body, _ := io.ReadAll(req.Body)
-		req.Body = io.NopCloser(bytes.NewReader(edit(body)))
-		return r.api.RoundTrip(req)
-	})
-}
-
-// ignore removes parameters from the calls of a method, as if the server were too old to know them.
-func (r *adapterTest) ignore(method string, names ...string) {
-	r.carry(method, time.Hour, func(req *http.Request) (*http.Response, error) {
-		if _, form, _ := mime.ParseMediaType(req.Header.Get("Content-Type")); form["boundary"] != "" {
-			ignoreFields(req, form["boundary"], names)
-			return r.api.RoundTrip(req)
-		}
-		var params map[string]json.RawMessage
-		_ = json.NewDecoder(req.Body).Decode(&params)
-		maps.DeleteFunc(params, func(name string, _ json.RawMessage) bool { return slices.Contains(names, name) })
-		body, _ := json.Marshal(params)
-		req.Body = io.NopCloser(bytes.NewReader(body))
-		return r.api.RoundTrip(req)
-	})
-}
-
-// refuseSends refuses messages that contain a text. Other messages are carried as before.
-func (r *adapterTest) refuseSends(text string) {
-	others := r.brokenBy
-	r.carry("sendMessage", time.Hour, func(req *http.Request) (*http.Response, error) {
-		body, _ := io.ReadAll(req.Body)
-		if bytes.Contains(body, []byte(text)) {
-			const refusal = `{"ok":false,"error_code":400,"description":"Bad Request: can't parse entities"}`
-			return answersWith(http.StatusBadRequest, refusal)(req)
-		}
-		req.Body = io.NopCloser(bytes.NewReader(body))
-		return others(req)
-	})
-}
-
-// ignoreFields removes fields of a form.
-func ignoreFields(req *http.Request, boundary string, names []string) {
-	var b bytes.Buffer
-	w := multipart.NewWriter(&b)
-	_ = w.SetBoundary(boundary)
-	for form := multipart.NewReader(req.Body, boundary); ; {
-		part, err := form.NextPart()
-		if err != nil {
-			break
-		}
-		if !slices.Contains(names, part.FormName()) {
-			field, _ := w.CreatePart(part.Header)
-			_, _ = io.Copy(field, part)
-		}
-	}
-	_ = w.Close()
-	req.Body = io.NopCloser(&b)
-}
-
-// answersWith returns a server with one answer to every call.
-func answersWith(status int, body string) roundTripper {
-	return func(*http.Request) (*http.Response, error) {
-		return &http.Response{StatusCode: status, Body: io.NopCloser(strings.NewReader(body))}, nil
-	}
-}
-
-// limited returns a server that answers every call with 429 and the seconds to wait.
-func limited(seconds int) roundTripper {
-	const format = `{"ok":false,"error_code":429,"parameters":{"retry_after":%d}}`
-	return answersWith(http.StatusTooManyRequests, fmt.Sprintf(format, seconds))
-}
-
-// hangs is a server that never answers.
-func hangs(req *http.Request) (*http.Response, error) {
-	<-req.Context().Done()
-	return nil, req.Context().Err()
-}
-
-// again returns a second adapter at the same Telegram. Its calls are not broken, and its handler, logs and events are
-// the same.
-func (r *adapterTest) again() *adapterTest {
+// secondAdapter returns a second adapter at the same Telegram, with the same handler, logs and events. Its calls take
+// no detour.
+func (r *adapterTest) secondAdapter() *adapterTest {
 	next := *r
-	next.broken = ""
+	next.detour = detour{}
 	next.open(r.adapter.Config)
 	return &next
 }
@@ -283,8 +179,8 @@ func (r *adapterTest) serve(h platform.Handler) (stop func() error) {
 	return stop
 }
 
-// answer makes the handler answer every request with reply.
-func (r *adapterTest) answer(reply *chat.Reply) {
+// answerAllWith makes the handler answer every request with reply.
+func (r *adapterTest) answerAllWith(reply *chat.Reply) {
 	r.handler.Reply = func(context.Context, *chat.Request) *chat.Reply { return reply }
 }
 
@@ -303,19 +199,20 @@ func (r *adapterTest) block(users ...int64) (release func()) {
 	return sync.OnceFunc(func() { close(held) })
 }
 
+// waitFor waits until ok returns true. If that takes too long, it fails the test and names what it waited for.
 func (r *adapterTest) waitFor(what string, ok func() bool) {
 	r.Helper()
 	platformtest.WaitUntil(r.T, what, ok)
 }
 
-// requested waits until the handler has had n requests since the test began.
-func (r *adapterTest) requested(n int) {
+// waitRequested waits until the handler has had n requests since the test began.
+func (r *adapterTest) waitRequested(n int) {
 	r.Helper()
 	r.waitFor(fmt.Sprint(n, " requests of the handler"), func() bool { return len(r.handler.Requests()) >= n })
 }
 
-// sent waits for n messages, and fails the test if there are more or fewer.
-func (r *adapterTest) sent(n int) []faketelegram.Sent {
+// waitSent waits for n messages and returns them. It fails the test if there are more, or fewer after atOnce.
+func (r *adapterTest) waitSent(n int) []faketelegram.Sent {
 	r.Helper()
 	got := r.api.WaitSent(n, atOnce)
 	if len(got) != n {
@@ -324,15 +221,21 @@ func (r *adapterTest) sent(n int) []faketelegram.Sent {
 	return got
 }
 
-// idle waits until nothing is queued or in flight, and returns what was sent.
-func (r *adapterTest) idle(within time.Duration) []faketelegram.Sent {
+// waitIdle waits until no update is queued or in flight, and returns all messages that were sent. It fails the test if
+// that takes longer than within.
+func (r *adapterTest) waitIdle(within time.Duration) []faketelegram.Sent {
 	r.Helper()
-	for end := time.Now().Add(within); len(r.api.Pending())+r.adapter.InFlight() > 0; time.Sleep(within / 1000) {
-		if time.Now().After(end) {
-			r.Fatalf("%d updates are queued and %d in flight after %v", len(r.api.Pending()), r.adapter.InFlight(), within)
+	deadline := time.Now().Add(within)
+	for {
+		queued, inFlight := len(r.api.Pending()), r.adapter.InFlight()
+		if queued+inFlight == 0 {
+			return r.api.Sent()
 		}
+		if time.Now().After(deadline) {
+			r.Fatalf("%d updates are queued and %d in flight after %v", queued, inFlight, within)
+		}
+		time.Sleep(within / 1000)
 	}
-	return r.api.Sent()
 }
 
 // writes returns a message of a user in a chat.
@@ -348,8 +251,9 @@ func inPrivate(user int64, text string) faketelegram.Message {
 	return writes(faketelegram.Private(user), user, text)
 }
 
-// sentAs makes a chat the sender of m: a channel, or the group itself, for which an anonymous administrator speaks.
-func sentAs(sender int64, m faketelegram.Message) faketelegram.Message {
+// onBehalfOf makes a chat the sender of m. The chat is a channel, or the group itself if an anonymous administrator
+// writes.
+func onBehalfOf(sender int64, m faketelegram.Message) faketelegram.Message {
 	m["from"] = faketelegram.User{ID: 1087968824, IsBot: true}
 	m["sender_chat"] = faketelegram.Chat{ID: sender, Type: "channel"}
 	return m
@@ -363,55 +267,56 @@ func people(n int) (users []int64) {
 	return users
 }
 
-// ask pushes one command each of n people in their private chats.
-func (r *adapterTest) ask(n int) {
+// pushPrices queues /price from each of n people, in their private chats.
+func (r *adapterTest) pushPrices(n int) {
 	for _, user := range people(n) {
 		r.api.Push(inPrivate(user, "/price"))
 	}
 }
 
-// send delivers a message by webhook if the adapter has one, or else lets it poll the message.
-func (r *adapterTest) send(m faketelegram.Message) {
+// deliverMessage delivers a message to the webhook, and does not wait for the response. If the adapter has no webhook,
+// deliverMessage queues the message for its next poll.
+func (r *adapterTest) deliverMessage(m faketelegram.Message) {
 	if r.adapter.Settings.WebhookURL != "" {
-		go r.deliver(r.api.Update(m))
+		go r.postUpdate(r.api.Update(m))
 	} else {
 		r.api.Push(m)
 	}
 }
 
-// deliver posts an update to the webhook, and returns the status of the response.
-func (r *adapterTest) deliver(update []byte) (status int) {
+// postUpdate posts an update to the webhook, and returns the status of the response.
+func (r *adapterTest) postUpdate(update []byte) (status int) {
 	return r.post(hookSecret, bytes.NewReader(update))
 }
 
-// post posts a body to the webhook with a secret, and returns the status of the response.
+// post posts a body to the webhook with a secret, and returns the status of the response. It fails the test unless a
+// 503 has a Retry-After of one second. Without it, Telegram would hold back the chat longer each time.
 func (r *adapterTest) post(key string, body io.Reader) (status int) {
 	req := httptest.NewRequest(http.MethodPost, "/", body)
 	req.Header.Set("X-Telegram-Bot-Api-Secret-Token", key)
 	w := httptest.NewRecorder()
 	r.adapter.ServeHTTP(w, req)
-	// Telegram then waits a second, and holds back the chat no longer.
 	if w.Code == http.StatusServiceUnavailable && w.Header().Get("Retry-After") != "1" {
 		r.Errorf("turned away with %v", w.Header())
 	}
 	return w.Code
 }
 
-// delivers posts an update to the webhook, and checks the status of the response.
-func (r *adapterTest) delivers(update []byte, want int) {
+// checkPost posts an update to the webhook, and fails the test unless the status of the response is want.
+func (r *adapterTest) checkPost(update []byte, want int) {
 	r.Helper()
-	if got := r.deliver(update); got != want {
+	if got := r.postUpdate(update); got != want {
 		r.Errorf("%s is answered by %d, want %d", update, got, want)
 	}
 }
 
-// give lets the adapter poll messages, and returns once they are answered.
-func (r *adapterTest) give(messages ...faketelegram.Message) {
+// pushAndWait queues messages for the adapter's polls, and waits until they are answered.
+func (r *adapterTest) pushAndWait(messages ...faketelegram.Message) {
 	r.Helper()
 	for _, m := range messages {
 		r.api.Push(m)
 	}
-	r.idle(2 * time.Minute)
+	r.waitIdle(2 * time.Minute)
 }
 
 // secretReply answers private commands with a word that nobody else may read.
@@ -419,8 +324,8 @@ func secretReply(_ context.Context, req *chat.Request) *chat.Reply {
 	return &chat.Reply{Title: chat.Say(req.Command), Text: chat.Say("confidential")}
 }
 
-// hidesFromOthers fails the test if anybody but ann saw a text of secretReply.
-func (r *adapterTest) hidesFromOthers() {
+// checkOthersSawNoSecret fails the test if anybody but ann saw a text of secretReply.
+func (r *adapterTest) checkOthersSawNoSecret() {
 	r.Helper()
 	for _, seen := range r.api.SeenByOthers(ann) {
 		if strings.Contains(seen.Text, "confidential") {

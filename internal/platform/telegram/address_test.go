@@ -76,7 +76,7 @@ func loungeOf(group int64) faketelegram.Chat {
 func (r *adapterTest) tells(text string) string {
 	r.Helper()
 	before := len(r.api.Sent())
-	r.give(inPrivate(7, text))
+	r.pushAndWait(inPrivate(7, text))
 	return r.firstLines(before)
 }
 
@@ -235,9 +235,9 @@ func TestARequestCountsAsOpenForADay(t *testing.T) {
 func TestAnAddressThatAnswersAQuestionGetsTheCommandsAnswer(t *testing.T) {
 	simulated(t, func(t *testing.T, _ *adapterTest) {
 		r := addressTest(t, stakers)
-		r.give(inPrivate(7, "/staked"))
+		r.pushAndWait(inPrivate(7, "/staked"))
 		sent := r.api.Sent()
-		r.give(inPrivate(7, anothers).ReplyingTo(sent[len(sent)-1]))
+		r.pushAndWait(inPrivate(7, anothers).ReplyingTo(sent[len(sent)-1]))
 		check(t, "answers", r.firstLines(len(sent)), walletStakes+" | "+notTheirs)
 	})
 }
@@ -249,7 +249,7 @@ func TestAnAnsweredQuestionSaysThatARequestIsOpen(t *testing.T) {
 		question := r.api.Sent()[0]
 		r.adapter.Joins.Close(fmt.Sprint(stakers), userOf(7))
 		before := len(r.api.Sent())
-		r.give(inPrivate(7, anothers).ReplyingTo(question))
+		r.pushAndWait(inPrivate(7, anothers).ReplyingTo(question))
 		check(t, "first", r.firstLines(before), notTheirs)
 		check(t, "then", r.tells(theirs), inLounge)
 	})

@@ -31,7 +31,7 @@ func TestAnAlbumIsAnsweredOnce(t *testing.T) {
 			for _, caption := range tt.captions {
 				m := writes(tt.where, ann, caption).AsCaption()
 				m["media_group_id"] = "album"
-				r.send(m)
+				r.deliverMessage(m)
 			}
 			time.Sleep(atOnce)
 			var asked string

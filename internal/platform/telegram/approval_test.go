@@ -42,8 +42,8 @@ func (tt approvalTest) run(t *testing.T) {
 	r := joinTest(t)
 	tt.before(r)
 	r.runJoins()
-	r.asks(7, tt.guarded)
-	got := r.joined(7)
+	r.requestJoin(7, tt.guarded)
+	got := r.settledRequest(7)
 	check(t, "state", got.State, tt.state)
 	r.checkTold(7, tt.told)
 	if len(got.Answers) > 1 {
@@ -178,10 +178,10 @@ func (r *adapterTest) heldFrom(after, d time.Duration) roundTripper {
 func TestAnApprovalOutlastsA429(t *testing.T) {
 	simulated(t, func(t *testing.T, _ *adapterTest) {
 		r := joinTest(t)
-		r.carry("approveChatJoinRequest", time.Hour, r.heldFrom(0, 26*time.Second))
+		r.divert("approveChatJoinRequest", time.Hour, r.heldFrom(0, 26*time.Second))
 		r.runJoins() // takes a second
-		r.asks(7, false)
-		r.joined(7)
+		r.requestJoin(7, false)
+		r.settledRequest(7)
 		r.checkTold(7, "Letting you in… MAT Holders")
 		time.Sleep(10 * time.Second)
 		r.checkRequest(7, faketelegram.JoinApproved, "[approve]")
@@ -226,8 +226,8 @@ func TestAPersonIsToldTheirOwnReason(t *testing.T) {
 			r.api.Bar(7, reason)
 			r.serve(platformtest.Routed{Router: joinRouter(t, everybody, commandstest.Healthy().Sources().Stakes)})
 			time.Sleep(time.Second)
-			r.asks(7, tt.guarded)
-			got := r.joined(7)
+			r.requestJoin(7, tt.guarded)
+			got := r.settledRequest(7)
 			r.checkRequest(7, faketelegram.JoinOpen, tt.answers)
 			if len(got.Answers) > 0 && got.Answers[0].At.Sub(got.At) > answerWithin {
 				t.Errorf("the query is answered after %v", got.Answers[0].At.Sub(got.At))
@@ -253,15 +253,15 @@ func TestAReasonThatIsGoneLetsThemIn(t *testing.T) {
 		r.api.Bar(7, "USER_CHANNELS_TOO_MUCH")
 		r.serve(platformtest.Routed{Router: joinRouter(t, everybody, commandstest.Healthy().Sources().Stakes)})
 		time.Sleep(time.Second)
-		r.asks(7, false)
-		r.joined(7)
+		r.requestJoin(7, false)
+		r.settledRequest(7)
 		r.press(7, "Try again")
-		r.joined(7)
+		r.settledRequest(7)
 		r.checkTold(7, personal["USER_CHANNELS_TOO_MUCH"])
 		r.api.Bar(7, "")
 		r.press(7, "Try again")
-		check(t, "state", r.joined(7).State, faketelegram.JoinApproved)
-		check(t, "told", r.toldTo(7), "✅ You're in: MAT Holders")
+		check(t, "state", r.settledRequest(7).State, faketelegram.JoinApproved)
+		check(t, "told", strings.Join(r.toldTo(7), "\n"), "✅ You're in: MAT Holders")
 	})
 }
 
@@ -275,7 +275,7 @@ func TestAPressLetsInWhoPresses(t *testing.T) {
 		r.api.Fail("approveChatJoinRequest", faults...)
 		for range 2 { // The second press lets in nobody any more.
 			r.api.Press(7, faketelegram.Private(7), message, pressAgain)
-			r.joined(7)
+			r.settledRequest(7)
 		}
 		r.checkRequest(7, faketelegram.JoinApproved, "[approve]")
 		r.checkTold(7, "✅ You're in: MAT Holders")
@@ -296,8 +296,8 @@ func (r *adapterTest) leftOpen(user int64) (message int64) {
 		req.From.ID = fmt.Sprint(uncheckable)
 		return joinReply(ctx, req)
 	}
-	r.asks(user, false)
-	r.joined(user)
+	r.requestJoin(user, false)
+	r.settledRequest(user)
 	r.handler.Reply = joinReply
 	return r.api.Sent()[0].ID
 }
@@ -329,7 +329,7 @@ func TestAPressLetsInNobodyElse(t *testing.T) {
 		message := r.leftOpen(7)
 		r.api.Promote(holders, 8, "left")
 		r.api.Press(tt.user, tt.chat, message, pressAgain)
-		r.joined(7)
+		r.settledRequest(7)
 		r.checkRequest(7, faketelegram.JoinOpen, "[]")
 		if told := r.pressAnswers(1)[0].Text; !strings.HasPrefix(told, tt.told) {
 			t.Errorf("told %q, want %q", told, tt.told)

@@ -50,7 +50,7 @@ type reactionCase struct {
 var reactions = map[string]reactionCase{
 	"a refusal":            {inGroup(ann, "/price"), privateReply("Too many commands"), false},
 	"in a topic":           {inGroup(ann, "/price").In(7), privateReply("Too many commands"), false},
-	"not for the nameless": {sentAs(group, inGroup(1, "/exists 77")), privateReply("Too many commands"), false},
+	"not for the nameless": {onBehalfOf(group, inGroup(1, "/exists 77")), privateReply("Too many commands"), false},
 	"in private":           {inPrivate(ann, "/price"), privateReply("Too many commands"), true},
 	"an answer":            {inGroup(ann, "/price"), &chat.Reply{Title: chat.Say("x")}, true},
 	"a pointer":            {inGroup(ann, "/mylogins"), &chat.Reply{Title: chat.Say("x")}, false},
@@ -62,11 +62,11 @@ func TestAnErrorLeavesItsGroup(t *testing.T) {
 	inBubble(t, reactions, func(t *testing.T, tt reactionCase) {
 		r := setUp(t)
 		r.api.Start(ann)
-		r.answer(tt.reply)
-		r.carry("deleteMessage", noticeLasts+4*time.Minute, limited(60))
+		r.answerAllWith(tt.reply)
+		r.divert("deleteMessage", noticeLasts+4*time.Minute, limited(60))
 		r.run()
 		r.api.Push(maps.Clone(tt.message))
-		r.idle(atOnce)
+		r.waitIdle(atOnce)
 		lasts := noticeLasts
 		if tt.reply.Ask != nil {
 			lasts = questionLasts
@@ -83,10 +83,10 @@ func TestAnErrorLeavesItsGroupAtAStop(t *testing.T) {
 	inBubble(t, reactions, func(t *testing.T, tt reactionCase) {
 		r := setUp(t)
 		r.api.Start(ann)
-		r.answer(tt.reply)
+		r.answerAllWith(tt.reply)
 		stop := r.run()
 		r.api.Push(maps.Clone(tt.message))
-		r.idle(atOnce)
+		r.waitIdle(atOnce)
 		start := time.Now()
 		err := stop()
 		if took := time.Since(start); err != nil || took > time.Second {
@@ -135,10 +135,10 @@ func (r *adapterTest) remaining(messages ...asked) string {
 		if current.outcome == notSent {
 			r.api.Fail("sendMessage", telegramtest.NoRights(), telegramtest.NoRights())
 		}
-		r.give(current.Message)
+		r.pushAndWait(current.Message)
 		if current.outcome == thenRefresh {
 			r.api.Press(ann, faketelegram.Group(group), r.api.Sent()[0].ID, "1 e 0 price")
-			r.idle(time.Minute)
+			r.waitIdle(time.Minute)
 		}
 		time.Sleep(time.Second)
 	}
@@ -226,17 +226,17 @@ func TestCardsStayWithoutCleanChat(t *testing.T) {
 func TestTheLowerOfTwoCardsStays(t *testing.T) {
 	simulated(t, func(t *testing.T, r *adapterTest) {
 		calls := 0
-		r.carry("sendMessage", time.Hour, func(req *http.Request) (*http.Response, error) {
+		r.divert("sendMessage", time.Hour, func(req *http.Request) (*http.Response, error) {
 			calls++
 			defer time.Sleep(time.Duration(2-calls) * time.Second)
 			return r.api.RoundTrip(req)
 		})
 		r.run()
 		r.api.Push(inGroup(ann, "/price"))
-		r.sent(1)
-		r.give(inGroup(ann+1, "/price 7d"))
+		r.waitSent(1)
+		r.pushAndWait(inGroup(ann+1, "/price 7d"))
 		time.Sleep(time.Minute)
-		sent := r.sent(2)
+		sent := r.waitSent(2)
 		check(t, "upper card deleted", sent[0].Deleted, true)
 		check(t, "lower card deleted", sent[1].Deleted, false)
 		check(t, "deleteMessage", r.events.Of("deleteMessage"), 1)
@@ -260,13 +260,13 @@ func TestSharedMessageIsDeletedOnce(t *testing.T) {
 	}
 	for stays, reply := range newestStays {
 		simulated(t, func(t *testing.T, r *adapterTest) {
-			r.answer(reply)
+			r.answerAllWith(reply)
 			r.run()
 			for user := range int64(20) {
 				r.api.Push(inGroup(ann+user, "/price"))
 			}
-			r.idle(time.Minute)
-			r.give(inGroup(ann, "/price"))
+			r.waitIdle(time.Minute)
+			r.pushAndWait(inGroup(ann, "/price"))
 			time.Sleep(time.Minute)
 			sent := len(r.api.Sent())
 			if sent > 5 {
@@ -294,7 +294,7 @@ func TestRefusedDeletionIsNotLogged(t *testing.T) {
 		r.run()
 		r.api.Fail("deleteMessage", refusal)
 		for range 3 {
-			r.give(inGroup(ann, "/price"))
+			r.pushAndWait(inGroup(ann, "/price"))
 		}
 		time.Sleep(10 * time.Minute)
 		check(t, "calls for two old cards", r.events.Of("deleteMessage"), 2)
@@ -331,7 +331,7 @@ func TestAnInvitationIsDeletedOnceAnAnswerIsOut(t *testing.T) {
 		r.api.Push(inGroup(ann, "/mylogins"))
 		r.api.Push(inGroup(ann, "/exists"))
 		r.api.Push(inGroup(ann+1, "/mylogins"))
-		r.sent(3)
+		r.waitSent(3)
 		time.Sleep(time.Hour)
 		if there := r.atGroup(); len(there) != 3 || there[0].Text != said(pressStart) {
 			t.Fatalf("the group shows %+v", there)
@@ -363,7 +363,7 @@ func TestNoticesAreInTheReadersLanguage(t *testing.T) {
 		r.api.Start(ann)
 		r.serve(bilingual{r.handler})
 		r.api.Push(inGroup(ann, "/mylogins"))
-		pointer := r.sent(2)[1]
+		pointer := r.waitSent(2)[1]
 		check(t, "notice", pointer.Text, words.Say(chat.Spanish, chat.Say("telegram.answered")))
 		check(t, "button", pointer.Markup.Rows[0][0].Text, words.Say(chat.Spanish, chat.Say("button.private")))
 		for i, press := range []struct{ data, key string }{

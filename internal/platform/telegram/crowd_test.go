@@ -51,7 +51,7 @@ func newAudience(r *adapterTest, seed uint64) *audience {
 		overShare:   map[int64]bool{},
 	}
 	if a.IntN(2) == 0 {
-		a.replicas = append(a.replicas, r.again())
+		a.replicas = append(a.replicas, r.secondAdapter())
 	}
 	for _, replica := range a.replicas {
 		replica.run()
@@ -66,7 +66,7 @@ func (a *audience) ask(m faketelegram.Message) {
 	words := strings.Fields(m["text"].(string)[1:])
 	key := fmt.Sprint(m["chat"].(faketelegram.Chat).ID, " ", words[0], chat.Typed(words[1:]...))
 	a.asked[key]++
-	a.replicas[a.IntN(len(a.replicas))].send(m)
+	a.replicas[a.IntN(len(a.replicas))].deliverMessage(m)
 }
 
 // question returns a question of a member, a channel or an anonymous administrator.
@@ -74,9 +74,9 @@ func (a *audience) question(number, group int64) faketelegram.Message {
 	m := writes(faketelegram.Group(group), 1000+number, a.questions[a.IntN(len(a.questions))])
 	switch a.IntN(4) {
 	case 0:
-		return sentAs(-7000-number, m)
+		return onBehalfOf(-7000-number, m)
 	case 1:
-		return sentAs(group, m)
+		return onBehalfOf(group, m)
 	}
 	return m
 }
@@ -90,7 +90,7 @@ func (a *audience) flood() {
 	}
 	for _, group := range flooded {
 		for i := range 25 {
-			a.replicas[0].send(writes(faketelegram.Group(group), 1, fmt.Sprint("/staked ", i)))
+			a.replicas[0].deliverMessage(writes(faketelegram.Group(group), 1, fmt.Sprint("/staked ", i)))
 		}
 	}
 	time.Sleep(20 * time.Second)
@@ -98,7 +98,7 @@ func (a *audience) flood() {
 		for _, user := range []int64{2, 1, 3} { // Users 1 and 3 share a message.
 			a.asked[fmt.Sprint(group, " price", chat.Typed())]++
 			m := writes(faketelegram.Group(group), user, questions[0])
-			a.replicas[0].send(m)
+			a.replicas[0].deliverMessage(m)
 			if user == 1 {
 				a.overShare[m["message_id"].(int64)] = true
 			}
@@ -196,7 +196,7 @@ func TestEverybodyIsAnsweredWithinTheRates(t *testing.T) {
 					t.Errorf("%d updates run, want at most %d", running, most)
 				}
 				for _, replica := range a.replicas {
-					replica.idle(6 * time.Minute)
+					replica.waitIdle(6 * time.Minute)
 				}
 				a.checkAnswers()
 				a.checkRates()
@@ -212,7 +212,7 @@ var toGroup = regexp.MustCompile(`name="chat_id"\s+-`)
 // be called before run.
 func (r *adapterTest) holdGroups(length, callTakes time.Duration) {
 	end := time.Now().Add(length)
-	r.carry("sendMessage", time.Hour, func(req *http.Request) (*http.Response, error) {
+	r.divert("sendMessage", time.Hour, func(req *http.Request) (*http.Response, error) {
 		time.Sleep(callTakes)
 		body, _ := io.ReadAll(req.Body)
 		req.Body = io.NopCloser(bytes.NewReader(body))
@@ -249,7 +249,7 @@ func (h heldGroups) ask(r *adapterTest, mixed bool) {
 	}
 	for _, i := range order {
 		where := faketelegram.Group(group - int64(i/h.people))
-		r.send(writes(where, int64(1000+i), fmt.Sprint("/staked ", i%h.questions)))
+		r.deliverMessage(writes(where, int64(1000+i), fmt.Sprint("/staked ", i%h.questions)))
 	}
 }
 
@@ -258,7 +258,7 @@ func (r *adapterTest) askInPrivate() map[int64]time.Time {
 	asked := map[int64]time.Time{}
 	for user := int64(1); user <= 80; user++ {
 		asked[user] = time.Now()
-		r.send(inPrivate(user, "/price"))
+		r.deliverMessage(inPrivate(user, "/price"))
 		time.Sleep(700 * time.Millisecond)
 	}
 	return asked
@@ -277,7 +277,7 @@ func checkHeldGroups(t *testing.T, mixed bool, callTakes time.Duration) {
 			tt.ask(r, mixed)
 			asked := r.askInPrivate()
 			inGroups := 0
-			for _, m := range r.idle(time.Minute) {
+			for _, m := range r.waitIdle(time.Minute) {
 				at, isPrivate := asked[m.Chat]
 				if isPrivate && m.At.Sub(at) >= 1200*time.Millisecond {
 					t.Errorf("%s: user %d waits %v", way, m.Chat, m.At.Sub(at))
@@ -310,10 +310,10 @@ func TestMixedGroupsThatAreHeldDelayNobody(t *testing.T) {
 func TestAnswersOnTheirWayStayQueued(t *testing.T) {
 	simulated(t, func(t *testing.T, r *adapterTest) {
 		r.holdGroups(0, hangsAfter-10*time.Millisecond)
-		r.ask(250)
+		r.pushPrices(250)
 		r.run()
 		time.Sleep(hangsAfter - 20*time.Millisecond)
 		check(t, "updates in Telegram's queue", len(r.api.Pending()), 250)
-		r.sent(250)
+		r.waitSent(250)
 	})
 }

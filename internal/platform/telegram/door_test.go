@@ -198,7 +198,7 @@ func (d *doorTest) stakeOf(_ context.Context, wallet common.Address) (core.Stake
 
 // start starts a process beside those that run.
 func (d *doorTest) start() {
-	p := &process{adapterTest: d.again()}
+	p := &process{adapterTest: d.secondAdapter()}
 	p.adapter.api = botapi.New(botapi.Config{Token: p.adapter.Settings.Token, URL: d.api.URL, Transport: p})
 	p.stop = p.serve(platformtest.Routed{Router: d.router})
 	live := append(slices.Clone(*d.live.Load()), p)
@@ -245,7 +245,7 @@ func (d *doorTest) deliverTo(replica int, body []byte) {
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(time.Second) {
 		live := *d.live.Load()
 		p := live[replica%len(live)]
-		if p.deliver(body) == http.StatusOK && !p.killed.Load() {
+		if p.postUpdate(body) == http.StatusOK && !p.killed.Load() {
 			return
 		}
 		replica++

@@ -103,10 +103,10 @@ func TestAnEndLosesOnlyWhatWasAcknowledged(t *testing.T) {
 				_ = stop()
 				left, sent := len(r.api.Pending()), len(r.api.Sent())
 
-				r.answer(&chat.Reply{Title: chat.Say("x")})
-				next := r.again()
+				r.answerAllWith(&chat.Reply{Title: chat.Say("x")})
+				next := r.secondAdapter()
 				next.run()
-				next.idle(time.Minute)
+				next.waitIdle(time.Minute)
 				time.Sleep(time.Minute) // for what outlasts the first drain
 				check(t, "answers of the next process", len(r.api.Sent())-sent, left)
 				most := map[string]int{"stop": tt.stopLoses, "kill": tt.killLoses}[end]

@@ -48,7 +48,7 @@ func checkEphemeral(t *testing.T, cases map[string]ephemeralCase) {
 		if !tt.stranger {
 			r.api.Start(ann)
 		}
-		r.ignore("sendMessage", tt.ignored)
+		r.dropParams("sendMessage", tt.ignored)
 		r.api.PushEphemeral(inGroup(ann, "/mylogins"))
 		r.api.Fail("sendMessage", tt.faults...)
 		start := time.Now()
@@ -64,7 +64,7 @@ func checkEphemeral(t *testing.T, cases map[string]ephemeralCase) {
 		if told := len(public) > 0; told != (tt.public != "") || told && public[0].Text != said(tt.public) {
 			t.Errorf("everybody read %+v, want %q", public, tt.public)
 		}
-		r.hidesFromOthers()
+		r.checkOthersSawNoSecret()
 		check(t, "updates that are not acknowledged", len(r.api.Pending()), 0)
 	})
 }
@@ -122,9 +122,9 @@ func TestEachVersionOfTheServerHidesPrivateAnswers(t *testing.T) {
 			}
 			return secretReply(ctx, req)
 		}
-		r.ignore("sendMessage", tt.ignored)
+		r.dropParams("sendMessage", tt.ignored)
 		if tt.refuses {
-			r.refuseSends("date_time")
+			r.refuseMessages("date_time")
 		}
 		r.api.Start(ann)
 		r.run()
@@ -139,14 +139,14 @@ func TestEachVersionOfTheServerHidesPrivateAnswers(t *testing.T) {
 		check(t, "private answers", len(here)+len(privately), 1)
 		check(t, "in the group", len(here) == 1, tt.ephemeral)
 		check(t, "calls", r.events.Of("sendMessage"), tt.calls)
-		r.hidesFromOthers()
+		r.checkOthersSawNoSecret()
 	})
 }
 
 // A question is answered in private, because everybody could read a reply in the group.
 func TestEphemeralQuestionLinksToThePrivateChat(t *testing.T) {
 	simulated(t, func(t *testing.T, r *adapterTest) {
-		r.answer(&chat.Reply{
+		r.answerAllWith(&chat.Reply{
 			Title: chat.Say("confidential"),
 			Ask:   &chat.Ask{Command: "exists", Question: chat.Say("Whom?")},
 		})
@@ -160,7 +160,7 @@ func TestEphemeralQuestionLinksToThePrivateChat(t *testing.T) {
 		req := r.handler.Requests()[0]
 		check(t, "can reply ephemerally", req.CanReplyEphemerally, true)
 		check(t, "direct", req.Direct, false)
-		r.hidesFromOthers()
+		r.checkOthersSawNoSecret()
 	})
 }
 
@@ -170,11 +170,11 @@ func TestEphemeralPressIsAnsweredEphemerally(t *testing.T) {
 	inBubble(t, map[string]bool{"taken": false, "refused": true}, func(t *testing.T, refused bool) {
 		r := setUp(t)
 		older := chat.Action{Label: chat.Say("Older"), Command: "mylogins", Args: []string{"2"}, Edit: true}
-		r.answer(&chat.Reply{Title: chat.Say("confidential"), Actions: []chat.Action{older}})
+		r.answerAllWith(&chat.Reply{Title: chat.Say("confidential"), Actions: []chat.Action{older}})
 		r.api.Start(ann)
 		r.api.PushEphemeral(inGroup(ann, "/mylogins"))
 		r.run()
-		first := r.sent(1)[0]
+		first := r.waitSent(1)[0]
 		if refused {
 			r.api.Fail("sendMessage", telegramtest.NoRights())
 		}
@@ -190,7 +190,7 @@ func TestEphemeralPressIsAnsweredEphemerally(t *testing.T) {
 		if reply := r.api.Calls("sendMessage")[1].Params["reply_parameters"]; reply != nil {
 			t.Errorf("the next page is a reply to %v", reply)
 		}
-		r.hidesFromOthers()
+		r.checkOthersSawNoSecret()
 	})
 }
 
@@ -200,7 +200,7 @@ func TestPublicEphemeralAnswerIsTheLast(t *testing.T) {
 	simulated(t, func(t *testing.T, r *adapterTest) {
 		r.handler.Reply = secretReply
 		r.api.Start(ann)
-		r.ignore("sendMessage", "ephemeral_message_parameters", "receiver_user_id", "reply_parameters")
+		r.dropParams("sendMessage", "ephemeral_message_parameters", "receiver_user_id", "reply_parameters")
 		r.api.Fail("deleteMessage", telegramtest.TooMany(ephemeralLasts+time.Second), telegramtest.Page(502))
 		r.run()
 		for range 3 {

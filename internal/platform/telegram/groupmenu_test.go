@@ -61,7 +61,7 @@ func TestMenusOfAGroupAreSetOnlyAtTheFirstStart(t *testing.T) {
 		const want = 2 * perGroup
 		r.runForAMinute(platformtest.Routed{Router: answers})
 		check(t, "menus that the first start sets", len(r.api.Calls("setMyCommands")), menus+want)
-		r.again().runForAMinute(platformtest.Routed{Router: answers})
+		r.secondAdapter().runForAMinute(platformtest.Routed{Router: answers})
 		check(t, "menus that both starts set", len(r.api.Calls("setMyCommands")), menus+want)
 	})
 }
@@ -130,7 +130,7 @@ func (r *adapterTest) deliverByWebhook() {
 		return
 	}
 	for _, body := range r.api.Dequeue() {
-		r.deliver(body)
+		r.postUpdate(body)
 	}
 }
 
@@ -155,7 +155,7 @@ func TestMenusOfAGroupAreSetOnceTheBotIsThere(t *testing.T) {
 			r.deliverByWebhook()
 			time.Sleep(time.Minute)
 			check(t, way+": the menu after", r.seenMenu(turkish, ann, "en"), inTurkish)
-			hello := r.sent(1)[0]
+			hello := r.waitSent(1)[0]
 			check(t, way+": the hello is Turkish", strings.Contains(hello.Text, "Bana burada sorun"), true)
 		})
 	}
@@ -177,7 +177,7 @@ func TestNoticesInAGroupAreInItsLanguage(t *testing.T) {
 			r.api.SetUser(person)
 			r.serve(platformtest.Routed{Router: answers})
 			r.api.Push(writes(faketelegram.Group(turkish), ann, "/exists"))
-			pointer := r.sent(2)[1]
+			pointer := r.waitSent(2)[1]
 			check(t, "chat of the notice", pointer.Chat, turkish)
 			check(t, "notice", pointer.Text, words.Say(chat.Turkish, chat.Say("telegram.answered")))
 			r.api.Press(ann, faketelegram.Group(turkish), pointer.ID, oldButton)

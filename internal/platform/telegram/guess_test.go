@@ -176,10 +176,10 @@ func TestNoLinkRunsForget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, _, router := product(t)
 		r.serve(platformtest.Routed{Router: router})
-		r.give(inPrivate(ann, "/start"))
-		r.give(inPrivate(ann, "/start forget"))
-		r.give(inGroup(ann+1, "/forget"))
-		sent := r.sent(3)
+		r.pushAndWait(inPrivate(ann, "/start"))
+		r.pushAndWait(inPrivate(ann, "/start forget"))
+		r.pushAndWait(inGroup(ann+1, "/forget"))
+		sent := r.waitSent(3)
 		check(t, "shown by the link", sent[1].Text, sent[0].Text)
 		check(t, "link for a stranger", sent[2].Markup.Rows[0][0].URL, deepLink(faketelegram.Username, "start"))
 	})
@@ -215,11 +215,11 @@ func checkRepliesToAQuestion(t *testing.T, where faketelegram.Chat, replies []re
 	synctest.Test(t, func(t *testing.T) {
 		r, _, router := product(t)
 		r.serve(platformtest.Routed{Router: router})
-		r.give(writes(where, ann, "/staked"))
-		question := r.sent(1)[0]
+		r.pushAndWait(writes(where, ann, "/staked"))
+		question := r.waitSent(1)[0]
 		for _, tt := range replies {
 			before := len(r.api.Sent())
-			r.give(writes(where, ann, tt.text).ReplyingTo(question))
+			r.pushAndWait(writes(where, ann, tt.text).ReplyingTo(question))
 			sent := r.api.Sent()[before:]
 			if tt.want == "" {
 				check(t, fmt.Sprintf("replies to %q", tt.text), len(sent), 0)

@@ -43,13 +43,13 @@ func (r *adapterTest) deliverTwice() {
 	}
 	bodies := r.api.Dequeue()
 	for _, body := range slices.Concat(bodies, bodies) {
-		go r.deliver(body)
+		go r.postUpdate(body)
 	}
 }
 
 // runHello runs the adapter through a case, and then for ten minutes.
 func (r *adapterTest) runHello(tt helloCase) (stop func() error) {
-	r.answer(&chat.Reply{Title: chat.Say("x")})
+	r.answerAllWith(&chat.Reply{Title: chat.Say("x")})
 	stop = r.run()
 	time.Sleep(time.Second)
 	for i, standing := range tt.standings[1:] {
@@ -81,7 +81,7 @@ func checkHellos(t *testing.T, cases map[string]helloCase) {
 			if err := stop(); err != nil {
 				t.Error(err)
 			}
-			r.again().run()
+			r.secondAdapter().run()
 			time.Sleep(time.Minute)
 			check(t, way+": messages after a restart", len(r.api.Sent()), tt.sent)
 		})
@@ -186,7 +186,7 @@ func TestAStartElsewhereIsAnswered(t *testing.T) {
 		r.api.Push(inPrivate(ann, "/start"))
 		r.api.Push(writes(faketelegram.Group(group-1), ann, "/start@herald_bot"))
 		time.Sleep(time.Minute)
-		sent := r.sent(3) // and the hello
+		sent := r.waitSent(3) // and the hello
 		check(t, "chat of the first answer", sent[0].Chat, ann)
 		if took := sent[0].At.Sub(start); took > helloAfter/4 {
 			t.Errorf("answered in private after %v", took)

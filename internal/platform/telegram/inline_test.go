@@ -199,7 +199,7 @@ func TestTheButtonOfAnInlineFailureLeadsToTheStart(t *testing.T) {
 		got := r.inline(tt.query)
 		r.handler.Reply = nil
 		r.api.Push(inPrivate(ann, "/start "+got.Start))
-		m := r.sent(1)[0]
+		m := r.waitSent(1)[0]
 		check(t, "chat", m.Chat, ann)
 		check(t, "text", m.Text, "start")
 	})

@@ -30,8 +30,8 @@ func checkJoinOutcomes(t *testing.T, guarded bool, cases map[string]joinOutcome)
 		inBubble(t, cases, func(t *testing.T, tt joinOutcome) {
 			r := joinTest(t, way)
 			r.runJoins()
-			r.asks(tt.user, guarded)
-			r.joined(tt.user)
+			r.requestJoin(tt.user, guarded)
+			r.settledRequest(tt.user)
 			r.checkRequest(tt.user, tt.state, tt.answers)
 			r.checkTold(tt.user, tt.told)
 			check(t, "counted "+r.events.String(), r.events.Of(tt.counted), 1)
@@ -127,8 +127,8 @@ func TestModeratorsSeeHowRequestsEnded(t *testing.T) {
 	}, func(t *testing.T, tt test) {
 		r := joinTest(t)
 		r.runJoins()
-		r.asks(tt.user, false)
-		r.joined(tt.user)
+		r.requestJoin(tt.user, false)
+		r.settledRequest(tt.user)
 		counts, last := r.adapter.Joins.For(fmt.Sprint(holders))
 		check(t, "counts", counts, tt.counts)
 		check(t, "people left out", len(last), tt.last)
@@ -152,7 +152,7 @@ func TestJoinRequestsThatAreNotAnswered(t *testing.T) {
 		r := joinTest(t)
 		r.runJoins()
 		request(r)
-		if got := r.joined(7); got.UpdateID == 0 {
+		if got := r.settledRequest(7); got.UpdateID == 0 {
 			t.Error("the bot is not told of the request")
 		}
 		r.checkRequest(7, faketelegram.JoinOpen, "[]")
@@ -171,14 +171,14 @@ func TestAJoinRequestIsAcknowledgedAsSoonAsItIsAccepted(t *testing.T) {
 		if r.adapter.Settings.WebhookURL != "" {
 			body := r.api.Dequeue()[0]
 			began := time.Now()
-			check(t, "status", r.deliver(body), 200)
+			check(t, "status", r.postUpdate(body), 200)
 			check(t, "time until the response", time.Since(began), 0)
-			check(t, "status of a repetition", r.deliver(body), 200)
+			check(t, "status of a repetition", r.postUpdate(body), 200)
 		}
 		time.Sleep(time.Second)
 		check(t, "updates in the queue", len(r.api.Pending()), 0)
 		check(t, "requests in flight", r.requestsInFlight(), 1)
-		r.joined(qualified)
+		r.settledRequest(qualified)
 		check(t, "checks", len(r.handler.Requests()), 1)
 		r.checkRequest(qualified, faketelegram.JoinApproved, "[approve]")
 	})
@@ -246,8 +246,8 @@ func TestAQueryIsAnsweredWithinTenSeconds(t *testing.T) {
 		r.handler.Reply = lateJoinReply
 		r.runJoins()
 		r.api.SetAhead(-old)
-		r.asks(user, true)
-		got := r.joined(user)
+		r.requestJoin(user, true)
+		got := r.settledRequest(user)
 		if len(got.Answers) != 1 {
 			t.Fatalf("answered with %v", got.Answers)
 		}
@@ -280,9 +280,9 @@ func TestAQueryWithoutAnAnswerIsLogged(t *testing.T) {
 		r := joinTest(t)
 		r.api.Break("answerChatJoinRequestQuery", tt.fault)
 		r.runJoins()
-		r.asks(700, true)
-		r.asks(701, true)
-		r.joined(701)
+		r.requestJoin(700, true)
+		r.requestJoin(701, true)
+		r.settledRequest(701)
 		const warning = `level=WARN msg="telegram: a join request could not be answered"`
 		check(t, "warnings", r.logs.Lines(warning), tt.warnings)
 	})
@@ -301,9 +301,9 @@ func TestAPanicConcernsOneJoinRequest(t *testing.T) {
 		}
 		r.api.Bar(7, "USER_KICKED")
 		r.runJoins()
-		r.asks(7, guarded)
-		r.asks(8, guarded)
-		r.joined(7)
+		r.requestJoin(7, guarded)
+		r.requestJoin(8, guarded)
+		r.settledRequest(7)
 		r.checkRequest(7, faketelegram.JoinOpen, map[bool]string{false: "[]", true: "[queue]"}[guarded])
 		r.checkRequest(8, faketelegram.JoinApproved, "[approve]")
 		r.checkTold(8, "✅ You're in: MAT Holders")
@@ -322,7 +322,7 @@ func TestAJoinRequestIsAnsweredInThePersonsLanguage(t *testing.T) {
 		shown := r.shownTexts()
 		for _, user := range []int64{qualified, unqualified} {
 			r.api.RequestJoin(holdersChat, faketelegram.User{ID: user, FirstName: "Ana", Language: "es"}, false)
-			r.joined(user)
+			r.settledRequest(user)
 		}
 		want := []string{
 			"Dejándote entrar… MAT Holders\nDemo.",

@@ -14,10 +14,10 @@ func TestJoinRequestsThatWaitAreBounded(t *testing.T) {
 		r.handler.Reply = lateJoinReply
 		r.runJoins()
 		for i := range int64(maxQueries + 500) {
-			r.asks(100_000+i, true)
+			r.requestJoin(100_000+i, true)
 		}
 		for i := range int64(maxOthers + 500) {
-			r.asks(200_000+i, false)
+			r.requestJoin(200_000+i, false)
 		}
 		time.Sleep(6 * time.Second) // No check has ended.
 		check(t, "checks at a time", len(r.handler.Requests()), queryChecks+otherChecks)
@@ -53,8 +53,8 @@ func TestAQueryIsAnsweredWithoutACheck(t *testing.T) {
 			line.places <- struct{}{}
 		}
 		line.waiting.Add(tt.waiting)
-		r.asks(qualified, true)
-		got := r.joined(qualified)
+		r.requestJoin(qualified, true)
+		got := r.settledRequest(qualified)
 		r.checkRequest(qualified, faketelegram.JoinOpen, "[queue]")
 		if took := got.Answers[0].At.Sub(got.At); took > tt.within {
 			t.Errorf("answered after %v", took)
@@ -85,9 +85,9 @@ func TestAPlaceIsKeptAfterACheckThatRanOutOfTime(t *testing.T) {
 		free  time.Duration
 	}) {
 		r := joinTest(t)
-		r.handler.Reply = afterwards(tt.takes)
+		r.handler.Reply = joinReplyAfter(tt.takes)
 		r.runJoins()
-		r.asks(uncheckable, false)
+		r.requestJoin(uncheckable, false)
 		time.Sleep(tt.free - time.Second/10)
 		check(t, "places taken before", len(r.adapter.door.others.places), 1)
 		time.Sleep(time.Second / 5)

@@ -25,15 +25,15 @@ func TestAStopLeavesWaitingJoinRequestsOpen(t *testing.T) {
 	for _, way := range ways {
 		inBubble(t, map[string]bool{"no query": false, "queries": true}, func(t *testing.T, guarded bool) {
 			r := joinTest(t, way)
-			r.handler.Reply = afterwards(3 * time.Second)
+			r.handler.Reply = joinReplyAfter(3 * time.Second)
 			stop := r.runJoins()
 			checks := map[bool]int64{false: otherChecks, true: queryChecks}[guarded]
 			for user := range checks {
-				r.asks(1+user, guarded)
+				r.requestJoin(1+user, guarded)
 			}
 			time.Sleep(time.Second)
 			for user := range int64(waiting) {
-				r.asks(1000+user, guarded)
+				r.requestJoin(1000+user, guarded)
 			}
 			time.Sleep(time.Second)
 			r.stops(stop, 3*time.Second)
@@ -57,9 +57,9 @@ func TestAStopTellsThoseWhoseApprovalHangs(t *testing.T) {
 		"a 429":     limited(25),
 	}, func(t *testing.T, broken roundTripper) {
 		r := joinTest(t)
-		r.carry("approveChatJoinRequest", time.Hour, broken)
+		r.divert("approveChatJoinRequest", time.Hour, broken)
 		stop := r.runJoins()
-		r.asks(qualified, false)
+		r.requestJoin(qualified, false)
 		time.Sleep(time.Second)
 		r.stops(stop, 9*time.Second)
 		r.checkRequest(qualified, faketelegram.JoinOpen, "[]")
@@ -75,7 +75,7 @@ func TestAStopTellsAsManyAsItHasTimeFor(t *testing.T) {
 		r := joinTest(t)
 		stop := r.runJoins()
 		for user := range int64(people) {
-			r.asks(1000+user, false)
+			r.requestJoin(1000+user, false)
 		}
 		time.Sleep(time.Second)
 		told := len(r.api.Sent())

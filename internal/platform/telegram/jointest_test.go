@@ -31,79 +31,96 @@ func joinTest(t *testing.T, changes ...func(*Config)) *adapterTest {
 	return r
 }
 
-// again is a button that asks once more.
-var again = chat.Action{
+// tryAgain is a button that asks once more.
+var tryAgain = chat.Action{
 	Label:   chat.Say("button.again"),
 	Command: chat.JoinCommand,
 	Args:    []string{fmt.Sprint(holders)},
 	Edit:    true,
 }
 
-// The users that joinReply admits, turns away, and cannot check: those with an ID up to 99, up to 900, and above.
+// IDs of users: joinReply admits the first user, turns away the second, and cannot check the third.
 const (
 	qualified   = 7
 	unqualified = 700
 	uncheckable = 901
 )
 
-// joinReply answers a JoinCommand by the user's ID.
+// joinReply answers a JoinCommand by the user's ID: it admits IDs up to 99, cannot check 901 to 999, and turns away all
+// others. It answers any other command by its name.
 func joinReply(_ context.Context, req *chat.Request) *chat.Reply {
+	if req.Command != chat.JoinCommand {
+		return &chat.Reply{Title: chat.Say(req.Command)}
+	}
 	var reply *chat.Reply
 	switch user := idOf(req.From.ID); {
-	case req.Command != chat.JoinCommand:
-		return &chat.Reply{Title: chat.Say(req.Command)}
-	case user <= 99:
-		reply = admitted(req)
-	case user <= 900 || user >= 1000:
-		reply = &chat.Reply{
-			Tone:    chat.Negative,
-			Title:   chat.Say("join.no"),
-			Join:    chat.Join{WhyLeftOut: chat.Say("details.unregistered")},
-			Actions: []chat.Action{again},
-		}
-	default:
+	case user > 900 && user <= 999:
 		reply = &chat.Reply{
 			Tone:    chat.Warning,
 			Title:   chat.Say("join.unknown"),
 			Text:    chat.Say("reason.timeout"),
-			Actions: []chat.Action{again},
+			Actions: []chat.Action{tryAgain},
+		}
+	case user <= 99:
+		reply = admissionReply(req)
+	default:
+		reply = &chat.Reply{
+			Tone:    chat.Negative,
+			Title:   chat.Say("join.no"),
+			Join:    chat.Join{WhyLeftOut: chat.Say("details.unregistered")},
+			Actions: []chat.Action{tryAgain},
 		}
 	}
 	reply.Language, _ = chat.LanguageOf(req.Locale)
 	return reply
 }
 
-// admitted returns a reply that lets the sender into the group of the request.
-func admitted(req *chat.Request) *chat.Reply {
+// admissionReply returns a reply that lets the sender into the group of the request.
+func admissionReply(req *chat.Request) *chat.Reply {
 	group := chat.Values{"group": chat.NewUntrusted(req.GroupName, 64)}
-	say := func(outcome chat.ApprovalResult) *chat.Reply {
-		switch outcome {
-		case chat.LetIn:
-			return &chat.Reply{Tone: chat.Positive, Title: chat.SayWith("join.in", group)}
-		case chat.NotRequested:
-			return &chat.Reply{
-				Tone:     chat.Warning,
-				Audience: chat.SenderAlone,
-				Title:    chat.Say("join.gone.title"),
-				Text:     chat.SayWith("join.gone.text", group),
-			}
-		}
-		why := []string{"join.denied", "reason.timeout", "reason.internal"}[outcome-chat.MayNotApprove]
-		return &chat.Reply{Tone: chat.Warning, Title: chat.Say("join.failed"), Text: chat.Say(why)}
+	admission := &chat.Admission{
+		Group: req.Args.First(),
+		Say:   func(outcome chat.ApprovalResult) *chat.Reply { return outcomeReply(group, outcome) },
 	}
 	return &chat.Reply{
 		Title:  chat.SayWith("join.joining", group),
 		Footer: chat.Parts{chat.Say("Demo.")},
-		Join:   chat.Join{Admit: &chat.Admission{Group: req.Args.First(), Say: say}},
+		Join:   chat.Join{Admit: admission},
 	}
 }
 
-// afterwards returns a handler that answers as joinReply does, after the given time or at the end of the drain's
-// commands.
-func afterwards(takes time.Duration) func(context.Context, *chat.Request) *chat.Reply {
+// outcomeReply returns what an admitted user reads of the outcome of their approval.
+func outcomeReply(group chat.Values, outcome chat.ApprovalResult) *chat.Reply {
+	failed := func(reason string) *chat.Reply {
+		return &chat.Reply{Tone: chat.Warning, Title: chat.Say("join.failed"), Text: chat.Say(reason)}
+	}
+	switch outcome {
+	case chat.LetIn:
+		return &chat.Reply{Tone: chat.Positive, Title: chat.SayWith("join.in", group)}
+	case chat.NotRequested:
+		return &chat.Reply{
+			Tone:     chat.Warning,
+			Audience: chat.SenderAlone,
+			Title:    chat.Say("join.gone.title"),
+			Text:     chat.SayWith("join.gone.text", group),
+		}
+	case chat.MayNotApprove:
+		return failed("join.denied")
+	case chat.ApprovalTimedOut:
+		return failed("reason.timeout")
+	case chat.ApprovalFailed:
+		return failed("reason.internal")
+	default: // Only tests with the product's commands have the other outcomes.
+		panic(fmt.Sprint("no reply to the outcome ", outcome))
+	}
+}
+
+// joinReplyAfter returns a handler that answers as joinReply does, after a time. If ctx ends before, it answers
+// join.unknown.
+func joinReplyAfter(delay time.Duration) func(context.Context, *chat.Request) *chat.Reply {
 	return func(ctx context.Context, req *chat.Request) *chat.Reply {
 		select {
-		case <-time.After(takes):
+		case <-time.After(delay):
 			return joinReply(ctx, req)
 		case <-ctx.Done():
 			return &chat.Reply{Tone: chat.Warning, Title: chat.Say("join.unknown")}
@@ -117,35 +134,38 @@ func lateJoinReply(ctx context.Context, req *chat.Request) *chat.Reply {
 	return joinReply(ctx, req)
 }
 
-// runJoins starts the adapter, and returns once Telegram knows which kinds of update it wants.
+// runJoins starts the adapter, and waits a second of simulated time. The adapter has then told Telegram that it wants
+// join requests; Telegram delivers none before.
 func (r *adapterTest) runJoins() (stop func() error) {
 	stop = r.run()
 	time.Sleep(time.Second)
 	return stop
 }
 
-// asks makes a user ask to join, and delivers the update.
-func (r *adapterTest) asks(user int64, guarded bool) {
+// requestJoin makes a user ask to join holders, and delivers the update. guarded is whether the bot is the group's
+// guardian, which has 10 seconds to answer the request.
+func (r *adapterTest) requestJoin(user int64, guarded bool) {
 	r.Helper()
 	if r.api.RequestJoin(holdersChat, faketelegram.Person(user), guarded) == 0 {
-		r.Fatal("the bot is not told of the request")
+		r.Fatal("Telegram queued no update about the request")
 	}
 	if r.adapter.Settings.WebhookURL != "" {
 		for _, body := range r.api.Dequeue() {
-			go r.deliver(body)
+			go r.postUpdate(body)
 		}
 	}
 }
 
-// joined waits 20 seconds, and then until no update is queued or in flight. It returns the request of a user.
-func (r *adapterTest) joined(user int64) faketelegram.JoinRequest {
+// settledRequest returns the request of a user once no update is queued or in flight. It waits 20 seconds first: twice
+// as long as a guardian has, so that Telegram ends a request that the bot has not answered.
+func (r *adapterTest) settledRequest(user int64) faketelegram.JoinRequest {
 	r.Helper()
 	time.Sleep(20 * time.Second)
-	r.idle(time.Minute)
+	r.waitIdle(time.Minute)
 	return r.requestOf(user)
 }
 
-// requestOf returns the request of a user.
+// requestOf returns the request of a user. If there is none, it returns the zero JoinRequest.
 func (r *adapterTest) requestOf(user int64) faketelegram.JoinRequest {
 	for _, request := range r.api.JoinRequests() {
 		if request.From.ID == user {
@@ -167,21 +187,25 @@ func answersOf(request faketelegram.JoinRequest) (results []string) {
 }
 
 // toldTo returns the messages in a user's private chat.
-func (r *adapterTest) toldTo(user int64) string {
-	var all []string
+func (r *adapterTest) toldTo(user int64) (texts []string) {
 	for _, m := range r.api.Sent() {
 		if m.Chat == user && !m.Deleted {
-			all = append(all, m.Text)
+			texts = append(texts, m.Text)
 		}
 	}
-	return strings.Join(all, "\n---\n")
+	return texts
 }
 
 // checkTold fails the test unless a user got one message that begins with want. If want is "", they got none.
 func (r *adapterTest) checkTold(user int64, want string) {
 	r.Helper()
 	told := r.toldTo(user)
-	if !strings.HasPrefix(told, want) || want == "" && told != "" || strings.Contains(told, "---") {
+	switch {
+	case want == "":
+		if len(told) > 0 {
+			r.Errorf("user %d is told %q, want no message", user, told)
+		}
+	case len(told) != 1 || !strings.HasPrefix(told[0], want):
 		r.Errorf("user %d is told %q, want one message that begins with %q", user, told, want)
 	}
 }
@@ -194,12 +218,12 @@ func (r *adapterTest) checkRequest(user int64, state faketelegram.JoinState, ans
 	check(r, "answers", fmt.Sprint(answersOf(got)), answers)
 }
 
-// checkJoinEvents fails the test unless this many join requests were counted by each event.
-func (r *adapterTest) checkJoinEvents(letIn, lackingN, undecidedN int) {
+// checkJoinEvents fails the test unless this many join requests were counted as approved, lacking and undecided.
+func (r *adapterTest) checkJoinEvents(wantApproved, wantLacking, wantUndecided int) {
 	r.Helper()
-	check(r, "counted as let in", r.events.Of("join_approved"), letIn)
-	check(r, "counted as left open", r.events.Of(string(lacking)), lackingN)
-	check(r, "counted as unknown", r.events.Of(string(undecided)), undecidedN)
+	check(r, "counted as approved", r.events.Of("join_approved"), wantApproved)
+	check(r, "counted as lacking", r.events.Of(string(lacking)), wantLacking)
+	check(r, "counted as undecided", r.events.Of(string(undecided)), wantUndecided)
 }
 
 // shownTexts returns a slice that gets each text that Telegram shows, of new and of edited messages.

@@ -29,7 +29,7 @@ const movesSettings = "JOIN_CHATS, STAKER_TAGS, MODERATOR_CHATS, CHAT_LANGUAGE"
 // migrated sends a service message: member names the other ID of the chat.
 func migrated(c faketelegram.Chat, member string, other int64) func(*adapterTest) {
 	return func(r *adapterTest) {
-		r.send(faketelegram.Message{"date": 0, "chat": c, "from": faketelegram.Person(1), member: other})
+		r.deliverMessage(faketelegram.Message{"date": 0, "chat": c, "from": faketelegram.Person(1), member: other})
 	}
 }
 
@@ -50,7 +50,7 @@ func TestTheNewIDOfAGroupIsTold(t *testing.T) {
 		inBubble(t, map[string]func(*adapterTest){
 			"an update in the group":      migrated(before, "migrate_to_chat_id", hallNow),
 			"an update in the supergroup": migrated(after, "migrate_from_chat_id", hall),
-			"an answer":                   func(r *adapterTest) { r.send(writes(before, ann, "/price")) },
+			"an answer":                   func(r *adapterTest) { r.deliverMessage(writes(before, ann, "/price")) },
 			"an approval":                 func(r *adapterTest) { _ = r.adapter.approveJoin(r.Context(), hall, ann) },
 			"a question about a role":     func(r *adapterTest) { _, _ = r.adapter.Role(r.Context(), userOf(ann), id) },
 			"a tag":                       func(r *adapterTest) { _ = r.adapter.Give(r.Context(), id, "Staker", "7", "") },

@@ -31,14 +31,14 @@ func TestARenamedBotAnswersToItsNewName(t *testing.T) {
 			renamed(t, way, func(t *testing.T, r *adapterTest) {
 				calls := r.events.Of("getMe")
 				for i := range int64(5) {
-					r.send(inGroup(ann+i, text))
+					r.deliverMessage(inGroup(ann+i, text))
 				}
-				r.sent(5)
+				r.waitSent(5)
 				check(t, text+": calls of getMe", r.events.Of("getMe")-calls, 1)
 				check(t, "lines of the log", r.logs.Lines("another name"), 1)
-				r.send(inGroup(ann, "/price@herald_bot")) // It is another bot's now.
+				r.deliverMessage(inGroup(ann, "/price@herald_bot")) // It is another bot's now.
 				time.Sleep(time.Second)
-				r.sent(5)
+				r.waitSent(5)
 			})
 		}
 	}
@@ -64,7 +64,7 @@ func TestADescriptionOfAnotherBotChangesNoName(t *testing.T) {
 	for _, wrong := range []string{`{}`, `{"id":1,"is_bot":true,"username":"other_bot","first_name":"Other"}`} {
 		simulated(t, func(t *testing.T, r *adapterTest) {
 			start := time.Now()
-			r.carry("getMe", time.Hour, func(req *http.Request) (*http.Response, error) {
+			r.divert("getMe", time.Hour, func(req *http.Request) (*http.Response, error) {
 				if time.Since(start) < nameGap {
 					return r.api.RoundTrip(req)
 				}
@@ -74,10 +74,10 @@ func TestADescriptionOfAnotherBotChangesNoName(t *testing.T) {
 			r.run()
 			time.Sleep(2 * nameGap)
 			before := r.events.Of("getMe")
-			r.send(inGroup(ann, "/price@other_bot"))
-			r.send(inGroup(ann, "/price@herald_bot"))
+			r.deliverMessage(inGroup(ann, "/price@other_bot"))
+			r.deliverMessage(inGroup(ann, "/price@herald_bot"))
 			time.Sleep(time.Second)
-			r.sent(1)
+			r.waitSent(1)
 			check(t, wrong+": calls of getMe", r.events.Of("getMe")-before, 1)
 			check(t, wrong+": lines of the log", r.logs.Lines("describes another bot"), 1)
 		})
@@ -89,12 +89,12 @@ func TestLinksHaveTheNewNameWithinTheHour(t *testing.T) {
 	renamed(t, ways["polling"], func(t *testing.T, r *adapterTest) {
 		r.handler.Reply = secretReply
 		r.api.Push(inGroup(ann, "/mylogins"))
-		r.sent(1)
+		r.waitSent(1)
 		r.api.Fail("getMe", telegramtest.Hang())
 		time.Sleep(2 * time.Hour)
 		r.api.Push(inGroup(ann, "/mylogins"))
 		for i, want := range []string{"https://t.me/herald_bot?start=mylogins", "https://t.me/new_bot?start=mylogins"} {
-			check(t, "link", r.sent(2)[i].Markup.Rows[0][0].URL, want)
+			check(t, "link", r.waitSent(2)[i].Markup.Rows[0][0].URL, want)
 		}
 	})
 }
@@ -110,7 +110,7 @@ func TestARenameBeforeAnAnswerLosesNothing(t *testing.T) {
 			r.api.Press(ann, faketelegram.Group(group), 1, "1 n 0 mylogins")
 			if r.adapter.Settings.WebhookURL != "" {
 				for _, body := range r.api.Dequeue() {
-					go r.deliver(body)
+					go r.postUpdate(body)
 				}
 			}
 			check(t, "opens", r.pressAnsweredBy(2)[0].URL, "https://t.me/newest_bot?start=mylogins")

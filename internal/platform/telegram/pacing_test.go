@@ -45,17 +45,17 @@ func differentCommands(n int) (all []faketelegram.Message) {
 // Edits count towards a chat's rate. If the rate is used up, only the presser is told, at once.
 func TestEditsKeepTheRatesOfTheirChat(t *testing.T) {
 	simulated(t, func(t *testing.T, r *adapterTest) {
-		r.answer(refreshed("x", 1))
+		r.answerAllWith(refreshed("x", 1))
 		r.run()
 		r.api.Push(inGroup(ann, "/price"))
-		r.sent(1)
+		r.waitSent(1)
 		// The next answers are newer. They have no button, so the press finds the first card's.
-		r.answer(&chat.Reply{Title: chat.Say("y"), Source: refreshed("", 2).Source})
+		r.answerAllWith(&chat.Reply{Title: chat.Say("y"), Source: refreshed("", 2).Source})
 		// Seven more messages use up the chat's rate for as long as an edit may wait.
 		for _, m := range differentCommands(7) {
 			r.api.Push(m)
 		}
-		r.requested(1 + 7)
+		r.waitRequested(1 + 7)
 
 		pressed := time.Now()
 		r.press(ann, "Refresh")
@@ -64,7 +64,7 @@ func TestEditsKeepTheRatesOfTheirChat(t *testing.T) {
 			t.Errorf("told %+v, want an alert that the chat is busy", told)
 		}
 		check(t, "the presser is told at once", time.Since(pressed) < time.Second, true)
-		sent := r.idle(time.Minute)
+		sent := r.waitIdle(time.Minute)
 		check(t, "edits of the card", sent[0].Edits, 0)
 		check(t, "messages about it to the chat", r.events.Of("busy_sent"), 0)
 	}, paced)
@@ -106,7 +106,7 @@ func TestAnswersOfOneTopicAreShared(t *testing.T) {
 		for user := range int64(10) {
 			messages = append(messages, inGroup(1+user, "/price"), inGroup(1+user, "/price").In(7))
 		}
-		r.give(messages...)
+		r.pushAndWait(messages...)
 		checkAnswers(t, r.answersByText(), map[string]int{
 			"-1001/0 price " + withoutArgs: 10,
 			"-1001/7 price " + withoutArgs: 10,
@@ -131,7 +131,7 @@ func TestOnlyEqualAnswersAreShared(t *testing.T) {
 		r.run()
 		messages := sameCommands(10, "/price")
 		messages = append(messages, inGroup(100, "/staked a"), inGroup(101, "/staked b"))
-		r.give(messages...)
+		r.pushAndWait(messages...)
 		checkAnswers(t, r.answersByText(), map[string]int{
 			"-1001/0 price " + withoutArgs:                  6,
 			"-1001/0 refused " + withoutArgs:                2,
@@ -148,7 +148,7 @@ func TestPrivateAnswersAreNotShared(t *testing.T) {
 		r.api.Start(102)
 		r.api.Start(103)
 		r.run()
-		r.give(inGroup(102, "/mylogins"), inGroup(103, "/mylogins"))
+		r.pushAndWait(inGroup(102, "/mylogins"), inGroup(103, "/mylogins"))
 		checkAnswers(t, r.answersByText(), map[string]int{
 			"102/0 mylogins " + withoutArgs:      1,
 			"103/0 mylogins " + withoutArgs:      1,
@@ -171,10 +171,10 @@ func TestSharedMessageIsNewestAndRepliesToFirst(t *testing.T) {
 		for _, m := range sameCommands(6, "/price") {
 			body := r.api.Update(m)
 			ids = append(ids, m["message_id"].(int64))
-			go r.deliver(body)
+			go r.postUpdate(body)
 			time.Sleep(50 * time.Millisecond)
 		}
-		sent := r.sent(2)
+		sent := r.waitSent(2)
 		for i, want := range []struct {
 			replyTo  int64
 			answered int

@@ -33,7 +33,7 @@ func TestHangingCommandsHideNoOthers(t *testing.T) {
 		stop := r.run()
 		start := time.Now()
 		all := tt.hung + tt.others
-		r.ask(all)
+		r.pushPrices(all)
 		sent := r.api.WaitSent(tt.others, time.Minute)
 		if took := time.Since(start); len(sent) < tt.others || took > tt.within {
 			t.Errorf("%d of %d others are answered, after %v", len(sent), tt.others, took)
@@ -41,7 +41,7 @@ func TestHangingCommandsHideNoOthers(t *testing.T) {
 		if err := stop(); err != nil {
 			t.Error(err)
 		}
-		check(t, "answered after the stop", len(perChat(r.sent(all))), all)
+		check(t, "answered after the stop", len(perChat(r.waitSent(all))), all)
 		check(t, "left at Telegram", len(r.api.Pending()), 0)
 	})
 }
@@ -57,12 +57,12 @@ func TestHangingCommandsOfOneChatDelayNoOther(t *testing.T) {
 		}
 		asked := time.Now()
 		r.api.Push(inPrivate(ann, "/price"))
-		answer := r.sent(1)[0]
+		answer := r.waitSent(1)[0]
 		if took := answer.At.Sub(asked); answer.Chat != ann || took > hangsAfter+2*sameOffsetPause {
 			t.Errorf("the answer to %d comes after %v", answer.Chat, took)
 		}
 		release()
-		r.sent(1 + hung)
+		r.waitSent(1 + hung)
 	})
 }
 
@@ -85,11 +85,11 @@ func TestFewUpdatesAreNotAcknowledgedUnanswered(t *testing.T) {
 		for i := range int64(tt.waiting) {
 			r.api.Push(inGroup(1+i, fmt.Sprint("/staked ", i)))
 		}
-		r.ask(tt.hung)
+		r.pushPrices(tt.hung)
 		time.Sleep(10 * time.Second)
 		check(t, "kept at Telegram", len(r.api.Pending()), tt.kept)
 		release()
-		r.idle(10 * time.Minute)
+		r.waitIdle(10 * time.Minute)
 		check(t, "answers", len(r.api.Sent()), tt.hung+tt.waiting)
 	})
 }
@@ -100,11 +100,11 @@ func TestAJoinRequestIsAcknowledgedOnceItIsTaken(t *testing.T) {
 		r := joinTest(t)
 		r.handler.Reply = lateJoinReply
 		r.runJoins()
-		r.asks(7, false)
+		r.requestJoin(7, false)
 		time.Sleep(2 * sameOffsetPause)
 		check(t, "kept at Telegram", len(r.api.Pending()), 0)
 		check(t, "answered", len(r.api.JoinRequests()[0].Answers), 0)
-		check(t, "state in the end", r.joined(7).State, faketelegram.JoinApproved)
+		check(t, "state in the end", r.settledRequest(7).State, faketelegram.JoinApproved)
 	})
 }
 
@@ -128,11 +128,11 @@ func TestPollingKeepsTheBoundsInFlight(t *testing.T) {
 			r.api.Push(inGroup(1+i, fmt.Sprint("/staked ", i)))
 			time.Sleep(time.Millisecond)
 		}
-		r.ask(tt.hung)
+		r.pushPrices(tt.hung)
 		time.Sleep(10 * time.Second)
 		check(t, "commands handled", len(r.handler.Requests()), tt.handled)
 		release()
-		r.idle(10 * time.Minute)
+		r.waitIdle(10 * time.Minute)
 		check(t, "answers", len(r.api.Sent()), tt.hung+tt.waiting)
 	})
 }
@@ -168,9 +168,9 @@ func TestAServerThatDoesNotWaitIsPolledWithPauses(t *testing.T) {
 		"no update":       `[{},7]`,
 	}, func(t *testing.T, result string) {
 		r := setUp(t)
-		r.carry("getUpdates", time.Hour, func(req *http.Request) (*http.Response, error) {
+		r.divert("getUpdates", time.Hour, func(req *http.Request) (*http.Response, error) {
 			time.Sleep(time.Millisecond)
-			return answersWith(http.StatusOK, `{"ok":true,"result":`+result+`}`)(req)
+			return fixedAnswer(http.StatusOK, `{"ok":true,"result":`+result+`}`)(req)
 		})
 		r.run()
 		r.pollsWithPauses()
@@ -195,25 +195,25 @@ func TestPollsAgainDropNoUpdate(t *testing.T) {
 		"an odd number":  time.Second + sameOffsetPause,
 	}, func(t *testing.T, length time.Duration) {
 		r := setUp(t)
-		r.carry("getUpdates", length, answersWith(http.StatusOK, `{"ok":true,"result":[]}`))
-		r.ask(3)
+		r.divert("getUpdates", length, fixedAnswer(http.StatusOK, `{"ok":true,"result":[]}`))
+		r.pushPrices(3)
 		r.run()
-		r.sent(3)
+		r.waitSent(3)
 	})
 }
 
 func TestTenMinuteOutage(t *testing.T) {
 	const conflict = `{"ok":false,"error_code":409,"description":"Conflict: terminated by other getUpdates request"}`
 	inBubble(t, map[string]roundTripper{
-		"a proxy's page, 401": answersWith(401, "<html></html>"),
-		"another poller":      answersWith(409, conflict),
+		"a proxy's page, 401": fixedAnswer(401, "<html></html>"),
+		"another poller":      fixedAnswer(409, conflict),
 		"polls that all hang": hangs,
 		"429 without an end":  limited(5),
 	}, func(t *testing.T, trouble roundTripper) {
 		const length = 10 * time.Minute
 		r := setUp(t)
 		start := time.Now()
-		r.carry("getUpdates", length, func(req *http.Request) (*http.Response, error) {
+		r.divert("getUpdates", length, func(req *http.Request) (*http.Response, error) {
 			if time.Since(start) < time.Second {
 				return r.api.RoundTrip(req) // It is connected at first.
 			}
@@ -222,9 +222,9 @@ func TestTenMinuteOutage(t *testing.T) {
 		r.run()
 		r.waitFor("ready", r.adapter.Ready)
 		time.Sleep(2 * time.Second)
-		r.ask(1) // It ends the poll that waits.
-		r.sent(1)
-		r.ask(1)
+		r.pushPrices(1) // It ends the poll that waits.
+		r.waitSent(1)
+		r.pushPrices(1)
 		time.Sleep(length - 5*time.Second)
 		calls, failed := r.events.Of("getUpdates"), r.events.Of("poll_failed")
 		if calls < 8 || calls > 70 || failed < calls-5 {
@@ -244,9 +244,9 @@ func TestUpdatesThatCannotBeReadAreSkipped(t *testing.T) {
 		r.api.PushRaw(`"message":{"message_id":"seven"}`)
 		r.api.PushRaw(`"callback_query":{"id":"1","data":7}`)
 		r.api.PushRaw(`"a_kind_of_tomorrow":{"x":1}`)
-		r.ask(1)
+		r.pushPrices(1)
 		r.run()
-		r.sent(1)
+		r.waitSent(1)
 		check(t, "acknowledged", r.api.WaitAcknowledged(atOnce), true)
 		check(t, "undecodable", r.events.Of("update_undecodable"), 2)
 	})
@@ -271,10 +271,10 @@ func TestVariantsOfTomorrowHideNothing(t *testing.T) {
 		r.api.PushRaw(price + `"forward_origin":` + tomorrow + `}`) // is not answered, like any forward
 		r.api.PushRaw(`"my_chat_member":{"chat":{"id":-1,"type":"group"},"from":{"id":1},"date":1,` +
 			`"old_chat_member":` + tomorrow + `,"new_chat_member":` + tomorrow + `}`)
-		r.ask(1)
+		r.pushPrices(1)
 		r.api.Start(ann)
 		r.run()
-		check(t, "answers", len(r.idle(time.Minute)), len(unions)+1)
+		check(t, "answers", len(r.waitIdle(time.Minute)), len(unions)+1)
 		check(t, "undecodable", r.events.Of("update_undecodable"), 0)
 	})
 }
@@ -283,7 +283,7 @@ func TestVariantsOfTomorrowHideNothing(t *testing.T) {
 // once.
 func TestElementsWithoutAnIDHideNoUpdate(t *testing.T) {
 	simulated(t, func(t *testing.T, r *adapterTest) {
-		r.carry("getUpdates", time.Hour, func(req *http.Request) (*http.Response, error) {
+		r.divert("getUpdates", time.Hour, func(req *http.Request) (*http.Response, error) {
 			resp, err := r.api.RoundTrip(req)
 			if err != nil {
 				return nil, err
@@ -294,9 +294,9 @@ func TestElementsWithoutAnIDHideNoUpdate(t *testing.T) {
 			resp.Body = io.NopCloser(bytes.NewReader(body))
 			return resp, nil
 		})
-		r.ask(3)
+		r.pushPrices(3)
 		r.run()
-		r.sent(3)
+		r.waitSent(3)
 		time.Sleep(time.Minute)
 		check(t, "answers", len(r.api.Sent()), 3)
 		check(t, "queued", len(r.api.Pending()), 0)
@@ -313,7 +313,7 @@ func TestARefusedTokenEndsRun(t *testing.T) {
 			r.api.Revoke()
 			return &chat.Reply{Title: chat.Say("x")}
 		}
-		r.ask(1)
+		r.pushPrices(1)
 		before(r)
 		err := r.adapter.Run(t.Context(), r.handler)
 		if !errors.Is(err, errToken) || !strings.Contains(err.Error(), "TELEGRAM_BOT_TOKEN") {
@@ -328,7 +328,7 @@ func TestARefusedTokenEndsRun(t *testing.T) {
 // Each of two who poll ends the other's poll, again and again.
 func TestTwoPollersAnnounceOnceAMinute(t *testing.T) {
 	simulated(t, func(t *testing.T, r *adapterTest) {
-		other := r.again()
+		other := r.secondAdapter()
 		r.run()
 		other.run()
 		time.Sleep(10 * time.Minute)
@@ -337,8 +337,8 @@ func TestTwoPollersAnnounceOnceAMinute(t *testing.T) {
 		if n := r.events.Of("connected as @" + faketelegram.Username); n < 2 || n > 22 {
 			t.Errorf("%d times connected in 10 minutes", n)
 		}
-		r.ask(1)
-		r.sent(1)
+		r.pushPrices(1)
+		r.waitSent(1)
 	})
 }
 
@@ -346,9 +346,9 @@ func TestTwoPollersAnnounceOnceAMinute(t *testing.T) {
 func TestPollingDeletesAWebhookAtTheStart(t *testing.T) {
 	simulated(t, func(t *testing.T, r *adapterTest) {
 		r.api.SetWebhook("https://old.example/hook")
-		r.ask(3)
+		r.pushPrices(3)
 		r.run()
-		r.sent(3)
+		r.waitSent(3)
 		check(t, "url", r.api.Webhook().URL, "")
 	})
 }
@@ -362,14 +362,14 @@ func TestPollingWaitsUntilAnothersWebhookIsGone(t *testing.T) {
 		r.api.SetWebhook("https://other.example/hook")
 		const cause = "a webhook is set for this token"
 		r.waitFor("the log to name the cause", func() bool { return strings.Contains(r.logs.String(), cause) })
-		r.ask(1)
+		r.pushPrices(1)
 		time.Sleep(time.Minute)
 		check(t, "url", r.api.Webhook().URL, "https://other.example/hook")
 		check(t, "ready meanwhile", r.adapter.Ready(), false)
 		check(t, "calls of deleteWebhook", len(r.api.Calls("deleteWebhook")), deletions)
 		r.api.SetWebhook("")
 		time.Sleep(time.Minute)
-		r.sent(1)
+		r.waitSent(1)
 		check(t, "ready in the end", r.adapter.Ready(), true)
 	})
 }

@@ -41,14 +41,14 @@ func card(t *testing.T, answers ...*chat.Reply) *adapterTest {
 	}
 	r.run()
 	r.api.Push(inGroup(ann, "/price"))
-	r.sent(1)
+	r.waitSent(1)
 	return r
 }
 
 // one returns the only message that was ever sent.
 func (r *adapterTest) one() faketelegram.Sent {
 	r.Helper()
-	return r.sent(1)[0]
+	return r.waitSent(1)[0]
 }
 
 func TestFailedPressLeavesTheAnswer(t *testing.T) {
@@ -137,7 +137,7 @@ func checkUnansweredPresses(t *testing.T, cases map[string]unansweredPress) {
 		}
 		r.api.Fail("answerCallbackQuery", tt.faults...)
 		r.api.Press(tt.user, faketelegram.Group(group), r.one().ID, "1 e 0 "+tt.command)
-		check(t, "edits", r.idle(time.Minute)[0].Edits, 0)
+		check(t, "edits", r.waitIdle(time.Minute)[0].Edits, 0)
 		check(t, "read", strings.Join(r.readers()[1:], "|"), strings.Join(tt.read, "|"))
 	})
 }
@@ -195,13 +195,13 @@ func TestALatePrivateAnswerToAPressIsHiddenFromTheGroup(t *testing.T) {
 // After a press in private, a question is a message to which one can reply.
 func TestPrivatePressIsAskedByMessage(t *testing.T) {
 	simulated(t, func(t *testing.T, r *adapterTest) {
-		r.answer(refreshed("x", 1))
+		r.answerAllWith(refreshed("x", 1))
 		r.run()
-		r.ask(1)
-		r.sent(1)
-		r.answer(questionReply())
+		r.pushPrices(1)
+		r.waitSent(1)
+		r.answerAllWith(questionReply())
 		r.press(10_000, "Refresh")
-		check(t, "asks for a reply", r.sent(2)[1].Markup.ForceReply, true)
+		check(t, "asks for a reply", r.waitSent(2)[1].Markup.ForceReply, true)
 		check(t, "toast", r.pressAnswers(1)[0].Text, "")
 	})
 }
@@ -233,7 +233,7 @@ func TestPressIsAnsweredBelowAnUneditableMessage(t *testing.T) {
 		shown := r.one()
 		tt.prepare(r, shown)
 		r.api.Press(ann, faketelegram.Group(group), shown.ID, tt.data)
-		sent := r.sent(2)
+		sent := r.waitSent(2)
 		check(t, "edits", sent[0].Edits, 0)
 		check(t, "text", sent[1].Text, "answer 2")
 		check(t, "is a reply to the card", sent[1].ReplyTo == shown.ID, tt.isReply)
@@ -259,7 +259,7 @@ func editsAfter(t *testing.T, minutes []int, data buttonData) faketelegram.Sent 
 	for i := range answers {
 		shown := r.one()
 		r.api.Press(int64(ann+i), faketelegram.Group(group), shown.ID, data(i, shown))
-		r.requested(2 + i)
+		r.waitRequested(2 + i)
 		synctest.Wait()
 	}
 	close(release)
@@ -318,13 +318,13 @@ func TestRefreshShowsOnlyANewerAnswer(t *testing.T) {
 		if tt.reply > 0 {
 			reply.Source.FreshUntil = time.Now().Add(4 * time.Minute)
 		}
-		r.answer(reply)
+		r.answerAllWith(reply)
 		button := chat.Action{Command: "price", Edit: true, Refresh: true}
 		shown := chat.Version{Time: time.Now().Add(tt.shown)}
 		state, _ := button.State(shown)
 		r.api.Press(ann, faketelegram.Group(group), r.one().ID, state)
 		check(t, "toast", r.pressAnswers(1)[0].Text, tt.toast)
-		r.idle(time.Minute)
+		r.waitIdle(time.Minute)
 		check(t, "the card shows the new answer", r.one().Text == "refreshed", tt.toast == newer)
 	})
 }
@@ -345,17 +345,17 @@ func TestARefreshThatChangesNothingIsTold(t *testing.T) {
 		r := card(t)
 		reply := refreshed(tt.before, 0)
 		reply.Source.AsOf = chat.Version{} // so that only the text tells whether the answer is new
-		r.answer(reply)
+		r.answerAllWith(reply)
 		r.press(ann, "Refresh")
-		r.idle(time.Minute)
+		r.waitIdle(time.Minute)
 
 		reply.Title = chat.Say("refreshed")
-		r.answer(reply)
+		r.answerAllWith(reply)
 		if tt.fault != (telegramtest.Fault{}) {
 			r.api.Fail("editMessageText", tt.fault)
 		}
 		r.press(ann, "Refresh")
-		r.idle(time.Minute)
+		r.waitIdle(time.Minute)
 		check(t, "toast", r.pressAnswers(2)[1].Text, tt.toast)
 		check(t, "card", r.one().Text, "refreshed")
 	})
@@ -408,12 +408,12 @@ func TestAForgedButtonGainsNothing(t *testing.T) {
 				t.Errorf("%q: opens %q, want %q", tt.data, got.URL, tt.link)
 			}
 		}
-		sent := r.sent(4)
+		sent := r.waitSent(4)
 		check(t, "edits", sent[0].Edits, 0)
 		for _, m := range sent[1:] {
 			check(t, "chat", m.Chat, ann)
 		}
-		r.hidesFromOthers()
+		r.checkOthersSawNoSecret()
 	})
 }
 
@@ -431,7 +431,7 @@ func atBlock(number uint64) *chat.Reply {
 func TestAnOlderBlockNeverReplacesANewerOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := setUp(t)
-		r.answer(atBlock(100))
+		r.answerAllWith(atBlock(100))
 		r.run()
 		r.api.Push(inGroup(ann, "/price"))
 		firstButton := dataOf(r.one(), "Refresh")
@@ -445,10 +445,10 @@ func TestAnOlderBlockNeverReplacesANewerOne(t *testing.T) {
 			{102, "block 105", "Nothing newer yet"},
 			{106, "block 106", ""},
 		} {
-			r.answer(atBlock(tt.block))
+			r.answerAllWith(atBlock(tt.block))
 			r.api.Press(int64(ann+i), faketelegram.Group(group), r.one().ID, firstButton)
 			toast := r.pressAnswers(i + 1)[i].Text
-			r.idle(time.Minute)
+			r.waitIdle(time.Minute)
 			check(t, "text", r.one().Text, tt.shows)
 			check(t, "toast", toast, tt.toast)
 		}

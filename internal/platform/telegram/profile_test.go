@@ -74,7 +74,7 @@ func TestProfileIsSetOnce(t *testing.T) {
 		}
 		p.runForAMinute()
 		p.checkProfileCalls()
-		p.adapterTest = p.again()
+		p.adapterTest = p.secondAdapter()
 		p.runForAMinute()
 		p.checkProfileCalls()
 	})
@@ -169,7 +169,7 @@ func TestProfileFailuresDelayNoAnswer(t *testing.T) {
 		p.serve(platformtest.Routed{Router: p.router})
 		p.api.Push(inPrivate(ann, "/price"))
 		start := time.Now()
-		answer := p.sent(1)[0]
+		answer := p.waitSent(1)[0]
 		if took := answer.At.Sub(start); took > time.Second || !strings.Contains(answer.Text, "$0.01235") {
 			t.Errorf("answered after %v: %+v", took, answer)
 		}

@@ -159,7 +159,7 @@ type raidTest struct {
 func raided(t *testing.T, way func(*Config), d raid) *raidTest {
 	r := &raidTest{adapterTest: joinTest(t, way, paced), raid: d, asked: map[int64]time.Time{}}
 	r.partner = &slowPartner{takes: d.takes, registered: func(user int) bool { return user%d.registered == 0 }}
-	r.carry(d.limited, time.Hour, r.heldFrom(4*time.Second, 25*time.Second))
+	r.divert(d.limited, time.Hour, r.heldFrom(4*time.Second, 25*time.Second))
 	r.serve(platformtest.Routed{Router: joinRouter(t, r.partner.accounts(t), commandstest.Healthy().Sources().Stakes)})
 	time.Sleep(time.Second)
 	go r.askForPrices()
@@ -168,12 +168,12 @@ func raided(t *testing.T, way func(*Config), d raid) *raidTest {
 		if d.hasStarted(user) {
 			r.api.Start(int64(user))
 		}
-		r.asks(int64(user), (i+1)%d.queries == 0)
+		r.requestJoin(int64(user), (i+1)%d.queries == 0)
 		synctest.Wait()
 		time.Sleep(d.every)
 	}
 	time.Sleep(welcomeTime) // for those who wait
-	r.joined(raiders)
+	r.settledRequest(raiders)
 	return r
 }
 
@@ -181,7 +181,7 @@ func raided(t *testing.T, way func(*Config), d raid) *raidTest {
 func (r *raidTest) askForPrices() {
 	for user := range int64(80) {
 		r.asked[1+user] = time.Now()
-		r.send(inPrivate(1+user, "/price"))
+		r.deliverMessage(inPrivate(1+user, "/price"))
 		time.Sleep(300 * time.Millisecond)
 	}
 }
@@ -321,16 +321,16 @@ func TestTheFewInARaidAreTold(t *testing.T) {
 	simulated(t, func(t *testing.T, _ *adapterTest) {
 		const people = 2000
 		r := joinTest(t, paced)
-		r.handler.Reply = afterwards(100 * time.Millisecond)
+		r.handler.Reply = joinReplyAfter(100 * time.Millisecond)
 		r.runJoins()
 		for user := range int64(people) {
 			if user%99 == 0 {
-				r.asks(1+user/99, false)
+				r.requestJoin(1+user/99, false)
 			} else {
-				r.asks(1000+user, false)
+				r.requestJoin(1000+user, false)
 			}
 		}
-		r.joined(1)
+		r.settledRequest(1)
 		time.Sleep(contactTime)
 		for user := range int64(people / 99) {
 			r.checkTold(1+user, "✅ You're in: MAT Holders")

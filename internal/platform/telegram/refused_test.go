@@ -56,10 +56,10 @@ func TestACommandInARefusedTopicIsAnswered(t *testing.T) {
 		if tt.started {
 			r.api.Start(ann)
 		}
-		r.answer(tt.reply)
+		r.answerAllWith(tt.reply)
 		r.run()
 		_, asked := r.api.Push(inGroup(ann, tt.command).In(7))
-		sent := r.sent(len(tt.chats))
+		sent := r.waitSent(len(tt.chats))
 		for i, m := range sent {
 			check(t, "chat", m.Chat, tt.chats[i])
 			check(t, "topic", m.Thread, 0)
@@ -69,7 +69,7 @@ func TestACommandInARefusedTopicIsAnswered(t *testing.T) {
 		if !strings.Contains(last.Text, tt.says) {
 			t.Errorf("it says %q, want %q", last.Text, tt.says)
 		}
-		r.hidesFromOthers()
+		r.checkOthersSawNoSecret()
 	})
 }
 
@@ -86,7 +86,7 @@ var links = map[string]bool{
 func TestALinkThatTelegramRefusesCostsNoSecondSend(t *testing.T) {
 	for link, accepted := range links {
 		simulated(t, func(t *testing.T, r *adapterTest) {
-			r.answer(&chat.Reply{
+			r.answerAllWith(&chat.Reply{
 				Title: chat.Say("x"),
 				Sections: []chat.Section{{
 					Fields: []chat.Field{{Value: chat.Address{Hex: testWallet, URL: link}}},
@@ -130,7 +130,7 @@ func (r *adapterTest) directTest(
 	r.Helper()
 	r.handler.Reply = reply
 	r.run()
-	r.give(messages...)
+	r.pushAndWait(messages...)
 	var sent []string
 	for _, m := range r.api.Sent() {
 		sent = append(sent, fmt.Sprint(m.Chat, " ", m.DirectTopic))
@@ -141,7 +141,7 @@ func (r *adapterTest) directTest(
 		check(r, "is a moderator", req.Role == chat.Moderator, false)
 		check(r, "direct", req.Direct, false)
 	}
-	r.hidesFromOthers()
+	r.checkOthersSawNoSecret()
 	slices.Sort(sent)
 	return strings.Join(sent, ", ")
 }
@@ -179,7 +179,7 @@ func TestPrivateAnswersAreNotInDirectMessages(t *testing.T) {
 		check(t, "calls", len(r.api.Calls("sendMessage")), 2)
 	}, paced, withCleanChat)
 	simulated(t, func(t *testing.T, r *adapterTest) {
-		byAdministrator := sentAs(channel-1, inDirect(ann, "/exists 5"))
+		byAdministrator := onBehalfOf(channel-1, inDirect(ann, "/exists 5"))
 		check(t, "sent to an administrator of the channel", r.directTest(secretReply, byAdministrator), "-1009 501")
 		check(t, "calls", len(r.api.Calls("sendMessage")), 1)
 	}, paced, withCleanChat)

@@ -42,7 +42,7 @@ func checkFailedSends(t *testing.T, cases map[string]failedSend) {
 		r := setUp(t)
 		r.api.Fail("sendMessage", tt.faults...)
 		r.run()
-		r.ask(1)
+		r.pushPrices(1)
 		if !r.api.WaitAcknowledged(20 * time.Minute) {
 			t.Fatal("the update is not acknowledged")
 		}
@@ -142,18 +142,18 @@ func TestChatLearnsOnceOfALong429(t *testing.T) {
 			r.api.Fail("sendMessage", tt.faults...)
 			r.run()
 			for _, m := range differentCommands(tt.people) {
-				r.send(m)
+				r.deliverMessage(m)
 				time.Sleep(time.Second)
 			}
 			start := time.Now()
-			r.idle(3 * time.Hour)
+			r.waitIdle(3 * time.Hour)
 			check(t, way+": lost answers", r.events.Of("send_abandoned"), tt.people)
-			notice := r.sent(1)[0]
+			notice := r.waitSent(1)[0]
 			if took := notice.At.Sub(start); took < 5*time.Minute || !strings.Contains(notice.Text, said("telegram.lost")) {
 				t.Errorf("%s: told %q after %v", way, notice.Text, took)
 			}
-			r.send(inGroup(ann, "/price"))
-			r.sent(2)
+			r.deliverMessage(inGroup(ann, "/price"))
+			r.waitSent(2)
 		})
 	}
 }
@@ -180,27 +180,27 @@ func TestNextProcessSendsTheMessageThatAStopLeft(t *testing.T) {
 		"behind a 429":            limited(30),
 	}, func(t *testing.T, failing roundTripper) {
 		r := setUp(t)
-		r.carry("sendMessage", time.Hour, failing)
+		r.divert("sendMessage", time.Hour, failing)
 		stop := r.run()
-		r.ask(1)
+		r.pushPrices(1)
 		r.stopDuring("sendMessage", stop)
-		r.again().run()
+		r.secondAdapter().run()
 		r.api.WaitAcknowledged(atOnce)
-		r.sent(1)
+		r.waitSent(1)
 		check(t, "queued updates", len(r.api.Pending()), 0)
 	})
 }
 
 func TestNextProcessMakesTheEditThatAStopLeft(t *testing.T) {
 	simulated(t, func(t *testing.T, r *adapterTest) {
-		r.carry("editMessageText", time.Hour, unreachable)
-		r.answer(refreshed("new", 2))
+		r.divert("editMessageText", time.Hour, unreachable)
+		r.answerAllWith(refreshed("new", 2))
 		stop := r.run()
-		r.give(inPrivate(ann, "/price"))
-		r.answer(refreshed("newer", 3))
+		r.pushAndWait(inPrivate(ann, "/price"))
+		r.answerAllWith(refreshed("newer", 3))
 		r.press(ann, "Refresh")
 		r.stopDuring("editMessageText", stop)
-		r.again().run()
+		r.secondAdapter().run()
 		r.api.WaitAcknowledged(atOnce)
 		check(t, "text", r.one().Text, "newer")
 		check(t, "queued updates", len(r.api.Pending()), 0)
@@ -251,7 +251,7 @@ func linkedReply() *chat.Reply {
 // sentAfterTwoRefusals makes Telegram refuse a reply twice without a reason, and returns the message that it takes.
 func (r *adapterTest) sentAfterTwoRefusals(reply *chat.Reply) faketelegram.Sent {
 	r.Helper()
-	r.answer(reply)
+	r.answerAllWith(reply)
 	refusal := telegramtest.Status(http.StatusBadRequest)
 	r.api.Fail("sendMessage", refusal, refusal)
 	r.run()
@@ -299,19 +299,19 @@ func TestRefreshReplacesATextByAPicture(t *testing.T) {
 		r := setUp(t)
 		first := *tt.from
 		first.Actions = refreshed("", 1).Actions
-		r.answer(&first)
+		r.answerAllWith(&first)
 		if tt.refused {
 			r.api.Fail("editMessageMedia", telegramtest.NoRights())
 		}
 		r.run()
 		r.api.Push(inGroup(ann, "/price"))
-		r.sent(1)
-		r.answer(tt.to)
+		r.waitSent(1)
+		r.answerAllWith(tt.to)
 		r.press(ann, "Refresh")
 		check(t, "toast", r.pressAnswers(1)[0].Text, "")
 		check(t, "acknowledged", r.api.WaitAcknowledged(atOnce), true)
 
-		sent := r.sent(tt.messages)
+		sent := r.waitSent(tt.messages)
 		check(t, "edits", sent[0].Edits, tt.edits)
 		last := sent[len(sent)-1]
 		if tt.to.Image == nil {

@@ -163,7 +163,7 @@ func TestTagRefusedByTheMembersStatus(t *testing.T) {
 		"restricted": {standing("restricted"), "", "", ""},
 		"restricted, and outside": {
 			happens: func(r *adapterTest) {
-				r.carry("getChatMember", time.Hour, answersWith(http.StatusOK, restrictedOutside))
+				r.divert("getChatMember", time.Hour, fixedAnswer(http.StatusOK, restrictedOutside))
 			},
 			remove: chat.NotAMember,
 			has:    chat.NotAMember,

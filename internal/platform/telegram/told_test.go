@@ -38,16 +38,16 @@ func TestEightWithinASecondAreAllTold(t *testing.T) {
 		},
 	}, func(t *testing.T, tt test) {
 		r := joinTest(t)
-		r.handler.Reply = afterwards(tt.takes)
+		r.handler.Reply = joinReplyAfter(tt.takes)
 		r.runJoins()
 		for user := range tt.leftOut {
-			r.asks(unqualified+user, tt.guarded)
+			r.requestJoin(unqualified+user, tt.guarded)
 		}
 		for user := range int64(8) {
-			r.asks(1+user, tt.guarded)
+			r.requestJoin(1+user, tt.guarded)
 			time.Sleep(time.Second / 8)
 		}
-		r.joined(1)
+		r.settledRequest(1)
 		for user := range int64(8) {
 			r.checkTold(1+user, "✅ You're in: MAT Holders")
 		}
@@ -59,9 +59,9 @@ func TestUpToCrowdSizeEverybodyIsToldWithPacing(t *testing.T) {
 		r := joinTest(t, paced)
 		r.runJoins()
 		for user := range int64(crowdSize) {
-			r.asks(1+user, user%2 == 0)
+			r.requestJoin(1+user, user%2 == 0)
 		}
-		r.joined(1)
+		r.settledRequest(1)
 		for user := range int64(crowdSize) {
 			r.checkRequest(1+user, faketelegram.JoinApproved, "[approve]")
 			r.checkTold(1+user, "✅ You're in: MAT Holders")
@@ -76,16 +76,16 @@ func TestACrowdIsLetInBeforeItIsTold(t *testing.T) {
 		// The last ones are no crowd, and wait for their turn to be told.
 		const slowest = people/otherChecks*time.Second + crowdSize*time.Second/joinMessages
 		r := joinTest(t)
-		r.handler.Reply = afterwards(time.Second)
+		r.handler.Reply = joinReplyAfter(time.Second)
 		r.runJoins()
 		start := time.Now()
 		for user := range int64(people) {
 			if user%2 == 0 {
 				r.api.Start(1 + user)
 			}
-			r.asks(1+user, false)
+			r.requestJoin(1+user, false)
 		}
-		r.joined(1)
+		r.settledRequest(1)
 		for user := range int64(people) {
 			r.checkRequest(1+user, faketelegram.JoinApproved, "[approve]")
 			if user%2 == 0 {
@@ -102,12 +102,12 @@ func TestACrowdIsLetInBeforeItIsTold(t *testing.T) {
 func TestACrowdIsLetInWhileMessagesHang(t *testing.T) {
 	simulated(t, func(t *testing.T, _ *adapterTest) {
 		r := joinTest(t)
-		r.carry("sendMessage", time.Hour, hangs)
-		r.handler.Reply = afterwards(time.Second)
+		r.divert("sendMessage", time.Hour, hangs)
+		r.handler.Reply = joinReplyAfter(time.Second)
 		r.runJoins()
 		const people = 2 * crowdSize
 		for user := range int64(people) {
-			r.asks(1+user, false)
+			r.requestJoin(1+user, false)
 		}
 		time.Sleep(people/otherChecks*time.Second + crowdMessageTime + time.Second/10)
 		r.checkJoinEvents(people, 0, 0)
@@ -146,8 +146,9 @@ func TestAPersonIsToldAboutEachGroup(t *testing.T) {
 				r.api.RequestJoin(group, faketelegram.Person(user), false)
 				time.Sleep(pause)
 			}
-			r.joined(user)
-			check(t, told, strings.Count(r.toldTo(user), told), len(groups))
+			r.settledRequest(user)
+			texts := strings.Join(r.toldTo(user), "\n")
+			check(t, told, strings.Count(texts, told), len(groups))
 		})
 	}
 }
@@ -172,11 +173,11 @@ func TestTheOutcomeIsToldWithoutAFirstMessage(t *testing.T) {
 			r.api.Fail("sendMessage", fault)
 			r.serve(platformtest.Routed{Router: joinRouter(t, everybody, commandstest.Healthy().Sources().Stakes)})
 			time.Sleep(time.Second)
-			r.asks(7, false)
-			r.joined(7)
+			r.requestJoin(7, false)
+			r.settledRequest(7)
 			time.Sleep(10 * time.Second)
-			if text := r.toldTo(7); !strings.HasPrefix(text, told) {
-				t.Errorf("told %q, want %q", text, told)
+			if texts := r.toldTo(7); len(texts) == 0 || !strings.HasPrefix(texts[0], told) {
+				t.Errorf("told %q, want first %q", texts, told)
 			}
 		})
 	}
@@ -212,7 +213,7 @@ func TestAPersonGetsOneMessageAMinute(t *testing.T) {
 		r.api.Start(tt.user)
 		r.api.Fail("sendMessage", tt.fault)
 		for range 2 {
-			r.asks(tt.user, false)
+			r.requestJoin(tt.user, false)
 			time.Sleep(tt.pause)
 			r.api.CloseJoin(holders, tt.user, faketelegram.JoinWithdrawn)
 			r.api.Promote(holders, tt.user, "left")
@@ -229,7 +230,7 @@ func TestMessagesToThoseLeftOutArePaced(t *testing.T) {
 		r.runJoins()
 		start := time.Now()
 		for i := range int64(raid) {
-			r.asks(100_000+i, false)
+			r.requestJoin(100_000+i, false)
 		}
 		time.Sleep(6 * time.Minute)
 		sent := r.api.Sent()

@@ -43,13 +43,13 @@ func TestTheWebhookIsSet(t *testing.T) {
 func TestADeliveryIsTurnedAwayUnlessTheAdapterRuns(t *testing.T) {
 	simulated(t, func(t *testing.T, r *adapterTest) {
 		update := r.api.Update(inPrivate(ann, "/price"))
-		r.delivers(update, http.StatusServiceUnavailable)
+		r.checkPost(update, http.StatusServiceUnavailable)
 		stop := r.run()
 		if err := stop(); err != nil {
 			t.Error(err)
 		}
-		r.delivers(update, http.StatusServiceUnavailable)
-		r.sent(0)
+		r.checkPost(update, http.StatusServiceUnavailable)
+		r.waitSent(0)
 	}, byWebhook)
 }
 
@@ -69,13 +69,13 @@ func TestADeliveryThatCannotBeReadIsAcknowledged(t *testing.T) {
 		r.run()
 		update := r.api.Update(inPrivate(ann, "/price"))
 		tooLarge := append(bytes.Repeat([]byte(" "), maxUpdate+1-len(update)), update...)
-		r.delivers([]byte("{"), http.StatusOK)
-		r.delivers([]byte(`{"update_id":3,"message":[]}`), http.StatusOK)
-		r.delivers(tooLarge, http.StatusOK)
+		r.checkPost([]byte("{"), http.StatusOK)
+		r.checkPost([]byte(`{"update_id":3,"message":[]}`), http.StatusOK)
+		r.checkPost(tooLarge, http.StatusOK)
 		check(t, "update_undecodable", r.events.Of("update_undecodable"), 3)
-		r.delivers([]byte(`{"update_id":4,"poll":{}}`), http.StatusOK)
+		r.checkPost([]byte(`{"update_id":4,"poll":{}}`), http.StatusOK)
 		check(t, "update_undecodable, with an unknown kind", r.events.Of("update_undecodable"), 3)
-		r.sent(0)
+		r.waitSent(0)
 	}, byWebhook)
 }
 
@@ -84,8 +84,8 @@ func TestTheLargestUpdateIsAnswered(t *testing.T) {
 		r.run()
 		update := r.api.Update(inPrivate(ann, "/price"))
 		largest := append(bytes.Repeat([]byte(" "), maxUpdate-len(update)), update...)
-		r.delivers(largest, http.StatusOK)
-		r.sent(1)
+		r.checkPost(largest, http.StatusOK)
+		r.waitSent(1)
 	}, byWebhook)
 }
 
@@ -105,7 +105,7 @@ func TestDeliveriesRepeatedAtOnceAreAnsweredOnce(t *testing.T) {
 		var taken, turnedAway atomic.Int64
 		for range times {
 			go func() {
-				if r.deliver(body) == http.StatusOK {
+				if r.postUpdate(body) == http.StatusOK {
 					taken.Add(1)
 				} else {
 					turnedAway.Add(1)
@@ -115,9 +115,9 @@ func TestDeliveriesRepeatedAtOnceAreAnsweredOnce(t *testing.T) {
 		time.Sleep(ackAfter + time.Millisecond)
 		check(t, "acknowledged", taken.Load(), 1)
 		check(t, "to be delivered again", turnedAway.Load(), times-1)
-		r.delivers(body, http.StatusOK)
+		r.checkPost(body, http.StatusOK)
 		release()
-		r.sent(1)
+		r.waitSent(1)
 		synctest.Wait() // The panic is counted after the message.
 		check(t, "commands handled", len(r.handler.Requests()), 1)
 		check(t, "answers", r.events.Of("answered"), 1)
@@ -128,20 +128,20 @@ func TestDeliveriesRepeatedAtOnceAreAnsweredOnce(t *testing.T) {
 // A command may take longer than a claim lasts. No replica answers it again, however often Telegram delivers it.
 func TestALongCommandIsAnsweredByOneReplica(t *testing.T) {
 	simulated(t, func(t *testing.T, r *adapterTest) {
-		other := r.again()
+		other := r.secondAdapter()
 		release := r.block(ann)
 		r.run()
 		other.run()
 		body := r.api.Update(inPrivate(ann, "/price"))
-		go r.delivers(body, http.StatusOK)
-		r.requested(1)
-		other.delivers(body, http.StatusServiceUnavailable) // The first may still fail.
+		go r.checkPost(body, http.StatusOK)
+		r.waitRequested(1)
+		other.checkPost(body, http.StatusServiceUnavailable) // The first may still fail.
 		for range 20 {
 			time.Sleep(claim.Lasts / 10)
-			other.delivers(body, http.StatusOK)
+			other.checkPost(body, http.StatusOK)
 		}
 		release()
-		r.sent(1)
+		r.waitSent(1)
 		check(t, "commands handled", len(r.handler.Requests()), 1)
 	}, byWebhook)
 }
@@ -153,10 +153,10 @@ func TestADeliveryIsAnsweredOnceAnothersClaimHasExpired(t *testing.T) {
 		body := r.api.Update(inPrivate(ann, "/price"))
 		u, _ := r.adapter.read(body)
 		r.adapter.hook.Load().claim(u) // by a replica that then dies
-		r.delivers(body, http.StatusServiceUnavailable)
+		r.checkPost(body, http.StatusServiceUnavailable)
 		time.Sleep(claim.Lasts)
-		r.delivers(body, http.StatusOK)
-		r.sent(1)
+		r.checkPost(body, http.StatusOK)
+		r.waitSent(1)
 	}, byWebhook)
 }
 
@@ -170,10 +170,10 @@ func TestADeliveredJoinRequestIsAcknowledgedOnceItIsTaken(t *testing.T) {
 		body := r.api.Dequeue()[0]
 		start := time.Now()
 		for range 2 {
-			r.delivers(body, http.StatusOK)
+			r.checkPost(body, http.StatusOK)
 		}
 		check(t, "acknowledged after", time.Since(start), 0)
-		check(t, "state in the end", r.joined(7).State, faketelegram.JoinApproved)
+		check(t, "state in the end", r.settledRequest(7).State, faketelegram.JoinApproved)
 		check(t, "requests handled", len(r.handler.Requests()), 1)
 	})
 }
@@ -183,20 +183,20 @@ func TestDeliveryIsAnsweredAfter503(t *testing.T) {
 		r.adapter.inFlight = newInFlight(1, 10)
 		release := r.block(ann)
 		r.run()
-		go r.deliver(r.api.Update(inPrivate(ann, "/price")))
-		r.requested(1)
+		go r.postUpdate(r.api.Update(inPrivate(ann, "/price")))
+		r.waitRequested(1)
 		late := r.api.Update(inPrivate(ann+1, "/price"))
-		r.delivers(late, http.StatusServiceUnavailable)
+		r.checkPost(late, http.StatusServiceUnavailable)
 		if r.events.Of("webhook_full") != 1 {
 			t.Errorf("events %v", r.events)
 		}
 		release()
-		r.sent(1)
+		r.waitSent(1)
 		synctest.Wait()
 		for range 2 {
-			r.delivers(late, http.StatusOK)
+			r.checkPost(late, http.StatusOK)
 		}
-		r.sent(2)
+		r.waitSent(2)
 	}, byWebhook)
 }
 
@@ -206,11 +206,11 @@ func TestDeliveryIsRetriedUntilAnswered(t *testing.T) {
 		r.run()
 		update := r.api.Update(inPrivate(ann, "/price"))
 		r.api.Fail("sendMessage", telegramtest.Status(http.StatusUnauthorized))
-		r.delivers(update, http.StatusServiceUnavailable)
-		other := r.again()
+		r.checkPost(update, http.StatusServiceUnavailable)
+		other := r.secondAdapter()
 		other.run()
-		other.delivers(update, http.StatusOK)
-		r.sent(1)
+		other.checkPost(update, http.StatusOK)
+		r.waitSent(1)
 	}, byWebhook)
 }
 
@@ -220,8 +220,8 @@ func TestDeliveryWhoseAnswerIsRefusedIsDone(t *testing.T) {
 		r.api.Fail("sendMessage", telegramtest.NoRights())
 		update := r.api.Update(inPrivate(ann, "/price"))
 		for range 2 {
-			r.delivers(update, http.StatusOK)
-			r.sent(0)
+			r.checkPost(update, http.StatusOK)
+			r.waitSent(0)
 		}
 	}, byWebhook)
 }
@@ -231,9 +231,9 @@ func TestPanicAcknowledgesTheDelivery(t *testing.T) {
 		r.run()
 		body := r.api.Update(inPrivate(ann, "/price"))
 		for range 2 {
-			r.delivers(body, http.StatusOK)
+			r.checkPost(body, http.StatusOK)
 		}
-		r.sent(1)
+		r.waitSent(1)
 		synctest.Wait() // The panic is counted after the message.
 		check(t, "panics", r.events.Of("panic"), 1)
 	}, byWebhook, func(c *Config) {
@@ -259,7 +259,7 @@ type deliveries struct {
 func (d *deliveries) deliver(update []byte) {
 	d.busy <- struct{}{}
 	defer func() { <-d.busy }()
-	d.r.delivers(update, http.StatusOK)
+	d.r.checkPost(update, http.StatusOK)
 }
 
 // start delivers the updates of one chat, one after another, and does not block.
@@ -307,7 +307,7 @@ func TestSlowAnswersHoldBackNoDelivery(t *testing.T) {
 			t.Errorf("the deliveries took %v, want at most 10s", took)
 		}
 		release()
-		r.idle(time.Minute)
+		r.waitIdle(time.Minute)
 		// Until the deadline, the group has slots for 8 of the crowd, and one for the notice.
 		toGroup := min(len(tt.crowd), 8+1)
 		check(t, "messages", len(r.api.Sent()), 1+tt.hung+toGroup)
@@ -416,13 +416,13 @@ func TestDeliveryIsAnsweredAfterHangUp(t *testing.T) {
 		req := httptest.NewRequestWithContext(ctx, http.MethodPost, "/", body)
 		req.Header.Set("X-Telegram-Bot-Api-Secret-Token", hookSecret)
 		go r.adapter.ServeHTTP(httptest.NewRecorder(), req)
-		r.requested(1)
+		r.waitRequested(1)
 		hangUp()
 		time.AfterFunc(time.Second, release)
 		if err := stop(); err != nil {
 			t.Error(err)
 		}
-		r.sent(1)
+		r.waitSent(1)
 	}, byWebhook)
 }
 
@@ -437,7 +437,7 @@ func TestWebhookStaysReadyAt429(t *testing.T) {
 		"unreachable": {trouble: unreachable},
 	}, func(t *testing.T, tt test) {
 		r := setUp(t, byWebhook)
-		r.carry("getWebhookInfo", 5*time.Minute, tt.trouble)
+		r.divert("getWebhookInfo", 5*time.Minute, tt.trouble)
 		r.run()
 		time.Sleep(watchEvery + time.Second)
 		check(t, "ready after a minute", r.adapter.Ready(), tt.ready)
