@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -14,36 +15,53 @@ import (
 	"herald/internal/core"
 	faketelegram "herald/internal/demo/fake/telegram"
 	"herald/internal/platform/platformtest"
+	"herald/internal/query"
 )
 
 // whales is a second group for stakers.
 const whales = -1004
 
-// Somebody with an open request to join a group of stakers owns the first of these wallets.
+// The wallets of user 7 and of somebody else.
 const (
-	theirs   = "0x1100000000000000000000000000000000000000"
-	anothers = "0x2200000000000000000000000000000000000000"
+	ownWallet    = "0x1100000000000000000000000000000000000000"
+	othersWallet = "0x2200000000000000000000000000000000000000"
 )
 
-// The first lines of what they are told. The Lounges are the groups stakers and whales.
+// The first lines of answers to user 7. Lounge 1003 is the group stakers, and Lounge 1004 is whales.
 const (
-	inLounge     = "✅ You're in: Lounge 1003"
-	inSecond     = "✅ You're in: Lounge 1004"
-	notTheirs    = "Not in yet: that wallet isn't registered to you"
-	walletStakes = "✅ Staking 5 TKN"
-	ownStakes    = "✅ Your wallet · staking 5 TKN"
-	otherStakes  = "Not your wallet · staking 5 TKN"
+	letIn1003     = "✅ You're in: Lounge 1003"
+	letIn1004     = "✅ You're in: Lounge 1004"
+	notRegistered = "Not in yet: that wallet isn't registered to you"
+	staked        = "✅ Staking 5 TKN"
+	verifiedOwn   = "✅ Your wallet · staking 5 TKN"
+	verifiedOther = "Not your wallet · staking 5 TKN"
 )
 
-// addressTest returns a joinTest with the bot's own commands, in which user 7 has asked to join the groups, and was
-// asked for their wallet.
-func addressTest(t *testing.T, groups ...int64) *adapterTest {
+// walletTest returns a joinTest with the product's commands, in which user 7 has asked to join the groups, and was asked
+// for their wallet.
+func walletTest(t *testing.T, groups ...int64) *adapterTest {
 	r := joinTest(t)
 	for _, group := range []int64{stakers, whales} {
 		r.adapter.Settings.JoinChats[group] = chat.Requirement{Staker: true}
 	}
+	accounts, stakes := walletSources()
+	router := joinRouter(t, accounts, stakes)
+	r.serve(platformtest.Routed{Router: router})
+	time.Sleep(time.Second)
+	for _, group := range groups {
+		r.api.GrantInvite(group, true)
+		r.api.RequestJoin(loungeOf(group), faketelegram.Person(7), false)
+		time.Sleep(time.Second)
+	}
+	r.waitIdle(time.Minute)
+	return r
+}
+
+// walletSources returns sources in which user 7 and ownWallet have one account, and othersWallet has another. Both
+// wallets stake 5 TKN.
+func walletSources() (query.Source[core.Identity, core.Account], query.Source[common.Address, core.Stake]) {
 	accounts := func(_ context.Context, id core.Identity) (core.Account, error) {
-		if id.UID == common.HexToAddress(anothers).Hex() {
+		if id.UID == common.HexToAddress(othersWallet).Hex() {
 			return core.Account{DID: "did:x:2"}, nil
 		}
 		return core.Account{DID: "did:x:1"}, nil
@@ -55,16 +73,7 @@ func addressTest(t *testing.T, groups ...int64) *adapterTest {
 			Staked:    []core.PoolAmount{{Amount: decimal.NewFromInt(5)}},
 		}, nil
 	}
-	router := joinRouter(t, source[core.Identity, core.Account](accounts), source[common.Address, core.Stake](stakes))
-	r.serve(platformtest.Routed{Router: router})
-	time.Sleep(time.Second)
-	for _, group := range groups {
-		r.api.GrantInvite(group, true)
-		r.api.RequestJoin(loungeOf(group), faketelegram.Person(7), false)
-		time.Sleep(time.Second)
-	}
-	time.Sleep(20 * time.Second)
-	return r
+	return source[core.Identity, core.Account](accounts), source[common.Address, core.Stake](stakes)
 }
 
 // loungeOf returns one of the groups for stakers.
@@ -72,26 +81,27 @@ func loungeOf(group int64) faketelegram.Chat {
 	return faketelegram.Chat{ID: group, Type: "supergroup", Title: fmt.Sprint("Lounge ", -group)}
 }
 
-// tells makes user 7 write a text, and returns the first line of each answer.
-func (r *adapterTest) tells(text string) string {
+// sayInPrivate makes user 7 write a text in private, and returns the first line of each answer, as firstLines does.
+func (r *adapterTest) sayInPrivate(text string) string {
 	r.Helper()
 	before := len(r.api.Sent())
 	r.pushAndWait(inPrivate(7, text))
 	return r.firstLines(before)
 }
 
-// firstLines returns the first line of each message after the first ones.
-func (r *adapterTest) firstLines(before int) string {
+// firstLines returns the first line of each message but the first skipped ones, joined by " | ". It leaves out what a
+// stake is worth.
+func (r *adapterTest) firstLines(skipped int) string {
 	var lines []string
-	for _, m := range r.api.Sent()[before:] {
-		first, _, _ := strings.Cut(strings.TrimPrefix(m.Text, "\u200b"), "\n")
-		first, _, _ = strings.Cut(first, "  ≈")
-		lines = append(lines, strings.Join(strings.Fields(first), " "))
+	for _, m := range r.api.Sent()[skipped:] {
+		line, _, _ := strings.Cut(strings.TrimPrefix(m.Text, "\u200b"), "\n")
+		line, _, _ = strings.Cut(line, "  ≈")
+		lines = append(lines, strings.Join(strings.Fields(line), " "))
 	}
 	return strings.Join(lines, " | ")
 }
 
-// conversation is what user 7 says, and the first lines of the answers to each.
+// conversation is a list of texts that user 7 writes, and the first lines of the answers to each.
 type conversation struct {
 	groups []int64 // that they have asked to join
 	says   []string
@@ -99,32 +109,32 @@ type conversation struct {
 }
 
 func (c conversation) run(t *testing.T) {
-	r := addressTest(t, c.groups...)
+	r := walletTest(t, c.groups...)
 	for i, text := range c.says {
-		if got := r.tells(text); got != c.want[i] {
+		if got := r.sayInPrivate(text); got != c.want[i] {
 			t.Errorf("%s: answered by %q, want %q", text, got, c.want[i])
 		}
 		time.Sleep(time.Minute)
 	}
 }
 
-func TestAnAddressIsMeantForTheOpenRequest(t *testing.T) {
+func TestAWalletIsMeantForTheOpenRequest(t *testing.T) {
 	inBubble(t, map[string]conversation{
 		"plain text": {
-			says: []string{theirs, theirs},
-			want: []string{inLounge, walletStakes},
+			says: []string{ownWallet, ownWallet},
+			want: []string{letIn1003, staked},
 		},
 		"with words": {
-			says: []string{"here: " + theirs},
-			want: []string{inLounge},
+			says: []string{"here: " + ownWallet},
+			want: []string{letIn1003},
 		},
 		"a wrong one, the right one": {
-			says: []string{anothers, theirs, theirs},
-			want: []string{notTheirs, inLounge, walletStakes},
+			says: []string{othersWallet, ownWallet, ownWallet},
+			want: []string{notRegistered, letIn1003, staked},
 		},
 		"a damaged one, the right one": {
-			says: []string{"0x11", theirs},
-			want: []string{"⚠️ Check the wallet address", inLounge},
+			says: []string{"0x11", ownWallet},
+			want: []string{"⚠️ Check the wallet address", letIn1003},
 		},
 	}, func(t *testing.T, c conversation) {
 		c.groups = []int64{stakers}
@@ -132,15 +142,15 @@ func TestAnAddressIsMeantForTheOpenRequest(t *testing.T) {
 	})
 }
 
-func TestACommandWithAnAddressIsAnsweredFirst(t *testing.T) {
+func TestACommandWithAWalletIsAnsweredFirst(t *testing.T) {
 	inBubble(t, map[string]conversation{
 		"/staked": {
-			says: []string{"/staked " + anothers, "/staked " + theirs},
-			want: []string{walletStakes + " | " + notTheirs, walletStakes + " | " + inLounge},
+			says: []string{"/staked " + othersWallet, "/staked " + ownWallet},
+			want: []string{staked + " | " + notRegistered, staked + " | " + letIn1003},
 		},
 		"/verify": {
-			says: []string{"/verify " + anothers, "/verify " + theirs},
-			want: []string{otherStakes + " | " + notTheirs, ownStakes + " | " + inLounge},
+			says: []string{"/verify " + othersWallet, "/verify " + ownWallet},
+			want: []string{verifiedOther + " | " + notRegistered, verifiedOwn + " | " + letIn1003},
 		},
 	}, func(t *testing.T, c conversation) {
 		c.groups = []int64{stakers}
@@ -148,29 +158,29 @@ func TestACommandWithAnAddressIsAnsweredFirst(t *testing.T) {
 	})
 }
 
-func TestACommandWithoutAnAddressIsNotMeantForTheRequest(t *testing.T) {
-	simulated(t, func(t *testing.T, _ *adapterTest) {
-		r := addressTest(t, stakers)
-		if got := r.tells("/help"); strings.Contains(got, "|") {
+func TestACommandWithoutAWalletIsNotMeantForTheRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := walletTest(t, stakers)
+		if got := r.sayInPrivate("/help"); strings.Contains(got, "|") {
 			t.Errorf("/help is answered by %q", got)
 		}
-		check(t, "answer to an address", r.tells(theirs), inLounge)
+		check(t, "answer to an address", r.sayInPrivate(ownWallet), letIn1003)
 	})
 }
 
-func TestAnAddressIsMeantForEachOpenRequest(t *testing.T) {
+func TestAWalletIsMeantForEachOpenRequest(t *testing.T) {
 	inBubble(t, map[string]conversation{
 		"plain text": {
-			says: []string{anothers, theirs, theirs},
-			want: []string{notTheirs + " | " + notTheirs, inLounge + " | " + inSecond, walletStakes},
+			says: []string{othersWallet, ownWallet, ownWallet},
+			want: []string{notRegistered + " | " + notRegistered, letIn1003 + " | " + letIn1004, staked},
 		},
 		"/staked": {
-			says: []string{"/staked " + theirs},
-			want: []string{walletStakes + " | " + inLounge + " | " + inSecond},
+			says: []string{"/staked " + ownWallet},
+			want: []string{staked + " | " + letIn1003 + " | " + letIn1004},
 		},
 		"about one of the groups": {
-			says: []string{fmt.Sprint("/join ", whales, " ", theirs)},
-			want: []string{inSecond + " | " + inLounge},
+			says: []string{fmt.Sprint("/join ", whales, " ", ownWallet)},
+			want: []string{letIn1004 + " | " + letIn1003},
 		},
 	}, func(t *testing.T, c conversation) {
 		c.groups = []int64{stakers, whales}
@@ -178,21 +188,22 @@ func TestAnAddressIsMeantForEachOpenRequest(t *testing.T) {
 	})
 }
 
-func TestAnAddressWithoutARequestIsAnsweredAsEver(t *testing.T) {
+func TestAWalletIsOnlyACommandIfThereIsNoRequest(t *testing.T) {
 	inBubble(t, map[string]conversation{
 		"plain text": {
-			says: []string{theirs},
-			want: []string{walletStakes},
+			says: []string{ownWallet},
+			want: []string{staked},
 		},
 		"/verify": {
-			says: []string{"/verify " + theirs},
-			want: []string{ownStakes},
+			says: []string{"/verify " + ownWallet},
+			want: []string{verifiedOwn},
 		},
 	}, func(t *testing.T, c conversation) { c.run(t) })
 }
 
-// The bot is not told how moderators decide, or that the person takes the request back.
-func TestAnAddressIsAnsweredAsEverOnceTheRequestIsSettled(t *testing.T) {
+// Telegram does not tell the bot that a moderator decided, or that the user withdrew the request. The bot learns that
+// when it tries to approve. If a moderator let the user in, the bot sees that they are a member, and does not try.
+func TestAWalletIsOnlyACommandOnceTheRequestIsSettled(t *testing.T) {
 	type test struct {
 		state     faketelegram.JoinState
 		approvals int
@@ -210,47 +221,48 @@ func TestAnAddressIsAnsweredAsEverOnceTheRequestIsSettled(t *testing.T) {
 			approvals: 1,
 		},
 	}, func(t *testing.T, tt test) {
-		r := addressTest(t, stakers)
+		r := walletTest(t, stakers)
 		r.api.CloseJoin(stakers, 7, tt.state)
-		for range 2 {
-			check(t, "answer", r.tells(theirs), walletStakes)
-		}
+		check(t, "first answer", r.sayInPrivate(ownWallet), staked)
+		check(t, "second answer", r.sayInPrivate(ownWallet), staked)
 		check(t, "approvals", len(r.api.Calls("approveChatJoinRequest")), tt.approvals)
 	})
 }
 
-// Nobody tells the bot of a request that was declined, so it counts as open for a day.
+// Telegram does not tell the bot that a request was declined, so the request counts as open for a day.
 func TestARequestCountsAsOpenForADay(t *testing.T) {
-	simulated(t, func(t *testing.T, _ *adapterTest) {
-		r := addressTest(t, stakers)
+	synctest.Test(t, func(t *testing.T) {
+		r := walletTest(t, stakers)
 		r.api.CloseJoin(stakers, 7, faketelegram.JoinDeclined)
 		time.Sleep(23 * time.Hour)
-		check(t, "answer within a day", r.tells(anothers), notTheirs)
+		check(t, "answer within a day", r.sayInPrivate(othersWallet), notRegistered)
 		time.Sleep(2 * time.Hour)
-		check(t, "answer after a day", r.tells(anothers), walletStakes)
+		check(t, "answer after a day", r.sayInPrivate(othersWallet), staked)
 	})
 }
 
-// The question is the bot's own, so its answer must not be lost.
-func TestAnAddressThatAnswersAQuestionGetsTheCommandsAnswer(t *testing.T) {
-	simulated(t, func(t *testing.T, _ *adapterTest) {
-		r := addressTest(t, stakers)
+// /staked asked for the wallet, so its answer comes before the answer about the request.
+func TestAWalletThatAnswersACommandGetsItsAnswerFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := walletTest(t, stakers)
 		r.pushAndWait(inPrivate(7, "/staked"))
 		sent := r.api.Sent()
-		r.pushAndWait(inPrivate(7, anothers).ReplyingTo(sent[len(sent)-1]))
-		check(t, "answers", r.firstLines(len(sent)), walletStakes+" | "+notTheirs)
+		question := sent[len(sent)-1]
+		r.pushAndWait(inPrivate(7, othersWallet).ReplyingTo(question))
+		check(t, "answers", r.firstLines(len(sent)), staked+" | "+notRegistered)
 	})
 }
 
-// A restart forgets the requests. Whoever answers the bot's question reminds it.
-func TestAnAnsweredQuestionSaysThatARequestIsOpen(t *testing.T) {
-	simulated(t, func(t *testing.T, _ *adapterTest) {
-		r := addressTest(t, stakers)
+// A restart forgets the open requests. If the user then answers the question that was about one, the bot learns of it
+// again.
+func TestAnAnswerToTheBotsQuestionIsForTheRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := walletTest(t, stakers)
 		question := r.api.Sent()[0]
-		r.adapter.Joins.Close(fmt.Sprint(stakers), userOf(7))
+		r.adapter.Joins.Close(fmt.Sprint(stakers), userOf(7)) // forgets the request, as a restart does
 		before := len(r.api.Sent())
-		r.pushAndWait(inPrivate(7, anothers).ReplyingTo(question))
-		check(t, "first", r.firstLines(before), notTheirs)
-		check(t, "then", r.tells(theirs), inLounge)
+		r.pushAndWait(inPrivate(7, othersWallet).ReplyingTo(question))
+		check(t, "answer to the question", r.firstLines(before), notRegistered)
+		check(t, "next answer", r.sayInPrivate(ownWallet), letIn1003)
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"herald/commands/commandstest"
@@ -176,7 +177,7 @@ func (r *adapterTest) heldFrom(after, d time.Duration) roundTripper {
 
 // The first message stands until the approval's outcome is known.
 func TestAnApprovalOutlastsA429(t *testing.T) {
-	simulated(t, func(t *testing.T, _ *adapterTest) {
+	synctest.Test(t, func(t *testing.T) {
 		r := joinTest(t)
 		r.divert("approveChatJoinRequest", time.Hour, r.heldFrom(0, 26*time.Second))
 		r.runJoins() // takes a second
@@ -248,7 +249,7 @@ var everybody = source[core.Identity, core.Account](func(context.Context, core.I
 
 // The person leaves a group, presses, and is in.
 func TestAReasonThatIsGoneLetsThemIn(t *testing.T) {
-	simulated(t, func(t *testing.T, _ *adapterTest) {
+	synctest.Test(t, func(t *testing.T) {
 		r := joinTest(t)
 		r.api.Bar(7, "USER_CHANNELS_TOO_MUCH")
 		r.serve(platformtest.Routed{Router: joinRouter(t, everybody, commandstest.Healthy().Sources().Stakes)})

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/go-telegram/bot/models"
@@ -185,7 +186,7 @@ func TestAJoinRequestIsAcknowledgedAsSoonAsItIsAccepted(t *testing.T) {
 }
 
 func TestADrainRefusesJoinRequests(t *testing.T) {
-	simulated(t, func(t *testing.T, _ *adapterTest) {
+	synctest.Test(t, func(t *testing.T) {
 		r := joinTest(t)
 		stop := r.runJoins()
 		s := r.adapter.current.Load()
@@ -315,7 +316,7 @@ func TestAPanicConcernsOneJoinRequest(t *testing.T) {
 }
 
 func TestAJoinRequestIsAnsweredInThePersonsLanguage(t *testing.T) {
-	simulated(t, func(t *testing.T, _ *adapterTest) {
+	synctest.Test(t, func(t *testing.T) {
 		r := joinTest(t)
 		r.api.Fail("getChat", telegramtest.Status(400)) // The request names its group.
 		r.runJoins()

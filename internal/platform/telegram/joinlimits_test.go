@@ -3,13 +3,14 @@ package telegram
 import (
 	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	faketelegram "herald/internal/demo/fake/telegram"
 )
 
 func TestJoinRequestsThatWaitAreBounded(t *testing.T) {
-	simulated(t, func(t *testing.T, _ *adapterTest) {
+	synctest.Test(t, func(t *testing.T) {
 		r := joinTest(t)
 		r.handler.Reply = lateJoinReply
 		r.runJoins()

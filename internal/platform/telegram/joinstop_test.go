@@ -2,6 +2,7 @@ package telegram
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 
 	faketelegram "herald/internal/demo/fake/telegram"
@@ -70,7 +71,7 @@ func TestAStopTellsThoseWhoseApprovalHangs(t *testing.T) {
 
 // Those who wait to be told are told as far as the drain has time.
 func TestAStopTellsAsManyAsItHasTimeFor(t *testing.T) {
-	simulated(t, func(t *testing.T, _ *adapterTest) {
+	synctest.Test(t, func(t *testing.T) {
 		const people = 200
 		r := joinTest(t)
 		stop := r.runJoins()

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"herald/internal/chat"
@@ -96,7 +97,7 @@ func TestFewUpdatesAreNotAcknowledgedUnanswered(t *testing.T) {
 
 // A join request may wait for minutes. It is acknowledged as soon as the door has it, however few there are.
 func TestAJoinRequestIsAcknowledgedOnceItIsTaken(t *testing.T) {
-	simulated(t, func(t *testing.T, _ *adapterTest) {
+	synctest.Test(t, func(t *testing.T) {
 		r := joinTest(t)
 		r.handler.Reply = lateJoinReply
 		r.runJoins()

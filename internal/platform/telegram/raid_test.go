@@ -318,7 +318,7 @@ func TestARaidDelaysNoCommandAndKeepsNobodyOut(t *testing.T) {
 
 // In a raid, few can come in. They are told although none of them has started the bot.
 func TestTheFewInARaidAreTold(t *testing.T) {
-	simulated(t, func(t *testing.T, _ *adapterTest) {
+	synctest.Test(t, func(t *testing.T) {
 		const people = 2000
 		r := joinTest(t, paced)
 		r.handler.Reply = joinReplyAfter(100 * time.Millisecond)

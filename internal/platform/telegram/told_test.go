@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"herald/commands/commandstest"
@@ -55,7 +56,7 @@ func TestEightWithinASecondAreAllTold(t *testing.T) {
 }
 
 func TestUpToCrowdSizeEverybodyIsToldWithPacing(t *testing.T) {
-	simulated(t, func(t *testing.T, _ *adapterTest) {
+	synctest.Test(t, func(t *testing.T) {
 		r := joinTest(t, paced)
 		r.runJoins()
 		for user := range int64(crowdSize) {
@@ -71,7 +72,7 @@ func TestUpToCrowdSizeEverybodyIsToldWithPacing(t *testing.T) {
 
 // In a crowd, those who started the bot are told after the approval.
 func TestACrowdIsLetInBeforeItIsTold(t *testing.T) {
-	simulated(t, func(t *testing.T, _ *adapterTest) {
+	synctest.Test(t, func(t *testing.T) {
 		const people = 2 * crowdSize
 		// The last ones are no crowd, and wait for their turn to be told.
 		const slowest = people/otherChecks*time.Second + crowdSize*time.Second/joinMessages
@@ -100,7 +101,7 @@ func TestACrowdIsLetInBeforeItIsTold(t *testing.T) {
 
 // The approval of a crowd does not wait for Telegram to take messages.
 func TestACrowdIsLetInWhileMessagesHang(t *testing.T) {
-	simulated(t, func(t *testing.T, _ *adapterTest) {
+	synctest.Test(t, func(t *testing.T) {
 		r := joinTest(t)
 		r.divert("sendMessage", time.Hour, hangs)
 		r.handler.Reply = joinReplyAfter(time.Second)
@@ -224,7 +225,7 @@ func TestAPersonGetsOneMessageAMinute(t *testing.T) {
 
 // Messages to those who are left out go out while Telegram takes them.
 func TestMessagesToThoseLeftOutArePaced(t *testing.T) {
-	simulated(t, func(t *testing.T, _ *adapterTest) {
+	synctest.Test(t, func(t *testing.T) {
 		const raid = 3000
 		r := joinTest(t)
 		r.runJoins()

@@ -162,7 +162,7 @@ func TestADeliveryIsAnsweredOnceAnothersClaimHasExpired(t *testing.T) {
 
 // A join request may wait for minutes, and Telegram delivers nothing else of that person meanwhile.
 func TestADeliveredJoinRequestIsAcknowledgedOnceItIsTaken(t *testing.T) {
-	simulated(t, func(t *testing.T, _ *adapterTest) {
+	synctest.Test(t, func(t *testing.T) {
 		r := joinTest(t, byWebhook)
 		r.handler.Reply = lateJoinReply
 		r.runJoins()
