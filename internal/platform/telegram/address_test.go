@@ -37,7 +37,7 @@ const (
 	verifiedOther = "Not your wallet · staking 5 TKN"
 )
 
-// walletTest returns a joinTest with the product's commands, in which user 7 has asked to join the groups, and was asked
+// walletTest returns a joinTest with the product's commands. User 7 has asked to join the groups, and the bot has asked
 // for their wallet.
 func walletTest(t *testing.T, groups ...int64) *adapterTest {
 	r := joinTest(t)
