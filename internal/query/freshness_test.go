@@ -77,7 +77,7 @@ func TestTheFreshnessOfASharedAnswer(t *testing.T) {
 		f := newFixture(t, setup{ttl: time.Duration(test.ttl) * time.Second})
 		after := func(seconds int) time.Time { return noon.Add(time.Duration(seconds) * time.Second) }
 		if test.until > 0 {
-			why := market.Fail(core.NoCredit, nil)
+			why := marketService.Fail(core.NoCredit, nil)
 			f.market.pause = pause{why: why, until: after(test.recheck), retryAt: after(test.until)}
 		}
 		got := f.prices.freshnessOf(Snapshot[*core.Quote]{At: noon})
@@ -107,7 +107,7 @@ func TestAnAnswerThatIsNotSharedIsTooOldAfterItsTTL(t *testing.T) {
 
 func TestNoAnswerIsTooOld(t *testing.T) {
 	f := newFixture(t, setup{})
-	f.market.pause = pause{why: market.Fail(core.NoCredit, nil), retryAt: time.Now().Add(time.Hour)}
+	f.market.pause = pause{why: marketService.Fail(core.NoCredit, nil), retryAt: time.Now().Add(time.Hour)}
 	if got := f.prices.freshnessOf(Snapshot[*core.Quote]{}).stageAt(time.Now()); got != tooOld {
 		t.Errorf("got %v", got)
 	}

@@ -19,7 +19,7 @@ func TestFiveFailuresInARowPauseTheCalls(t *testing.T) {
 		{ttl: 30 * time.Second, retryAfter: time.Minute, want: time.Minute},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			failed := market.Fail(core.Malformed, errors.New("no"))
+			failed := marketService.Fail(core.Malformed, errors.New("down"))
 			failed.RetryAfter = test.retryAfter
 			f := newFixture(t, setup{ttl: test.ttl})
 			f.setPrice(func(context.Context) (*core.Quote, error) { return nil, failed })
@@ -87,7 +87,7 @@ func TestOddAnswersAboutOneWalletAreNotTheServices(t *testing.T) {
 
 func TestDoObeysPauses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		limited := chain.Fail(core.Limited, errors.New("429"))
+		limited := chainService.Fail(core.Limited, errors.New("429"))
 		limited.RetryAfter = time.Second
 		f := newFixture(t, setup{})
 		for range 20 {
@@ -113,7 +113,7 @@ func TestRetryAfterIsObeyedForFiveMinutesAtMost(t *testing.T) {
 		core.UsedUp: {wantFirst: asked, wantLater: asked - maxPause + time.Second},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			refused := market.Fail(reason, errors.New("429"))
+			refused := marketService.Fail(reason, errors.New("429"))
 			refused.RetryAfter = asked
 			f := newFixture(t, setup{price: func(context.Context) (*core.Quote, error) { return nil, refused }})
 			wantRetryAfter(t, f, reason, test.wantFirst)
@@ -157,7 +157,7 @@ func (b *fakeBudget) Spend(context.Context) *core.Error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if wait := time.Until(b.next); wait > 0 {
-		refused := market.Fail(core.NoCredit, errors.New("not due"))
+		refused := marketService.Fail(core.NoCredit, errors.New("not due"))
 		refused.RetryAfter = wait
 		return refused
 	}
@@ -329,7 +329,7 @@ func anHour(reason core.Reason) *core.Error {
 	if reason == "" {
 		return nil
 	}
-	refused := market.Fail(reason, errors.New("no"))
+	refused := marketService.Fail(reason, errors.New("down"))
 	refused.RetryAfter = time.Hour
 	return refused
 }

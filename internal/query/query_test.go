@@ -70,7 +70,7 @@ func TestBothAsksAtOnceAndKeepsErrorsApart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, setup{price: func(context.Context) (*core.Quote, error) {
 			time.Sleep(3 * time.Second)
-			return nil, market.Fail(core.Denied, errors.New("no"))
+			return nil, marketService.Fail(core.Denied, errors.New("down"))
 		}})
 		f.setStake(func(context.Context) (core.Stake, error) {
 			time.Sleep(2 * time.Second)

@@ -18,8 +18,8 @@ import (
 )
 
 var (
-	market = &core.Service{Name: "price"}
-	chain  = &core.Service{Name: "chain"}
+	marketService = &core.Service{Name: "price"}
+	chainService  = &core.Service{Name: "chain"}
 )
 
 // fixture asks two services, whose answers a test can change: the market for a price, which is shared,
@@ -74,7 +74,7 @@ func newFixture(t testing.TB, s setup) *fixture {
 		Log:         s.log,
 	})
 	t.Cleanup(f.cache.Close)
-	f.market = NewUpstream(f.cache, market, ttl, s.budget)
+	f.market = NewUpstream(f.cache, marketService, ttl, s.budget)
 	f.prices = New(f.market, Config[struct{}, *core.Quote]{
 		Name:     "price",
 		TTL:      ttl,
@@ -82,7 +82,7 @@ func newFixture(t testing.TB, s setup) *fixture {
 		SharedAs: cmp.Or(s.sharedAs, "USD"),
 		Check:    checkPrice,
 	})
-	f.chain = NewUpstream(f.cache, chain, time.Minute, nil)
+	f.chain = NewUpstream(f.cache, chainService, time.Minute, nil)
 	f.stakes = New(f.chain, Config[common.Address, core.Stake]{
 		Name:      "stake",
 		TTL:       time.Minute,
@@ -171,7 +171,7 @@ func pricedAfter(d time.Duration) priceFunc {
 
 // failing returns a function that fails for a reason.
 func failing(reason core.Reason) priceFunc {
-	return func(context.Context) (*core.Quote, error) { return nil, market.Fail(reason, errors.New("no")) }
+	return func(context.Context) (*core.Quote, error) { return nil, marketService.Fail(reason, errors.New("down")) }
 }
 
 // hung blocks until ctx is done.
@@ -187,7 +187,9 @@ func stakes() stakeFunc {
 
 // stakesFail returns a function that fails for a reason.
 func stakesFail(reason core.Reason) stakeFunc {
-	return func(context.Context) (core.Stake, error) { return core.Stake{}, chain.Fail(reason, errors.New("no")) }
+	return func(context.Context) (core.Stake, error) {
+		return core.Stake{}, chainService.Fail(reason, errors.New("down"))
+	}
 }
 
 // wallet returns the wallet with a number.

@@ -9,6 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/shopspring/decimal"
+
 	"herald/internal/core"
 )
 
@@ -19,8 +21,11 @@ func TestReplicasShareThePrice(t *testing.T) {
 		two := newFixture(t, setup{store: store, price: priced(8)})
 		for _, f := range []*fixture{one, two} {
 			q, err := f.askPrice(t.Context())
-			if err != nil || q.Stale || q.Value.Price.IntPart() != 7 || time.Until(q.FreshUntil) != 30*time.Second {
+			if err != nil || q.Value.Price.IntPart() != 7 {
 				t.Errorf("got %+v, %v", q, err)
+			}
+			if left := time.Until(q.FreshUntil); q.Stale || left != 30*time.Second {
+				t.Errorf("stale: %t, fresh for %v; want fresh for 30 s", q.Stale, left)
 			}
 		}
 		if one.calls.Load() != 1 || two.calls.Load() != 0 {
@@ -38,7 +43,7 @@ func TestStakesAreNotSaved(t *testing.T) {
 	}
 }
 
-func TestAReplicaWithAnotherSourceLoadsNothing(t *testing.T) {
+func TestAReplicaThatSharesUnderAnotherNameLoadsNothing(t *testing.T) {
 	store := mapStore{}
 	newFixture(t, setup{store: store, price: priced(7)}).askPrice(t.Context())
 	other := newFixture(t, setup{store: store, sharedAs: "EUR", price: priced(9)})
@@ -52,7 +57,7 @@ func TestASavedAnswerStandsInAfterARestart(t *testing.T) {
 		store := mapStore{}
 		down := setup{store: store, price: failing(core.Unreachable)}
 		newFixture(t, setup{store: store, price: priced(7)}).askPrice(t.Context())
-		time.Sleep(31 * time.Second)
+		time.Sleep(31 * time.Second) // The TTL is 30 s, and StaleFor is an hour.
 		q, err := newFixture(t, down).askPrice(t.Context())
 		if err != nil || !q.Stale || q.Value.Price.IntPart() != 7 {
 			t.Errorf("got %+v, %v", q, err)
@@ -64,69 +69,102 @@ func TestASavedAnswerStandsInAfterARestart(t *testing.T) {
 	})
 }
 
+// The prices of TestWhereANewerAnswerComesFrom, by where they are.
 const (
-	// none is the age of an answer that does not exist.
-	none = -1 * time.Second
-	// newest is what the service answers in the next test.
-	newest = 3
+	inCache = 1
+	inStore = 2
+	newest  = 3 // the service's answer
 )
 
-// fetchTest is what a fetch finds: the ages of the answers in the Cache (1) and in the Store (2), and
-// of the last answer that the caller knows. The service answers 3, or fails.
+// fetchTest is a fetch for a caller that has just looked into the Cache. Ages are those of answers; 0: there is none.
 type fetchTest struct {
-	cached, stored, last time.Duration
-	fails                bool
+	cachedAge    time.Duration // in the Cache when the fetch begins
+	storedAge    time.Duration // in the Store
+	lastAge      time.Duration // in the Cache when the caller looked
+	serviceFails bool
 
-	want      int64 // 0: an error
-	wantCache int64 // 0: none
-	wantNoted int   // calls of another replica
+	want       int64 // inCache, inStore or newest
+	wantErr    bool
+	wantCached int64 // the price in the Cache after the fetch; 0: none
+	wantNoted  int   // calls of another replica
+}
+
+// fetchTests are the cases of TestWhereANewerAnswerComesFrom. A price is fresh for 30 s. If it is 26 s old, a caller gets
+// it and starts a fetch.
+var fetchTests = map[string]fetchTest{
+	"nothing is known": {
+		want:       newest,
+		wantCached: newest,
+	},
+	"another fetch has just ended": {
+		cachedAge:  5 * time.Second,
+		lastAge:    time.Minute,
+		want:       inCache,
+		wantCached: inCache,
+	},
+	"another fetch ended long ago": {
+		cachedAge:  40 * time.Second,
+		lastAge:    time.Minute,
+		want:       newest,
+		wantCached: newest,
+	},
+	"the last answer is due for a refresh": {
+		cachedAge:  26 * time.Second,
+		lastAge:    26 * time.Second,
+		want:       newest,
+		wantCached: newest,
+	},
+	"a replica has a newer one": {
+		cachedAge:  26 * time.Second,
+		storedAge:  9 * time.Second,
+		lastAge:    26 * time.Second,
+		want:       inStore,
+		wantCached: inStore,
+		wantNoted:  1,
+	},
+	// After a start, the saved answer may be this process's own, so it is not noted.
+	"a saved one is fresh after a start": {
+		storedAge:  9 * time.Second,
+		want:       inStore,
+		wantCached: inStore,
+	},
+	"a replica has a newer one past its TTL": {
+		cachedAge:    time.Minute,
+		storedAge:    40 * time.Second,
+		lastAge:      time.Minute,
+		serviceFails: true,
+		wantErr:      true,
+		wantCached:   inStore,
+		wantNoted:    1,
+	},
+	"a replica has an older one": {
+		cachedAge:    26 * time.Second,
+		storedAge:    27 * time.Second,
+		lastAge:      26 * time.Second,
+		serviceFails: true,
+		wantErr:      true,
+		wantCached:   inCache,
+	},
+	"a saved one is a month old": {
+		storedAge:    maxLull,
+		serviceFails: true,
+		wantErr:      true,
+		wantCached:   inStore,
+	},
+	"a saved one is older than a month": {
+		storedAge:    maxLull + time.Second,
+		serviceFails: true,
+		wantErr:      true,
+	},
+	"a replica's clock is ahead": {
+		storedAge:    -2 * time.Second,
+		serviceFails: true,
+		wantErr:      true,
+	},
 }
 
 func TestWhereANewerAnswerComesFrom(t *testing.T) {
-	for name, test := range map[string]fetchTest{
-		"nothing is known": {
-			cached: none, stored: none, last: none,
-			want: newest, wantCache: newest,
-		},
-		"another fetch has just ended": {
-			cached: 5 * time.Second, stored: none, last: time.Minute,
-			want: 1, wantCache: 1,
-		},
-		"another fetch ended long ago": {
-			cached: 40 * time.Second, stored: none, last: time.Minute,
-			want: newest, wantCache: newest,
-		},
-		"the last answer is due": {
-			cached: 26 * time.Second, stored: none, last: 26 * time.Second,
-			want: newest, wantCache: newest,
-		},
-		"a replica has one": {
-			cached: 26 * time.Second, stored: 9 * time.Second, last: 26 * time.Second,
-			want: 2, wantCache: 2, wantNoted: 1,
-		},
-		"there is one after a start": {
-			cached: none, stored: 9 * time.Second, last: none,
-			want: 2, wantCache: 2,
-		},
-		"a replica has an old one": {
-			cached: time.Minute, stored: 40 * time.Second, last: time.Minute, fails: true,
-			wantCache: 2, wantNoted: 1,
-		},
-		"a replica has an older one": {
-			cached: 26 * time.Second, stored: 27 * time.Second, last: 26 * time.Second, fails: true,
-			wantCache: 1,
-		},
-		"there is one of a month ago": {
-			cached: none, stored: maxLull, last: none, fails: true,
-			wantCache: 2,
-		},
-		"there is one from before that": {
-			cached: none, stored: maxLull + time.Second, last: none, fails: true,
-		},
-		"a replica's clock is ahead": {
-			cached: none, stored: -2 * time.Second, last: none, fails: true,
-		},
-	} {
+	for name, test := range fetchTests {
 		synctest.Test(t, func(t *testing.T) { test.run(t, name) })
 	}
 }
@@ -135,21 +173,25 @@ func (test fetchTest) run(t *testing.T, name string) {
 	budget := &noteCounter{}
 	store := mapStore{}
 	f := newFixture(t, setup{store: store, budget: budget, price: priced(newest)})
-	if test.fails {
+	if test.serviceFails {
 		f.setPrice(failing(core.Denied))
 	}
-	if test.stored != none {
-		store[f.prices.storeKey()], _ = json.Marshal(snapshotOf(2, test.stored))
+	if test.storedAge != 0 {
+		store[f.prices.storeKey()], _ = json.Marshal(snapshotOf(inStore, test.storedAge))
 	}
-	if test.cached != none {
-		f.prices.put(struct{}{}, snapshotOf(1, test.cached))
+	if test.cachedAge != 0 {
+		f.prices.put(struct{}{}, snapshotOf(inCache, test.cachedAge))
 	}
-	got, err := f.prices.fetch(t.Context(), struct{}{}, snapshotOf(0, test.last).At)
-	if priceIn(got) != test.want || (err != nil) != (test.want == 0) {
-		t.Errorf("%s: %v, %v, want %d", name, got.Value, err, test.want)
+	var last time.Time
+	if test.lastAge != 0 {
+		last = time.Now().Add(-test.lastAge)
 	}
-	if cached, _ := f.prices.Last(struct{}{}); priceIn(cached) != test.wantCache {
-		t.Errorf("%s: %v is cached, want %d", name, cached.Value, test.wantCache)
+	got, err := f.prices.fetch(t.Context(), struct{}{}, last)
+	if priceIn(got) != test.want || (err != nil) != test.wantErr {
+		t.Errorf("%s: %v, %v; want %d, an error: %t", name, got.Value, err, test.want, test.wantErr)
+	}
+	if cached, _ := f.prices.Last(struct{}{}); priceIn(cached) != test.wantCached {
+		t.Errorf("%s: %v is cached, want %d", name, cached.Value, test.wantCached)
 	}
 	if budget.noted != test.wantNoted {
 		t.Errorf("%s: %d calls are noted, want %d", name, budget.noted, test.wantNoted)
@@ -164,50 +206,59 @@ func priceIn(s Snapshot[*core.Quote]) int64 {
 	return s.Value.Price.IntPart()
 }
 
-// snapshotOf returns a price of this age. Its time is zero if the age is none.
-func snapshotOf(price int64, age time.Duration) (s Snapshot[*core.Quote]) {
-	s.Value, _ = priced(price)(context.Background())
-	if age != none {
-		s.At = time.Now().Add(-age)
-	}
-	return s
+// snapshotOf returns an answer with this price and age.
+func snapshotOf(price int64, age time.Duration) Snapshot[*core.Quote] {
+	quote := &core.Quote{Price: decimal.NewFromInt(price)}
+	return Snapshot[*core.Quote]{Value: quote, At: time.Now().Add(-age)}
 }
 
-// noteCounter is a Budget without a limit, which counts the calls of others.
+// noteCounter is a Budget without a limit. It counts the calls of other replicas.
 type noteCounter struct{ noted int }
 
 func (*noteCounter) Spend(context.Context) *core.Error { return nil }
 
 func (b *noteCounter) NoteReplicaCall() { b.noted++ }
 
-// notSaved are entries that no replica of this version has saved, by what is wrong with them. %s is a time.
+// saved is an entry of the Store that another replica saved. Its price is 9. %s is its time.
+var saved = quoteAt("%s", `"Price":"9"`)
+
+// notSaved are entries that no replica of this version saves, by what is wrong with them. %s is a time.
 var notSaved = map[string]string{
 	"nothing":          ``,
 	"no JSON":          "\x00\xff",
 	"a price alone":    `{"Value":{"Price":"9"},"At":"%s","Stale":false}`,
-	"no Stale":         strings.Replace(quoteAt("%s", `"Price":"9"`), `,"Stale":false`, "", 1),
-	"stale":            strings.Replace(quoteAt("%s", `"Price":"9"`), `"Stale":false`, `"Stale":true`, 1),
+	"no Stale":         strings.Replace(saved, `,"Stale":false`, "", 1),
+	"stale":            strings.Replace(saved, `"Stale":false`, `"Stale":true`, 1),
 	"another name":     quoteAt("%s", `"USD":"9"`),
 	"a member twice":   quoteAt("%s", `"Price":"8","Price":"9"`),
 	"a bare number":    quoteAt("%s", `"Price":9`),
 	"a price of 0":     quoteAt("%s", `"Price":"0"`),
 	"an exponent bomb": quoteAt("%s", `"Price":"9e999999999"`),
-	"cut off":          strings.TrimSuffix(quoteAt("%s", `"Price":"9"`), "}"),
+	"cut off":          strings.TrimSuffix(saved, "}"),
 	"the year 9999":    quoteAt("9999-12-31T23:59:59Z", `"Price":"9"`),
 }
 
-// quoteAt returns a saved quote of a time, with nothing but a price.
-func quoteAt(at, price string) string {
-	saved, _ := json.Marshal(Snapshot[*core.Quote]{Value: &core.Quote{}})
-	replacer := strings.NewReplacer(`"Price":"0"`, price, `"At":"0001-01-01T00:00:00Z"`, `"At":"`+at+`"`)
-	return replacer.Replace(string(saved))
+// quoteAt returns a saved quote of a time, with members in the place of its Price.
+func quoteAt(at, members string) string {
+	empty, _ := json.Marshal(Snapshot[*core.Quote]{Value: &core.Quote{}})
+	replacer := strings.NewReplacer(`"Price":"0"`, members, `"At":"0001-01-01T00:00:00Z"`, `"At":"`+at+`"`)
+	return replacer.Replace(string(empty))
 }
 
-// loaded returns the answer of a new replica, if its Store has one entry and its service answers 7.
-func loaded(t *testing.T, entry string) Snapshot[*core.Quote] {
+// ofASecondAgo returns the entry with its time, a second ago, in the place of %s.
+func ofASecondAgo(entry string) string {
+	at := time.Now().Add(-time.Second).Format(time.RFC3339Nano)
+	return strings.Replace(entry, "%s", at, 1)
+}
+
+// notLoaded is the price that load returns if the entry is not loaded: the service's.
+const notLoaded = 7
+
+// load returns the answer of a new replica, if its Store has one entry and its service answers notLoaded.
+func load(t *testing.T, entry string) Snapshot[*core.Quote] {
 	t.Helper()
 	store := mapStore{}
-	f := newFixture(t, setup{store: store, price: priced(7)})
+	f := newFixture(t, setup{store: store, price: priced(notLoaded)})
 	store[f.prices.storeKey()] = []byte(entry)
 	q, err := f.askPrice(t.Context())
 	if err != nil {
@@ -216,36 +267,35 @@ func loaded(t *testing.T, entry string) Snapshot[*core.Quote] {
 	return q
 }
 
-// FuzzLoad checks that an entry is loaded only if it is what would be saved again. None of notSaved is
-// loaded.
+// FuzzLoad checks that an entry is loaded only if a replica would save exactly that entry.
 func FuzzLoad(f *testing.F) {
 	for _, entry := range notSaved {
 		f.Add(entry)
 	}
-	whole := quoteAt("%s", `"Price":"9"`)
-	f.Add(whole)
-	f.Fuzz(func(t *testing.T, entry string) {
-		isWhole := entry == whole
-		at := time.Now().Add(-time.Second)
-		entry = strings.Replace(entry, "%s", at.Format(time.RFC3339Nano), 1)
-		q := loaded(t, entry)
+	f.Add(saved)
+	f.Fuzz(func(t *testing.T, template string) {
+		entry := ofASecondAgo(template)
+		q := load(t, entry)
 		if q.At.After(time.Now()) || q.Stale || !q.Value.Price.IsPositive() {
 			t.Fatalf("%q is loaded as %+v", entry, q)
 		}
-		isLoaded := q.Value.Price.IntPart() != 7
-		if isWhole && q.Value.Price.IntPart() != 9 {
-			t.Fatalf("what was saved is loaded as %+v", q)
+		price := q.Value.Price.IntPart()
+		if template == saved && price != 9 {
+			t.Fatalf("a saved entry is loaded as %+v", q)
 		}
-		if own, err := json.Marshal(q); isLoaded && (err != nil || string(own) != entry) {
-			t.Fatalf("%q is loaded as %s", entry, own)
+		if price == notLoaded {
+			return
+		}
+		again, err := json.Marshal(q)
+		if err != nil || string(again) != entry {
+			t.Fatalf("%q is loaded as %s, %v", entry, again, err)
 		}
 	})
 }
 
 func TestNoneOfTheDamagedEntriesIsLoaded(t *testing.T) {
-	at := time.Now().Add(-time.Second).Format(time.RFC3339Nano)
 	for name, entry := range notSaved {
-		if q := loaded(t, strings.Replace(entry, "%s", at, 1)); q.Value.Price.IntPart() != 7 {
+		if q := load(t, ofASecondAgo(entry)); q.Value.Price.IntPart() != notLoaded {
 			t.Errorf("%s: loaded as %v", name, q.Value.Price)
 		}
 	}
@@ -254,7 +304,7 @@ func TestNoneOfTheDamagedEntriesIsLoaded(t *testing.T) {
 // failingStore is a Store that cannot be read.
 type failingStore struct{ mapStore }
 
-func (failingStore) Load(context.Context, string) ([]byte, error) { return nil, errors.New("away") }
+func (failingStore) Load(context.Context, string) ([]byte, error) { return nil, errors.New("down") }
 
 func TestAStoreThatCannotBeReadDoesNotDelayAnAnswer(t *testing.T) {
 	f := newFixture(t, setup{store: failingStore{mapStore{}}, price: priced(7)})
@@ -263,7 +313,7 @@ func TestAStoreThatCannotBeReadDoesNotDelayAnAnswer(t *testing.T) {
 	}
 }
 
-// An odd value in the Store would otherwise end the process at each start.
+// Check sees values from the Store. If a panic ended the process, an odd value would end it at each start.
 func TestAPanicOfCheckIsAFailureOfTheLookup(t *testing.T) {
 	store := mapStore{}
 	newFixture(t, setup{store: store, price: priced(7)}).askPrice(t.Context())

@@ -15,17 +15,28 @@ import (
 )
 
 func TestOnlyUnreachableIsRetried(t *testing.T) {
-	withRetryAfter := chain.Fail(core.Unreachable, errors.New("503"))
+	withRetryAfter := chainService.Fail(core.Unreachable, errors.New("503"))
 	withRetryAfter.RetryAfter = time.Second
 	for name, test := range map[string]struct {
 		err       *core.Error
-		wantCalls int64
+		wantRetry bool
 	}{
-		"unreachable":        {chain.Fail(core.Unreachable, errors.New("502")), 2},
-		"asked to wait":      {withRetryAfter, 1},
-		"slow":               {chain.Fail(core.SlowAnswer, errors.New("slow")), 1},
-		"limited":            {chain.Fail(core.Limited, errors.New("429")), 1},
-		"an answer, no such": {chain.Fail(core.Rejected, errors.New("400")), 1},
+		"unreachable": {
+			err:       chainService.Fail(core.Unreachable, errors.New("502")),
+			wantRetry: true,
+		},
+		"unreachable, asks to wait": {
+			err: withRetryAfter,
+		},
+		"slow": {
+			err: chainService.Fail(core.SlowAnswer, errors.New("slow")),
+		},
+		"limited": {
+			err: chainService.Fail(core.Limited, errors.New("429")),
+		},
+		"rejected": {
+			err: chainService.Fail(core.Rejected, errors.New("400")),
+		},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			f := newFixture(t, setup{})
@@ -35,12 +46,18 @@ func TestOnlyUnreachableIsRetried(t *testing.T) {
 				}
 				return core.Stake{}, test.err
 			})
+			wantCalls, maxDelay := int64(1), time.Duration(0)
+			if test.wantRetry {
+				wantCalls, maxDelay = 2, maxRetryDelay
+			}
 			start := time.Now()
 			_, err := f.stakes.Get(t.Context(), wallet(1))
-			if f.calls.Load() != test.wantCalls || (err == nil) != (test.wantCalls == 2) {
-				t.Errorf("%s: %v after %d calls", name, err, f.calls.Load())
+			if calls := f.calls.Load(); calls != wantCalls {
+				t.Errorf("%s: %d calls, want %d", name, calls, wantCalls)
 			}
-			maxDelay := time.Duration(test.wantCalls-1) * maxRetryDelay
+			if isOK := err == nil; isOK != test.wantRetry { // The retry succeeds.
+				t.Errorf("%s: %v", name, err)
+			}
 			if took := time.Since(start); took > maxDelay {
 				t.Errorf("%s: it took %v", name, took)
 			}
@@ -74,12 +91,25 @@ func TestDoEndsWithItsCallerItsTimeoutAndTheCache(t *testing.T) {
 		defer cancel()
 		time.AfterFunc(30*time.Second, f.cache.Close)
 		for _, call := range []struct {
-			ctx  context.Context
-			want time.Duration
+			endsWith string
+			ctx      context.Context
+			want     time.Duration
 		}{
-			{brief, time.Second},
-			{t.Context(), 20 * time.Second},
-			{t.Context(), 9 * time.Second},
+			{
+				endsWith: "its caller",
+				ctx:      brief,
+				want:     time.Second,
+			},
+			{
+				endsWith: "the Timeout",
+				ctx:      t.Context(),
+				want:     20 * time.Second,
+			},
+			{
+				endsWith: "the Cache",
+				ctx:      t.Context(),
+				want:     9 * time.Second, // after the two calls before: the Cache is closed at 30 s = 1 + 20 + 9
+			},
 		} {
 			start := time.Now()
 			err := f.chain.Do(call.ctx, func(ctx context.Context) error {
@@ -87,7 +117,7 @@ func TestDoEndsWithItsCallerItsTimeoutAndTheCache(t *testing.T) {
 				return ctx.Err()
 			})
 			if took := time.Since(start); core.ReasonOf(err) != core.SlowAnswer || took != call.want {
-				t.Errorf("%v after %v, want %v", err, took, call.want)
+				t.Errorf("%s: %v after %v, want %v", call.endsWith, err, took, call.want)
 			}
 		}
 	})
@@ -113,7 +143,7 @@ func TestACallThatWeCancelIsNotAFailureOfTheService(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if h := f.chain.Health(); h != (Health{Service: chain}) || log.Len() > 0 {
+	if h := f.chain.Health(); h != (Health{Service: chainService}) || log.Len() > 0 {
 		t.Errorf("%+v, %s", h, &log)
 	}
 }
@@ -134,31 +164,34 @@ func TestHealthFailsUntilTheNextAnswer(t *testing.T) {
 		} {
 			f.setPrice(step.price)
 			_, _ = f.askPrice(t.Context())
-			step.want.Service = market
+			step.want.Service = marketService
 			step.want.LastCall = at(minute)
 			if h := f.market.Health(); h != step.want {
 				t.Errorf("got  %+v\nwant %+v", h, step.want)
 			}
 			time.Sleep(time.Minute)
 		}
-		if h := f.chain.Health(); h != (Health{Service: chain}) {
+		if h := f.chain.Health(); h != (Health{Service: chainService}) {
 			t.Errorf("another service: %+v", h)
 		}
 	})
 }
 
-func TestAHealthCheckAsksItsQuestion(t *testing.T) {
+func TestPingAsksForThePrice(t *testing.T) {
 	f := newFixture(t, setup{price: priced(7)})
 	check := NewHealthCheck(f.market, f.prices)
 	pinged, err := check.Ping(t.Context())
 	quote, _ := pinged.Value.(*core.Quote)
-	if err != nil || quote.Price.IntPart() != 7 || check.Health().LastCall.IsZero() {
-		t.Errorf("got %+v, %v; %+v", pinged, err, check.Health())
+	if err != nil || quote == nil || quote.Price.IntPart() != 7 {
+		t.Errorf("got %+v, %v", pinged, err)
+	}
+	if check.Health().LastCall.IsZero() {
+		t.Error("Health shows no call")
 	}
 }
 
-// outage asks about one wallet a second for twelve minutes, while the chain fails for the reason of
-// that second. It returns the log.
+// outage asks about one wallet a second for twelve minutes, and returns the log. Each call of the chain fails for the
+// reason of its second. If that is empty, the chain answers.
 func outage(t *testing.T, reason func(second int) core.Reason) (log string) {
 	var lines bytes.Buffer
 	f := newFixture(t, setup{log: slog.New(slog.NewTextHandler(&lines, nil))})
@@ -173,14 +206,13 @@ func outage(t *testing.T, reason func(second int) core.Reason) (log string) {
 	return lines.String()
 }
 
-// minuteOfBubble returns the nth minute of simulated time, which begins at midnight of 2000-01-01 in
-// UTC, as it is logged.
+// minuteOfBubble returns a minute of simulated time as it is logged. Minute 0 is midnight of 2000-01-01 in UTC.
 func minuteOfBubble(n int) string {
 	midnight := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).Local()
 	return midnight.Add(time.Duration(n) * time.Minute).Format("2006-01-02T15:04:05.000Z07:00")
 }
 
-// outages are rows of calls, and what is logged about them.
+// outages are services that fail at some times, and what is logged about them.
 var outages = map[string]struct {
 	reason func(second int) core.Reason // empty: the service answers
 
@@ -203,7 +235,8 @@ var outages = map[string]struct {
 		},
 		wantWarnings:   1,
 		wantRecoveries: 1,
-		want:           `level=WARN msg="a service fails" service=chain reason=denied since=` + minuteOfBubble(1) + " err=no",
+		want: `level=WARN msg="a service fails" service=chain reason=denied since=` +
+			minuteOfBubble(1) + " err=down",
 	},
 	"not over yet": {
 		reason:       func(int) core.Reason { return core.Behind },
