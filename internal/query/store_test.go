@@ -89,8 +89,8 @@ type fetchTest struct {
 	wantNoted  int   // calls of another replica
 }
 
-// fetchTests are the cases of TestWhereANewerAnswerComesFrom. A price is fresh for 30 s. If it is 26 s old, a caller gets
-// it and starts a fetch.
+// fetchTests are the cases of TestWhereANewerAnswerComesFrom. A price is fresh for 30 s. If it is 26 s old, a caller
+// gets it and starts a fetch.
 var fetchTests = map[string]fetchTest{
 	"nothing is known": {
 		want:       newest,
