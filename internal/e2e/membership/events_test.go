@@ -33,7 +33,7 @@ var eventTable = []event{
 	}},
 	{"command", 3, func(w *world) {
 		p := w.anybody()
-		p.returns(p.home(w.rand.IntN(2)))
+		p.showUp(p.home(w.rand.IntN(2)))
 	}},
 	{"stake", 14, func(w *world) {
 		p, wallet := w.anybody(), w.rand.IntN(2)

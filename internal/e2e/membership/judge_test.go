@@ -53,15 +53,16 @@ func (j *judge) see(w *world, community string) {
 	}
 }
 
-// judgeGiven fails if a badge was given that is not configured, or to a person who never pressed the
-// button, or whose saved wallets never reached its amount since they were saved.
+// judgeGiven fails if a badge was given that is not configured, or if it was given to a person who never
+// pressed the button. It also fails if none of the person's saved wallets reached the badge's amount
+// since it was saved.
 func (w *world) judgeGiven(at place, id string) {
 	w.note("  %s has %s in %s", at.name, id, at.community)
 	b := w.settings.find(at.community, id)
 	at.mu.Lock()
 	pressed, list := at.pressed, slices.Clone(at.saved)
 	at.mu.Unlock()
-	reached := func(s saved) bool {
+	reached := func(s savedWallet) bool {
 		return w.reachedSince(s.wallet, b.amount, s.from.Add(-minute))
 	}
 	switch {
@@ -74,14 +75,15 @@ func (w *world) judgeGiven(at place, id string) {
 	}
 }
 
-// judgeTaken fails if a badge was removed from a person who may not lose it. now are the badges that
-// they have left. In a group a higher tag replaces a lower one.
+// judgeTaken fails if a badge was removed from a person who may not lose it. now lists the badges that
+// they still have. In a group a higher tag replaces a lower one.
 func (w *world) judgeTaken(at place, id string, now []string) {
 	w.note("  %s no longer has %s in %s", at.name, id, at.community)
 	b := w.settings.find(at.community, id)
-	_, sure := at.wallet()
-	if b == nil || !sure || len(at.saved) == 0 {
-		return
+	wallet, sure := at.wallet()
+	isCertain := sure && wallet != nil
+	if b == nil || !isCertain {
+		return // A badge that is not configured, or whose owner may have no saved wallet, may be removed.
 	}
 	isHigherTag := func(tag string) bool {
 		other := w.settings.find(at.community, tag)
@@ -108,11 +110,7 @@ func (w *world) mayLose(p *person, b badge) bool {
 	p.mu.Unlock()
 	var first, last time.Time
 	for i, s := range list {
-		until := time.Now()
-		if next := slices.IndexFunc(list[i+1:], func(s saved) bool { return !s.maybe }); next >= 0 {
-			until = list[i+1+next].from
-		}
-		for _, span := range b.spans(s.from, until) {
+		for _, span := range b.spans(s.from, replacedAt(list[i+1:])) {
 			begin, end, below := w.belowIn(s.wallet, span.amount, span.from, span.until)
 			if below && (first.IsZero() || begin.Before(first)) {
 				first = begin
@@ -123,6 +121,17 @@ func (w *world) mayLose(p *person, b badge) bool {
 		}
 	}
 	return last.Sub(first) >= minBetweenChecks
+}
+
+// replacedAt returns when one of the later wallets certainly replaced the one before them, or the current
+// time if none of them did.
+func replacedAt(later []savedWallet) time.Time {
+	for _, s := range later {
+		if !s.unconfirmed {
+			return s.from
+		}
+	}
+	return time.Now()
 }
 
 // span is a time in which a stake below amount counts as too low.

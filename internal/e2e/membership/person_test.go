@@ -15,30 +15,33 @@ import (
 
 // person is somebody with one account and two wallets.
 type person struct {
-	w                  *world
-	name, platform, id string
-	did                string
-	wallets            [2]common.Address
+	w        *world
+	name     string
+	platform string // discord or telegram
+	id       string // on the platform
+	did      string // at the partner
+	wallets  [2]common.Address
 
+	// mu guards the fields below.
 	mu      sync.Mutex
 	in      map[string]bool // the communities that they are in
-	away    map[string]bool // the communities that they entered, and have not sent a command in since
+	unseen  map[string]bool // the communities that they entered, and have not sent a command in since
 	pressed bool            // whether they ever pressed the button
-	// saved lists the wallets that may be saved. If sure is true, exactly the last of them is saved, or
-	// none if the list is empty.
-	saved []saved
+	// saved lists the presses since the last /forget, oldest first. The judge needs the earlier ones for
+	// the times before the last. If sure is true, the last wallet is saved, or none if the list is empty.
+	saved []savedWallet
 	sure  bool
 	cards [2]*card // the latest card with a button to save, by wallet
-	// active is how many actions of theirs are in flight, and begun how many began so far.
-	active, begun int
+
+	actionsInFlight int // presses and /forget that have begun and not ended
+	actionsBegun    int // presses and /forget that have ever begun
 }
 
-// saved is a wallet that was saved at a time. If maybe is true, the previous wallet may still be saved
-// instead.
-type saved struct {
-	wallet common.Address
-	from   time.Time
-	maybe  bool
+// savedWallet is a wallet and the time of the press that saves it.
+type savedWallet struct {
+	wallet      common.Address
+	from        time.Time
+	unconfirmed bool // The press may have failed, so that the previous wallet is still saved.
 }
 
 // addPerson adds person i, who stakes nothing.
@@ -48,7 +51,7 @@ func (w *world) addPerson(i int) {
 		platform: "discord",
 		id:       strconv.Itoa(700000000000000100 + i),
 		in:       map[string]bool{},
-		away:     map[string]bool{},
+		unseen:   map[string]bool{},
 		sure:     true,
 	}
 	if i%2 == 1 {
@@ -65,7 +68,7 @@ func (w *world) addPerson(i int) {
 	for _, c := range communities {
 		if isGroup(c) == (p.platform == "telegram") {
 			p.enter(c)
-			p.away[c] = false
+			p.unseen[c] = false
 		}
 	}
 	if p.platform == "telegram" {
@@ -78,7 +81,7 @@ func (w *world) addPerson(i int) {
 func (p *person) enter(community string) {
 	p.mu.Lock()
 	p.in[community] = true
-	p.away[community] = true
+	p.unseen[community] = true
 	p.mu.Unlock()
 	if isGroup(community) {
 		p.w.telegram.Promote(number(community), number(p.id), "member")
@@ -116,24 +119,26 @@ func (p *person) badgesIn(community string) (ids []string) {
 	return ids
 }
 
-// do runs an action of the person. It reports whether no other action of theirs overlapped with it.
+// do runs a press or a /forget of the person. It reports whether no other press or /forget of theirs
+// overlapped with it: only then is it certain which of them the bot carried out last.
 func (p *person) do(action func()) (alone bool) {
 	p.mu.Lock()
-	p.active++
-	p.begun++
-	number := p.begun
-	othersInFlight := p.active > 1
+	p.actionsBegun++
+	number := p.actionsBegun
+	overlapsEarlier := p.actionsInFlight > 0
+	p.actionsInFlight++
 	p.mu.Unlock()
 	action()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.active--
-	return !othersInFlight && p.begun == number
+	p.actionsInFlight--
+	overlapsLater := p.actionsBegun > number
+	return !overlapsEarlier && !overlapsLater
 }
 
-// command sends a command in a community, or in private if community is "". It blocks until the answer,
-// and returns it.
-func (p *person) command(community, name, argument string) (*card, bool) {
+// command sends a command in a community, or in private if community is "". It blocks until there is an
+// answer, or until the bot can no longer give one.
+func (p *person) command(community, name, argument string) (answer *card, answered bool) {
 	if p.platform == "telegram" {
 		text := "/" + name
 		if community != "" {
@@ -151,13 +156,13 @@ func (p *person) command(community, name, argument string) (*card, bool) {
 	return p.w.commandOnDiscord(p, community, name, options)
 }
 
-// returns sends a command in a community, so that the bot sees that the person is there.
-func (p *person) returns(community string) {
+// showUp sends a command in a community, so that the bot sees that the person is there.
+func (p *person) showUp(community string) {
 	_, answered := p.command(community, "help", "")
 	p.w.note("%s: /help in %s, answered %t", p.name, community, answered)
 	if answered && p.w.faultOf(community) == "" {
 		p.mu.Lock()
-		p.away[community] = false
+		p.unseen[community] = false
 		p.mu.Unlock()
 	}
 }
@@ -179,22 +184,15 @@ func (p *person) verify(community string, wallet int) {
 // press presses the button of the latest card of a wallet, if there is one. It reports whether the
 // answer says that the wallet is saved.
 func (p *person) press(wallet int) (isSaved bool) {
-	p.mu.Lock()
-	c := p.cards[wallet]
-	p.mu.Unlock()
+	address := p.wallets[wallet]
+	c := p.beginPress(wallet)
 	if c == nil {
 		return false
 	}
-	address := p.wallets[wallet]
-	p.mu.Lock()
-	p.pressed = true
-	p.saved = append(p.saved, saved{wallet: address, from: time.Now(), maybe: true})
-	p.sure = false
-	p.mu.Unlock()
 	var answer *card
 	var answered bool
-	state := c.button("save", address.Hex())
 	alone := p.do(func() {
+		state := c.button("save", address.Hex())
 		if p.platform == "telegram" {
 			answer, answered = p.w.pressOnTelegram(p, c, state)
 		} else {
@@ -207,18 +205,37 @@ func (p *person) press(wallet int) (isSaved bool) {
 		p.w.note("  %.100q", answer.text)
 	}
 	if isSaved && alone {
-		p.mu.Lock()
-		last := len(p.saved) - 1
-		if last >= 0 && p.saved[last].wallet == address {
-			p.saved[last].maybe = false
-			p.sure = true
-		}
-		p.mu.Unlock()
+		p.confirm(address)
 	}
 	return isSaved
 }
 
-// forget sends /forget. Once it is answered, no wallet of theirs may be in the store.
+// beginPress notes that the wallet of the latest card may be saved from now on, and returns the card, or
+// nil if there is none.
+func (p *person) beginPress(wallet int) *card {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.cards[wallet] == nil {
+		return nil
+	}
+	p.pressed = true
+	p.saved = append(p.saved, savedWallet{wallet: p.wallets[wallet], from: time.Now(), unconfirmed: true})
+	p.sure = false
+	return p.cards[wallet]
+}
+
+// confirm notes that the last press saved a wallet, if it was a press for that wallet.
+func (p *person) confirm(wallet common.Address) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	last := len(p.saved) - 1
+	if last >= 0 && p.saved[last].wallet == wallet {
+		p.saved[last].unconfirmed = false
+		p.sure = true
+	}
+}
+
+// forget sends /forget. It fails the test if the bot then answers, and a wallet of theirs is in the store.
 func (p *person) forget(community string) {
 	var answered bool
 	p.mu.Lock()
@@ -229,8 +246,8 @@ func (p *person) forget(community string) {
 	p.w.note("%s: /forget, answered %t", p.name, answered)
 	if answered && alone && p.w.faultOf("store") == "" {
 		p.mu.Lock()
-		// A press may have begun since.
-		p.saved = slices.DeleteFunc(p.saved, func(s saved) bool { return s.from.Before(ended) })
+		// A press may have begun after the answer. Its wallet stays in the list.
+		p.saved = slices.DeleteFunc(p.saved, func(s savedWallet) bool { return s.from.Before(ended) })
 		p.sure = len(p.saved) == 0
 		p.mu.Unlock()
 		p.w.judge.forgotten(p.w, p)
@@ -247,5 +264,6 @@ func (p *person) wallet() (wallet *common.Address, sure bool) {
 	if len(p.saved) == 0 {
 		return nil, true
 	}
-	return &p.saved[len(p.saved)-1].wallet, true
+	last := p.saved[len(p.saved)-1]
+	return &last.wallet, true
 }

@@ -114,8 +114,8 @@ func (w *world) decide(p *person) {
 		w.wait(minute)
 	}
 	for _, c := range communities {
-		if p.in[c] && p.away[c] {
-			p.returns(c)
+		if p.in[c] && p.unseen[c] {
+			p.showUp(c)
 			w.wait(2 * time.Second)
 		}
 	}
