@@ -17,7 +17,8 @@ import (
 	"herald/internal/platform/platformtest"
 )
 
-// newDeferral starts the deferral of an interaction that Discord does not know.
+// newDeferral starts the deferral of an interaction that Discord does not know, so sending it fails with an error for
+// which api.Expired returns true.
 func (s *session) newDeferral(reference string) *deferral {
 	i := &interaction{reference: reference}
 	i.Interaction = api.Interaction{ID: "1", Token: "t", Arrived: time.Now()}
@@ -30,9 +31,9 @@ func TestAnAnswerInTimeKeepsItsDeferralFromBeingSent(t *testing.T) {
 		defer s.work.Drain()
 		d := s.newDeferral("")
 		pass(deferAfter - time.Millisecond)
-		for range 2 {
-			is, err := d.overtake()
-			equal(t, "first response", is, theAnswer)
+		for range 2 { // Later calls return the same.
+			first, err := d.overtake()
+			equal(t, "first response", first, theAnswer)
 			equal(t, "error", err, nil)
 		}
 		pass(time.Minute)
@@ -50,34 +51,40 @@ func TestAnAnswerWaitsForADeferralThatIsBeingSent(t *testing.T) {
 		pass(deferAfter + latency/4)
 		began := time.Now()
 		for range 2 {
-			is, err := d.overtake()
-			equal(t, "first response", is, theDeferral)
+			first, err := d.overtake()
+			equal(t, "first response", first, theDeferral)
 			equal(t, "the error is Discord's", api.Expired(err), true)
 		}
 		equal(t, "it waited", time.Since(began).Round(latency/4), 3*latency/4)
 	})
 }
 
-// All calls for first responses are in flight when the last command ends.
-func TestAnAnswerOvertakesADeferralThatWaits(t *testing.T) {
+// The first commands use up all calls for first responses. Their deferrals are sent from 1.2 to 1.5 seconds. The last
+// command arrives 10 ms after them, so its deferral has to wait, and answers 1.35 seconds later.
+func TestAnAnswerOvertakesADeferralThatWaitsForOthers(t *testing.T) {
 	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
-		const latency = 300 * time.Millisecond
+		const (
+			latency          = 300 * time.Millisecond
+			whileTheyAreSent = deferAfter + latency/2
+		)
 		h.fake.Break(fakediscord.Callback, discordtest.Fault{Latency: latency})
 		h.reply(10*time.Second, &chat.Reply{Title: chat.Say("at last")})
 		for range api.MaxFirst {
 			h.send(t, command("price"))
 		}
 		pass(10 * time.Millisecond)
-		h.reply(deferAfter+latency/2, &chat.Reply{Title: chat.Say("in time")})
-		p := h.send(t, command("price"))
+		h.reply(whileTheyAreSent, &chat.Reply{Title: chat.Say("in time")})
+		last := h.send(t, command("price"))
 		pass(api.FirstResponse)
-		says(t, p.Answer(), "in time")
-		equal(t, "it is deferred", p.Answer().Deferred, false)
+		says(t, last.Answer(), "in time")
+		equal(t, "the last one is deferred", last.Answer().Deferred, false)
 		h.counted(t, "deferred", api.MaxFirst)
+
+		// The deferral that was overtaken holds up no other.
 		h.reply(10*time.Second, &chat.Reply{})
-		p = h.send(t, command("price"))
+		later := h.send(t, command("price"))
 		pass(api.FirstResponse)
-		equal(t, "a later one is deferred", p.Answer().Deferred, true)
+		equal(t, "a later one is deferred", later.Answer().Deferred, true)
 	})
 }
 
@@ -113,7 +120,7 @@ func TestADeferredInteractionStaysClaimedHoweverLongItsCommandRuns(t *testing.T)
 	})
 }
 
-// panicWhileDeferring panics while a deferral is sent.
+// panicWhileDeferring makes each deferral panic, a second after its sending began.
 func panicWhileDeferring(h *adapterTest, c *Config) {
 	c.Count = func(event string) {
 		if event == "deferred" {
@@ -124,7 +131,8 @@ func panicWhileDeferring(h *adapterTest, c *Config) {
 	}
 }
 
-// Each panic is logged under its own interaction, and keeps back no deferral that waits.
+// Each panic is logged with the reference of its own interaction. All deferrals but one are sent at once, and the last
+// one has to wait for them: their panics must not keep it waiting.
 func TestAPanicLeavesADeferralsOutcomeUnknown(t *testing.T) {
 	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
 		s := h.newSession(t.Context(), h.handler)
@@ -135,8 +143,8 @@ func TestAPanicLeavesADeferralsOutcomeUnknown(t *testing.T) {
 		}
 		pass(deferAfter + 5*time.Second)
 		for n, d := range deferred {
-			is, err := d.overtake()
-			equal(t, "first response", is, theDeferral)
+			first, err := d.overtake()
+			equal(t, "first response", first, theDeferral)
 			equal(t, "its outcome is unknown", errors.Is(err, api.ErrOutcomeUnknown), true)
 			reference := fmt.Sprintf("reference-%d ", n)
 			equal(t, reference+"is logged", strings.Contains(h.logged.String(), reference), true)
@@ -145,16 +153,17 @@ func TestAPanicLeavesADeferralsOutcomeUnknown(t *testing.T) {
 	}, panicWhileDeferring)
 }
 
-// speechless is a handler that cannot even say that something went wrong.
+// speechless is a handler whose commands panic. Its Language panics, too, so the adapter cannot answer that something
+// went wrong.
 type speechless struct{ *platformtest.Handler }
 
 func (speechless) Handle(context.Context, *chat.Request) *chat.Reply { panic("of the command") }
 
 func (speechless) Language(*chat.Request, chat.Visibility) chat.Language {
-	panic("of the words about that")
+	panic("of the language")
 }
 
-// A promise that is sent then would never be kept.
+// A deferral promises an answer, and none would follow.
 func TestAnInteractionThatNothingAnswersIsNotDeferred(t *testing.T) {
 	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
 		s := h.newSession(t.Context(), speechless{h.handler})
@@ -163,7 +172,7 @@ func TestAnInteractionThatNothingAnswersIsNotDeferred(t *testing.T) {
 		const format = `{"id":%q,"type":2,"token":"t","user":{"id":"5"},"data":{"name":"price"}}`
 		s.receive(fmt.Appendf(nil, format, id), false)
 		pass(time.Minute)
-		h.counted(t, "panic", 2)
+		h.counted(t, "panic", 2) // of Handle and of Language
 		h.counted(t, "deferred", 0)
 		equal(t, "in flight", h.InFlight(), 0)
 		progress, _ := h.Dedup.Claim(t.Context(), "discord:interaction:"+id)
@@ -173,6 +182,7 @@ func TestAnInteractionThatNothingAnswersIsNotDeferred(t *testing.T) {
 
 // If a service is slow, thousands of interactions are deferred in the same second.
 func TestADeferralThatWaitsHasNoGoroutine(t *testing.T) {
+	// goroutines returns how many goroutines start while the deferrals of this many commands are sent or wait.
 	goroutines := func(commands int) (more int) {
 		simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
 			const latency = time.Second

@@ -19,14 +19,43 @@ import (
 	"herald/internal/platform/platformtest"
 )
 
-// If discordgo gets one of these, this test fails and names our code that can be removed.
+// If discordgo gets one of these members, the test fails and names our code that can then be removed.
 func TestLibraryStillLacks(t *testing.T) {
-	platformtest.StillLacks(t, discordgo.MessageAttachment{}, attachment{}, "description", "attachment")
-	library, ours := discordgo.Application{}, api.Application{}
-	platformtest.StillLacks(t, library, ours, "interactions_endpoint_url", "api.Application")
-	platformtest.StillLacks(t, library, ours, "bot", "as for interactions_endpoint_url")
-	platformtest.StillLacks(t, discordgo.Ready{}, nil, "resume_gateway_url",
-		"the type of READY in gateway; see whether Session resumes there")
+	for _, test := range []struct {
+		library any
+		ours    any // has the member in place of library; nil: we read it elsewhere
+		member  string
+		canGo   string
+	}{
+		{
+			library: discordgo.MessageAttachment{},
+			ours:    attachment{},
+			member:  "description",
+			canGo:   "attachment",
+		},
+		{
+			library: discordgo.Application{},
+			ours:    api.Application{},
+			member:  "interactions_endpoint_url",
+			canGo:   "api.Application, if discordgo has bot, too",
+		},
+		{
+			library: discordgo.Application{},
+			ours:    api.Application{},
+			member:  "bot",
+			canGo:   "api.Application, if discordgo has interactions_endpoint_url, too",
+		},
+		{
+			library: discordgo.Ready{},
+			member:  "resume_gateway_url",
+			canGo:   "the type of READY in gateway; see whether Session resumes there",
+		},
+	} {
+		platformtest.StillLacks(t, test.library, test.ours, test.member, test.canGo)
+	}
+}
+
+func TestActivitiesOfDiscordgoStillHaveAZeroTime(t *testing.T) {
 	text, err := json.Marshal(discordgo.Activity{})
 	if err != nil || !strings.Contains(string(text), `"created_at":"0001-`) {
 		t.Errorf("an activity of discordgo is %s, %v: the one in gateway can go", text, err)
@@ -43,18 +72,22 @@ func (a fixedAnswer) RoundTrip(req *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: a.status, Body: io.NopCloser(strings.NewReader(a.body)), Request: req}, nil
 }
 
-// newSession returns a Session of discordgo. Its REST calls get this answer.
+// silent is a LogLevel below every level of discordgo.
+const silent = discordgo.LogError - 1
+
+// newSession returns a Session of discordgo that logs nothing. Its REST calls get this answer.
 func newSession(token string, a fixedAnswer) *discordgo.Session {
 	s, _ := discordgo.New(token)
 	s.Client = &http.Client{Transport: a}
-	s.LogLevel = discordgo.LogError - 1
+	s.LogLevel = silent
 	s.ShouldReconnectOnError = false
 	return s
 }
 
 func TestDiscordgoStillPutsAnswersIntoErrors(t *testing.T) {
-	_, err := newSession("", fixedAnswer{http.StatusBadRequest, "what the server says"}).Channel("1")
-	if err == nil || !strings.Contains(err.Error(), "what the server says") {
+	const body = "the body of the response"
+	_, err := newSession("", fixedAnswer{http.StatusBadRequest, body}).Channel("1")
+	if err == nil || !strings.Contains(err.Error(), body) {
 		t.Errorf("%v: see whether api's transport can leave errors to discordgo", err)
 	}
 }
@@ -71,17 +104,18 @@ func TestDiscordgoStillSleepsThroughRateLimits(t *testing.T) {
 		defer cancel()
 		start := time.Now()
 		_, err := s.Channel("1", discordgo.WithContext(ctx))
-		if time.Since(start) < time.Minute {
-			t.Errorf("%v after %v: see whether api can use discordgo's limiter", err, time.Since(start))
+		if took := time.Since(start); took < time.Minute { // ctx ends after a second.
+			t.Errorf("%v after %v: see whether api can use discordgo's limiter", err, took)
 		}
 	})
 }
 
+// Open holds the Session's lock while it waits for Hello, without a limit.
 func TestDiscordgoStillLocksUpWithoutHello(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _ := openSession(t, fakediscord.Behaviour{InsteadOfHello: []fakediscord.Action{{Stall: true}}})
-		if s.TryLock() {
-			t.Error("Open does not hold the lock for ever: see whether gateway can use Session")
+		if isUnlocked := s.TryLock(); isUnlocked {
+			t.Error("Open has released the lock: see whether gateway can use Session")
 		}
 	})
 }
@@ -89,7 +123,8 @@ func TestDiscordgoStillLocksUpWithoutHello(t *testing.T) {
 func TestDiscordgoStillIdentifiesWhereItMayResume(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, d := openSession(t, fakediscord.Behaviour{})
-		d.Do(fakediscord.Action{Op: 9, Resumable: true})
+		const opInvalidSession = 9
+		d.Do(fakediscord.Action{Op: opInvalidSession, Resumable: true})
 		time.Sleep(time.Minute)
 		if identifies := len(d.Identifies()); identifies != 2 {
 			t.Errorf("Session identified %d times, not 2: see whether gateway can use it", identifies)
@@ -97,12 +132,13 @@ func TestDiscordgoStillIdentifiesWhereItMayResume(t *testing.T) {
 	})
 }
 
-// openSession opens a Session that is connected to a fake of Discord, and returns a day later.
+// openSession makes a Session open a connection to a fake of Discord, and returns a day later, whether or not Open has
+// returned: a day is longer than any timeout that discordgo could have.
 func openSession(t *testing.T, b fakediscord.Behaviour) (*discordgo.Session, *discordtest.Server) {
 	network := discordtest.NewNetwork()
 	d := discordtest.NewOn(network)
 	t.Cleanup(d.Close)
-	b.Heartbeat = 48 * time.Hour
+	b.Heartbeat = 48 * time.Hour // none is due before openSession returns
 	d.Behave(b)
 	s := newSession(d.Token, fixedAnswer{http.StatusOK, `{"url":"ws://discord.test/gateway"}`})
 	s.Dialer = &websocket.Dialer{NetDialContext: network.Dial}
