@@ -87,12 +87,15 @@ func (h *adapterTest) run(t *testing.T) {
 	h.stop = platformtest.Start(t, func(ctx context.Context) error { return h.Run(ctx, speaking{h.handler}) })
 }
 
+// untilSimulate is how long simulate sleeps before it makes an Adapter: simulated time begins in 2000, and the IDs of
+// Discord contain a time after 2015.
+const untilSimulate = 20 * 365 * 24 * time.Hour
+
 // simulate runs test in simulated time, with an Adapter that is connected.
 func simulate(t *testing.T, w way, test func(*testing.T, *adapterTest), changes ...change) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		// Simulated time begins in 2000, and snowflakes in 2015.
-		time.Sleep(20 * 365 * 24 * time.Hour)
+		time.Sleep(untilSimulate)
 		out, in := discordtest.NewNetwork(), discordtest.NewNetwork()
 		transporttest.ChangeDefault(t, func(d *http.Transport) { d.Proxy, d.DialContext = nil, out.Dial })
 		h := newAdapterTest(t, discordtest.NewOn(out), w, changes...)
@@ -104,7 +107,7 @@ func simulate(t *testing.T, w way, test func(*testing.T, *adapterTest), changes 
 		pass(time.Second)
 		test(t, h)
 		if refused := h.fake.Problems(); len(refused) > 0 {
-			t.Errorf("refused: %q", refused)
+			t.Errorf("the fake refused calls: %q", refused)
 		}
 		if t.Failed() {
 			t.Logf("counted %v; shown %+v; log:\n%s", h.events, h.fake.Messages(), h.logged)
@@ -137,13 +140,13 @@ func equal[T comparable](t *testing.T, what string, got, want T) {
 	}
 }
 
-// counted fails the test unless the adapter has counted the event want times.
-func (h *adapterTest) counted(t *testing.T, event string, want int) {
+// checkCount fails the test unless the adapter has counted the event want times.
+func (h *adapterTest) checkCount(t *testing.T, event string, want int) {
 	t.Helper()
 	equal(t, "count of "+event, h.events.Of(event), want)
 }
 
-// messages returns the messages that are shown. It ends the test unless there are want of them.
+// messages returns the messages that are shown. It ends the test unless their number is want.
 func (h *adapterTest) messages(t *testing.T, want int) []fakediscord.Message {
 	t.Helper()
 	all := h.fake.Messages()
@@ -153,8 +156,8 @@ func (h *adapterTest) messages(t *testing.T, want int) []fakediscord.Message {
 	return all
 }
 
-// says fails the test unless the answer has the text.
-func says(t *testing.T, answer interface{ Text() string }, text string) {
+// checkText fails the test unless the answer has the text.
+func checkText(t *testing.T, answer interface{ Text() string }, text string) {
 	t.Helper()
 	if !strings.Contains(answer.Text(), text) {
 		t.Errorf("got %q, want it to say %q", answer.Text(), text)
@@ -216,12 +219,13 @@ func (h *adapterTest) reply(after time.Duration, r *chat.Reply) {
 	}
 }
 
-// speaking is a handler that answers in the language of the user.
+// speaking is a handler that answers in the user's language in private, and in English otherwise.
 type speaking struct{ *platformtest.Handler }
 
 func (speaking) Language(req *chat.Request, visibility chat.Visibility) chat.Language {
-	if l, spoken := chat.LanguageOf(req.Locale); spoken && visibility == chat.Private {
-		return l
+	language, isSpoken := chat.LanguageOf(req.Locale)
+	if isSpoken && visibility == chat.Private {
+		return language
 	}
 	return chat.English
 }
@@ -232,7 +236,7 @@ func TestTheBotsNameIsMadeHarmless(t *testing.T) {
 		h.connected("Her\u202eald\n@everyone")
 		h.ask(t, command("price"))
 		equal(t, "name in a request", h.handler.Requests()[0].BotName, harmless)
-		h.counted(t, "as "+harmless, 1)
+		h.checkCount(t, "as "+harmless, 1)
 	})
 }
 
@@ -273,25 +277,30 @@ func (h *adapterTest) suite() platformtest.AdapterTest {
 		},
 		Locale:    locale,
 		Ephemeral: true,
-		Press: func(t *testing.T, label string, by platformtest.Presser) {
-			for _, m := range slices.Backward(h.fake.Messages()) {
-				if b, ok := m.Button(label); ok {
-					i := command("")
-					i.Button = b.CustomID
-					i.On = &m
-					if by == platformtest.Another {
-						i.UserID = "6"
-					}
-					h.send(t, i)
-					return
-				}
-			}
-			t.Fatalf("no button %q in %+v", label, h.fake.Messages())
-		},
-		Messages: h.shown,
-		Faults:   h.fake.Problems,
-		Args:     func(wallet string) chat.Args { return chat.Named(map[string]string{"wallet": wallet}) },
+		Press:     h.pressNewest,
+		Messages:  h.shown,
+		Faults:    h.fake.Problems,
+		Args:      func(wallet string) chat.Args { return chat.Named(map[string]string{"wallet": wallet}) },
 	}
+}
+
+// pressNewest presses the button with this label, on the newest message that has one.
+func (h *adapterTest) pressNewest(t *testing.T, label string, by platformtest.Presser) {
+	for _, m := range slices.Backward(h.fake.Messages()) {
+		b, hasButton := m.Button(label)
+		if !hasButton {
+			continue
+		}
+		i := command("")
+		i.Button = b.CustomID
+		i.On = &m
+		if by == platformtest.Another {
+			i.UserID = "6"
+		}
+		h.send(t, i)
+		return
+	}
+	t.Fatalf("no button %q in %+v", label, h.fake.Messages())
 }
 
 // shown returns the messages, without deferred ones that have no answer yet.

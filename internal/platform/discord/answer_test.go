@@ -40,7 +40,7 @@ func TestASlowCommandIsDeferredThenEdited(t *testing.T) {
 			a = p.Answer()
 			equal(t, "edits", a.Edits, 1)
 			equal(t, name+" is for the user alone", a.Ephemeral, ephemeral)
-			says(t, a, "at last")
+			checkText(t, a, "at last")
 		}
 	})
 }
@@ -66,8 +66,8 @@ func TestAnAnswerArrivesWhateverFailsOnItsWay(t *testing.T) {
 					h.fake.Script(route, faults...)
 					p := h.send(t, command("price"))
 					pass(30 * time.Second)
-					says(t, p.Answer(), "the price")
-					h.counted(t, "answered", 1)
+					checkText(t, p.Answer(), "the price")
+					h.checkCount(t, "answered", 1)
 					equal(t, "calls", h.fake.Calls(route), len(faults)+1)
 					if took := p.Answer().Final; name == "limited" && took < slow+limited.RetryAfter {
 						t.Errorf("tried again after %v", took)
@@ -105,8 +105,8 @@ func checkUndelivered(t *testing.T, cases map[string]undelivered) {
 		for h.events.Of(tt.event) == 0 {
 			pass(time.Second)
 		}
-		h.counted(t, tt.event, 1)
-		h.counted(t, "answered", 0)
+		h.checkCount(t, tt.event, 1)
+		h.checkCount(t, "answered", 0)
 		if tt.calls > 0 {
 			equal(t, "calls", h.fake.Calls(tt.route), tt.calls)
 		}
@@ -205,10 +205,10 @@ func TestARepeatedInteractionIsAnsweredOnce(t *testing.T) {
 			pass(2 * time.Minute)
 			h.send(t, i)
 			pass(time.Second)
-			h.counted(t, "duplicate", n+1)
+			h.checkCount(t, "duplicate", n+1)
 			equal(t, "handled", len(h.handler.Requests()), n+2)
 			if h.way == byHTTP {
-				h.counted(t, "status 503", n+1)
+				h.checkCount(t, "status 503", n+1)
 			}
 			// A replica with the same store must know it too.
 			again, _ := h.Dedup.Claim(t.Context(), "discord:interaction:"+i.ID)
@@ -230,7 +230,7 @@ func TestAPressRepeatedWhileItRunsIsHandledOnce(t *testing.T) {
 		}
 		pass(10 * time.Second)
 		equal(t, "handled", len(h.handler.Requests())-before, 1)
-		h.counted(t, "duplicate", 1)
+		h.checkCount(t, "duplicate", 1)
 	})
 }
 
@@ -247,9 +247,9 @@ func TestInteractionsBeyondTheBoundAreDropped(t *testing.T) {
 			p := h.send(t, i)
 			pass(100 * time.Millisecond)
 			equal(t, "responses", p.Answer().Callbacks, 0)
-			h.counted(t, "dropped", n+1)
+			h.checkCount(t, "dropped", n+1)
 			if h.way == byHTTP {
-				h.counted(t, "status 503", n+1)
+				h.checkCount(t, "status 503", n+1)
 			}
 		}
 		equal(t, "in flight", h.InFlight(), bound)
@@ -282,7 +282,7 @@ func TestStoppingAnswersWhatIsInFlight(t *testing.T) {
 			}
 			equal(t, "connections to the gateway", h.fake.Connected(), 0)
 			equal(t, "edits", p.Answer().Edits, 1)
-			says(t, p.Answer(), said)
+			checkText(t, p.Answer(), said)
 		})
 	}
 }
@@ -306,7 +306,7 @@ func TestTheAdapterSpeaksTheUsersLanguage(t *testing.T) {
 				"0 old":    chat.OldButton().Title,
 			} {
 				title := words.Print(&chat.Reply{Language: l, Title: said}).Title.String()
-				says(t, h.ask(t, p.Press("5", state)).Answer(), "**"+title+"**")
+				checkText(t, h.ask(t, p.Press("5", state)).Answer(), "**"+title+"**")
 			}
 		}
 	})
@@ -346,7 +346,7 @@ func TestALateFirstResponseIsNotSent(t *testing.T) {
 		}
 		tried := h.events.Of("answer_outcome_unknown")
 		equal(t, "some were tried", tried > 0, true)
-		h.counted(t, "answer_failed", 2000-tried)
+		h.checkCount(t, "answer_failed", 2000-tried)
 	})
 }
 
@@ -429,7 +429,7 @@ func TestAPictureArrivesOnceOrTheAnswerIsText(t *testing.T) {
 		equal(t, "nothing is attached", len(a.Attachments) == 0, tt.text)
 		equal(t, "it was deferred", a.Deferred, true)
 		equal(t, "the picture failed", h.events.Of("picture_failed") == 1, tt.text)
-		h.counted(t, "answered", 1)
+		h.checkCount(t, "answered", 1)
 	})
 }
 

@@ -50,7 +50,7 @@ func TestCommandsAreAnsweredBeforeRegistration(t *testing.T) {
 		h.fake.Break(fakediscord.Application, discordtest.Fault{})
 		pass(5 * time.Minute)
 		equal(t, "calls", h.fake.Overwrites(), 1)
-		h.counted(t, "as Herald", 1)
+		h.checkCount(t, "as Herald", 1)
 		h.ask(t, command("price"))
 		equal(t, "the bot's name", h.handler.Requests()[1].BotName, "Herald")
 		equal(t, "the bot's handle", h.handler.Requests()[1].BotHandle, "@Herald")

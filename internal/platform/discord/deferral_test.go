@@ -37,7 +37,7 @@ func TestAnAnswerInTimeKeepsItsDeferralFromBeingSent(t *testing.T) {
 			equal(t, "error", err, nil)
 		}
 		pass(time.Minute)
-		h.counted(t, "deferred", 0)
+		h.checkCount(t, "deferred", 0)
 	})
 }
 
@@ -76,9 +76,9 @@ func TestAnAnswerOvertakesADeferralThatWaitsForOthers(t *testing.T) {
 		h.reply(whileTheyAreSent, &chat.Reply{Title: chat.Say("in time")})
 		last := h.send(t, command("price"))
 		pass(api.FirstResponse)
-		says(t, last.Answer(), "in time")
+		checkText(t, last.Answer(), "in time")
 		equal(t, "the last one is deferred", last.Answer().Deferred, false)
-		h.counted(t, "deferred", api.MaxFirst)
+		h.checkCount(t, "deferred", api.MaxFirst)
 
 		// The deferral that was overtaken holds up no other.
 		h.reply(10*time.Second, &chat.Reply{})
@@ -103,7 +103,7 @@ func TestAThousandInteractionsAreDeferredInTheSameSecond(t *testing.T) {
 			}
 		}
 		pass(time.Minute)
-		h.counted(t, "answered", 1000)
+		h.checkCount(t, "answered", 1000)
 	})
 }
 
@@ -116,7 +116,7 @@ func TestADeferredInteractionStaysClaimedHoweverLongItsCommandRuns(t *testing.T)
 		progress, _ := h.Dedup.Claim(t.Context(), "discord:interaction:"+p.ID)
 		equal(t, "progress", progress, claim.Done)
 		pass(14 * time.Minute)
-		says(t, p.Answer(), "at last")
+		checkText(t, p.Answer(), "at last")
 	})
 }
 
@@ -149,7 +149,7 @@ func TestAPanicLeavesADeferralsOutcomeUnknown(t *testing.T) {
 			reference := fmt.Sprintf("reference-%d ", n)
 			equal(t, reference+"is logged", strings.Contains(h.logged.String(), reference), true)
 		}
-		h.counted(t, "panic", api.MaxFirst+1)
+		h.checkCount(t, "panic", api.MaxFirst+1)
 	}, panicWhileDeferring)
 }
 
@@ -172,8 +172,8 @@ func TestAnInteractionThatNothingAnswersIsNotDeferred(t *testing.T) {
 		const format = `{"id":%q,"type":2,"token":"t","user":{"id":"5"},"data":{"name":"price"}}`
 		s.receive(fmt.Appendf(nil, format, id), false)
 		pass(time.Minute)
-		h.counted(t, "panic", 2) // of Handle and of Language
-		h.counted(t, "deferred", 0)
+		h.checkCount(t, "panic", 2) // of Handle and of Language
+		h.checkCount(t, "deferred", 0)
 		equal(t, "in flight", h.InFlight(), 0)
 		progress, _ := h.Dedup.Claim(t.Context(), "discord:interaction:"+id)
 		equal(t, "progress", progress, claim.New)

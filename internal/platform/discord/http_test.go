@@ -132,7 +132,7 @@ func TestADeferredAnswerKeepsNoOtherWaiting(t *testing.T) {
 			equal(t, "it is deferred", p.Answer().Deferred, true)
 		}
 		pass(time.Minute)
-		h.counted(t, "answered", 3)
+		h.checkCount(t, "answered", 3)
 	})
 }
 

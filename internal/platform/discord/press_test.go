@@ -15,19 +15,19 @@ import (
 	"herald/internal/platform"
 )
 
-// start is the AsOf of a test's first answer: a minute before simulate begins.
-var start = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).Add(20*365*24*time.Hour - time.Minute)
+// start is the AsOf of a test's first answer: a minute before simulate makes the Adapter.
+var start = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).Add(untilSimulate - time.Minute)
 
 // refresh is a button under an answer.
 var refresh = chat.Action{Label: chat.Say("Refresh"), Command: "price", Edit: true, Refresh: true}
 
-// The kinds of first responses, by Discord's numbers.
+// The kinds of first responses to a press that replace the message, by Discord's numbers.
 const (
-	promiseUpdate = 6
-	updateMessage = 7
+	deferredUpdate = 6
+	updateMessage  = 7
 )
 
-// destination says what becomes of an answer to a press.
+// destination is where an answer to a press appears.
 type destination string
 
 const (
@@ -41,8 +41,8 @@ func asOf(later time.Duration) chat.Source {
 	return chat.Source{AsOf: chat.Version{Time: start.Add(later)}}
 }
 
-// answered returns the answer that has the buttons of presses.
-func answered() *chat.Reply {
+// firstAnswer returns the answer under which checkPresses presses.
+func firstAnswer() *chat.Reply {
 	return &chat.Reply{
 		Title:   chat.Say("the answer"),
 		Text:    chat.Say("text"),
@@ -58,43 +58,57 @@ type press struct {
 	state string // of the button; "" is the state of Refresh
 	reply *chat.Reply
 	want  destination
-	says  string // within the answer
+	says  string // text in the answer
 }
 
-// checkPresses presses each button, with an answer at once and one that is deferred.
+// speeds are an answer at once and one that is deferred, and the kind of first response with which they replace the
+// message.
+var speeds = []struct {
+	takes         time.Duration
+	firstResponse int
+}{
+	{takes: 0, firstResponse: updateMessage},
+	{takes: 5 * time.Second, firstResponse: deferredUpdate},
+}
+
+// checkPresses presses each button, with an answer of each of the speeds.
 func checkPresses(t *testing.T, cases map[string]press) {
 	t.Helper()
 	for name, tt := range cases {
-		for slow, update := range map[time.Duration]int{0: updateMessage, 5 * time.Second: promiseUpdate} {
-			t.Run(fmt.Sprint(name, " after ", slow), func(t *testing.T) {
-				eachWay(t, func(t *testing.T, h *adapterTest) {
-					h.reply(0, answered())
-					p := h.ask(t, command(tt.under))
-					before := p.Answer().Message
-					b, _ := before.Button("Refresh")
-					h.reply(slow, tt.reply)
-					if h.way == byHTTP && slow > 0 {
-						h.fake.Script(fakediscord.Edit, early, early)
-						h.fake.Script(fakediscord.FollowUp, early, early)
-					}
-					a := h.ask(t, p.Press("6", cmp.Or(tt.state, b.CustomID))).Answer()
-					pass(10 * time.Second)
-					if tt.want == replaces {
-						equal(t, "type of the first response", a.Type, update)
-					}
-					tt.isShown(t, before, h.fake.Messages())
-				})
+		for _, speed := range speeds {
+			t.Run(fmt.Sprint(name, " after ", speed.takes), func(t *testing.T) {
+				eachWay(t, func(t *testing.T, h *adapterTest) { tt.check(t, h, speed.takes, speed.firstResponse) })
 			})
 		}
 	}
 }
 
-// isShown fails the test unless the answer to the press is shown where it should be. before is the message with the
+// check presses the button, and fails the test unless the answer appears where it should. The answer takes a time, and
+// firstResponse is the kind of first response if it replaces the message.
+func (tt press) check(t *testing.T, h *adapterTest, takes time.Duration, firstResponse int) {
+	h.reply(0, firstAnswer())
+	p := h.ask(t, command(tt.under))
+	before := p.Answer().Message
+	refreshButton, _ := before.Button("Refresh")
+	h.reply(takes, tt.reply)
+	if h.way == byHTTP && takes > 0 {
+		h.fake.Script(fakediscord.Edit, early, early)
+		h.fake.Script(fakediscord.FollowUp, early, early)
+	}
+	a := h.ask(t, p.Press("6", cmp.Or(tt.state, refreshButton.CustomID))).Answer()
+	pass(10 * time.Second)
+	if tt.want == replaces {
+		equal(t, "type of the first response", a.Type, firstResponse)
+	}
+	tt.checkShown(t, before, h.fake.Messages())
+}
+
+// checkShown fails the test unless the answer to the press is shown where it should be. before is the message with the
 // button before the press, and all are the messages after it.
-func (tt press) isShown(t *testing.T, before fakediscord.Message, all []fakediscord.Message) {
+func (tt press) checkShown(t *testing.T, before fakediscord.Message, all []fakediscord.Message) {
 	t.Helper()
 	newest := all[len(all)-1]
-	says(t, newest, tt.says)
+	checkText(t, newest, tt.says)
 	if tt.want == replaces {
 		equal(t, "messages", len(all), 1)
 		equal(t, "message", newest.ID, before.ID)
@@ -253,7 +267,7 @@ func TestAForgedOrOldButtonShowsNothingToOthers(t *testing.T) {
 	})
 }
 
-// The message to edit may be gone.
+// Discord may refuse an edit, for example because the message is gone.
 func TestARefusedEditBecomesANewMessage(t *testing.T) {
 	for name, tt := range map[string]struct {
 		slow  time.Duration
@@ -279,8 +293,8 @@ func TestARefusedEditBecomesANewMessage(t *testing.T) {
 					h.ask(t, p.Press("5", "1 e 0 "+under))
 					all := h.messages(t, 2)
 					equal(t, "the second is for one person", all[1].Ephemeral, private)
-					says(t, all[1], "new")
-					h.counted(t, "answered", 2)
+					checkText(t, all[1], "new")
+					h.checkCount(t, "answered", 2)
 				})
 			})
 		}
@@ -301,15 +315,15 @@ func TestRefusalsOfPublicCommandsReachTheUserAlone(t *testing.T) {
 		a := h.ask(t, command("price")).Answer()
 		equal(t, "after a deferral, it is for one person", a.Ephemeral, false)
 		equal(t, "edits", a.Edits, 1)
-		says(t, a, "Too many")
+		checkText(t, a, "Too many")
 	})
 }
 
-// followUp is the faults of a follow-up, and what becomes of it.
+// followUp is a list of the faults of a follow-up's calls, and what they lead to.
 type followUp struct {
 	faults []discordtest.Fault
-	shown  int // messages
-	calls  int
+	shown  int           // messages with the answer
+	calls  int           // for the follow-up
 	takes  time.Duration // until the last call
 }
 
@@ -383,82 +397,83 @@ func atBlock(n uint64) *chat.Reply {
 	}
 }
 
-// The button tells which answer is shown, also after a restart and on another replica.
+// The button's state includes the block of the answer that is shown. So this works after a restart, too, and on another
+// replica.
 func TestAnOlderBlockNeverReplacesANewerOne(t *testing.T) {
 	for _, slow := range []time.Duration{0, 5 * time.Second} {
 		eachWay(t, func(t *testing.T, h *adapterTest) {
 			h.reply(0, atBlock(100))
 			p := h.ask(t, command("price"))
 			press := func(user string, n uint64) {
-				b, _ := p.Answer().Button("Refresh")
+				refreshButton, _ := p.Answer().Button("Refresh")
 				h.reply(slow, atBlock(n))
-				h.ask(t, p.Press(user, b.CustomID))
+				h.ask(t, p.Press(user, refreshButton.CustomID))
 				pass(10 * time.Second)
 			}
 			press("6", 99)
-			says(t, p.Answer(), "block 100")
-			says(t, h.messages(t, 2)[1], "Nothing newer yet")
+			checkText(t, p.Answer(), "block 100")
+			checkText(t, h.messages(t, 2)[1], "Nothing newer yet")
 			press("6", 105)
-			h.Adapter.shown = platform.Shown{} // as that of another process, which has not changed it
+			h.Adapter.shown = platform.Shown{} // as in another process, which did not change the message
 			press("6", 104)
-			says(t, p.Answer(), "block 105")
+			checkText(t, p.Answer(), "block 105")
 			equal(t, "messages", len(h.fake.Messages()), 3)
 		})
 	}
 }
 
-// Both buttons say the same, and the older answer comes later.
+// Both users press the same button, and the older answer comes later.
 func TestOfTwoPressesAtOneMomentTheNewerAnswerIsShown(t *testing.T) {
 	for _, slow := range []time.Duration{time.Second, 5 * time.Second} {
 		eachWay(t, func(t *testing.T, h *adapterTest) {
 			h.reply(0, atBlock(100))
 			p := h.ask(t, command("price"))
-			b, _ := p.Answer().Button("Refresh")
+			refreshButton, _ := p.Answer().Button("Refresh")
 			h.reply(slow, atBlock(102))
-			h.send(t, p.Press("6", b.CustomID))
-			pass(100 * time.Millisecond) // It is being answered.
+			h.send(t, p.Press("6", refreshButton.CustomID))
+			pass(100 * time.Millisecond) // The command of user 6 is running.
 			h.reply(0, atBlock(105))
-			h.ask(t, p.Press("7", b.CustomID))
+			h.ask(t, p.Press("7", refreshButton.CustomID))
 			pass(10 * time.Second)
-			says(t, p.Answer(), "block 105")
+			checkText(t, p.Answer(), "block 105")
 			newest := h.messages(t, 2)[1]
-			says(t, newest, "Nothing newer yet")
+			checkText(t, newest, "Nothing newer yet")
 			equal(t, "it is seen by", newest.SeenBy, "6")
 		})
 	}
 }
 
-// The message may be shown again after an edit that failed.
+// The edit to block 105 fails, so block 102 is newer than the answer that is shown.
 func TestAnAnswerThatWasNotShownDoesNotCount(t *testing.T) {
 	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
 		h.reply(0, atBlock(100))
 		p := h.ask(t, command("price"))
-		b, _ := p.Answer().Button("Refresh")
+		refreshButton, _ := p.Answer().Button("Refresh")
 		h.reply(0, atBlock(105))
 		h.fake.Break(fakediscord.Callback, discordtest.Fault{Status: http.StatusForbidden, Code: 50001})
-		h.send(t, p.Press("6", b.CustomID))
+		h.send(t, p.Press("6", refreshButton.CustomID))
 		pass(10 * time.Second)
 		h.fake.Break(fakediscord.Callback, discordtest.Fault{})
 		h.reply(0, atBlock(102))
-		h.ask(t, p.Press("6", b.CustomID))
-		says(t, p.Answer(), "block 102")
+		h.ask(t, p.Press("6", refreshButton.CustomID))
+		checkText(t, p.Answer(), "block 102")
 	})
 }
 
-// The answer is then shown beside the message, which still shows an older one.
+// The edit to block 105 is refused, so that answer becomes a new message. The old one may still change to block 102.
 func TestAMessageThatCouldNotBeChangedMayBeChangedLater(t *testing.T) {
 	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
 		h.reply(0, atBlock(100))
 		p := h.ask(t, command("price"))
-		b, _ := p.Answer().Button("Refresh")
+		refreshButton, _ := p.Answer().Button("Refresh")
 		h.reply(0, atBlock(105))
 		h.fake.Script(fakediscord.Callback, discordtest.Fault{Status: http.StatusBadRequest, Code: 50035})
-		h.ask(t, p.Press("6", b.CustomID))
-		says(t, h.messages(t, 2)[1], "block 105")
-		says(t, p.Answer(), "block 100")
+		h.ask(t, p.Press("6", refreshButton.CustomID))
+		checkText(t, h.messages(t, 2)[1], "block 105")
+		checkText(t, p.Answer(), "block 100")
 		h.reply(0, atBlock(102))
-		h.ask(t, p.Press("6", b.CustomID))
-		says(t, p.Answer(), "block 102")
+		h.ask(t, p.Press("6", refreshButton.CustomID))
+		checkText(t, p.Answer(), "block 102")
 	})
 }
 
@@ -467,15 +482,15 @@ func TestARetriedEditDoesNotReplaceANewerAnswer(t *testing.T) {
 	eachWay(t, func(t *testing.T, h *adapterTest) {
 		h.reply(0, atBlock(100))
 		p := h.ask(t, command("price"))
-		b, _ := p.Answer().Button("Refresh")
+		refreshButton, _ := p.Answer().Button("Refresh")
 		h.fake.Script(fakediscord.Edit, slices.Repeat([]discordtest.Fault{{Status: 503}}, 4)...)
 		h.reply(5*time.Second, atBlock(101))
-		h.send(t, p.Press("6", b.CustomID))
-		pass(6 * time.Second) // Its edit fails, and is retried.
+		h.send(t, p.Press("6", refreshButton.CustomID))
+		pass(6 * time.Second) // The edit to block 101 fails, and is retried.
 		h.reply(0, atBlock(102))
-		h.ask(t, p.Press("7", b.CustomID))
-		says(t, p.Answer(), "block 102")
+		h.ask(t, p.Press("7", refreshButton.CustomID))
+		checkText(t, p.Answer(), "block 102")
 		pass(5 * time.Minute)
-		says(t, p.Answer(), "block 102")
+		checkText(t, p.Answer(), "block 102")
 	})
 }

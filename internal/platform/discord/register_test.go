@@ -82,7 +82,7 @@ func TestABotWithoutItsCommandsIsNotReady(t *testing.T) {
 			equal(t, "lines in the log", h.logged.Lines(line), 1)
 			reason := fmt.Sprintf("status %d, code %d", refusal.Status, refusal.Code)
 			equal(t, "lines with the reason", h.logged.Lines(reason), 1)
-			says(t, h.ask(t, command("price")).Answer(), "price")
+			checkText(t, h.ask(t, command("price")).Answer(), "price")
 			h.fake.Break(route, discordtest.Fault{})
 			pass(2 * time.Minute)
 			equal(t, "ready in the end", h.Ready(), true)

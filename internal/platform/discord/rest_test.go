@@ -130,7 +130,7 @@ func TestALastingLimitIsMetByFewCalls(t *testing.T) {
 			h.send(t, command("price"))
 		}
 		pass(10 * time.Minute)
-		h.counted(t, "deferred", 1000)
+		h.checkCount(t, "deferred", 1000)
 		if n := h.fake.Calls(fakediscord.Edit); n > 3*api.MaxOther {
 			t.Errorf("%d calls", n)
 		}
@@ -140,7 +140,7 @@ func TestALastingLimitIsMetByFewCalls(t *testing.T) {
 		equal(t, "its first response waits", a.First > time.Second, false)
 		h.fake.Break(fakediscord.Edit, discordtest.Fault{})
 		pass(time.Minute)
-		h.counted(t, "answered", 1001)
+		h.checkCount(t, "answered", 1001)
 	})
 }
 
@@ -154,10 +154,10 @@ func TestOneGlobalLimitHoldsBackAllButFirstResponses(t *testing.T) {
 			pass(time.Duration(10/(n+1)) * time.Second)
 		}
 		pass(20 * time.Second)
-		h.counted(t, "deferred", 10)
+		h.checkCount(t, "deferred", 10)
 		equal(t, "edits", h.fake.Calls(fakediscord.Edit), 1)
 		pass(time.Minute)
-		h.counted(t, "answered", 10)
+		h.checkCount(t, "answered", 10)
 		equal(t, "edits afterwards", h.fake.Calls(fakediscord.Edit), 11)
 	})
 }

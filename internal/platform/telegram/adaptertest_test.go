@@ -34,6 +34,7 @@ import (
 const (
 	// atOnce limits waits for something that should happen at once.
 	atOnce     = 10 * time.Second
+	webhookURL = "https://bot.example/hook"
 	hookSecret = "webhook-secret_1"
 	ann        = 501   // a user
 	group      = -1001 // a group that every bot of the tests is in
@@ -67,7 +68,7 @@ func simulated(t *testing.T, test func(*testing.T, *adapterTest), changes ...fun
 var ways = map[string]func(*Config){"polling": func(*Config) {}, "webhook": byWebhook}
 
 func byWebhook(c *Config) {
-	c.Settings.WebhookURL = "https://bot.example/hook"
+	c.Settings.WebhookURL = webhookURL
 	c.Settings.WebhookSecret = secret.New(hookSecret)
 	c.Dedup = store.NewMemory()
 }

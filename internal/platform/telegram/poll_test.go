@@ -16,8 +16,8 @@ import (
 	faketelegram "herald/internal/demo/fake/telegram"
 )
 
-// Others are answered at once, or after a moment if they are behind the first 100 updates. Hanging commands are
-// answered too, even at a stop.
+// Other commands are answered at once. Behind the first 100 updates, they are answered after hangsAfter and two pauses.
+// The hanging commands are answered when the bot stops.
 func TestHangingCommandsHideNoOthers(t *testing.T) {
 	type test struct {
 		hung   int
@@ -47,7 +47,7 @@ func TestHangingCommandsHideNoOthers(t *testing.T) {
 	})
 }
 
-// The commands in flight are limited for all chats together. Still, one chat does not hold up others.
+// The limit of commands in flight is one for all chats. Still, hanging commands of one chat do not delay another.
 func TestHangingCommandsOfOneChatDelayNoOther(t *testing.T) {
 	simulated(t, func(t *testing.T, r *adapterTest) {
 		const hung = 150
@@ -110,14 +110,18 @@ func TestAJoinRequestIsAcknowledgedOnceItIsTaken(t *testing.T) {
 }
 
 // Polling takes no more updates while too many are in flight.
-func TestPollingKeepsTheBoundsInFlight(t *testing.T) {
+func TestPollingKeepsTheLimitsInFlight(t *testing.T) {
 	const maxRunning, maxHeld = 20, 30
-	type test struct{ hung, waiting, handled int }
+	type test struct {
+		hung    int // commands that hang
+		waiting int // answers that wait for the end of a 429
+		handled int // commands, while these hang and wait
+	}
 	inBubble(t, map[string]test{
 		"too many hang":               {hung: 25, waiting: 0, handled: maxRunning},
 		"too many wait":               {hung: 0, waiting: 35, handled: maxHeld},
 		"too many hang and wait":      {hung: 15, waiting: 20, handled: maxHeld},
-		"few enough hang and wait":    {hung: 18, waiting: 11, handled: 29},
+		"few enough hang and wait":    {hung: 18, waiting: 11, handled: 18 + 11},
 		"those that wait do not hang": {hung: 15, waiting: 15, handled: maxHeld},
 	}, func(t *testing.T, tt test) {
 		r := setUp(t)
@@ -152,17 +156,17 @@ func TestAnOffsetIsNotRepeated(t *testing.T) {
 	}
 }
 
-// Polls become few while a command hangs and nobody else asks.
+// While a command hangs, Telegram returns its update to each poll at once.
 func TestAHangingCommandIsPolledWithPauses(t *testing.T) {
 	simulated(t, func(t *testing.T, r *adapterTest) {
 		r.block(ann)
 		r.api.Push(inPrivate(ann, "/price"))
 		r.run()
-		r.pollsWithPauses()
+		r.checkPollsWithPauses()
 	})
 }
 
-// A server that does not wait is not asked as fast as it answers.
+// Such a server returns at once, although the bot asks it to wait for an update.
 func TestAServerThatDoesNotWaitIsPolledWithPauses(t *testing.T) {
 	inBubble(t, map[string]string{
 		"nothing at once": `[]`,
@@ -174,12 +178,12 @@ func TestAServerThatDoesNotWaitIsPolledWithPauses(t *testing.T) {
 			return fixedAnswer(http.StatusOK, `{"ok":true,"result":`+result+`}`)(req)
 		})
 		r.run()
-		r.pollsWithPauses()
+		r.checkPollsWithPauses()
 	})
 }
 
-// pollsWithPauses fails the test unless there are one to ten polls a second for a minute.
-func (r *adapterTest) pollsWithPauses() {
+// checkPollsWithPauses fails the test unless there are one to ten polls a second for a minute.
+func (r *adapterTest) checkPollsWithPauses() {
 	r.Helper()
 	time.Sleep(time.Minute)
 	if n := r.events.Of("getUpdates"); n < 60 || n > 11*60 {
@@ -188,12 +192,11 @@ func (r *adapterTest) pollsWithPauses() {
 	check(r, "ready", r.adapter.Ready(), true)
 }
 
-// A server that has no update for a while is asked from the same offset again, and that never
-// drops what comes next.
-func TestPollsAgainDropNoUpdate(t *testing.T) {
+// While there is no update, the polls alternate between two offsets. Neither of them drops the updates that follow.
+func TestRepeatedPollsDropNoUpdate(t *testing.T) {
 	inBubble(t, map[string]time.Duration{
-		"an even number": time.Second,
-		"an odd number":  time.Second + sameOffsetPause,
+		"an even number of polls": time.Second,
+		"an odd number of polls":  time.Second + sameOffsetPause,
 	}, func(t *testing.T, length time.Duration) {
 		r := setUp(t)
 		r.divert("getUpdates", length, fixedAnswer(http.StatusOK, `{"ok":true,"result":[]}`))
@@ -231,7 +234,7 @@ func TestTenMinuteOutage(t *testing.T) {
 		if calls < 8 || calls > 70 || failed < calls-5 {
 			t.Errorf("%d calls, %d counted as failed", calls, failed)
 		}
-		check(t, "ready meanwhile", r.adapter.Ready(), false)
+		check(t, "ready during the outage", r.adapter.Ready(), false)
 		check(t, "there is a warning", strings.Contains(r.logs.String(), "level=WARN"), true)
 		time.Sleep(2 * time.Minute)
 		check(t, "ready", r.adapter.Ready(), true)
@@ -253,8 +256,7 @@ func TestUpdatesThatCannotBeReadAreSkipped(t *testing.T) {
 	})
 }
 
-// Where the library has a union of types, Telegram may send a variant of tomorrow. It hides
-// neither its update nor the others.
+// Where the library has a union of types, Telegram may send a new variant. Its update is answered like the others.
 func TestVariantsOfTomorrowHideNothing(t *testing.T) {
 	const tomorrow = `{"type":"of tomorrow","status":"of tomorrow","source":"of tomorrow"}`
 	const price = `"message":{"message_id":7,"date":1,"from":{"id":501},"chat":{"id":501,"type":"private"},` +
@@ -366,7 +368,7 @@ func TestPollingWaitsUntilAnothersWebhookIsGone(t *testing.T) {
 		r.pushPrices(1)
 		time.Sleep(time.Minute)
 		check(t, "url", r.api.Webhook().URL, "https://other.example/hook")
-		check(t, "ready meanwhile", r.adapter.Ready(), false)
+		check(t, "ready during the outage", r.adapter.Ready(), false)
 		check(t, "calls of deleteWebhook", len(r.api.Calls("deleteWebhook")), deletions)
 		r.api.SetWebhook("")
 		time.Sleep(time.Minute)

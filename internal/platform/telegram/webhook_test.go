@@ -32,14 +32,14 @@ func TestTheWebhookIsSet(t *testing.T) {
 	simulated(t, func(t *testing.T, r *adapterTest) {
 		r.run()
 		hook := r.api.Webhook()
-		check(t, "url", hook.URL, "https://bot.example/hook")
+		check(t, "url", hook.URL, webhookURL)
 		check(t, "secret", hook.Secret, hookSecret)
 		const kinds = "[message callback_query inline_query my_chat_member]"
 		check(t, "allowed updates", fmt.Sprint(hook.AllowedUpdates), kinds)
 	}, byWebhook)
 }
 
-// Telegram delivers an update again after 503.
+// A 503 makes Telegram deliver the update again later.
 func TestADeliveryIsTurnedAwayUnlessTheAdapterRuns(t *testing.T) {
 	simulated(t, func(t *testing.T, r *adapterTest) {
 		update := r.api.Update(inPrivate(ann, "/price"))
@@ -63,7 +63,7 @@ func TestADeliveryWithoutTheSecretIsNotRead(t *testing.T) {
 	}, byWebhook)
 }
 
-// Telegram would deliver it again and again.
+// Otherwise Telegram would deliver the update again and again.
 func TestADeliveryThatCannotBeReadIsAcknowledged(t *testing.T) {
 	simulated(t, func(t *testing.T, r *adapterTest) {
 		r.run()
@@ -118,7 +118,7 @@ func TestDeliveriesRepeatedAtOnceAreAnsweredOnce(t *testing.T) {
 		r.checkPost(body, http.StatusOK)
 		release()
 		r.waitSent(1)
-		synctest.Wait() // The panic is counted after the message.
+		synctest.Wait() // The answer is counted after the message.
 		check(t, "commands handled", len(r.handler.Requests()), 1)
 		check(t, "answers", r.events.Of("answered"), 1)
 		check(t, "repeated deliveries", r.events.Of("update_repeated"), times)
@@ -147,7 +147,7 @@ func TestALongCommandIsAnsweredByOneReplica(t *testing.T) {
 }
 
 // If the replica that has an update dies, another one takes the update over.
-func TestADeliveryIsAnsweredOnceAnothersClaimHasExpired(t *testing.T) {
+func TestADeliveryIsAnsweredOnceADeadReplicasClaimHasExpired(t *testing.T) {
 	simulated(t, func(t *testing.T, r *adapterTest) {
 		r.run()
 		body := r.api.Update(inPrivate(ann, "/price"))
@@ -160,7 +160,7 @@ func TestADeliveryIsAnsweredOnceAnothersClaimHasExpired(t *testing.T) {
 	}, byWebhook)
 }
 
-// A join request may wait for minutes, and Telegram delivers nothing else of that person meanwhile.
+// A join request may wait for minutes. Until it is acknowledged, Telegram delivers no other update of that user.
 func TestADeliveredJoinRequestIsAcknowledgedOnceItIsTaken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := joinTest(t, byWebhook)
@@ -274,14 +274,24 @@ func (d *deliveries) start(updates ...[]byte) {
 // Other users do not wait for a crowd in one group, or for a service that hangs.
 func TestSlowAnswersHoldBackNoDelivery(t *testing.T) {
 	type test struct {
-		hung   int // users in private chats whose commands hang
-		crowd  []faketelegram.Message
-		answer time.Duration // maximum, for the user who asks last
+		hung   int                    // users in private chats whose commands hang
+		crowd  []faketelegram.Message // in one group
+		within time.Duration          // The last user is answered within this time.
 	}
 	inBubble(t, map[string]test{
-		"a crowd in one group":    {crowd: differentCommands(30), answer: time.Second},
-		"a service that hangs":    {hung: 300, answer: 4 * ackAfter},
-		"both, in other people's": {hung: 100, crowd: differentCommands(15), answer: 3 * time.Second},
+		"a crowd in one group": {
+			crowd:  differentCommands(30),
+			within: time.Second,
+		},
+		"a service that hangs": {
+			hung:   300,
+			within: 4 * ackAfter,
+		},
+		"both": {
+			hung:   100,
+			crowd:  differentCommands(15),
+			within: 3 * time.Second,
+		},
 	}, func(t *testing.T, tt test) {
 		r := setUp(t, byWebhook, paced)
 		release := r.block(people(tt.hung)...)
@@ -290,17 +300,17 @@ func TestSlowAnswersHoldBackNoDelivery(t *testing.T) {
 		for _, user := range people(tt.hung) {
 			d.start(r.api.Update(inPrivate(user, "/price")))
 		}
-		var ofGroup [][]byte
+		var groupUpdates [][]byte
 		for _, m := range tt.crowd {
-			ofGroup = append(ofGroup, r.api.Update(m))
+			groupUpdates = append(groupUpdates, r.api.Update(m))
 		}
-		d.start(ofGroup...)
+		d.start(groupUpdates...)
 		synctest.Wait() // The deliveries have begun.
 
 		start := time.Now()
 		d.deliver(r.api.Update(inPrivate(ann, "/price")))
-		if took := time.Since(start); took > tt.answer {
-			t.Errorf("the last delivery is acknowledged after %v, want at most %v", took, tt.answer)
+		if took := time.Since(start); took > tt.within {
+			t.Errorf("the last delivery is acknowledged after %v, want at most %v", took, tt.within)
 		}
 		d.all.Wait()
 		if took := time.Since(start); took > 10*time.Second {
@@ -324,7 +334,7 @@ func TestLostWebhookIsSetAgain(t *testing.T) {
 			r.api.Delivered(http.StatusUnauthorized)
 		},
 		"another secret": func(r *adapterTest) {
-			r.api.SetWebhook("https://bot.example/hook")
+			r.api.SetWebhook(webhookURL)
 			r.api.Delivered(r.post(r.api.Webhook().Secret, unread{r.T}))
 		},
 	} {
@@ -339,11 +349,12 @@ func TestLostWebhookIsSetAgain(t *testing.T) {
 				r.api.SetAhead(ahead)
 				r.api.Delivered(http.StatusUnauthorized)
 				r.run()
-				for times := range 2 {
+				for losses := range 2 {
 					time.Sleep(time.Hour)
-					check(t, "webhooks that were set", r.events.Of("setWebhook"), 1+2*times)
+					// After each loss, one call is refused and the next succeeds.
+					check(t, "calls that set the webhook", r.events.Of("setWebhook"), 1+2*losses)
 					lose(r)
-					r.setsTheWebhookAgain()
+					r.checkSetsWebhookAgain()
 				}
 				check(t, "webhook_replaced", r.events.Of("webhook_replaced"), 2)
 				check(t, "lines of the log", strings.Count(r.logs.String(), "which is set again"), 2)
@@ -352,21 +363,21 @@ func TestLostWebhookIsSetAgain(t *testing.T) {
 	}
 }
 
-// setsTheWebhookAgain fails the test unless the adapter notices within a minute that its webhook is lost. The first
+// checkSetsWebhookAgain fails the test unless the adapter notices within a minute that its webhook is lost. The first
 // call that sets the webhook is refused, and meanwhile the adapter is not ready.
-func (r *adapterTest) setsTheWebhookAgain() {
+func (r *adapterTest) checkSetsWebhookAgain() {
 	r.Helper()
 	r.api.Fail("setWebhook", telegramtest.TooMany(watchEvery+time.Second))
 	time.Sleep(watchEvery)
 	synctest.Wait()
 	check(r, "ready without a webhook", r.adapter.Ready(), false)
 	time.Sleep(watchEvery + 3*time.Second)
-	check(r, "url", r.api.Webhook().URL, "https://bot.example/hook")
+	check(r, "url", r.api.Webhook().URL, webhookURL)
 	check(r, "secret", r.api.Webhook().Secret, hookSecret)
 	check(r, "ready", r.adapter.Ready(), true)
 }
 
-// No other process has a hand in another failure.
+// Only a 401 shows that another process has replaced the webhook or its secret.
 func TestAFailedDeliveryReplacesNoWebhook(t *testing.T) {
 	simulated(t, func(t *testing.T, r *adapterTest) {
 		r.run()
@@ -377,8 +388,8 @@ func TestAFailedDeliveryReplacesNoWebhook(t *testing.T) {
 	}, byWebhook)
 }
 
-// strangersPost posts without the secret, once a second for a time.
-func (r *adapterTest) strangersPost(length time.Duration) {
+// postAsStrangers posts without the secret, once a second for a time.
+func (r *adapterTest) postAsStrangers(length time.Duration) {
 	r.Helper()
 	for range int(length / time.Second) {
 		time.Sleep(time.Second)
@@ -391,22 +402,22 @@ func TestStrangersNeitherStopTheBotNorHideALoss(t *testing.T) {
 		r.run()
 		const minutes = 60
 		for range minutes {
-			r.strangersPost(time.Minute)
+			r.postAsStrangers(time.Minute)
 			check(t, "ready", r.adapter.Ready(), true)
 		}
 		check(t, "setWebhook", r.events.Of("setWebhook"), 1)
 		check(t, "lines of the log", r.logs.Lines("set again"), 0)
-		if asked := r.events.Of("getWebhookInfo"); asked > minutes {
-			t.Errorf("in %d minutes the webhook is asked about %d times", minutes, asked)
+		if calls := r.events.Of("getWebhookInfo"); calls > minutes {
+			t.Errorf("%d calls of getWebhookInfo in %d minutes", calls, minutes)
 		}
 		r.api.SetWebhook("")
-		r.strangersPost(2*time.Minute + time.Second)
+		r.postAsStrangers(2*time.Minute + time.Second)
 		check(t, "secret", r.api.Webhook().Secret, hookSecret)
 		check(t, "ready in the end", r.adapter.Ready(), true)
 	}, byWebhook)
 }
 
-// Telegram hangs up, and the bot is told to stop: the command in flight is answered.
+// Telegram hangs up, and the bot must stop. Still, the command in flight is answered.
 func TestDeliveryIsAnsweredAfterHangUp(t *testing.T) {
 	simulated(t, func(t *testing.T, r *adapterTest) {
 		release := r.block(ann)
@@ -426,7 +437,7 @@ func TestDeliveryIsAnsweredAfterHangUp(t *testing.T) {
 	}, byWebhook)
 }
 
-// A 429 shows that Telegram is there, and a proxy that asks /readyz must go on delivering.
+// A 429 shows that Telegram is reachable. A proxy that asks /readyz must then continue to deliver updates.
 func TestWebhookStaysReadyAt429(t *testing.T) {
 	type test struct {
 		trouble roundTripper
