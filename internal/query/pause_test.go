@@ -13,27 +13,43 @@ import (
 )
 
 func TestFiveFailuresInARowPauseTheCalls(t *testing.T) {
-	for _, test := range []struct{ ttl, retryAfter, want time.Duration }{
-		{ttl: 2 * time.Second, want: 2 * time.Second},
-		{ttl: 30 * time.Second, want: 5 * time.Second},
-		{ttl: 30 * time.Second, retryAfter: time.Minute, want: time.Minute},
+	for name, test := range map[string]struct {
+		ttl        time.Duration
+		retryAfter time.Duration // that each failure asks for
+		want       time.Duration // length of the pause
+	}{
+		"a short TTL": {
+			ttl:  2 * time.Second,
+			want: 2 * time.Second,
+		},
+		"a long TTL": {
+			ttl:  30 * time.Second,
+			want: 5 * time.Second,
+		},
+		"the service asks to wait": {
+			ttl:        30 * time.Second,
+			retryAfter: time.Minute,
+			want:       time.Minute,
+		},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			failed := marketService.Fail(core.Malformed, errors.New("down"))
 			failed.RetryAfter = test.retryAfter
 			f := newFixture(t, setup{ttl: test.ttl})
 			f.setPrice(func(context.Context) (*core.Quote, error) { return nil, failed })
-			for n := range 4 {
+			for failures := 1; failures <= 5; failures++ {
 				time.Sleep(max(test.ttl, test.retryAfter))
 				_, _ = f.askPrice(t.Context())
-				if got := f.market.Health().PausedFor; got != test.retryAfter {
-					t.Errorf("%+v: paused for %v after %d failures", test, got, n+1)
+				want := test.retryAfter
+				if failures == 5 {
+					want = test.want
+				}
+				if got := f.market.Health().PausedFor; got != want {
+					t.Errorf("%s: paused for %v after %d failures, want %v", name, got, failures, want)
 				}
 			}
-			time.Sleep(max(test.ttl, test.retryAfter))
-			_, _ = f.askPrice(t.Context())
-			if got := f.market.Health().PausedFor; got != test.want || f.calls.Load() != 5 {
-				t.Errorf("%+v: paused for %v after %d calls", test, got, f.calls.Load())
+			if calls := f.calls.Load(); calls != 5 {
+				t.Errorf("%s: %d calls, want 5", name, calls)
 			}
 		})
 	}
@@ -42,15 +58,16 @@ func TestFiveFailuresInARowPauseTheCalls(t *testing.T) {
 func TestAnAnswerEndsARowOfFailures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, setup{})
+		ask := func(price priceFunc) {
+			f.setPrice(price)
+			time.Sleep(30 * time.Second) // The TTL passes.
+			_, _ = f.askPrice(t.Context())
+		}
 		for range 3 {
 			for range 4 {
-				f.setPrice(failing(core.Malformed))
-				time.Sleep(30 * time.Second)
-				_, _ = f.askPrice(t.Context())
+				ask(failing(core.Malformed))
 			}
-			f.setPrice(priced(7))
-			time.Sleep(30 * time.Second)
-			_, _ = f.askPrice(t.Context())
+			ask(priced(7))
 		}
 		if n := f.calls.Load(); n != 15 || f.market.Health().PausedFor != 0 {
 			t.Errorf("%d calls, want 15: %+v", n, f.market.Health())
@@ -58,21 +75,28 @@ func TestAnAnswerEndsARowOfFailures(t *testing.T) {
 	})
 }
 
-// Odd answers are about one wallet. They neither pause the service nor end its row of failures: one
-// that fails every other call is paused at the tenth.
+// An answer that is rejected or malformed is about one wallet. It neither pauses the service nor ends a row of
+// failures. A slow answer is a failure of the service, and the fifth pauses it.
 func TestOddAnswersAboutOneWalletAreNotTheServices(t *testing.T) {
 	for other, test := range map[core.Reason]struct {
 		wantCalls int64
 		wantFails bool
 	}{
-		core.Malformed:  {wantCalls: 20},
-		core.SlowAnswer: {wantCalls: 10, wantFails: true},
+		core.Malformed: {
+			wantCalls: 20,
+		},
+		core.SlowAnswer: {
+			wantCalls: 10, // Every other call is slow.
+			wantFails: true,
+		},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			f := newFixture(t, setup{})
-			for n := range 20 {
-				f.setStake(stakesFail([]core.Reason{core.Rejected, other}[n%2]))
-				_, _ = f.stakes.Get(t.Context(), wallet(n))
+			for n := range 10 {
+				f.setStake(stakesFail(core.Rejected))
+				_, _ = f.stakes.Get(t.Context(), wallet(2*n))
+				f.setStake(stakesFail(other))
+				_, _ = f.stakes.Get(t.Context(), wallet(2*n+1))
 			}
 			h := f.chain.Health()
 			if n := f.calls.Load(); n != test.wantCalls || h.LastCall.IsZero() {
@@ -102,15 +126,20 @@ func TestDoObeysPauses(t *testing.T) {
 	})
 }
 
-func TestRetryAfterIsObeyedForFiveMinutesAtMost(t *testing.T) {
+func TestRetryAfterIsObeyedForAtMostFiveMinutes(t *testing.T) {
 	const asked = 20 * 24 * time.Hour
 	for reason, test := range map[core.Reason]struct {
 		wantFirst time.Duration // RetryAfter of the failure
 		wantLater time.Duration // RetryAfter a second before the pause ends
 	}{
-		core.Limited: {wantFirst: maxPause, wantLater: time.Second},
-		// The plan is used up for longer than the pause lasts.
-		core.UsedUp: {wantFirst: asked, wantLater: asked - maxPause + time.Second},
+		core.Limited: {
+			wantFirst: maxPause,
+			wantLater: time.Second,
+		},
+		core.UsedUp: { // The plan is used up for longer than the pause lasts.
+			wantFirst: asked,
+			wantLater: asked - maxPause + time.Second,
+		},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			refused := marketService.Fail(reason, errors.New("429"))
@@ -144,13 +173,13 @@ func wantRetryAfter(t *testing.T, f *fixture, reason core.Reason, want time.Dura
 	}
 }
 
-// fakeBudget is a Budget that gets one credit each time every has passed, and holds one at most.
+// fakeBudget is a Budget that gets one credit per every, and holds at most one.
 type fakeBudget struct {
 	every time.Duration
-	spent atomic.Int64
+	spent atomic.Int64 // credits
 
 	mu   sync.Mutex
-	next time.Time
+	next time.Time // when the next credit comes
 }
 
 func (b *fakeBudget) Spend(context.Context) *core.Error {
@@ -175,13 +204,23 @@ func (b *fakeBudget) bring(earlier time.Duration) {
 	b.next = b.next.Add(-earlier)
 }
 
-// The price stays until a credit comes, and then the service is asked: even if the credit comes earlier
-// than the Budget said.
+// While there is no credit, callers get the cached price. Once a credit comes, the service is asked, even if it comes
+// earlier than the Budget said.
 func TestThePriceStaysUntilACreditComes(t *testing.T) {
-	for name, test := range map[string]struct{ every, earlier time.Duration }{
-		"minutes":                   {every: 5 * time.Minute},
-		"hours":                     {every: 8 * time.Hour},
-		"minutes in place of hours": {every: 8 * time.Hour, earlier: 8*time.Hour - 2*time.Minute},
+	for name, test := range map[string]struct {
+		every   time.Duration // between two credits, as the Budget says
+		earlier time.Duration // by which the second credit comes earlier than that
+	}{
+		"minutes": {
+			every: 5 * time.Minute,
+		},
+		"hours": {
+			every: 8 * time.Hour,
+		},
+		"minutes in place of hours": {
+			every:   8 * time.Hour,
+			earlier: 8*time.Hour - 2*time.Minute,
+		},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			budget := &fakeBudget{every: test.every}
@@ -205,8 +244,8 @@ func TestThePriceStaysUntilACreditComes(t *testing.T) {
 	}
 }
 
-// wantPriceMeanwhile wants a price that is no older than a credit takes to come, and Stale only past
-// StaleFor.
+// wantPriceMeanwhile asks for the price. It wants one that is at most 10 seconds older than every, and that is Stale
+// only after its TTL and StaleFor.
 func wantPriceMeanwhile(t *testing.T, f *fixture, name string, every time.Duration) {
 	t.Helper()
 	start := time.Now()
@@ -263,7 +302,7 @@ type lullStep struct {
 	failed  core.Reason // of the call; empty: it succeeds
 }
 
-// Each refusal asks to wait for an hour.
+// Each refusal and each failure asks to wait for an hour.
 func TestALackOfCreditsIsALullUntilTheNextCall(t *testing.T) {
 	for name, test := range map[string]struct {
 		steps []lullStep
@@ -324,7 +363,7 @@ func TestALackOfCreditsIsALullUntilTheNextCall(t *testing.T) {
 	}
 }
 
-// anHour returns a refusal that asks to wait for an hour, or nil without a reason.
+// anHour returns a failure that asks to wait for an hour. If reason is empty, it returns nil.
 func anHour(reason core.Reason) *core.Error {
 	if reason == "" {
 		return nil
@@ -334,7 +373,7 @@ func anHour(reason core.Reason) *core.Error {
 	return refused
 }
 
-// errorOrNil returns why as an error, which is nil if why is.
+// errorOrNil returns why as an error. A nil why becomes a nil error.
 func errorOrNil(why *core.Error) error {
 	if why == nil {
 		return nil
@@ -358,7 +397,7 @@ func TestARetrySpendsACredit(t *testing.T) {
 	})
 }
 
-// budgetFunc is a Budget that is asked at every call.
+// budgetFunc is a Budget whose Spend is this function.
 type budgetFunc func() *core.Error
 
 func (f budgetFunc) Spend(context.Context) *core.Error { return f() }
@@ -386,7 +425,7 @@ func TestNoCallInAPauseThatBeganWhileTheBudgetBlocked(t *testing.T) {
 				return anHour(core.Limited)
 			})
 		})
-		time.Sleep(1500 * time.Millisecond)
+		time.Sleep(1500 * time.Millisecond) // The other call is limited after 3 seconds, and our Spend returns after 3.5.
 		if _, err := f.askPrice(t.Context()); core.ReasonOf(err) != core.Limited || f.calls.Load() != 0 {
 			t.Errorf("%v after %d calls", err, f.calls.Load())
 		}

@@ -48,20 +48,21 @@ func TestACallContinuesAfterItsFirstCallerHasLeft(t *testing.T) {
 func TestEachLookupIsReportedByItsResult(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, setup{price: priced(7)})
-		f.askPrice(t.Context())
+		f.askPrice(t.Context()) // a miss
 		time.Sleep(10 * time.Second)
-		f.askPrice(t.Context())
+		f.askPrice(t.Context()) // a hit, 10 seconds old
 		f.setPrice(failing(core.Denied))
 		time.Sleep(time.Minute)
-		f.askPrice(t.Context())
+		f.askPrice(t.Context()) // stale, 70 seconds old
 		time.Sleep(time.Hour)
-		f.askPrice(t.Context())
-		if want := []LookupResult{Miss, Hit, Stale, Failed}; !slices.Equal(f.lookups.results, want) {
-			t.Errorf("results %v, want %v", f.lookups.results, want)
+		f.askPrice(t.Context()) // failed
+		wantResults := []LookupResult{Miss, Hit, Stale, Failed}
+		if !slices.Equal(f.lookups.results, wantResults) {
+			t.Errorf("results %v, want %v", f.lookups.results, wantResults)
 		}
-		want := []time.Duration{0, 10 * time.Second, 70 * time.Second, 0}
-		if !slices.Equal(f.lookups.ages, want) {
-			t.Errorf("ages %v, want %v", f.lookups.ages, want)
+		wantAges := []time.Duration{0, 10 * time.Second, 70 * time.Second, 0}
+		if !slices.Equal(f.lookups.ages, wantAges) {
+			t.Errorf("ages %v, want %v", f.lookups.ages, wantAges)
 		}
 	})
 }
@@ -96,22 +97,25 @@ func TestAnAnswerIsRefreshedBeforeItExpires(t *testing.T) {
 		first, _ := f.askPrice(t.Context())
 		f.setPrice(pricedAfter(4900 * time.Millisecond))
 		for _, step := range []struct {
-			age   time.Duration
-			calls int64
+			age       time.Duration
+			wantCalls int64
 		}{
 			{24900 * time.Millisecond, 1},
-			{25 * time.Second, 2},
+			{25 * time.Second, 2}, // starts the refresh, which takes 4.9 seconds
 			{25100 * time.Millisecond, 2},
 		} {
 			wantFirstAt(t, f, first, step.age)
-			if f.calls.Load() != step.calls {
-				t.Errorf("after %v: %d calls, want %d", step.age, f.calls.Load(), step.calls)
+			if calls := f.calls.Load(); calls != step.wantCalls {
+				t.Errorf("after %v: %d calls, want %d", step.age, calls, step.wantCalls)
 			}
 		}
 		time.Sleep(5 * time.Second)
 		q, err := f.askPrice(t.Context())
-		if err != nil || q.Stale || q.Value.Price.IntPart() != 7 || time.Since(first.At) != 30100*time.Millisecond {
+		if err != nil || q.Stale || q.Value.Price.IntPart() != 7 {
 			t.Errorf("after the refresh: %+v, %v", q, err)
+		}
+		if at := time.Since(first.At); at != 30100*time.Millisecond {
+			t.Errorf("the answer comes at %v, want it at once", at)
 		}
 	})
 }
@@ -155,8 +159,9 @@ func TestNoCallIsMadeWhileNobodyAsks(t *testing.T) {
 	})
 }
 
-// An answer past its TTL stands in for StaleFor, also during pauses, and says why there is no newer one.
+// An answer past its TTL stands in for StaleFor, even during pauses, and has the reason why there is no newer one.
 func TestAnOldAnswerSaysWhyThereIsNoNewerOne(t *testing.T) {
+	const useless = time.Hour + 30*time.Second // StaleFor after the TTL
 	for name, test := range map[string]struct {
 		price priceFunc
 		want  core.Reason
@@ -172,14 +177,15 @@ func TestAnOldAnswerSaysWhyThereIsNoNewerOne(t *testing.T) {
 			for range 150 {
 				time.Sleep(31 * time.Second)
 				q, err := f.askPrice(t.Context())
-				if time.Since(first.At) >= time.Hour+30*time.Second {
+				age := time.Since(first.At)
+				if age >= useless {
 					if err == nil {
-						t.Fatalf("%s, after %v: %+v", name, time.Since(first.At), q)
+						t.Fatalf("%s, after %v: %+v, want an error", name, age, q)
 					}
 					continue
 				}
 				if err != nil || !q.Stale || !q.At.Equal(first.At) || !q.FreshUntil.IsZero() {
-					t.Fatalf("%s, after %v: %+v, %v", name, time.Since(first.At), q, err)
+					t.Fatalf("%s, after %v: %+v, %v; want the first answer, stale", name, age, q, err)
 				}
 				if q.Why == nil || q.Why.Reason != test.want {
 					t.Fatalf("%s: the reason is %v", name, q.Why)
