@@ -30,15 +30,16 @@ func (r *adapterTest) whileChecking(state faketelegram.JoinState) {
 	}
 }
 
-// approvalTest is what happens to the approval of user 7, and how their request ends.
+// approvalTest is a fault in the approval of user 7, and how their request ends.
 type approvalTest struct {
-	before  func(r *adapterTest)
-	guarded bool
+	before  func(r *adapterTest) // sets up the fault
+	guarded bool                 // the bot is the group's guardian
 	state   faketelegram.JoinState
-	told    string
+	told    string // the beginning of the only message; empty: there is none
 }
 
-// run checks that the request is answered at most once, and counted and logged once.
+// run makes user 7 ask to join. It checks how the request ends, and that the request is answered at most once, and
+// counted and logged once.
 func (tt approvalTest) run(t *testing.T) {
 	r := joinTest(t)
 	tt.before(r)
@@ -59,7 +60,7 @@ func (tt approvalTest) run(t *testing.T) {
 	check(t, "warnings", r.logs.Lines("a join request could not be answered"), warnings)
 }
 
-// Nobody is in a group unless Telegram says so.
+// A user counts as let in only if Telegram says so.
 func TestNobodyIsToldTheyAreInWithoutAnApproval(t *testing.T) {
 	const notIn = "⚠️ Not in yet: I can't let you in right now\n"
 	inBubble(t, map[string]approvalTest{
@@ -97,7 +98,7 @@ func TestNobodyIsToldTheyAreInWithoutAnApproval(t *testing.T) {
 	}, func(t *testing.T, tt approvalTest) { tt.run(t) })
 }
 
-func TestWhoeverIsApprovedIsTold(t *testing.T) {
+func TestApprovedUsersAreTold(t *testing.T) {
 	const in = "✅ You're in: MAT Holders"
 	tests := map[string]approvalTest{
 		"a moderator lets them in": {
@@ -162,12 +163,13 @@ func TestAMessageThatFailsKeepsNobodyOut(t *testing.T) {
 	})
 }
 
-// heldFrom returns a server that answers every call with 429 for d, beginning after the given time from now.
-func (r *adapterTest) heldFrom(after, d time.Duration) roundTripper {
-	began := time.Now().Add(after)
+// heldFrom returns a server that answers every call with 429 for a time of this length, which begins after the given
+// time from now.
+func (r *adapterTest) heldFrom(after, length time.Duration) roundTripper {
+	end := time.Now().Add(after + length)
 	return func(req *http.Request) (*http.Response, error) {
-		left := time.Until(began.Add(d))
-		if left > d || left <= 0 {
+		left := time.Until(end)
+		if left > length || left <= 0 {
 			return r.api.RoundTrip(req)
 		}
 		seconds := (left + time.Second - 1) / time.Second // rounded up
@@ -175,23 +177,23 @@ func (r *adapterTest) heldFrom(after, d time.Duration) roundTripper {
 	}
 }
 
-// The first message stands until the approval's outcome is known.
+// The first message is not edited until the approval's outcome is known.
 func TestAnApprovalOutlastsA429(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := joinTest(t)
 		r.divert("approveChatJoinRequest", time.Hour, r.heldFrom(0, 26*time.Second))
-		r.runJoins() // takes a second
+		r.runJoins() // It takes a second of the 26.
 		r.requestJoin(7, false)
 		r.settledRequest(7)
 		r.checkTold(7, "Letting you in… MAT Holders")
 		time.Sleep(10 * time.Second)
 		r.checkRequest(7, faketelegram.JoinApproved, "[approve]")
 		r.checkTold(7, "✅ You're in: MAT Holders")
-		check(t, "approvals that are tried", len(r.api.Calls("approveChatJoinRequest")), 1)
+		check(t, "approvals that reach Telegram", len(r.api.Calls("approveChatJoinRequest")), 1)
 	})
 }
 
-// personal are Telegram's reasons against a user that only the user can change, and what they are told.
+// personal lists Telegram's reasons to refuse an approval that only the user can change, and what the user is told.
 var personal = map[string]string{
 	"USER_CHANNELS_TOO_MUCH": "Not in yet: you're in too many groups and channels\n" +
 		"Telegram allows no more. Leave one, then try again.",
@@ -202,7 +204,7 @@ var personal = map[string]string{
 	"INPUT_USER_DEACTIVATED": "Letting you in… MAT Holders",
 }
 
-// Nobody reads that they are approved before they are in. A query is left to moderators in time.
+// No user reads that they are in before that is certain. A query is left to moderators in time.
 func TestAPersonIsToldTheirOwnReason(t *testing.T) {
 	type test struct {
 		guarded bool
@@ -225,15 +227,16 @@ func TestAPersonIsToldTheirOwnReason(t *testing.T) {
 			r := joinTest(t)
 			shown := r.shownTexts()
 			r.api.Bar(7, reason)
-			r.serve(platformtest.Routed{Router: joinRouter(t, everybody, commandstest.Healthy().Sources().Stakes)})
-			time.Sleep(time.Second)
+			r.runProductJoins()
 			r.requestJoin(7, tt.guarded)
 			got := r.settledRequest(7)
 			r.checkRequest(7, faketelegram.JoinOpen, tt.answers)
-			if len(got.Answers) > 0 && got.Answers[0].At.Sub(got.At) > answerWithin {
-				t.Errorf("the query is answered after %v", got.Answers[0].At.Sub(got.At))
+			for _, a := range got.Answers {
+				if took := a.At.Sub(got.At); took > answerWithin {
+					t.Errorf("the query is answered after %v", took)
+				}
 			}
-			check(t, "first", (*shown)[0], "Letting you in… MAT Holders")
+			check(t, "first message", (*shown)[0], "Letting you in… MAT Holders")
 			r.checkTold(7, told)
 			check(t, "lines with the cause", r.logs.Lines(tt.method+": refused: the user"), 1)
 			check(t, "warnings", r.logs.Lines("level=WARN"), 0)
@@ -242,18 +245,23 @@ func TestAPersonIsToldTheirOwnReason(t *testing.T) {
 	}
 }
 
-// everybody has an account.
+// runProductJoins is like runJoins, with the product's commands, and an account for everybody.
+func (r *adapterTest) runProductJoins() {
+	r.serve(platformtest.Routed{Router: joinRouter(r.T, everybody, commandstest.Healthy().Sources().Stakes)})
+	time.Sleep(time.Second)
+}
+
+// everybody is a source in which every user has an account.
 var everybody = source[core.Identity, core.Account](func(context.Context, core.Identity) (core.Account, error) {
 	return core.Account{DID: "did:x:1"}, nil
 })
 
-// The person leaves a group, presses, and is in.
-func TestAReasonThatIsGoneLetsThemIn(t *testing.T) {
+// The user is in too many groups, leaves one, and presses the button.
+func TestAUserWhoseReasonIsGoneIsLetIn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := joinTest(t)
 		r.api.Bar(7, "USER_CHANNELS_TOO_MUCH")
-		r.serve(platformtest.Routed{Router: joinRouter(t, everybody, commandstest.Healthy().Sources().Stakes)})
-		time.Sleep(time.Second)
+		r.runProductJoins()
 		r.requestJoin(7, false)
 		r.settledRequest(7)
 		r.press(7, "Try again")
@@ -266,7 +274,7 @@ func TestAReasonThatIsGoneLetsThemIn(t *testing.T) {
 	})
 }
 
-func TestAPressLetsInWhoPresses(t *testing.T) {
+func TestAPressLetsInTheUserWhoPressed(t *testing.T) {
 	inBubble(t, map[string][]telegramtest.Fault{
 		"at once":        nil,
 		"an answer lost": {{DropAnswer: true}},
@@ -274,7 +282,7 @@ func TestAPressLetsInWhoPresses(t *testing.T) {
 		r := joinTest(t)
 		message := r.leftOpen(7)
 		r.api.Fail("approveChatJoinRequest", faults...)
-		for range 2 { // The second press lets in nobody any more.
+		for range 2 { // The second press changes nothing.
 			r.api.Press(7, faketelegram.Private(7), message, pressAgain)
 			r.settledRequest(7)
 		}
@@ -289,8 +297,8 @@ func TestAPressLetsInWhoPresses(t *testing.T) {
 // pressAgain is the data of the button that asks once more.
 var pressAgain = fmt.Sprint("1 e 0 join ", holders)
 
-// leftOpen starts the adapter, and makes a user ask to join who cannot be checked now. It returns the ID of the message
-// to them.
+// leftOpen starts the adapter, and makes a user ask to join who cannot be checked now. It returns the ID of the bot's
+// message to them, which has the button.
 func (r *adapterTest) leftOpen(user int64) (message int64) {
 	r.runJoins()
 	r.handler.Reply = func(ctx context.Context, req *chat.Request) *chat.Reply {

@@ -9,7 +9,7 @@ import (
 	faketelegram "herald/internal/demo/fake/telegram"
 )
 
-func TestJoinRequestsThatWaitAreBounded(t *testing.T) {
+func TestJoinRequestsThatWaitAreLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := joinTest(t)
 		r.handler.Reply = lateJoinReply
@@ -32,7 +32,7 @@ func TestJoinRequestsThatWaitAreBounded(t *testing.T) {
 	})
 }
 
-// A query that cannot be checked in time, or that has no room, is left to moderators, and nobody is told why.
+// A query is left to moderators if it cannot be checked in time, or if too many others wait. The user is not told why.
 func TestAQueryIsAnsweredWithoutACheck(t *testing.T) {
 	type test struct {
 		waiting int64 // other queries
@@ -50,7 +50,7 @@ func TestAQueryIsAnsweredWithoutACheck(t *testing.T) {
 		r := joinTest(t)
 		r.runJoins()
 		line := &r.adapter.door.queries
-		for range queryChecks {
+		for range queryChecks { // Other checks take all places.
 			line.places <- struct{}{}
 		}
 		line.waiting.Add(tt.waiting)
@@ -67,12 +67,13 @@ func TestAQueryIsAnsweredWithoutACheck(t *testing.T) {
 	})
 }
 
-// A call to a service may outlast its check, and takes part in the service's maximum until it ends.
+// A call to a service may outlast its check, and counts towards the service's maximum until it ends.
 func TestAPlaceIsKeptAfterACheckThatRanOutOfTime(t *testing.T) {
-	inBubble(t, map[string]struct {
-		takes time.Duration
-		free  time.Duration
-	}{
+	type test struct {
+		takes time.Duration // the check
+		free  time.Duration // when its place is free again
+	}
+	inBubble(t, map[string]test{
 		"a check in time": {
 			takes: time.Second,
 			free:  time.Second,
@@ -81,10 +82,7 @@ func TestAPlaceIsKeptAfterACheckThatRanOutOfTime(t *testing.T) {
 			takes: checkTime,
 			free:  placeTime,
 		},
-	}, func(t *testing.T, tt struct {
-		takes time.Duration
-		free  time.Duration
-	}) {
+	}, func(t *testing.T, tt test) {
 		r := joinTest(t)
 		r.handler.Reply = joinReplyAfter(tt.takes)
 		r.runJoins()

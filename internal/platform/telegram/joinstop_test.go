@@ -8,45 +8,60 @@ import (
 	faketelegram "herald/internal/demo/fake/telegram"
 )
 
-// stops calls stop, and checks that it returns in time.
-func (r *adapterTest) stops(stop func() error, within time.Duration) {
+// checkStop calls stop, and fails the test unless it returns nil within a time.
+func (r *adapterTest) checkStop(stop func() error, within time.Duration) {
 	r.Helper()
 	start := time.Now()
 	if err := stop(); err != nil {
 		r.Fatal(err)
 	}
 	if took := time.Since(start); took > within {
-		r.Errorf("stopped after %v", took)
+		r.Errorf("stopped after %v, want at most %v", took, within)
 	}
 }
 
-// The requests that are being checked end as ever. Those that wait are left open at once.
+// The checks in flight end, and their users are let in. The requests that wait are left open at once.
 func TestAStopLeavesWaitingJoinRequestsOpen(t *testing.T) {
 	const waiting = 50
+	type test struct {
+		guarded bool   // Each request has a query.
+		checks  int64  // at a time
+		answers string // to a request that waits
+	}
+	tests := map[string]test{
+		"no query": {
+			checks:  otherChecks,
+			answers: "[]",
+		},
+		"queries": {
+			guarded: true,
+			checks:  queryChecks,
+			answers: "[queue]",
+		},
+	}
 	for _, way := range ways {
-		inBubble(t, map[string]bool{"no query": false, "queries": true}, func(t *testing.T, guarded bool) {
+		inBubble(t, tests, func(t *testing.T, tt test) {
 			r := joinTest(t, way)
 			r.handler.Reply = joinReplyAfter(3 * time.Second)
 			stop := r.runJoins()
-			checks := map[bool]int64{false: otherChecks, true: queryChecks}[guarded]
-			for user := range checks {
-				r.requestJoin(1+user, guarded)
+			for user := range tt.checks {
+				r.requestJoin(1+user, tt.guarded)
 			}
 			time.Sleep(time.Second)
 			for user := range int64(waiting) {
-				r.requestJoin(1000+user, guarded)
+				r.requestJoin(1000+user, tt.guarded)
 			}
 			time.Sleep(time.Second)
-			r.stops(stop, 3*time.Second)
-			for user := range checks {
+			r.checkStop(stop, 3*time.Second)
+			for user := range tt.checks {
 				r.checkRequest(1+user, faketelegram.JoinApproved, "[approve]")
 			}
 			for user := range int64(waiting) {
-				r.checkRequest(1000+user, faketelegram.JoinOpen, map[bool]string{false: "[]", true: "[queue]"}[guarded])
+				r.checkRequest(1000+user, faketelegram.JoinOpen, tt.answers)
 			}
-			r.checkJoinEvents(int(checks), 0, waiting)
+			r.checkJoinEvents(int(tt.checks), 0, waiting)
 			check(t, "updates in the queue", len(r.api.Pending()), 0)
-			check(t, "checks", len(r.handler.Requests()), int(checks))
+			check(t, "checks", len(r.handler.Requests()), int(tt.checks))
 		})
 	}
 }
@@ -62,14 +77,14 @@ func TestAStopTellsThoseWhoseApprovalHangs(t *testing.T) {
 		stop := r.runJoins()
 		r.requestJoin(qualified, false)
 		time.Sleep(time.Second)
-		r.stops(stop, 9*time.Second)
+		r.checkStop(stop, 9*time.Second)
 		r.checkRequest(qualified, faketelegram.JoinOpen, "[]")
 		r.checkTold(qualified, "⚠️ Not in yet: I can't let you in right now\nThat took too long.")
 		r.checkJoinEvents(0, 0, 1)
 	})
 }
 
-// Those who wait to be told are told as far as the drain has time.
+// Users whose message still waits get it while the drain has time.
 func TestAStopTellsAsManyAsItHasTimeFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const people = 200
@@ -80,7 +95,7 @@ func TestAStopTellsAsManyAsItHasTimeFor(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		told := len(r.api.Sent())
-		r.stops(stop, 10*time.Second)
+		r.checkStop(stop, 10*time.Second)
 		r.checkJoinEvents(0, people, 0)
 		check(t, "requests in flight", r.requestsInFlight(), 0)
 		if more := len(r.api.Sent()) - told; more < 5*joinMessages {

@@ -8,19 +8,17 @@ import (
 	"testing/synctest"
 	"time"
 
-	"herald/commands/commandstest"
 	"herald/internal/chat"
 	faketelegram "herald/internal/demo/fake/telegram"
 	"herald/internal/demo/fake/telegramtest"
-	"herald/internal/platform/platformtest"
 )
 
 // None of the users has started the bot, so it may not write to them after their approval.
 func TestEightWithinASecondAreAllTold(t *testing.T) {
 	type test struct {
 		takes   time.Duration // a check
-		guarded bool
-		leftOut int64 // people who ask at the same time and lack what is required
+		guarded bool          // the bot is the group's guardian
+		leftOut int64         // users who ask at the same time and lack what is required
 	}
 	inBubble(t, map[string]test{
 		"quick checks": {
@@ -74,7 +72,7 @@ func TestUpToCrowdSizeEverybodyIsToldWithPacing(t *testing.T) {
 func TestACrowdIsLetInBeforeItIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const people = 2 * crowdSize
-		// The last ones are no crowd, and wait for their turn to be told.
+		// The last ones are too few for a crowd, so they are told before their approval, at joinMessages a second.
 		const slowest = people/otherChecks*time.Second + crowdSize*time.Second/joinMessages
 		r := joinTest(t)
 		r.handler.Reply = joinReplyAfter(time.Second)
@@ -154,7 +152,7 @@ func TestAPersonIsToldAboutEachGroup(t *testing.T) {
 	}
 }
 
-// The outcome is sent as a new message if the one before the approval is not out.
+// If the message before the approval was not delivered, the outcome is a new message.
 func TestTheOutcomeIsToldWithoutAFirstMessage(t *testing.T) {
 	faults := map[string]telegramtest.Fault{
 		"a 429 of some seconds":    telegramtest.TooMany(25 * time.Second),
@@ -172,8 +170,7 @@ func TestTheOutcomeIsToldWithoutAFirstMessage(t *testing.T) {
 			r.api.Start(7)
 			r.api.Bar(7, reason)
 			r.api.Fail("sendMessage", fault)
-			r.serve(platformtest.Routed{Router: joinRouter(t, everybody, commandstest.Healthy().Sources().Stakes)})
-			time.Sleep(time.Second)
+			r.runProductJoins()
 			r.requestJoin(7, false)
 			r.settledRequest(7)
 			time.Sleep(10 * time.Second)
@@ -187,9 +184,9 @@ func TestTheOutcomeIsToldWithoutAFirstMessage(t *testing.T) {
 func TestAPersonGetsOneMessageAMinute(t *testing.T) {
 	type test struct {
 		user  int64
-		pause time.Duration // between two requests
-		fault telegramtest.Fault
-		told  int
+		pause time.Duration      // between two requests
+		fault telegramtest.Fault // of the first message
+		told  int                // messages
 	}
 	inBubble(t, map[string]test{
 		"let in twice within a minute": {
@@ -223,7 +220,7 @@ func TestAPersonGetsOneMessageAMinute(t *testing.T) {
 	})
 }
 
-// Messages to those who are left out go out while Telegram takes them.
+// Telegram accepts messages to those who are left out for 5 minutes after their request.
 func TestMessagesToThoseLeftOutArePaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const raid = 3000
