@@ -34,32 +34,41 @@ func addsBot(m *models.ChatMemberUpdated) bool {
 	return wasOut && isIn
 }
 
-// needsNoAnswer reports whether u needs no answer, and records what u says about its group. An update needs no answer
-// if:
-//
-//   - the bot was added to a group only because the group moved to another ID,
-//   - it is the /start of the link that added the bot, which the hello answers,
-//   - another message of its album is answered.
-//
-// needsNoAnswer blocks for at most albumWait, because related updates come in any order.
-func (s *session) needsNoAnswer(u *update, c *command) bool {
+// recordGroupChange records that the bot was added to the group of u, or that the group moved to another ID, if u says
+// so.
+func (s *session) recordGroupChange(u *update) {
 	switch group := u.chat(); {
 	case u.MyChatMember != nil:
+		s.syncMenusAfterAdding(group)
 		s.recordEvent(botAdded, group)
-		transport.Sleep(s.work.Commands, helloAfter)
-		return s.happened(groupMoved, group)
 	case u.Message != nil && u.Message.MigrateToChatID != 0:
 		s.recordEvent(groupMoved, u.Message.MigrateToChatID)
 		s.a.moved(group, u.Message.MigrateToChatID)
 	case u.Message != nil && u.Message.MigrateFromChatID != 0:
 		s.a.moved(u.Message.MigrateFromChatID, group)
+	}
+}
+
+// waitForRelated waits for the updates that Telegram sends together with u, in any order, and reports whether u then
+// still needs an answer. It needs none if:
+//
+//   - the bot was added to a group only because the group moved to another ID,
+//   - it is the /start of the link that added the bot, which the hello answers,
+//   - another message of its album is answered.
+//
+// waitForRelated blocks for at most albumWait. c is the command of u, or nil.
+func (s *session) waitForRelated(u *update, c *command) (needsAnswer bool) {
+	switch group := u.chat(); {
+	case u.MyChatMember != nil:
+		transport.Sleep(s.work.Commands, helloAfter)
+		return !s.happened(groupMoved, group)
 	case c != nil && c.request.Command == "start" && !c.request.Direct:
 		transport.Sleep(s.work.Commands, helloAfter/2)
-		return s.happened(botAdded, group)
+		return !s.happened(botAdded, group)
 	case c != nil && u.Message != nil:
-		return !s.answersAlbum(u.Message, c.guessed)
+		return s.answersAlbum(u.Message, c.guessed)
 	}
-	return false
+	return true
 }
 
 // recordEvent remembers an event in a group for ten seconds. Replicas with one Limiter share events.
