@@ -96,8 +96,8 @@ func (v Version) word() string {
 }
 
 // parseVersion reads the word of a state: a word that Version.word returned, or the "0" of a button that does not
-// refresh (see Action.State), which is the zero Version. A Block that it returns has the chain's tag as its Chain. ok is
-// false for any other text.
+// refresh (see Action.State), which is the zero Version. A Block that it returns has the chain's tag as its Chain.
+// ok is false for any other text.
 func parseVersion(word string) (v Version, ok bool) {
 	if tag, number, isBlock := strings.Cut(word, blockMark); isBlock {
 		chain, err := strconv.ParseUint(tag, 36, 64)

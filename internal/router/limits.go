@@ -10,8 +10,9 @@ import (
 	"herald/internal/ratelimit"
 )
 
-// Limits returns the rate limits that count req: the sender's own and the chat's. An anonymous administrator counts only
-// against the chat, because many share the name. An inline query counts only against the chat. Handle counts req against them, unless req is Counted.
+// Limits returns the rate limits that count req: the sender's own and the chat's. An anonymous administrator counts
+// only against the chat, because many share the name. An inline query counts only against the chat. Handle counts req
+// against its Limits, unless req is Counted.
 func (r *Router) Limits(req *chat.Request) []ratelimit.Limit {
 	limits := make([]ratelimit.Limit, 0, 2)
 	late := lateMinute(req)
@@ -55,8 +56,8 @@ func (r *Router) takeNow(ctx context.Context, limits ...ratelimit.Limit) (wait t
 }
 
 // countForm counts req against the form's own limit, if it has one. It returns how long the sender has to wait; 0: not
-// at all. All anonymous administrators of a chat count as one. An inline query does not count, because every typed letter
-// sends one.
+// at all. All anonymous administrators of a chat count as one. An inline query does not count, because every typed
+// letter sends one.
 func (r *Router) countForm(ctx context.Context, req *chat.Request, command route, f *chat.Form) (wait time.Duration) {
 	own := f.Limit
 	if own.Uses == 0 || req.Inline {

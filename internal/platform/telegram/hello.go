@@ -43,9 +43,9 @@ func (s *session) recordGroupChange(u *update) {
 		s.recordEvent(botAdded, group)
 	case u.Message != nil && u.Message.MigrateToChatID != 0:
 		s.recordEvent(groupMoved, u.Message.MigrateToChatID)
-		s.a.moved(group, u.Message.MigrateToChatID)
+		s.adapter.moved(group, u.Message.MigrateToChatID)
 	case u.Message != nil && u.Message.MigrateFromChatID != 0:
-		s.a.moved(u.Message.MigrateFromChatID, group)
+		s.adapter.moved(u.Message.MigrateFromChatID, group)
 	}
 }
 
@@ -73,12 +73,12 @@ func (s *session) waitForRelated(u *update, c *command) (needsAnswer bool) {
 
 // recordEvent remembers an event in a group for ten seconds. Replicas with one Limiter share events.
 func (s *session) recordEvent(event groupEvent, group int64) {
-	_, _ = s.a.Limiter.Reserve(s.work.Commands, 0, s.eventLimit(event, group))
+	_, _ = s.adapter.Limiter.Reserve(s.work.Commands, 0, s.eventLimit(event, group))
 }
 
 // happened reports whether an event was recorded in a group in the last ten seconds.
 func (s *session) happened(event groupEvent, group int64) bool {
-	return s.a.Limiter.Peek(s.work.Commands, s.eventLimit(event, group)) > 0
+	return s.adapter.Limiter.Peek(s.work.Commands, s.eventLimit(event, group)) > 0
 }
 
 // eventLimit returns the limit whose slot is taken while an event in a group is remembered.

@@ -62,9 +62,9 @@ func (s *session) respond(id string, u *update) (done bool) {
 func (a *answering) complete(id string) {
 	a.cmd.request.ID = id
 	if a.cmd.request.Command == chat.JoinCommand {
-		a.s.a.nameGroup(&a.cmd.request)
+		a.s.adapter.nameGroup(&a.cmd.request)
 	}
-	if a.s.a.withoutEphemeral.Load() {
+	if a.s.adapter.withoutEphemeral.Load() {
 		a.cmd.ephemeral = botapi.EphemeralMessage{}
 		a.cmd.request.CanReplyEphemerally = a.press != nil
 	}
@@ -156,16 +156,16 @@ func (a *answering) conclude(receipt outbox.Receipt) (done bool) {
 	switch receipt.Result {
 	case outbox.None:
 	case outbox.Delivered:
-		a.s.a.Count("answered")
+		a.s.adapter.Count("answered")
 		if a.cmd.private || a.cmd.request.Direct {
 			a.deleteInvitations()
 		}
 	case outbox.Dropped:
-		a.s.a.Count("send_shed")
+		a.s.adapter.Count("send_shed")
 		outcome = a.sendOnce("busy", platform.Busy())
 	default:
-		a.s.a.Count("answer_failed")
-		a.s.a.Log.LogAttrs(a.s.work.Sends, a.s.work.Rarely(slog.LevelWarn, "failed"),
+		a.s.adapter.Count("answer_failed")
+		a.s.adapter.Log.LogAttrs(a.s.work.Sends, a.s.work.Rarely(slog.LevelWarn, "failed"),
 			"telegram: an answer was not delivered",
 			slog.String("id", a.cmd.request.ID), slog.Any("err", receipt.Err))
 		if receipt.Result == outbox.Lost {
