@@ -3,6 +3,7 @@ package commands
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"herald/internal/chat"
@@ -91,7 +92,7 @@ func (c saveCommand) done(req *chat.Request, s *members.Saved, p proof, changes 
 		reply = c.withoutResults(req, s, p, values)
 		reply.Notes = append(reply.Notes, lines(results)...)
 	}
-	reply.Actions = append(reply.Actions, forgetButton(badgesOf(s.Given)))
+	reply.Actions = append(reply.Actions, forgetButton(givenBadges(s.Given)))
 	return reply
 }
 
@@ -106,7 +107,7 @@ func (c saveCommand) withoutResults(req *chat.Request, s *members.Saved, p proof
 	all := c.Members.ConfiguredBadges(req.From.Platform, req.Community)
 	isIdle := p.stake.Value.StakerStatus() == core.NotStaker
 	if len(all) > 0 && reply.Notes == nil && isIdle {
-		values["badge"] = badgesIn(req.Community, all)
+		values["badge"] = badgeTextIn(req.Community, all)
 		reply.Notes = []chat.Text{chat.SayWith("save.later", values)}
 	}
 	return reply
@@ -116,7 +117,8 @@ func (c saveCommand) withoutResults(req *chat.Request, s *members.Saved, p proof
 func (c saveCommand) withResults(
 	req *chat.Request, s *members.Saved, results []badgeResult, values chat.Values,
 ) *chat.Reply {
-	first, others := results[0], lines(results[1:])
+	first := results[0]
+	others := withReasons(req.From.Platform, lines(results[1:]), results)
 	if why, isKnown := c.whyRemoved(first, s); isKnown {
 		return &chat.Reply{
 			Tone:  chat.Negative,
@@ -135,10 +137,23 @@ func (c saveCommand) withResults(
 	return &chat.Reply{
 		Tone:    chat.Warning,
 		Title:   first.line(),
-		Text:    whyNot(req.From.Platform, first.problem),
+		Text:    problemText(req.From.Platform, first.problem),
 		Notes:   append(others, chat.Say("badge.failed_saved")),
 		Actions: []chat.Action{chat.TryAgain(saveName, s.Wallet.Hex())},
 	}
+}
+
+// withReasons returns notes followed by the problems of those results that have the outcome of the first result, but
+// another problem. Without these reasons, the explanation of the first result would seem to explain all of them.
+func withReasons(p chat.Platform, notes []chat.Text, results []badgeResult) []chat.Text {
+	explained := []chat.BadgeProblem{"", results[0].problem}
+	for _, r := range results[1:] {
+		if r.outcome == results[0].outcome && !slices.Contains(explained, r.problem) {
+			notes = append(notes, problemText(p, r.problem))
+			explained = append(explained, r.problem)
+		}
+	}
+	return notes
 }
 
 // whyRemoved explains why the first badge of a result was removed. isKnown is false if the result is another one, or if

@@ -39,7 +39,7 @@ func Entries(split func(string) []string, form, description string) func(string)
 	})
 	return func(value string) ([]Entry, error) {
 		if at := groupedAmount.FindStringIndex(value); at != nil { // split would divide the amount
-			return nil, fmt.Errorf("entry %d %w", len(split(value[:at[0]]))+1, ungrouped("1,000", errAmount))
+			return nil, fmt.Errorf("entry %d %w", len(split(value[:at[0]]))+1, withAdvice("1,000", errAmount))
 		}
 		return read(value)
 	}
@@ -61,5 +61,5 @@ func parseAmount(value string) (decimal.Decimal, error) {
 			return amount, nil
 		}
 	}
-	return decimal.Zero, ungrouped(value, errAmount)
+	return decimal.Zero, withAdvice(value, errAmount)
 }

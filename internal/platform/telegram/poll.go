@@ -77,7 +77,7 @@ func (p *poller) receive(ctx context.Context) {
 func (p *poller) deleteWebhook(ctx context.Context) {
 	// If it fails, so does getUpdates.
 	_ = p.s.repeat(ctx, func() error {
-		_, err := botapi.Change(ctx, p.s.a.api, (*bot.Bot).DeleteWebhook, &bot.DeleteWebhookParams{})
+		_, err := botapi.Change(ctx, p.s.adapter.api, (*bot.Bot).DeleteWebhook, &bot.DeleteWebhookParams{})
 		return err
 	})
 }
@@ -87,7 +87,7 @@ func (p *poller) deleteWebhook(ctx context.Context) {
 func (p *poller) getUpdates(
 	ctx context.Context, offset int64, timeout time.Duration,
 ) (batch []json.RawMessage, err error) {
-	a := p.s.a
+	a := p.s.adapter
 	err = p.s.repeat(ctx, func() (err error) {
 		p.sent = unlikeSent(offset, p.sent)
 		batch, err = a.api.GetUpdates(ctx, p.sent, batchSize, timeout, a.allowedUpdates())
@@ -124,7 +124,7 @@ func (p *poller) dispatch(ctx context.Context, batch []json.RawMessage) (anyNew 
 		if p.updates.isKnown(leadingID(raw)) {
 			continue // This saves the work of decoding it again.
 		}
-		u, answerable := p.s.a.read(raw)
+		u, answerable := p.s.adapter.read(raw)
 		if u.ID == 0 || !p.updates.begin(u.ID) {
 			continue
 		}
@@ -152,7 +152,7 @@ func (p *poller) passOn(u *update) {
 // start starts a goroutine that answers an update. It blocks while too many updates are in flight. It returns
 // false, and starts none, if ctx ends or the drain has begun.
 func (p *poller) start(ctx context.Context, u *update) bool {
-	flight := p.s.a.inFlight.enter(ctx)
+	flight := p.s.adapter.inFlight.enter(ctx)
 	if flight == nil {
 		return false
 	}
@@ -232,7 +232,7 @@ func (p *poller) commit(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTimeout)
 	defer cancel()
-	if _, err := p.s.a.api.GetUpdates(ctx, offset, 1, 0, p.s.a.allowedUpdates()); err != nil {
-		p.s.a.Log.Warn("telegram: the last answers may be repeated at the next start", "err", err)
+	if _, err := p.s.adapter.api.GetUpdates(ctx, offset, 1, 0, p.s.adapter.allowedUpdates()); err != nil {
+		p.s.adapter.Log.Warn("telegram: the last answers may be repeated at the next start", "err", err)
 	}
 }
