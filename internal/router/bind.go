@@ -68,7 +68,7 @@ func (c route) takesPerson() bool {
 // isAboutSender reports whether the Target is the sender: a reply to one's own message is about oneself, like a command
 // without a Target. Anonymous users have no ID, so two of them may be different people.
 func isAboutSender(req *chat.Request) bool {
-	return req.Target != nil && *req.Target == req.From && req.From.ID != ""
+	return req.Target != nil && *req.Target == req.From && !isAnonymous(req)
 }
 
 // retyped undoes a mistake in a form that names its arguments: a Phrase parameter was given the word of another
