@@ -46,7 +46,7 @@ type textReply struct {
 func price(from Sources, options Options) chat.Command {
 	c := &priceCommand{inputs: inputs{from, options}}
 	period := periodParam
-	period.Problem = c.wrongArgument
+	period.ChoiceProblem = c.wrongArgument
 	period.Tidy = c.tidy
 	return chat.Command{
 		Name:       "price",

@@ -24,14 +24,14 @@ var atAddress = regexp.MustCompile(`(?i)^@(0x|xdc)?[0-9a-f]{40}\b`)
 
 // walletParam is the address of a wallet on the chain with the pools.
 var walletParam = chat.Param{
-	Name:     "wallet",
-	Summary:  chat.Say("param.wallet"),
-	Example:  "0x52908400098527886E0F7030069857D2E4169EE7",
-	Proof:    true,
-	Like:     likeWallet,
-	Tidy:     joinWallets,
-	Question: chat.Say("ask.wallet"),
-	Check:    chat.Say("check.wallet"),
+	Name:       "wallet",
+	Summary:    chat.Say("param.wallet"),
+	Example:    "0x52908400098527886E0F7030069857D2E4169EE7",
+	Proof:      true,
+	Like:       likeWallet,
+	Tidy:       joinWallets,
+	Question:   chat.Say("ask.wallet"),
+	WrongTitle: chat.Say("check.wallet"),
 }
 
 // joinWallets moves the wallet to the end of typed, as one word:

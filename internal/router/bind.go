@@ -219,7 +219,7 @@ func wrongChoice(f chat.Form, values map[string]string) *chat.InputError {
 	for _, p := range f.Params {
 		value := values[p.Name]
 		if p.Choices != nil && p.Choice(value) == "" {
-			return &chat.InputError{Title: p.Check, Problem: p.WrongChoice(value)}
+			return &chat.InputError{Title: p.WrongTitle, Problem: p.WrongChoiceText(value)}
 		}
 	}
 	return nil
