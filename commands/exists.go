@@ -17,7 +17,12 @@ var (
 		Choices:    core.Platforms(),
 		WrongTitle: chat.Say("check.platform"),
 	}
-	uidParam = chat.Param{Name: "uid", Summary: chat.Say("param.uid"), Example: "123456789", WrongTitle: chat.Say("check.uid")}
+	uidParam = chat.Param{
+		Name:       "uid",
+		Summary:    chat.Say("param.uid"),
+		Example:    "123456789",
+		WrongTitle: chat.Say("check.uid"),
+	}
 )
 
 // existsCommand answers /exists.

@@ -119,7 +119,7 @@ func (from Sources) stakeAndPrice(
 	ctx, cancel := context.WithTimeout(ctx, extraWait)
 	defer cancel()
 	quote := query.Ask(ctx, from.Price, struct{}{})
-	if quote.Err != nil || dated(quote.Snapshot).Old() {
+	if quote.Err != nil || dated(quote.Snapshot).Value.Old() {
 		return stake, query.Snapshot[*core.Quote]{}
 	}
 	return stake, quote.Snapshot
