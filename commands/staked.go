@@ -140,14 +140,14 @@ func (c stakedCommand) reply(
 	s := stakeText{stake.Value, c.Options}
 	staking := s.StakerStatus()
 	tone, verdict := s.verdict(titleKeys)
-	pools, folded := s.poolSections()
+	pools, otherPools := s.poolSections()
 	reply := &chat.Reply{
 		Tone:       tone,
 		Title:      verdict,
 		Subtitle:   s.worth(price.Value),
-		Sections:   append(pools, s.withdrawals()),
+		Sections:   append(pools, s.withdrawalLines()),
 		FullValues: s.full(wallet),
-		Folded:     folded,
+		Folded:     otherPools,
 		Notes:      s.notes(),
 		Footer:     s.footer(),
 		Checked:    cmp.Or(s.BlockTime, stake.At),
