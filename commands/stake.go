@@ -108,9 +108,9 @@ func poolFields(pools []core.PoolAmount, options Options) []chat.Field {
 	return fields
 }
 
-// withdrawalLines returns a line about the sum that can be claimed, and a line about the sum that is still being unstaked.
-// The second line also says when the next part can be claimed. A line is left out if its sum is 0. The sums are
-// "at least" if a pool was not read completely.
+// withdrawalLines returns a line about the sum that can be claimed, and a line about the sum that is still being
+// unstaked. The second line also says when the next part can be claimed. A line is left out if its sum is 0. The sums
+// are "at least" if a pool was not read completely.
 func (s stakeText) withdrawalLines() (lines chat.Section) {
 	claimable, unstaking := "stake.claimable", "stake.unstaking"
 	if !s.Complete() {
@@ -134,9 +134,9 @@ func (s stakeText) sumLine(key string, sum decimal.Decimal) chat.Text {
 // unknown when a claim will be ready.
 const maxStandstill = 10 * time.Minute
 
-// addNextWithdrawal completes a line about the sum that is being unstaked. It adds when the next part of that sum can be
-// claimed, and how large the part is, unless it is the whole sum. It returns the line unchanged if the time is unknown,
-// or if a pool is unread, because that pool may have an earlier claim.
+// addNextWithdrawal completes a line about the sum that is being unstaked. It adds when the next part of that sum can
+// be claimed, and how large the part is, unless it is the whole sum. It returns the line unchanged if the time is
+// unknown, or if a pool is unread, because that pool may have an earlier claim.
 func (s stakeText) addNextWithdrawal(unstaking chat.Text) chat.Text {
 	next := s.NextWithdrawal
 	isTimeUnknown := next.At.IsZero() || time.Since(s.BlockTime) > maxStandstill

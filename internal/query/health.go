@@ -39,8 +39,8 @@ func (u *Upstream) Health() Health {
 	return h
 }
 
-// warn logs that the service fails. It logs once per outage, and at most once per warnEvery over all outages. The caller
-// holds mu.
+// warn logs that the service fails. It logs once per outage, and at most once per warnEvery over all outages. The
+// caller holds mu.
 func (u *Upstream) warn(failed *core.Error) {
 	if u.cache.Log == nil || u.warned || !u.warnings.Allow(ratelimit.Limit{Burst: 1, Every: warnEvery}) {
 		return

@@ -8,8 +8,8 @@ import (
 	"herald/internal/chat"
 )
 
-// setRights sets the UnlistedChat and the MayModerate of req. Operators may moderate everywhere, and a Moderator with an
-// ID in listed chats. An UnknownRole gives no rights.
+// setRights sets the UnlistedChat and the MayModerate of req. Operators may moderate everywhere, and a Moderator with
+// an ID in listed chats. An UnknownRole gives no rights.
 func (r *Router) setRights(req *chat.Request) {
 	req.UnlistedChat = r.unlistedChat(req)
 	isListedModerator := req.Role == chat.Moderator && req.UnlistedChat == "" && !isAnonymous(req)

@@ -29,7 +29,7 @@ func TestRefusedReadIsNotAMissingValue(t *testing.T) {
 		"load":    func(r *Redis) { _, _ = r.Bucket(members).Load(t.Context(), "7") },
 		"replace": func(r *Redis) { _, _ = r.Bucket(members).Replace(t.Context(), "7", nil, []byte("1")) },
 	} {
-		r := newReplica(t, userURL(s.URL, "herald", "secret"), bot)
+		r := newReplica(t, userURL(s.URL, "herald"), bot)
 		call(r)
 		if r.Fallbacks() != 1 || r.Up() {
 			t.Errorf("%s: %d calls were decided without Redis, want 1", name, r.Fallbacks())
@@ -89,7 +89,7 @@ func TestRedisThatMayLoseSavedAddressesIsAWarning(t *testing.T) {
 			if _, err := admin.Do("ACL", "SETUSER", refused, "on", ">secret", "~*", "+@all", "-"+refused); err != nil {
 				t.Fatal(err)
 			}
-			got := newReplica(t, userURL(s.URL, refused, "secret"), bot).Durability(t.Context())
+			got := newReplica(t, userURL(s.URL, refused), bot).Durability(t.Context())
 			told := len(got) > 0 && strings.HasSuffix(got[0], hint) &&
 				strings.Contains(got[0], "could not be checked: refused with NOPERM; ")
 			if needed := refused == "info" || !strings.Contains(options, "appendonly"); told != needed {
@@ -131,7 +131,7 @@ func TestFailedProbesLeaveAtMostOneHash(t *testing.T) {
 	admin := s.Admin(t)
 	for _, refused := range []string{"hget", "hscan", "hdel"} {
 		setRights(t, admin, refused)
-		r := newReplica(t, userURL(s.URL, "herald", "secret"), bot)
+		r := newReplica(t, userURL(s.URL, "herald"), bot)
 		for range 3 {
 			if r.Probe(t.Context()) == nil {
 				t.Errorf("without %s, the probe succeeds", refused)
@@ -152,7 +152,7 @@ func TestAProbeSavesAnAddressAfterAFailedProbe(t *testing.T) {
 	s := redistest.Start(t)
 	admin := s.Admin(t)
 	setRights(t, admin, "hscan")
-	r := newReplica(t, userURL(s.URL, "herald", "secret"), bot)
+	r := newReplica(t, userURL(s.URL, "herald"), bot)
 	if err := r.Probe(t.Context()); err == nil || err.Error() != "list the addresses in redis: refused with NOPERM" {
 		t.Errorf("without hscan, the probe fails with %v", err)
 	}
