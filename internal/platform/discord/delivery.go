@@ -15,8 +15,8 @@ const pictureTime = 30 * time.Second
 // answer is a rendered reply, and where it goes.
 type answer struct {
 	*message
-	place  place
-	reader reader // of a new message
+	destination destination
+	reader      reader // of a new message
 	// version says how new the reply is (see chat.Version). platform.Shown remembers it.
 	version chat.Version
 }
@@ -40,21 +40,21 @@ const (
 // firstDelivery returns the first call that is tried to deliver an answer. shown is where the answer is shown. If the
 // first response was the deferral, promised is where the deferral promised the answer.
 //
-//	first response   promised         shown            call
-//	the answer       –                in place         asUpdate
-//	the answer       –                in new message   asResponse
-//	the deferral     in place         in place         asEdit
-//	the deferral     in place         in new message   asFollowUp
-//	the deferral     in new message   in new message   asEdit
-//	the deferral     in new message   in place         cannot happen
-func firstDelivery(first firstResponse, promised, shown place) delivery {
+//	first response   promised           shown              call
+//	the answer       –                  toPressedMessage   asUpdate
+//	the answer       –                  toNewMessage       asResponse
+//	the deferral     toPressedMessage   toPressedMessage   asEdit
+//	the deferral     toPressedMessage   toNewMessage       asFollowUp
+//	the deferral     toNewMessage       toNewMessage       asEdit
+//	the deferral     toNewMessage       toPressedMessage   cannot happen
+func firstDelivery(first firstResponse, promised, shown destination) delivery {
 	if first == theAnswer {
-		if shown == inPlace {
+		if shown == toPressedMessage {
 			return asUpdate
 		}
 		return asResponse
 	}
-	if promised == inPlace && shown == inNewMessage {
+	if promised == toPressedMessage && shown == toNewMessage {
 		return asFollowUp // An edit would replace the message with the button.
 	}
 	return asEdit
@@ -125,7 +125,7 @@ func (s *session) edit(i *interaction, a *answer) error {
 	m := a.message
 	// If Discord is down, this edit is retried for minutes. Meanwhile, a newer answer may replace the message.
 	outdated := func() bool {
-		return a.place == inPlace && !s.shown.IsLast(i.target.pressed.id, i.target.pressed.subject, a.version)
+		return a.destination == toPressedMessage && !s.shown.IsLast(i.target.pressed.id, i.target.pressed.subject, a.version)
 	}
 	if m.picture != nil {
 		picture := api.Message{Body: m, Name: m.Attachments[0].Filename, PNG: m.picture, Outdated: outdated}
