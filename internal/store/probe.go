@@ -33,10 +33,7 @@ func (r *Redis) Probe(ctx context.Context) error {
 		{"write to", command("SET", answer, id, "PX", 1000)},
 		{"read from", command("GET", answer)},
 		{"limit in", limitCall(limit)},
-		{"claim an update in", func(conn redis.Conn) (any, error) {
-			_, _, err := claimOn(conn, update, id, nil)
-			return nil, err
-		}},
+		{"claim an update in", claimCall(update, id, nil)},
 		{"release an update in", deleteCall(update, id)},
 		{"save an address in", rows.replaceCall("", nil, []byte(id))},
 		{"read an address in", rows.loadCall("")},
