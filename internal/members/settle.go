@@ -31,8 +31,8 @@ type Change struct {
 	Later bool
 }
 
-// A tag is a badge of a platform where a member has one at a time (OneEach); a role is any other. A tag is foreign if an
-// administrator set it. A community is idle for a user if no call is made there until they press or type.
+// A tag is a badge of a platform where a member has one at a time (OneEach); a role is any other. A tag is foreign if
+// an administrator set it. A community is idle for a user if no call is made there until they press or type.
 
 // settle makes a community follow the row of a user, call by call, until nothing is left, the community refuses, or ctx
 // is done. It alone makes calls that give or remove. Before a call, the row says that the badge is unsure: after a
@@ -113,7 +113,7 @@ const (
 
 // place returns the community as next sees it.
 func (s *settling) place() place {
-	return place{community: s.c.id, oneEach: s.c.adapter.OneEach(), hold: s.c.holds(), refused: s.refused}
+	return place{community: s.c.id, oneEach: s.c.adapter.OneEach(), hold: s.c.isFuseBlown(), refused: s.refused}
 }
 
 // takeStep takes the next step of the row.
@@ -152,8 +152,8 @@ func (s *settling) noteLater(planned step) verdict {
 	return stop
 }
 
-// failStep adds the change that a step could not make. If the problem concerns only the badge of the step, another badge
-// may be tried.
+// failStep adds the change that a step could not make. If the problem concerns only the badge of the step, another
+// badge may be tried.
 func (s *settling) failStep(planned step, problem chat.BadgeProblem) verdict {
 	// Nobody is told of a community where they are not, or that is gone.
 	isTold := problem != chat.NotAMember && problem != chat.CommunityGone
