@@ -174,5 +174,5 @@ func (a *answering) conclude(receipt outbox.Receipt) (done bool) {
 			last = a.sendOnce("lost", &chat.Reply{Tone: chat.Warning, Text: chat.Say("telegram.lost")})
 		}
 	}
-	return last.Result != outbox.NotSent
+	return last.Result != outbox.Retryable
 }
