@@ -38,7 +38,7 @@ func save(from Sources, options Options) chat.Command {
 }
 
 // run saves the wallet in the arguments. It first proves again that the wallet is the sender's, because anybody can
-// forge the button. If it cannot prove that, it returns a card that says so.
+// forge the button. If it cannot prove that, or the stake is not known, it returns a card that says so.
 func (c saveCommand) run(ctx context.Context, req *chat.Request) (*chat.Reply, error) {
 	id, err := sender(req)
 	if err != nil {
@@ -85,10 +85,12 @@ func (c saveCommand) done(req *chat.Request, s *members.Saved, p proof, changes 
 		"forget": chat.CommandLink("/" + forgetName),
 	}
 	var reply *chat.Reply
+	// The results come most important first; badgeDeleted is last. A badge that does not exist any more is only a note.
 	results := badgeResults(req.Community, changes)
-	if len(results) > 0 && results[0].outcome != badgeDeleted {
+	hasMoreThanNotes := len(results) > 0 && results[0].outcome != badgeDeleted
+	if hasMoreThanNotes {
 		reply = c.withResults(req, s, results, values)
-	} else { // A badge that does not exist any more is only a note.
+	} else {
 		reply = c.withoutResults(req, s, p, values)
 		reply.Notes = append(reply.Notes, lines(results)...)
 	}
@@ -105,8 +107,8 @@ func (c saveCommand) withoutResults(req *chat.Request, s *members.Saved, p proof
 		Notes: c.badgeNotes(s),
 	}
 	all := c.Members.ConfiguredBadges(req.From.Platform, req.Community)
-	isIdle := p.stake.Value.StakerStatus() == core.NotStaker
-	if len(all) > 0 && reply.Notes == nil && isIdle {
+	stakesNothing := p.stake.Value.StakerStatus() == core.NotStaker
+	if len(all) > 0 && reply.Notes == nil && stakesNothing {
 		values["badge"] = badgeTextIn(req.Community, all)
 		reply.Notes = []chat.Text{chat.SayWith("save.later", values)}
 	}
@@ -119,27 +121,37 @@ func (c saveCommand) withResults(
 ) *chat.Reply {
 	first := results[0]
 	others := withReasons(req.From.Platform, lines(results[1:]), results)
-	if why, isKnown := c.whyRemoved(first, s); isKnown {
+	why, lacksStake := c.whyRemoved(first, s)
+	switch {
+	case lacksStake: // The badge was removed, and the reply says which stake it needs.
 		return &chat.Reply{
 			Tone:  chat.Negative,
 			Title: first.line(),
 			Text:  why,
 			Notes: append(others, chat.Say("badge.failed_saved")),
 		}
-	}
-	if first.problem == "" {
-		tone := chat.Positive
-		if first.isBad() {
-			tone = chat.Negative
+	case first.problem != "": // A call to the platform failed, and the person may try again.
+		return &chat.Reply{
+			Tone:    chat.Warning,
+			Title:   first.line(),
+			Text:    problemText(req.From.Platform, first.problem),
+			Notes:   append(others, chat.Say("badge.failed_saved")),
+			Actions: []chat.Action{chat.TryAgain(saveName, s.Wallet.Hex())},
 		}
-		return &chat.Reply{Tone: tone, Title: first.line(), Text: chat.SayWith("badge.text", values), Notes: others}
+	case first.isBad(): // The badge was removed for another reason.
+		return &chat.Reply{
+			Tone:  chat.Negative,
+			Title: first.line(),
+			Text:  chat.SayWith("badge.text", values),
+			Notes: others,
+		}
 	}
+	// The badge was given, or will be given or removed later.
 	return &chat.Reply{
-		Tone:    chat.Warning,
-		Title:   first.line(),
-		Text:    problemText(req.From.Platform, first.problem),
-		Notes:   append(others, chat.Say("badge.failed_saved")),
-		Actions: []chat.Action{chat.TryAgain(saveName, s.Wallet.Hex())},
+		Tone:  chat.Positive,
+		Title: first.line(),
+		Text:  chat.SayWith("badge.text", values),
+		Notes: others,
 	}
 }
 
@@ -156,9 +168,9 @@ func withReasons(p chat.Platform, notes []chat.Text, results []badgeResult) []ch
 	return notes
 }
 
-// whyRemoved explains why the first badge of a result was removed. isKnown is false if the result is another one, or if
-// the badge was not removed because of the stake.
-func (c saveCommand) whyRemoved(r badgeResult, s *members.Saved) (why chat.Text, isKnown bool) {
+// whyRemoved explains a result that says that a badge was removed for lack of stake. It returns false for any other
+// result.
+func (c saveCommand) whyRemoved(r badgeResult, s *members.Saved) (why chat.Text, lacksStake bool) {
 	if r.outcome != badgeRemoved {
 		return chat.Text{}, false
 	}

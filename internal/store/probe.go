@@ -45,10 +45,7 @@ func (r *Redis) Probe(ctx context.Context) error {
 		{"write to redis", command("SET", answer, id, "PX", 1000)},
 		{"read from redis", command("GET", answer)},
 		{"limit in redis", limitCall(limit)},
-		{"claim an update in redis", func(conn redis.Conn) (any, error) {
-			_, _, err := claimOn(conn, update, id, nil)
-			return nil, err
-		}},
+		{"claim an update in redis", claimCall(update, id, nil)},
 		{"release an update in redis", deleteCall(update, id)},
 		// An earlier probe may have left its address. The script would then not save another one.
 		{"delete an address from redis", deleteAddress},

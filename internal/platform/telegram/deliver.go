@@ -168,7 +168,7 @@ func (a *answering) sendPrivately(content outbox.Content) outbox.Receipt {
 		if here.Result == outbox.Delivered {
 			return here
 		}
-		m.Unknown = here.Unknown
+		m.UnknownAttempts = here.UnknownAttempts
 	}
 	receipt := a.send(m)
 	switch receipt.Result {

@@ -172,5 +172,5 @@ func (a *answering) conclude(receipt outbox.Receipt) (done bool) {
 			outcome = a.sendOnce("lost", &chat.Reply{Tone: chat.Warning, Text: chat.Say("telegram.lost")})
 		}
 	}
-	return outcome.Result != outbox.NotSent
+	return outcome.Result != outbox.Retryable
 }
