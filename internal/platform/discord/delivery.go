@@ -43,9 +43,9 @@ const (
 //	first response   promised           shown              call
 //	the answer       –                  toPressedMessage   asUpdate
 //	the answer       –                  toNewMessage       asResponse
-//	the deferral     toPressedMessage   toPressedMessage   asEdit
+//	the deferral     toPressedMessage   as promised        asEdit
 //	the deferral     toPressedMessage   toNewMessage       asFollowUp
-//	the deferral     toNewMessage       toNewMessage       asEdit
+//	the deferral     toNewMessage       as promised        asEdit
 //	the deferral     toNewMessage       toPressedMessage   cannot happen
 func firstDelivery(first firstResponse, promised, shown destination) delivery {
 	if first == theAnswer {
