@@ -147,16 +147,16 @@ func (c *priceCommand) convert(ctx context.Context, req *chat.Request) (*chat.Re
 		argument = "$" + argument
 		amount = chat.Money{Decimal: number, Exact: true}
 	}
-	answer, err := c.Price.Get(ctx, struct{}{})
+	price, err := c.Price.Get(ctx, struct{}{})
 	if doubt, isDoubt := doubtOf(err); isDoubt {
 		return c.doubtfulAmountReply(doubt, amount, argument), partly(err)
 	}
 	if err != nil {
 		return &chat.Reply{About: argument, Actions: []chat.Action{chat.TryAgain("price", argument)}}, err
 	}
-	answer.Value = dated(answer)
+	answer := dated(price)
 	q := answer.Value
-	reply := c.priceReply(answer, dayChange(q), noChart)
+	reply := c.priceReply(answer, dayChange(q), noPeriod)
 	worth := sumInDollars(number.Mul(q.Price))
 	if isDollars {
 		worth = c.amount(tokensFor(number, q.Price), chat.Exact)

@@ -27,14 +27,14 @@ const (
 
 // outcomeKeys are the messages about each outcome.
 var outcomeKeys = [...]string{
-	badgeGivenHere:      "badge.here",
-	badgeGivenElsewhere: "badge.in",
-	badgeAwaitsRules:    "badge.rules",
-	badgeNotGiven:       "badge.failed",
-	badgeNotRemoved:     "badge.still",
-	badgeGivenLater:     "badge.soon",
+	badgeGivenHere:      "badge.given_here",
+	badgeGivenElsewhere: "badge.given_elsewhere",
+	badgeAwaitsRules:    "badge.awaits_rules",
+	badgeNotGiven:       "badge.not_given",
+	badgeNotRemoved:     "badge.not_removed",
+	badgeGivenLater:     "badge.given_later",
 	badgeRemoved:        "badge.removed",
-	badgeDeleted:        "badge.gone",
+	badgeDeleted:        "badge.deleted",
 }
 
 // outcomeOf returns the outcome of a change, for a reader in the community here.
@@ -63,21 +63,25 @@ func outcomeOf(c members.Change, here string) badgeOutcome {
 	return badgeGivenElsewhere
 }
 
-// badgeResult is the outcome of badges of one community, as one line says it.
+// badgeResult is a group of changes that one line tells: badges of one community that have one outcome, and one
+// problem.
 type badgeResult struct {
 	outcome badgeOutcome
 	badges  []members.Badge   // at least one
-	problem chat.BadgeProblem // ""; or why the badges were not given or removed
+	problem chat.BadgeProblem // why the badges were not given or removed, or ""
 }
 
-// badgeResults groups changes by outcome and community, and returns the groups in the order of their outcomes. The
-// reader is in the community here.
+// includes reports whether a change with this outcome belongs to the group.
+func (r badgeResult) includes(c members.Change, outcome badgeOutcome) bool {
+	return r.badges[0].Community == c.Badge.Community && r.outcome == outcome && r.problem == c.Problem
+}
+
+// badgeResults groups changes by community, outcome and problem, and returns the groups in the order of their
+// outcomes. The reader is in the community here.
 func badgeResults(here string, changes []members.Change) (all []badgeResult) {
 	for _, c := range changes {
 		outcome := outcomeOf(c, here)
-		i := slices.IndexFunc(all, func(r badgeResult) bool {
-			return r.outcome == outcome && r.badges[0].Community == c.Badge.Community
-		})
+		i := slices.IndexFunc(all, func(r badgeResult) bool { return r.includes(c, outcome) })
 		if i < 0 {
 			all = append(all, badgeResult{outcome: outcome, badges: []members.Badge{c.Badge}, problem: c.Problem})
 		} else {
@@ -88,12 +92,12 @@ func badgeResults(here string, changes []members.Change) (all []badgeResult) {
 	return all
 }
 
-// isBad reports whether the person has fewer badges than they expect.
+// isBad reports whether the result is bad news for the person: a badge was removed, or was not given.
 func (r badgeResult) isBad() bool { return r.outcome == badgeNotGiven || r.outcome == badgeRemoved }
 
 // line returns the message about the result.
 func (r badgeResult) line() chat.Text {
-	return chat.SayWith(outcomeKeys[r.outcome], chat.Values{"badge": badgeNames(r.badges), "group": r.badges[0].Group()})
+	return chat.SayWith(outcomeKeys[r.outcome], chat.Values{"badge": badgeText(r.badges), "group": r.badges[0].Group()})
 }
 
 // lines returns the line of each result.
@@ -104,9 +108,9 @@ func lines(results []badgeResult) (all []chat.Text) {
 	return all
 }
 
-// badgeNames returns the names of badges, each once. If one name is not known, it returns words that stand for all
-// of them.
-func badgeNames(badges []members.Badge) chat.Value {
+// badgeText returns the names of badges, each once. If one name is not known, it returns words that stand for all
+// the badges.
+func badgeText(badges []members.Badge) chat.Value {
 	var names []string
 	for _, b := range badges {
 		if b.Name == "" {
@@ -119,16 +123,16 @@ func badgeNames(badges []members.Badge) chat.Value {
 	return chat.Untrusted(strings.Join(names, ", "))
 }
 
-// badgesIn returns the names of badges for a reader in the community here. If here is "", it adds the communities.
-func badgesIn(here string, badges []members.Badge) chat.Value {
+// badgeTextIn returns the names of badges for a reader in the community here. If here is "", it adds the communities.
+func badgeTextIn(here string, badges []members.Badge) chat.Value {
 	if here != "" {
-		return badgeNames(badges)
+		return badgeText(badges)
 	}
-	return badgesByCommunity(badges)
+	return badgeTextByCommunity(badges)
 }
 
-// badgesByCommunity returns the names of badges, each with its community.
-func badgesByCommunity(badges []members.Badge) (list chat.Value) {
+// badgeTextByCommunity returns the names of badges, each with its community.
+func badgeTextByCommunity(badges []members.Badge) (list chat.Value) {
 	var communities []string
 	in := map[string][]members.Badge{}
 	for _, b := range badges {
@@ -139,7 +143,7 @@ func badgesByCommunity(badges []members.Badge) (list chat.Value) {
 	}
 	for _, community := range communities {
 		there := in[community]
-		next := chat.SayWith("badge.at", chat.Values{"badge": badgeNames(there), "group": there[0].Group()})
+		next := chat.SayWith("badge.at", chat.Values{"badge": badgeText(there), "group": there[0].Group()})
 		if list == nil {
 			list = next
 		} else {
@@ -149,10 +153,10 @@ func badgesByCommunity(badges []members.Badge) (list chat.Value) {
 	return list
 }
 
-// badgesOf returns the badges without their times.
-func badgesOf(given []members.GivenBadge) (all []members.Badge) {
-	for _, h := range given {
-		all = append(all, h.Badge)
+// givenBadges returns the badges without their times.
+func givenBadges(given []members.GivenBadge) (all []members.Badge) {
+	for _, g := range given {
+		all = append(all, g.Badge)
 	}
 	return all
 }
@@ -165,8 +169,8 @@ func lostBadges(missing []members.LostBadge) (all []members.Badge) {
 	return all
 }
 
-// whyNot explains why a badge could not be given or removed on a platform.
-func whyNot(p chat.Platform, problem chat.BadgeProblem) chat.Text {
+// problemText explains why a badge could not be given or removed on a platform.
+func problemText(p chat.Platform, problem chat.BadgeProblem) chat.Text {
 	return chat.SayWith("badge.why."+string(problem), chat.Values{"right": chat.Say("badge.right." + string(p))})
 }
 
@@ -178,12 +182,12 @@ func everyText(d time.Duration) chat.Text {
 	return chat.SayWith("every.minutes", chat.Values{"n": chat.Count(d / time.Minute)})
 }
 
-// forgetButton returns the button that deletes what is saved of the person who presses it. It also removes the badges
-// that they have.
+// forgetButton returns the button that deletes what is saved of the person who presses it. If the person has badges,
+// the label says that they go, too.
 func forgetButton(badges []members.Badge) chat.Action {
 	label := chat.Say("button.forget")
 	if len(badges) > 0 {
-		label = chat.SayWith("button.remove", chat.Values{"badge": badgeNames(badges)})
+		label = chat.SayWith("button.remove", chat.Values{"badge": badgeText(badges)})
 	}
 	return chat.Action{Label: label, Command: forgetName, Edit: true}
 }

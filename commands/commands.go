@@ -241,7 +241,7 @@ func invalid(p chat.Param, err error) error {
 	if !isInvalid {
 		return err
 	}
-	return &chat.InputError{Title: p.Check, Problem: chat.SayWith("invalid."+string(flawed.Flaw), chat.Values{
+	return &chat.InputError{Title: p.WrongTitle, Problem: chat.SayWith("invalid."+string(flawed.Flaw), chat.Values{
 		"platform":  chat.Plain(flawed.Platform),
 		"example":   chat.Code(flawed.Example),
 		"n":         chat.Count(flawed.Length),
@@ -254,11 +254,11 @@ const maxPersonName = 64
 
 // personParam is a user of the chat platform where the command is asked.
 var personParam = chat.Param{
-	Name:    "user",
-	Summary: chat.Say("param.user"),
-	Example: "123456789",
-	Person:  true,
-	Check:   chat.Say("check.user"),
+	Name:       "user",
+	Summary:    chat.Say("param.user"),
+	Example:    "123456789",
+	Person:     true,
+	WrongTitle: chat.Say("check.user"),
 }
 
 // sender returns the sender's own account on the chat platform. The error is an InputError if the sender
@@ -274,7 +274,7 @@ func sender(req *chat.Request) (core.Identity, error) {
 // is an InputError if that person is anonymous, or if the ID is invalid.
 func target(req *chat.Request) (core.Identity, error) {
 	if req.Target.ID == "" {
-		return core.Identity{}, &chat.InputError{Title: personParam.Check, Problem: chat.Say("anonymous.them")}
+		return core.Identity{}, &chat.InputError{Title: personParam.WrongTitle, Problem: chat.Say("anonymous.them")}
 	}
 	id, err := core.NewIdentity(string(req.Target.Platform), req.Target.ID)
 	if err == nil {
@@ -285,7 +285,7 @@ func target(req *chat.Request) (core.Identity, error) {
 		problem = "invalid.username"
 	}
 	command := chat.Values{"command": chat.Code("/" + req.Command)}
-	return id, &chat.InputError{Title: personParam.Check, Problem: chat.SayWith(problem, command)}
+	return id, &chat.InputError{Title: personParam.WrongTitle, Problem: chat.SayWith(problem, command)}
 }
 
 // personField names the person in an answer to a moderator: by a mention and, if the name is known, also by the ID. It

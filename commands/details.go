@@ -117,7 +117,7 @@ func badgeLines(p chat.Platform, s members.Status, recheckEvery time.Duration, s
 	for _, each := range s.Each {
 		all = append(all, each.Badge)
 		lines = append(lines, textField("details.have", chat.Values{
-			"badge":   badgeNames([]members.Badge{each.Badge}),
+			"badge":   badgeText([]members.Badge{each.Badge}),
 			"have":    chat.Count(each.Have),
 			"checked": chat.Count(each.Checked),
 			"every":   everyText(recheckEvery),
@@ -130,7 +130,7 @@ func badgeLines(p chat.Platform, s members.Status, recheckEvery time.Duration, s
 	}))
 	if s.HeldBack > 0 {
 		held := textField("details.held", chat.Values{
-			"badge":   badgeNames(all),
+			"badge":   badgeText(all),
 			"losing":  chat.Count(s.Losing),
 			"have":    chat.Count(s.Have),
 			"command": chat.Code("bot members --release"),
@@ -140,8 +140,8 @@ func badgeLines(p chat.Platform, s members.Status, recheckEvery time.Duration, s
 	for _, each := range s.Each {
 		if each.Refused != "" {
 			lines = append(lines, textField("details.refused", chat.Values{
-				"badge": badgeNames([]members.Badge{each.Badge}),
-				"why":   whyNot(p, each.Refused),
+				"badge": badgeText([]members.Badge{each.Badge}),
+				"why":   problemText(p, each.Refused),
 			}))
 		}
 	}

@@ -63,8 +63,7 @@ func twoDigits(n decimal.Decimal) decimal.Decimal {
 // doubtfulReply returns the reply to /price while the price is doubtful. It has the price, and why it is doubtful, but
 // nothing that is computed from the price. argument is the period or the amount in the request, or "".
 func (c *priceCommand) doubtfulReply(doubt *belief.DoubtError, argument string) *chat.Reply {
-	answer := doubt.Answer
-	answer.Value = dated(answer)
+	answer := dated(doubt.Answer)
 	q := answer.Value
 	return &chat.Reply{
 		Tone:    chat.Warning,

@@ -11,13 +11,18 @@ import (
 
 var (
 	platformParam = chat.Param{
-		Name:    "platform",
-		Summary: chat.Say("param.platform"),
-		Example: "Telegram",
-		Choices: core.Platforms(),
-		Check:   chat.Say("check.platform"),
+		Name:       "platform",
+		Summary:    chat.Say("param.platform"),
+		Example:    "Telegram",
+		Choices:    core.Platforms(),
+		WrongTitle: chat.Say("check.platform"),
 	}
-	uidParam = chat.Param{Name: "uid", Summary: chat.Say("param.uid"), Example: "123456789", Check: chat.Say("check.uid")}
+	uidParam = chat.Param{
+		Name:       "uid",
+		Summary:    chat.Say("param.uid"),
+		Example:    "123456789",
+		WrongTitle: chat.Say("check.uid"),
+	}
 )
 
 // existsCommand answers /exists.

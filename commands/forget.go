@@ -67,7 +67,7 @@ func (c forgetCommand) run(ctx context.Context, req *chat.Request) (*chat.Reply,
 		reply.Actions = []chat.Action{chat.TryAgain(forgetName)}
 	}
 	for _, problem := range problemsOf(f.Changes) {
-		reply.Notes = append(reply.Notes, whyNot(req.From.Platform, problem))
+		reply.Notes = append(reply.Notes, problemText(req.From.Platform, problem))
 	}
 	return reply, nil
 }

@@ -19,26 +19,29 @@ import (
 // newer one.
 const oldAfter = 10 * time.Minute
 
-// dated returns the quote of s, in the form that the replies of this package show. If s is overdue, it returns a copy
-// that has a LastUpdated, and that is old from the age oldAfter on, or earlier if the quote says so. "The quote must be
-// dated" means that dated returned it.
-func dated(s query.Snapshot[*core.Quote]) *core.Quote {
+// datedQuote is a price in the form that the replies of this package show. dated returns it.
+type datedQuote struct{ query.Snapshot[*core.Quote] }
+
+// dated returns s in the form that replies show. If s is overdue, the Value is a copy of the quote. The copy has a
+// LastUpdated, and it is old from the age oldAfter on, or earlier if the quote says so.
+func dated(s query.Snapshot[*core.Quote]) datedQuote {
 	if !s.Overdue() {
-		return s.Value
+		return datedQuote{s}
 	}
 	q := *s.Value
 	q.LastUpdated = cmp.Or(q.LastUpdated, s.At)
 	q.CurrentUntil = earlierKnown(q.CurrentUntil, q.LastUpdated.Add(oldAfter))
-	return &q
+	s.Value = &q
+	return datedQuote{s}
 }
 
-// isCurrent reports whether s is neither overdue nor old. The reply then shows no age, and does not change with time.
-// The quote of s must be dated.
-func isCurrent(s query.Snapshot[*core.Quote]) bool { return !s.Overdue() && !s.Value.Old() }
+// isCurrent reports whether the price is neither overdue nor old. The reply then shows no age, and does not change with
+// time.
+func (d datedQuote) isCurrent() bool { return !d.Overdue() && !d.Value.Old() }
 
 // OldPrice returns a headline with the price and its age. isOld is false if the price is not old.
 func OldPrice(s query.Snapshot[*core.Quote], symbol string) (headline chat.Text, isOld bool) {
-	q := dated(s)
+	q := dated(s).Value
 	if !q.Old() {
 		return chat.Text{}, false
 	}
@@ -87,17 +90,16 @@ func failureText(failed *core.Error) chat.Text {
 	return chat.SayWith("why.next", chat.Values{"why": why, "when": next})
 }
 
-// priceSource returns the end of a reply with the price of s. It names the provider. If the price is Stale or old, it
-// explains instead why there is no newer one: the provider fails, or it answers and its price does not change. The
-// quote of s must be dated.
-func priceSource(s query.Snapshot[*core.Quote]) chat.Value {
-	isOld := s.Value.Old()
-	isOverdue := s.Overdue()
+// priceSource returns the end of a reply with a price. It names the provider. If the price is Stale or old, it explains
+// instead why there is no newer one: the provider fails, or it answers and its price does not change.
+func priceSource(price datedQuote) chat.Value {
+	isOld := price.Value.Old()
+	isOverdue := price.Overdue()
 	switch {
-	case s.Stale || (isOld && isOverdue):
-		return failureText(s.Why)
+	case price.Stale || (isOld && isOverdue):
+		return failureText(price.Why)
 	case isOld:
 		return chat.SayWith("why.unchanged", chat.Values{"service": serviceText("price")})
 	}
-	return chat.Plain(s.Value.Source)
+	return chat.Plain(price.Value.Source)
 }

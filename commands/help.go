@@ -77,7 +77,7 @@ func (c *helpCommand) hello(_ context.Context, req *chat.Request) (*chat.Reply, 
 // the other groups that people can join, except groups whose names are unknown.
 func (c *helpCommand) waysIn(req *chat.Request) (ways chat.Section) {
 	if badges := c.Members.ConfiguredBadges(req.From.Platform, req.Community); len(badges) > 0 {
-		values := chat.Values{"command": chat.CommandLink("/verify"), "badge": badgesIn(req.Community, badges)}
+		values := chat.Values{"command": chat.CommandLink("/verify"), "badge": badgeTextIn(req.Community, badges)}
 		ways.Fields = append(ways.Fields, chat.Field{Value: chat.SayWith("help.role", values)})
 	}
 	var groups chat.Parts

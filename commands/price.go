@@ -12,7 +12,6 @@ import (
 
 	"herald/internal/chat"
 	"herald/internal/core"
-	"herald/internal/query"
 )
 
 var periodParam = chat.Param{
@@ -20,33 +19,56 @@ var periodParam = chat.Param{
 	Summary: chat.Say("param.period"),
 	Example: "7d",
 	Choices: drawnNames,
-	Like:    regexp.MustCompile(`(?i)^(` + strings.Join(drawnNames, "|") + `|` + notDrawn + `|` + anotherSymbol + `)$`),
+	// Like also takes other periods and other tokens, so that wrongArgument answers them.
+	Like: regexp.MustCompile(`(?i)^(` + strings.Join(drawnNames, "|") + `|` + notDrawn + `|` + anotherSymbol + `)$`),
 }
 
 // minCoverage is the part of a period, from 0 to 1, for which prices should be known. If less is known, the reply says
 // that the chart has gaps.
 const minCoverage = 0.9
 
-// noChart takes the place of a period's name if no period is drawn.
-const noChart = ""
+// noPeriod takes the place of the requested period's name if no period was requested.
+const noPeriod = ""
 
 // priceCommand answers /price.
 type priceCommand struct {
 	inputs
-	// latest is the reply of withoutChart to the latest current answer.
-	latest atomic.Pointer[textReply]
+	// shared has the reply of withoutChart to the latest current answer.
+	shared sharedReply
 }
 
-// textReply is a reply without a picture, and the answer that it shows.
-type textReply struct {
-	answer query.Snapshot[*core.Quote]
-	reply  *chat.Reply
+// sharedReply has the latest reply that many requests get. It is safe for concurrent use, and its zero value is ready
+// to use.
+type sharedReply struct{ latest atomic.Pointer[replyTo] }
+
+// replyTo is a reply, and the answer that it shows.
+type replyTo struct {
+	answer datedQuote
+	reply  chat.Reply
+}
+
+// get returns a copy of the latest reply if that shows this answer, and nil otherwise. Copies share Rendered; each has
+// its own Language.
+func (s *sharedReply) get(answer datedQuote) *chat.Reply {
+	latest := s.latest.Load()
+	// == compares Snapshots, and so the pointer of the quote: all callers get the same quote from the cache.
+	if latest == nil || latest.answer != answer {
+		return nil
+	}
+	reply := latest.reply
+	return &reply
+}
+
+// put makes a copy of reply the latest. It sets Rendered in both, so that adapters render them once.
+func (s *sharedReply) put(answer datedQuote, reply *chat.Reply) {
+	reply.Rendered = new(chat.Rendered)
+	s.latest.Store(&replyTo{answer: answer, reply: *reply})
 }
 
 func price(from Sources, options Options) chat.Command {
 	c := &priceCommand{inputs: inputs{from, options}}
 	period := periodParam
-	period.Problem = c.wrongArgument
+	period.ChoiceProblem = c.wrongArgument
 	period.Tidy = c.tidy
 	return chat.Command{
 		Name:       "price",
@@ -65,36 +87,31 @@ func price(from Sources, options Options) chat.Command {
 
 // run returns the price, with a picture of the period if the arguments name one.
 func (c *priceCommand) run(ctx context.Context, req *chat.Request) (*chat.Reply, error) {
-	answer, err := c.Price.Get(ctx, struct{}{})
-	drawnName := req.Args.Value(periodParam.Name)
+	price, err := c.Price.Get(ctx, struct{}{})
+	requested := req.Args.Value(periodParam.Name)
 	if doubt, isDoubt := doubtOf(err); isDoubt {
-		return c.doubtfulReply(doubt, drawnName), nil
+		return c.doubtfulReply(doubt, requested), nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	answer.Value = dated(answer)
-	if drawnName != noChart {
-		return c.withChart(ctx, req, answer, periodNamed(drawnName))
+	if requested != noPeriod {
+		return c.withChart(ctx, req, dated(price), periodNamed(requested))
 	}
-	return c.withoutChart(answer), nil
+	return c.withoutChart(dated(price)), nil
 }
 
-// withoutChart returns the price without a picture. The quote of answer must be dated. As long as an
-// answer is current, withoutChart returns copies of one reply, so that adapters render it once.
-func (c *priceCommand) withoutChart(answer query.Snapshot[*core.Quote]) *chat.Reply {
-	if !isCurrent(answer) {
-		return c.priceReply(answer, dayChange(answer.Value), noChart)
+// withoutChart returns the price without a picture. As long as an answer is current, withoutChart returns copies of one
+// reply.
+func (c *priceCommand) withoutChart(answer datedQuote) *chat.Reply {
+	if !answer.isCurrent() {
+		return c.priceReply(answer, dayChange(answer.Value), noPeriod)
 	}
-	// The quotes are compared by their pointers: all callers get the same answer from the cache.
-	if latest := c.latest.Load(); latest != nil && latest.answer == answer {
-		reply := *latest.reply // The Router sets its Language.
-		return &reply
+	reply := c.shared.get(answer)
+	if reply == nil {
+		reply = c.priceReply(answer, dayChange(answer.Value), noPeriod)
+		c.shared.put(answer, reply)
 	}
-	reply := c.priceReply(answer, dayChange(answer.Value), noChart)
-	reply.Rendered = new(chat.Rendered)
-	kept := *reply
-	c.latest.Store(&textReply{answer: answer, reply: &kept})
 	return reply
 }
 
@@ -107,12 +124,12 @@ type priceChange struct {
 // dayChange returns the change over the last day.
 func dayChange(q *core.Quote) priceChange { return priceChange{over: lastDay, percent: q.Change24h} }
 
-// changeInChart returns the change over the drawn period: as the chart shows it, or else as the quote has it.
-func changeInChart(chart core.Chart, q *core.Quote, drawn period) priceChange {
+// changeInChart returns the change over the requested period: as the chart shows it, or else as the quote has it.
+func changeInChart(chart core.Chart, q *core.Quote, requested period) priceChange {
 	if chart.Change.Valid {
-		return priceChange{over: drawn, percent: chart.Change}
+		return priceChange{over: requested, percent: chart.Change}
 	}
-	return priceChange{over: drawn, percent: q.Changes()[drawn.length]}
+	return priceChange{over: requested, percent: q.Changes()[requested.length]}
 }
 
 // text returns the change and its period, such as "+1.2% (24 h)". The change must be known.
@@ -121,37 +138,49 @@ func (c priceChange) text() chat.Text {
 	return chat.SayWith("price.change", chat.Values{"change": percent, "period": c.over.label()})
 }
 
-// withChart returns the price with a picture of a period. The quote of answer must be dated. If the picture cannot be
-// drawn, withChart returns the price without it, and a *chat.PartialError. The change in the reply is the change over
-// the period. If there is no picture and that change is unknown, it is the change over lastDay.
+// withChart returns the price with a picture of the requested period. If the picture cannot be drawn, withChart returns
+// the price without it, and a *chat.PartialError.
 func (c *priceCommand) withChart(
-	ctx context.Context, req *chat.Request, answer query.Snapshot[*core.Quote], drawn period,
+	ctx context.Context, req *chat.Request, answer datedQuote, requested period,
 ) (*chat.Reply, error) {
-	quote := answer.Value
 	signature := cmp.Or(c.ServiceName, req.BotName)
-	chart, err := c.Chart(ctx, *quote, drawn.length, req.Language, signature, req.BotHandle)
-	change := changeInChart(chart, quote, drawn) // If err is set, the chart may still have a Change.
-	if err != nil && !change.percent.Valid {
-		change = dayChange(quote)
-	}
-	reply := c.priceReply(answer, change, drawn.name)
+	chart, err := c.Chart(ctx, *answer.Value, requested.length, req.Language, signature, req.BotHandle)
 	if err != nil {
-		reply.Notes = append(reply.Notes, chat.Say("chart.failed"))
-		// A refresh must draw again, even if the price is the same.
-		reply.Source.AsOf = chat.Version{}
-		reply.Source.FreshUntil = time.Time{}
-		return reply, &chat.PartialError{Err: err}
+		return c.withoutPicture(answer, chart, requested), &chat.PartialError{Err: err}
 	}
+	return c.withPicture(answer, chart, requested), nil
+}
+
+// withoutPicture returns the price and a note that the chart failed. The chart has no PNG, but may have a Change. The
+// change in the reply is the change over the requested period, or over lastDay if that change is unknown.
+func (c *priceCommand) withoutPicture(answer datedQuote, chart core.Chart, requested period) *chat.Reply {
+	change := changeInChart(chart, answer.Value, requested)
+	if !change.percent.Valid {
+		change = dayChange(answer.Value)
+	}
+	reply := c.priceReply(answer, change, requested.name)
+	reply.Notes = append(reply.Notes, chat.Say("chart.failed"))
+	// A refresh must draw again, even if the price is the same.
+	reply.Source.AsOf = chat.Version{}
+	reply.Source.FreshUntil = time.Time{}
+	return reply
+}
+
+// withPicture returns the price and the picture of the chart. The change in the reply is the change over the requested
+// period.
+func (c *priceCommand) withPicture(answer datedQuote, chart core.Chart, requested period) *chat.Reply {
+	quote := *answer.Value
+	reply := c.priceReply(answer, changeInChart(chart, answer.Value, requested), requested.name)
 	// One line is enough, because the picture has the price and its change.
-	figures := append(changeFields(*quote, change.over), marketFields(*quote, "price.cap_short", "price.volume_short")...)
+	figures := append(changeFields(quote, requested), marketFields(quote, "price.cap_short", "price.volume_short")...)
 	reply.Sections = []chat.Section{{Row: true, Fields: figures}}
 	reply.Notes = append(reply.Notes, chartNotes(chart)...)
 	reply.Image = &chat.Image{
-		Name:    "price-" + drawn.name + ".png",
+		Name:    "price-" + requested.name + ".png",
 		PNG:     chart.PNG,
-		Caption: c.chartCaption(chart, *quote),
+		Caption: c.chartCaption(chart, quote),
 	}
-	return reply, nil
+	return reply
 }
 
 // chartNotes says when the chart will have a line, or that the line has gaps. It returns nil if neither applies, or if
@@ -169,8 +198,8 @@ func chartNotes(chart core.Chart) []chat.Text {
 }
 
 // priceButtons returns a button for each period that can be drawn, one to refresh, and one that opens the provider's
-// page. drawnName is the name of the period in the picture, or noChart.
-func priceButtons(quote core.Quote, drawnName string) []chat.Action {
+// page. requested is the name of the requested period, or noPeriod.
+func priceButtons(quote core.Quote, requested string) []chat.Action {
 	var buttons []chat.Action
 	for _, p := range periods {
 		if !p.isDrawn {
@@ -181,16 +210,16 @@ func priceButtons(quote core.Quote, drawnName string) []chat.Action {
 			Command: "price",
 			Args:    []string{p.name},
 			Edit:    true,
-			Current: p.name == drawnName,
+			Current: p.name == requested,
 		})
 	}
-	again := refreshPrice(drawnName)
+	again := refreshPrice(requested)
 	again.NewRow = true
 	return append(append(buttons, again), pageLink(quote)...)
 }
 
 // refreshPrice returns the button that runs /price again. argument is the name of a period or an amount. If it is "",
-// which is also noChart, /price runs without an argument.
+// which is also noPeriod, /price runs without an argument.
 func refreshPrice(argument string) chat.Action {
 	if argument == "" {
 		return refresh("price")
@@ -225,11 +254,9 @@ func (c *priceCommand) chartCaption(chart core.Chart, quote core.Quote) chat.Par
 }
 
 // priceReply returns a reply with the price as its title, because push notifications show only the title. The subtitle
-// is change, if that is known. If the price is old, the title has its age, and there are no changes. drawnName is the
-// name of the period in the picture, or noChart. The quote of answer must be dated.
-func (c *priceCommand) priceReply(
-	answer query.Snapshot[*core.Quote], change priceChange, drawnName string,
-) *chat.Reply {
+// is change, if that is known. If the price is old, the title has its age, and there are no changes. requested is the
+// name of the requested period, or noPeriod.
+func (c *priceCommand) priceReply(answer datedQuote, change priceChange, requested string) *chat.Reply {
 	q := answer.Value
 	reply := &chat.Reply{
 		Title: chat.SayWith("price.title", chat.Values{
@@ -244,7 +271,7 @@ func (c *priceCommand) priceReply(
 		Footer:  chat.Parts{priceSource(answer)},
 		Checked: cmp.Or(q.LastUpdated, answer.At),
 		Source:  sourceOf(answer),
-		Actions: priceButtons(*q, drawnName),
+		Actions: priceButtons(*q, requested),
 	}
 	if q.Old() {
 		reply.Tone = chat.Warning
@@ -260,7 +287,7 @@ func (c *priceCommand) priceReply(
 }
 
 // sourceOf says how current a reply with the price is.
-func sourceOf(answer query.Snapshot[*core.Quote]) chat.Source {
+func sourceOf(answer datedQuote) chat.Source {
 	return chat.Source{
 		AsOf:       chat.Version{Time: cmp.Or(answer.Value.LastUpdated, answer.At)},
 		FreshUntil: answer.FreshUntil,

@@ -3,6 +3,7 @@ package commands
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"herald/internal/chat"
@@ -37,7 +38,7 @@ func save(from Sources, options Options) chat.Command {
 }
 
 // run saves the wallet in the arguments. It first proves again that the wallet is the sender's, because anybody can
-// forge the button. If it cannot prove that, it returns a card that says so.
+// forge the button. If it cannot prove that, or the stake is not known, it returns a card that says so.
 func (c saveCommand) run(ctx context.Context, req *chat.Request) (*chat.Reply, error) {
 	id, err := sender(req)
 	if err != nil {
@@ -84,14 +85,16 @@ func (c saveCommand) done(req *chat.Request, s *members.Saved, p proof, changes 
 		"forget": chat.CommandLink("/" + forgetName),
 	}
 	var reply *chat.Reply
+	// The results come most important first; badgeDeleted is last. A badge that does not exist any more is only a note.
 	results := badgeResults(req.Community, changes)
-	if len(results) > 0 && results[0].outcome != badgeDeleted {
+	hasMoreThanNotes := len(results) > 0 && results[0].outcome != badgeDeleted
+	if hasMoreThanNotes {
 		reply = c.withResults(req, s, results, values)
-	} else { // A badge that does not exist any more is only a note.
+	} else {
 		reply = c.withoutResults(req, s, p, values)
 		reply.Notes = append(reply.Notes, lines(results)...)
 	}
-	reply.Actions = append(reply.Actions, forgetButton(badgesOf(s.Given)))
+	reply.Actions = append(reply.Actions, forgetButton(givenBadges(s.Given)))
 	return reply
 }
 
@@ -104,9 +107,9 @@ func (c saveCommand) withoutResults(req *chat.Request, s *members.Saved, p proof
 		Notes: c.badgeNotes(s),
 	}
 	all := c.Members.ConfiguredBadges(req.From.Platform, req.Community)
-	isIdle := p.stake.Value.StakerStatus() == core.NotStaker
-	if len(all) > 0 && reply.Notes == nil && isIdle {
-		values["badge"] = badgesIn(req.Community, all)
+	stakesNothing := p.stake.Value.StakerStatus() == core.NotStaker
+	if len(all) > 0 && reply.Notes == nil && stakesNothing {
+		values["badge"] = badgeTextIn(req.Community, all)
 		reply.Notes = []chat.Text{chat.SayWith("save.later", values)}
 	}
 	return reply
@@ -116,34 +119,58 @@ func (c saveCommand) withoutResults(req *chat.Request, s *members.Saved, p proof
 func (c saveCommand) withResults(
 	req *chat.Request, s *members.Saved, results []badgeResult, values chat.Values,
 ) *chat.Reply {
-	first, others := results[0], lines(results[1:])
-	if why, isKnown := c.whyRemoved(first, s); isKnown {
+	first := results[0]
+	others := withReasons(req.From.Platform, lines(results[1:]), results)
+	why, lacksStake := c.whyRemoved(first, s)
+	switch {
+	case lacksStake: // The badge was removed, and the reply says which stake it needs.
 		return &chat.Reply{
 			Tone:  chat.Negative,
 			Title: first.line(),
 			Text:  why,
 			Notes: append(others, chat.Say("badge.failed_saved")),
 		}
-	}
-	if first.problem == "" {
-		tone := chat.Positive
-		if first.isBad() {
-			tone = chat.Negative
+	case first.problem != "": // A call to the platform failed, and the person may try again.
+		return &chat.Reply{
+			Tone:    chat.Warning,
+			Title:   first.line(),
+			Text:    problemText(req.From.Platform, first.problem),
+			Notes:   append(others, chat.Say("badge.failed_saved")),
+			Actions: []chat.Action{chat.TryAgain(saveName, s.Wallet.Hex())},
 		}
-		return &chat.Reply{Tone: tone, Title: first.line(), Text: chat.SayWith("badge.text", values), Notes: others}
+	case first.isBad(): // The badge was removed for another reason.
+		return &chat.Reply{
+			Tone:  chat.Negative,
+			Title: first.line(),
+			Text:  chat.SayWith("badge.text", values),
+			Notes: others,
+		}
 	}
+	// The badge was given, or will be given or removed later.
 	return &chat.Reply{
-		Tone:    chat.Warning,
-		Title:   first.line(),
-		Text:    whyNot(req.From.Platform, first.problem),
-		Notes:   append(others, chat.Say("badge.failed_saved")),
-		Actions: []chat.Action{chat.TryAgain(saveName, s.Wallet.Hex())},
+		Tone:  chat.Positive,
+		Title: first.line(),
+		Text:  chat.SayWith("badge.text", values),
+		Notes: others,
 	}
 }
 
-// whyRemoved explains why the first badge of a result was removed. isKnown is false if the result is another one, or if
-// the badge was not removed because of the stake.
-func (c saveCommand) whyRemoved(r badgeResult, s *members.Saved) (why chat.Text, isKnown bool) {
+// withReasons returns notes followed by the problems of those results that have the outcome of the first result, but
+// another problem. Without these reasons, the explanation of the first result would seem to explain all of them.
+func withReasons(p chat.Platform, notes []chat.Text, results []badgeResult) []chat.Text {
+	explained := []chat.BadgeProblem{"", results[0].problem}
+	for _, r := range results[1:] {
+		if r.outcome == results[0].outcome && !slices.Contains(explained, r.problem) {
+			notes = append(notes, problemText(p, r.problem))
+			explained = append(explained, r.problem)
+		}
+	}
+	return notes
+}
+
+// whyRemoved explains a result that says that a badge was removed for lack of stake. It returns false for any other
+// result.
+func (c saveCommand) whyRemoved(r badgeResult, s *members.Saved) (why chat.Text, lacksStake bool) {
 	if r.outcome != badgeRemoved {
 		return chat.Text{}, false
 	}

@@ -15,6 +15,7 @@ import (
 	"herald/internal/chat"
 	"herald/internal/core"
 	"herald/internal/members"
+	"herald/internal/words"
 )
 
 // fixedMembers is a Members with a fixed saved address. Save, Refresh and Forget return its changes.
@@ -157,7 +158,7 @@ func TestSavingSaysLastThatARoleIsDeleted(t *testing.T) {
 	all := commandsWith(savingMembers(), deleted, &members.Saved{})
 	reply, err := run(t, all, "save", aboutAnns)
 	said := strings.Join(keys(reply), " ")
-	if err != nil || said != "badge.gone save.done" || reply.Tone != chat.Positive {
+	if err != nil || said != "badge.deleted save.done" || reply.Tone != chat.Positive {
 		t.Errorf("says %s, tone %d, %v", said, reply.Tone, err)
 	}
 }
@@ -347,25 +348,40 @@ func checkSaved(t *testing.T, saved *members.Saved, changes []members.Change, wa
 }
 
 func TestSavingSaysFirstThatTheRoleHereWasGiven(t *testing.T) {
-	want := answer{"badge.here", "badge.text", chat.Positive}
+	want := answer{"badge.given_here", "badge.text", chat.Positive}
 	checkSaved(t, nil, []members.Change{roleGiven}, want)
 	checkSaved(t, nil, []members.Change{roleRemoved, roleNotGiven, roleLater, roleGiven}, want)
 }
 
 func TestSavingSaysFirstWhichRoleWasNotGiven(t *testing.T) {
-	want := answer{"badge.failed", "badge.why.role_above", chat.Warning}
+	want := answer{"badge.not_given", "badge.why.role_above", chat.Warning}
 	checkSaved(t, nil, []members.Change{roleNotGiven}, want)
 	checkSaved(t, nil, []members.Change{roleRemoved, roleNotGiven}, want)
 	checkSaved(t, nil, []members.Change{roleLater, roleNotGiven}, want)
 }
 
+// The problem of the first role is not the reason for the second one.
+func TestSavingExplainsRolesOfOneServerByTheirOwnProblems(t *testing.T) {
+	other := members.Badge{Badge: chat.Badge{Community: "B", ID: "2"}, Name: "Whale"}
+	changes := []members.Change{roleNotGiven, {Badge: other, Problem: chat.CannotHave}}
+	req := &chat.Request{From: ann, Community: commandstest.Community}
+	reply, err := runFor(t, req, commandsWith(savingMembers(), changes, nil), "save", aboutAnns)
+	if err != nil || strings.Contains(words.Say(chat.English, reply.Title), "Whale") {
+		t.Errorf("title %q, %v, want one about Staker only", words.Say(chat.English, reply.Title), err)
+	}
+	const want = "badge.not_given badge.why.cannot_have badge.failed_saved badge.not_given"
+	if said := strings.Join(keys(reply), " "); said != want || reply.Text.Key != "badge.why.role_above" {
+		t.Errorf("says %s, and explains the title by %s, want %s", said, reply.Text.Key, want)
+	}
+}
+
 func TestSavingSaysFirstWhichRoleWasNotRemoved(t *testing.T) {
-	want := answer{"badge.still", "badge.why.role_above", chat.Warning}
+	want := answer{"badge.not_removed", "badge.why.role_above", chat.Warning}
 	checkSaved(t, nil, []members.Change{roleRemoved, roleNotRemoved}, want)
 }
 
 func TestSavingSaysFirstWhichRoleWaitsForTheRules(t *testing.T) {
-	want := answer{"badge.rules", "badge.why.rules_pending", chat.Warning}
+	want := answer{"badge.awaits_rules", "badge.why.rules_pending", chat.Warning}
 	checkSaved(t, nil, []members.Change{roleRemoved, roleAfterRules}, want)
 }
 

@@ -61,8 +61,8 @@ func (c verifyCommand) offerSave(
 		consent, label = "save.offer_badge", "button.save_badge"
 	}
 	values := chat.Values{
-		"badge":  badgeNames(offered),
-		"badges": badgesByCommunity(offered),
+		"badge":  badgeText(offered),
+		"badges": badgeTextByCommunity(offered),
 		"every":  everyText(c.Members.RecheckEvery()),
 		"verify": chat.CommandLink("/verify"),
 		"forget": chat.CommandLink("/" + forgetName),
@@ -101,9 +101,9 @@ func (c verifyCommand) refreshBadges(ctx context.Context, req *chat.Request, p p
 	}
 	if len(waiting) > 0 {
 		notes = append(notes, lines(badgeResults(req.Community, waiting))...)
-		notes = append(notes, whyNot(req.From.Platform, chat.RulesPending))
+		notes = append(notes, problemText(req.From.Platform, chat.RulesPending))
 	}
-	return cardParts{notes: notes, actions: []chat.Action{forgetButton(badgesOf(s.Given))}, isBad: isBad}
+	return cardParts{notes: notes, actions: []chat.Action{forgetButton(givenBadges(s.Given))}, isBad: isBad}
 }
 
 // waitingForRules returns the badges that the sender's stake reaches in the community of req, where they have not
@@ -125,21 +125,21 @@ func (c verifyCommand) waitingForRules(req *chat.Request, p proof) (changes []me
 func (c verifyCommand) badgeNotes(s *members.Saved) (notes []chat.Text) {
 	for _, h := range s.Given {
 		notes = append(notes, chat.SayWith("badge.since", chat.Values{
-			"badge": badgeNames([]members.Badge{h.Badge}),
+			"badge": badgeText([]members.Badge{h.Badge}),
 			"group": h.Badge.Group(),
 			"day":   chat.Day{Time: h.Since},
 		}))
 	}
 	if len(s.AtRisk) > 0 {
 		notes = append(notes, chat.SayWith("badge.going", chat.Values{
-			"badge": badgeNames(badgesOf(s.AtRisk)),
+			"badge": badgeText(givenBadges(s.AtRisk)),
 			"time":  clock(s.LastBlock),
 		}))
 	}
 	for _, lost := range byChecks(s.Missing) {
 		first := lost[0]
 		why := members.WhyLost(first.Why, c.address(s.Wallet), first.Amount, c.Symbol)
-		notes = append(notes, chat.SayWith("badge.lost", chat.Values{"badge": badgeNames(lostBadges(lost)), "why": why}))
+		notes = append(notes, chat.SayWith("badge.lost", chat.Values{"badge": badgeText(lostBadges(lost)), "why": why}))
 	}
 	return notes
 }
@@ -189,10 +189,10 @@ func savedState(s *members.Saved, community string) chat.Value {
 	checked := chat.Moment{Time: s.CheckedAt}
 	switch {
 	case len(s.AtRisk) > 0:
-		going := badgeNames(badgesOf(s.AtRisk))
+		going := badgeText(givenBadges(s.AtRisk))
 		return chat.SayWith("exists.going", chat.Values{"badge": going, "time": clock(s.LastBlock)})
 	case len(s.Given) > 0:
-		return chat.SayWith("exists.has", chat.Values{"badge": badgeNames(badgesOf(s.Given)), "checked": checked})
+		return chat.SayWith("exists.has", chat.Values{"badge": badgeText(givenBadges(s.Given)), "checked": checked})
 	case len(s.Missing) > 0:
 		return losses(s.Missing)
 	case s.Stakes:
@@ -209,7 +209,7 @@ func losses(missing []members.LostBadge) (sentences chat.Parts) {
 		if why.Disowned {
 			key = "exists.disowned"
 		}
-		values := chat.Values{"badge": badgeNames(lostBadges(lost)), "when": members.WhenLost(why)}
+		values := chat.Values{"badge": badgeText(lostBadges(lost)), "when": members.WhenLost(why)}
 		sentences = append(sentences, chat.SayWith(key, values))
 	}
 	return sentences

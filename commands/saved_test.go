@@ -177,7 +177,7 @@ func TestVerifySaysThatARoleWaitsForTheRules(t *testing.T) {
 		}},
 	}
 	for pending, want := range map[bool]string{
-		true:  "badge.rules badge.why.rules_pending",
+		true:  "badge.awaits_rules badge.why.rules_pending",
 		false: "badge.since",
 	} {
 		req := &chat.Request{From: ann, Community: commandstest.Community, RulesPending: pending}

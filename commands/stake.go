@@ -33,17 +33,21 @@ var (
 	subtitleKeys = stakeKeys{yes: "verify.stakes", atLeast: "verify.stakes_least", no: "verify.stakes_nothing"}
 )
 
-// verdict says how much is staked, or that nothing is. If nothing was found and some pools could not be read, it says
-// how many, and the tone is Warning.
+// verdict says what the wallet stakes, as far as that is known:
+//   - a stake was found, and every pool was read: how much is staked;
+//   - a stake was found, and some pools could not be read: that at least so much is staked;
+//   - nothing was found, and every pool was read: that nothing is staked;
+//   - nothing was found, and some pools could not be read: how many, with the tone Warning.
 func (s stakeText) verdict(keys stakeKeys) (chat.Tone, chat.Text) {
 	total := chat.Values{"total": s.amount(s.Total(), chat.Short)}
-	switch s.StakerStatus() {
-	case core.Staker:
-		if len(s.Failed) > 0 {
-			return chat.Positive, chat.SayWith(keys.atLeast, total)
-		}
+	isAllRead := len(s.Failed) == 0
+	status := s.StakerStatus()
+	switch {
+	case status == core.Staker && isAllRead:
 		return chat.Positive, chat.SayWith(keys.yes, total)
-	case core.NotStaker:
+	case status == core.Staker:
+		return chat.Positive, chat.SayWith(keys.atLeast, total)
+	case status == core.NotStaker:
 		return chat.Negative, chat.Say(keys.no)
 	}
 	return chat.Warning, chat.SayWith("stake.undetermined", chat.Values{
@@ -65,26 +69,30 @@ func (s stakeText) worth(q *core.Quote) chat.Value {
 }
 
 // poolSections returns a line with the stake in each pool, the largest first. If there are more than maxPools+1 pools,
-// it returns a line with the largest maxPools, and a line with the sum of the other pools. folded then lists the other
-// pools. For example, of 6 pools it shows all, and of 7 pools it shows 5 and the sum of 2.
-func (s stakeText) poolSections() (sections []chat.Section, folded []chat.Field) {
+// it returns a line with the largest maxPools, and a line with the sum of the other pools. others then has a field for
+// each other pool. For example, of 6 pools it shows all, and of 7 pools it shows 5 and the sum of 2.
+func (s stakeText) poolSections() (sections []chat.Section, others []chat.Field) {
 	byAmount := func(a, b core.PoolAmount) int { return b.Amount.Cmp(a.Amount) }
 	largest := slices.SortedStableFunc(slices.Values(s.Staked), byAmount)
-	withoutSymbol := s.Options
-	withoutSymbol.Symbol = "" // The title shows it.
 	if len(largest) <= maxPools+1 {
-		return []chat.Section{{Row: true, Fields: poolFields(largest, withoutSymbol)}}, nil
+		return []chat.Section{{Row: true, Fields: poolFields(largest, s.withoutSymbol())}}, nil
 	}
-	others := largest[maxPools:]
+	shown, summedUp := largest[:maxPools], largest[maxPools:]
 	sum := chat.Field{
-		Name:  chat.SayWith("stake.others", chat.Values{"n": chat.Count(len(others))}),
-		Value: s.amount(sumOf(others), chat.Short),
+		Name:  chat.SayWith("stake.others", chat.Values{"n": chat.Count(len(summedUp))}),
+		Value: s.amount(core.Sum(summedUp), chat.Short),
 	}
 	sections = []chat.Section{
-		{Row: true, Fields: poolFields(largest[:maxPools], withoutSymbol)},
+		{Row: true, Fields: poolFields(shown, s.withoutSymbol())},
 		{Fields: []chat.Field{sum}},
 	}
-	return sections, poolFields(others, s.Options)
+	return sections, poolFields(summedUp, s.Options)
+}
+
+// withoutSymbol returns options with which amounts lack the token's symbol. The title or the line shows it already.
+func (o Options) withoutSymbol() Options {
+	o.Symbol = ""
+	return o
 }
 
 // poolFields returns a field for each pool: its name, or else its address, and the amount.
@@ -100,25 +108,22 @@ func poolFields(pools []core.PoolAmount, options Options) []chat.Field {
 	return fields
 }
 
-// withdrawals returns a line about the sum that can be claimed, and a line about the sum that is still being unstaked.
-// The second line also says when the next part can be claimed. A line is left out if its sum is 0. The sums are
-// "at least" if a pool was not read completely.
-func (s stakeText) withdrawals() (lines chat.Section) {
+// withdrawalLines returns a line about the sum that can be claimed, and a line about the sum that is still being
+// unstaked. The second line also says when the next part can be claimed. A line is left out if its sum is 0. The sums
+// are "at least" if a pool was not read completely.
+func (s stakeText) withdrawalLines() (lines chat.Section) {
 	claimable, unstaking := "stake.claimable", "stake.unstaking"
 	if !s.Complete() {
 		claimable, unstaking = "stake.claimable_least", "stake.unstaking_least"
 	}
-	if sum := sumOf(s.Withdrawable); !sum.IsZero() {
+	if sum := core.Sum(s.Withdrawable); !sum.IsZero() {
 		lines.Fields = append(lines.Fields, chat.Field{Value: s.sumLine(claimable, sum)})
 	}
-	if sum := sumOf(s.Unbonding); !sum.IsZero() {
-		lines.Fields = append(lines.Fields, chat.Field{Value: s.withNextClaim(s.sumLine(unstaking, sum))})
+	if sum := core.Sum(s.Unbonding); !sum.IsZero() {
+		lines.Fields = append(lines.Fields, chat.Field{Value: s.addNextWithdrawal(s.sumLine(unstaking, sum))})
 	}
 	return lines
 }
-
-// sumOf returns the sum of the amounts in pools, in tokens.
-func sumOf(pools []core.PoolAmount) decimal.Decimal { return core.Stake{Staked: pools}.Total() }
 
 // sumLine returns the message of key about a sum of tokens.
 func (s stakeText) sumLine(key string, sum decimal.Decimal) chat.Text {
@@ -129,22 +134,21 @@ func (s stakeText) sumLine(key string, sum decimal.Decimal) chat.Text {
 // unknown when a claim will be ready.
 const maxStandstill = 10 * time.Minute
 
-// withNextClaim completes a line about the sum that is being unstaked. It adds when the next part of that sum can be
-// claimed, and how large the part is, unless it is the whole sum. It returns the line unchanged if the time is unknown,
-// or if a pool is unread, because that pool may have an earlier claim.
-func (s stakeText) withNextClaim(unstaking chat.Text) chat.Text {
+// addNextWithdrawal completes a line about the sum that is being unstaked. It adds when the next part of that sum can
+// be claimed, and how large the part is, unless it is the whole sum. It returns the line unchanged if the time is
+// unknown, or if a pool is unread, because that pool may have an earlier claim.
+func (s stakeText) addNextWithdrawal(unstaking chat.Text) chat.Text {
 	next := s.NextWithdrawal
 	isTimeUnknown := next.At.IsZero() || time.Since(s.BlockTime) > maxStandstill
 	if isTimeUnknown || !s.Complete() {
 		return unstaking
 	}
 	when := chat.Values{"unstaking": unstaking, "when": inAbout(time.Until(next.At))}
-	isAll := next.Amount.Equal(sumOf(s.Unbonding))
+	isAll := next.Amount.Equal(core.Sum(s.Unbonding))
 	if isAll {
 		return chat.SayWith("stake.claimable_all", when)
 	}
-	s.Symbol = "" // The line already shows it.
-	when["amount"] = s.amount(next.Amount, chat.Short)
+	when["amount"] = s.withoutSymbol().amount(next.Amount, chat.Short)
 	return chat.SayWith("stake.claimable_next", when)
 }
 
@@ -180,7 +184,7 @@ func (s stakeText) full(wallet common.Address) []chat.Field {
 
 // notes says how many pools gave the stake, but not the withdrawals. If there are none, it returns nil.
 func (s stakeText) notes() []chat.Text {
-	withoutWithdrawals := len(s.Unread()) - len(s.Failed)
+	withoutWithdrawals := s.WithoutWithdrawals()
 	if withoutWithdrawals == 0 {
 		return nil
 	}

@@ -24,14 +24,14 @@ var atAddress = regexp.MustCompile(`(?i)^@(0x|xdc)?[0-9a-f]{40}\b`)
 
 // walletParam is the address of a wallet on the chain with the pools.
 var walletParam = chat.Param{
-	Name:     "wallet",
-	Summary:  chat.Say("param.wallet"),
-	Example:  "0x52908400098527886E0F7030069857D2E4169EE7",
-	Proof:    true,
-	Like:     likeWallet,
-	Tidy:     joinWallets,
-	Question: chat.Say("ask.wallet"),
-	Check:    chat.Say("check.wallet"),
+	Name:       "wallet",
+	Summary:    chat.Say("param.wallet"),
+	Example:    "0x52908400098527886E0F7030069857D2E4169EE7",
+	Proof:      true,
+	Like:       likeWallet,
+	Tidy:       joinWallets,
+	Question:   chat.Say("ask.wallet"),
+	WrongTitle: chat.Say("check.wallet"),
 }
 
 // joinWallets moves the wallet to the end of typed, as one word:
@@ -119,7 +119,7 @@ func (from Sources) stakeAndPrice(
 	ctx, cancel := context.WithTimeout(ctx, extraWait)
 	defer cancel()
 	quote := query.Ask(ctx, from.Price, struct{}{})
-	if quote.Err != nil || dated(quote.Snapshot).Old() {
+	if quote.Err != nil || dated(quote.Snapshot).Value.Old() {
 		return stake, query.Snapshot[*core.Quote]{}
 	}
 	return stake, quote.Snapshot
@@ -140,14 +140,14 @@ func (c stakedCommand) reply(
 	s := stakeText{stake.Value, c.Options}
 	staking := s.StakerStatus()
 	tone, verdict := s.verdict(titleKeys)
-	pools, folded := s.poolSections()
+	pools, otherPools := s.poolSections()
 	reply := &chat.Reply{
 		Tone:       tone,
 		Title:      verdict,
 		Subtitle:   s.worth(price.Value),
-		Sections:   append(pools, s.withdrawals()),
+		Sections:   append(pools, s.withdrawalLines()),
 		FullValues: s.full(wallet),
-		Folded:     folded,
+		Folded:     otherPools,
 		Notes:      s.notes(),
 		Footer:     s.footer(),
 		Checked:    cmp.Or(s.BlockTime, stake.At),

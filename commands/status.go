@@ -189,7 +189,7 @@ func stakeStatus(s stakeText) serviceStatus {
 // quoteStatus says that the price works. If the latest price is old, it says instead how old, and why there is no newer
 // one.
 func quoteStatus(s query.Snapshot[*core.Quote]) serviceStatus {
-	price := dated(s)
+	price := dated(s).Value
 	if !price.Old() {
 		return serviceStatus{state: chat.Say("status.fine")}
 	}

@@ -49,7 +49,7 @@ func (c supplyCommand) answer(ctx context.Context, _ *chat.Request) (*chat.Reply
 		return nil, f.supply.Err // The deferred cancel ends the other call.
 	}
 	asking.Wait()
-	f.price.Value = dated(f.price.Snapshot)
+	f.price.Snapshot = dated(f.price.Snapshot).Snapshot
 	if q, known := f.quoteForCounts(); known {
 		if doubt := belief.JudgeSupply(q, f.supply.Value); doubt != nil {
 			return c.doubtfulReply(f, doubt, q.Source), nil
@@ -68,7 +68,7 @@ var errNoPrices = errors.New("there is no price provider")
 // supplyFigures are the answers to what /supply asks.
 type supplyFigures struct {
 	supply query.Answer[core.Supply]
-	price  query.Answer[*core.Quote] // as dated returns it; Err is set if it is unknown
+	price  query.Answer[*core.Quote] // dated; Err is set if it is unknown
 	staked query.Answer[core.Stake]  // of all wallets together; used only if stakeKnown
 }
 
@@ -277,5 +277,5 @@ func supplyFooter(f supplyFigures) (footer chat.Parts) {
 	if f.supply.Stale && isPriceCurrent { // The reason is already there, and the price needs none.
 		return footer
 	}
-	return append(footer, priceSource(f.price.Snapshot))
+	return append(footer, priceSource(datedQuote{f.price.Snapshot}))
 }

@@ -299,7 +299,7 @@ func (c verifyCommand) stakePart(p proof) (*chat.Reply, error) {
 	part := &chat.Reply{
 		Tone:       tone,
 		Subtitle:   verdict,
-		Sections:   []chat.Section{s.withdrawals()},
+		Sections:   []chat.Section{s.withdrawalLines()},
 		FullValues: s.full(p.wallet),
 		Notes:      s.notes(),
 		Footer:     s.footer(),

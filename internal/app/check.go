@@ -196,7 +196,7 @@ func (b *Bot) probes(wallet string) (all []probe) {
 			isLocal:  true,
 			ask:      b.askRedis,
 		})
-	case b.members.Enabled():
+	case b.members.Enabled() && b.cfg.Partner.IsOn():
 		all = append(all, probe{title: "saved addresses", settings: "DATA_DIR", isLocal: true, ask: b.askRows})
 	}
 	return all

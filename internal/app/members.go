@@ -30,7 +30,8 @@ var errNoBot = errors.New("saved addresses belong to a bot: set " +
 var errNoPartner = errors.New("in Redis, saved addresses are found by the partner's key: " +
 	"set PARTNER_BASE_URL, PARTNER_APP_ID and PARTNER_SECRET_KEY to what the running bot has, or had")
 
-// openMembers opens the store and calls use with Members that do not run. It works beside a running bot.
+// openMembers opens the store and calls use with a members.Members that only reads and writes the store: nothing checks
+// stakes in the background. It works beside a running bot.
 func openMembers(cfg *Config, log *slog.Logger, use func(*members.Members) error) error {
 	metrics := ops.NewMetrics()
 	state, err := openState(cfg, metrics, log)
@@ -43,7 +44,7 @@ func openMembers(cfg *Config, log *slog.Logger, use func(*members.Members) error
 		return errNothingSaved
 	case len(cfg.botIDs()) == 0:
 		return errNoBot
-	case state.rows.bucket == nil:
+	case state.rows.isOff(): // The store is Redis, and there is no key to find rows by.
 		return errNoPartner
 	}
 	return use(newMembers(cfg, memberParts{state: state, metrics: metrics, log: log}))
@@ -83,10 +84,10 @@ func newMembers(cfg *Config, with memberParts) *members.Members {
 		c.Accounts = s.sources.Accounts
 	}
 	rows := with.state.rows
-	if rows.bucket != nil {
+	if !rows.isOff() {
 		c.Bucket = func(name string) members.Store { return rows.bucket(name) }
 	}
-	if rows.former != nil {
+	if rows.former != nil { // It has the rows that an older version saved.
 		c.Former = rows.former
 		c.FormerIsShared = rows.formerIsShared
 	}
@@ -97,18 +98,66 @@ func newMembers(cfg *Config, with memberParts) *members.Members {
 	return m
 }
 
-// MemberColumns are the columns that ListMembers writes. Holds describes a column in the help of bot members.
-var MemberColumns = []struct{ Name, Holds string }{
-	{"platform", strings.Join(platformNames(), " or ")},
-	{"user", "the member's ID there"},
-	{"wallet", "the saved address"},
-	{"saved", "when the address was saved"},
-	{"proven", "when it was last found to be the member's"},
-	{"checked", "when its stake was last known"},
-	{"first_below", "when a check first found less than what is given needs"},
-	{"lost", "when a second check confirmed that, so that something went"},
-	{"given", "each server or group, role or tag, and since when"},
-	{"waits_for_removal", "true: the address is deleted, what is given is still to go"},
+// MemberColumn is a column that ListMembers writes.
+type MemberColumn struct {
+	Name string
+	// Holds describes the column in the help of bot members.
+	Holds string
+	value func(members.Row) string
+}
+
+// MemberColumns are the columns that ListMembers writes.
+var MemberColumns = []MemberColumn{
+	{
+		Name:  "platform",
+		Holds: strings.Join(platformNames(), " or "),
+		value: func(r members.Row) string { return string(r.User.Platform) },
+	},
+	{
+		Name:  "user",
+		Holds: "the member's ID there",
+		value: func(r members.Row) string { return r.User.ID },
+	},
+	{
+		Name:  "wallet",
+		Holds: "the saved address",
+		value: walletIn,
+	},
+	{
+		Name:  "saved",
+		Holds: "when the address was saved",
+		value: func(r members.Row) string { return timeIn(r.SavedAt.Time) },
+	},
+	{
+		Name:  "proven",
+		Holds: "when it was last found to be the member's",
+		value: func(r members.Row) string { return timeIn(r.ProvenAt.Time) },
+	},
+	{
+		Name:  "checked",
+		Holds: "when its stake was last known",
+		value: func(r members.Row) string { return timeIn(r.CheckedAt.Time) },
+	},
+	{
+		Name:  "first_below",
+		Holds: "when a check first found too little stake for what is given",
+		value: func(r members.Row) string { return timeIn(r.FirstLow()) },
+	},
+	{
+		Name:  "lost",
+		Holds: "when a second check confirmed that, so that something went",
+		value: func(r members.Row) string { return timeIn(r.LastLost()) },
+	},
+	{
+		Name:  "given",
+		Holds: "each server or group, role or tag, and since when",
+		value: givenIn,
+	},
+	{
+		Name:  "waits_for_removal",
+		Holds: "true: the address is deleted, what is given is still to go",
+		value: func(r members.Row) string { return strconv.FormatBool(r.Forgotten()) },
+	},
 }
 
 // ListMembers writes every saved row to w as CSV. It works beside a running bot. The lines name people. If ListMembers
@@ -129,30 +178,22 @@ func ListMembers(ctx context.Context, cfg *Config, log *slog.Logger, w io.Writer
 		table := csv.NewWriter(w)
 		lines := [][]string{head}
 		for _, r := range rows {
-			lines = append(lines, csvLine(r))
+			var line []string
+			for _, column := range MemberColumns {
+				line = append(line, column.value(r))
+			}
+			lines = append(lines, line)
 		}
 		return errors.Join(table.WriteAll(lines), readErr)
 	})
 }
 
-// csvLine returns the MemberColumns of a row. If the address is deleted, the wallet is "".
-func csvLine(r members.Row) []string {
-	wallet := ""
-	if !r.Forgotten() {
-		wallet = r.Wallet.Hex()
+// walletIn returns the wallet of a row for a CSV file, or "" if the address is deleted.
+func walletIn(r members.Row) string {
+	if r.Forgotten() {
+		return ""
 	}
-	return []string{
-		string(r.User.Platform),
-		r.User.ID,
-		wallet,
-		timeIn(r.SavedAt.Time),
-		timeIn(r.ProvenAt.Time),
-		timeIn(r.CheckedAt.Time),
-		timeIn(r.FirstLow()),
-		timeIn(r.LastLost()),
-		givenIn(r),
-		strconv.FormatBool(r.Forgotten()),
-	}
+	return r.Wallet.Hex()
 }
 
 // givenIn returns the badges of a row for a CSV file, separated by semicolons. Each has its community, its ID, and when
@@ -174,8 +215,8 @@ func timeIn(t time.Time) string {
 	return t.UTC().Format(time.RFC3339)
 }
 
-// ReleaseBadges tells the running bot to remove the badges that a fuse holds. It writes to w who has these badges, as
-// CSV, or that nobody is held.
+// ReleaseBadges tells the running bot to remove the badges that a fuse holds. A fuse holds back removals if too many
+// people would lose badges at once. ReleaseBadges writes to w who has these badges, as CSV, or that nobody is held.
 func ReleaseBadges(ctx context.Context, cfg *Config, log *slog.Logger, w io.Writer) error {
 	return openMembers(cfg, log, func(m *members.Members) error {
 		released, err := m.Release(ctx)

@@ -43,6 +43,9 @@ type rowStore struct {
 	formerIsShared bool
 }
 
+// isOff reports whether no addresses can be saved.
+func (s rowStore) isOff() bool { return s.bucket == nil }
+
 // openState opens the stores that the settings name. It does not lock DATA_DIR.
 func openState(cfg *Config, metrics *ops.Metrics, log *slog.Logger) (*state, error) {
 	memory := store.NewMemory()

@@ -93,7 +93,7 @@ func decode(text []byte) (b belief, err error) {
 	}
 	latest := time.Now().Add(maxAhead)
 	for _, p := range []core.PricedAt{{At: b.At, Price: b.Price}, {At: b.Doubted, Price: b.Doubtful}} {
-		if !p.At.IsZero() && (!p.IsPossible() || p.At.After(latest)) {
+		if !p.At.IsZero() && (!p.IsPlausible() || p.At.After(latest)) {
 			return belief{}, errors.New("a belief without a possible time and price")
 		}
 	}

@@ -131,7 +131,7 @@ func (p *Prices) memoryWith(b belief) memory {
 	}
 	last := core.PricedAt{At: b.At, Price: b.Price}
 	isNewest := len(m.Prices) == 0 || last.At.After(m.Prices[len(m.Prices)-1].At)
-	if isNewest && last.IsPossible() && time.Since(last.At) < maxAge {
+	if isNewest && last.IsPlausible() && time.Since(last.At) < maxAge {
 		m.Prices = append(m.Prices, last)
 	}
 	return m

@@ -2,6 +2,7 @@ package belief
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/shopspring/decimal"
@@ -42,8 +43,8 @@ func (e *DoubtError) Factor() (factor decimal.Decimal, rises bool) {
 const (
 	// contradiction is the factor from which on two numbers contradict each other.
 	contradiction = 10
-	// unexplained is the factor between a quote's price and the price that a change leads to, from which on the change
-	// does not explain the quote. It is well below contradiction: a change of 0 % must not explain a factor of ten.
+	// unexplained: a change does not explain a quote if it leads to a price that is this many times higher or lower. It
+	// is well below contradiction: a change of 0 % must not explain a factor of ten.
 	unexplained = 3
 	// supplyContradiction replaces contradiction for supplies, because providers count tokens differently.
 	supplyContradiction = 1000
@@ -75,6 +76,9 @@ type memory struct {
 //   - The price contradicts the last believed price, and no change of the quote explains the move.
 //   - The price does not contradict the last believed price, but the market cap does not fit it, and CapLags is not
 //     set.
+//
+// A market cap may follow a move later, so judge does not ask whether it fits right after a move. Beside a DoubtError,
+// the quote is the answer's own, unchanged.
 func (m memory) judge(answer query.Snapshot[*core.Quote]) (*core.Quote, *DoubtError) {
 	q := answer.Value
 	moved := false
@@ -117,15 +121,16 @@ type change struct {
 	period  time.Duration
 }
 
-// changesOf returns the changes of q, the shortest first.
+// changesOf returns the changes that q has, the shortest first.
 func changesOf(q *core.Quote) []change {
 	const day = 24 * time.Hour
-	return []change{
+	all := []change{
 		{&q.Change1h, time.Hour},
 		{&q.Change24h, day},
 		{&q.Change7d, 7 * day},
 		{&q.Change30d, 30 * day},
 	}
+	return slices.DeleteFunc(all, func(c change) bool { return !c.percent.Valid })
 }
 
 // from returns the price to which the change leads from a past price. For example, a change of +100 % leads from 1 to
@@ -134,32 +139,43 @@ func (c change) from(past decimal.Decimal) decimal.Decimal {
 	return past.Mul(c.percent.Decimal.Shift(-2).Add(decimal.New(1, 0)))
 }
 
+// leads reports whether the change leads from a past price to about this price: within a factor of unexplained.
+func (c change) leads(past, price decimal.Decimal) bool {
+	return !areApart(price, c.from(past), unexplained)
+}
+
 // explains reports whether a change of q leads to its price from the known price at the beginning of the change. If no
-// price is known there, the shortest change that covers the last believed price may also begin at that price. at is the
-// time of q if the provider does not say. m must have a price.
+// price is known there, the shortest change that covers the last believed price may also begin at that price: of the
+// changes that include the whole move, it includes the least besides. at is the time of q if the provider does not say.
+// m must have a price.
 //
 // For example, the last believed price is 1, 20 hours ago, and q has a price of 30. A change of +2900 % over 24 hours
 // explains q, even if no price is known for 24 hours ago.
 func (m memory) explains(q core.Quote, at time.Time) bool {
 	now := timeOf(q, at)
 	last := m.Prices[len(m.Prices)-1]
-	isLastCovered := false // by a shorter change
-	for _, c := range changesOf(&q) {
-		if !c.percent.Valid {
-			continue
-		}
+	changes := changesOf(&q)
+	for _, c := range changes {
 		past, isKnown := m.priceAt(now, c.period)
-		coversLast := now.Sub(last.At) <= c.period
-		if !isKnown && coversLast && !isLastCovered {
-			past = last.Price
-			isKnown = true
-		}
-		isLastCovered = isLastCovered || coversLast
-		if isKnown && !areApart(q.Price, c.from(past), unexplained) {
+		if isKnown && c.leads(past, q.Price) {
 			return true
 		}
 	}
-	return false
+	shortest, isCovered := firstCovering(changes, now.Sub(last.At))
+	if !isCovered {
+		return false
+	}
+	_, isBeginKnown := m.priceAt(now, shortest.period)
+	return !isBeginKnown && shortest.leads(last.Price, q.Price)
+}
+
+// firstCovering returns the first change whose period is at least age. ok is false if there is none.
+func firstCovering(changes []change, age time.Duration) (first change, ok bool) {
+	i := slices.IndexFunc(changes, func(c change) bool { return c.period >= age })
+	if i < 0 {
+		return change{}, false
+	}
+	return changes[i], true
 }
 
 // withoutContradictions returns q without the changes that contradict known prices. at is the time of q if the provider
@@ -168,7 +184,7 @@ func (m memory) withoutContradictions(q core.Quote, at time.Time) core.Quote {
 	now := timeOf(q, at)
 	for _, c := range changesOf(&q) {
 		past, isKnown := m.priceAt(now, c.period)
-		if c.percent.Valid && isKnown && areApart(q.Price, c.from(past), contradiction) {
+		if isKnown && areApart(q.Price, c.from(past), contradiction) {
 			*c.percent = decimal.NullDecimal{}
 		}
 	}
@@ -181,11 +197,11 @@ func (m memory) withoutContradictions(q core.Quote, at time.Time) core.Quote {
 // For example, for a price 24 hours ago, priceAt returns a price that was known 18 to 30 hours ago.
 func (m memory) priceAt(now time.Time, ago time.Duration) (price decimal.Decimal, known bool) {
 	wanted := now.Add(-ago)
-	nearest := ago / 4
+	smallest := ago / 4 // the tolerance
 	for _, p := range m.Prices {
 		distance := wanted.Sub(p.At).Abs()
-		if distance <= nearest {
-			nearest = distance
+		if distance <= smallest {
+			smallest = distance
 			price = p.Price
 			known = true
 		}

@@ -19,81 +19,29 @@ const (
 	Private
 )
 
-// Param is one parameter of a Form.
-type Param struct {
-	Name    string // [a-z][a-z0-9_]{0,31}
-	Summary Text   // at most 100 characters in every language
-	Example string
-	// Person marks a user of the platform: mentioned, picked, replied to, or typed as an ID.
-	Person bool
-	// Proof marks the argument that may prove to a group that the sender can come in, such as a wallet.
-	// The Router's Proof finds it.
-	Proof bool
-	// Phrase marks an argument that may have several words, such as "1 500 HRLD". All typed words are then the argument,
-	// if Like matches them together, and if no other parameter accepts one of them. Any other argument is one word.
-	Phrase bool
-	// Like matches a word that looks like the argument, even if it is not valid. If Like is nil, the Choices look like
-	// the argument, or any word if there are no Choices.
-	Like *regexp.Regexp
-	// Tidy rewrites all typed words of a command so that its parameters accept them, such as "7" and "days" to "7d"; nil:
-	// words stay as typed. It must not change typed. If it gets its own result, it must return that unchanged.
-	Tidy func(typed []string) []string
-	// Question asks for the argument if this is a form's only parameter and nothing was typed. If it has no Key, nothing
-	// is asked.
-	Question Text
-	// Check is the title of the reply to a wrong value, such as "Check the wallet address". If it has no Key, the title
-	// is "Check what you typed".
-	Check Text
-	// Choices are the only valid values, at least two. They may be typed in upper or lower case. If Choices is nil, any
-	// value is valid.
-	Choices []string
-	// Problem words the error for an argument that is not one of Choices. If it is nil, the error lists the Choices.
-	Problem func(typed string) Text
-}
-
-// Label returns the parameter's name in the reader's language, such as "wallet".
-func (p Param) Label() Text { return Say("name." + p.Name) }
-
-// ChoiceLabel returns the name of a choice, such as "7 days". Where package words has no
-// message for it, the choice itself is shown.
-func ChoiceLabel(choice string) Text { return Say("choice." + choice) }
-
-// Choice returns the element of Choices that a word spells, in upper or lower case, or "".
-func (p Param) Choice(word string) string {
-	for _, choice := range p.Choices {
-		if strings.EqualFold(choice, word) {
-			return choice
-		}
-	}
-	return ""
-}
-
-// WrongChoice words the error for an argument that is not one of Choices.
-func (p Param) WrongChoice(typed string) Text {
-	if p.Problem != nil {
-		return p.Problem(typed)
-	}
-	last := len(p.Choices) - 1
-	return SayWith("input.choices", Values{
-		"choices": Plain(strings.Join(p.Choices[:last], ", ")),
-		"last":    Plain(p.Choices[last]),
-	})
-}
-
-// NamesPerson reports whether a word can name a user: @ and a name, or an ID.
-func NamesPerson(word string) bool { return personWord.MatchString(word) }
-
-var personWord = regexp.MustCompile(`^(@.+|[0-9]{1,20})$`)
-
-// Accepts reports whether a word looks like the argument.
-func (p Param) Accepts(word string) bool {
-	if p.Person {
-		return NamesPerson(word)
-	}
-	if p.Like != nil {
-		return p.Like.MatchString(word)
-	}
-	return p.Choices == nil || p.Choice(word) != ""
+// Command is one command of the bot, such as /price.
+type Command struct {
+	Name string // [a-z][a-z0-9]{0,31}
+	// Aliases are names that menus do not list. Each has the arguments that are used if none are typed.
+	Aliases map[string][]string
+	Summary Text // at most 100 characters in every language
+	// ModeratorSummary replaces the Summary in moderators' menus, if it has a Key.
+	ModeratorSummary Text
+	// Topic names what the command is about in a list of what the bot knows, such as "price". If it has no Key, the
+	// command is not in that list.
+	Topic Text
+	// PersonMenu is the command's entry in the menu of a person, if the platform has such menus. If it has no Key, there
+	// is no entry.
+	PersonMenu Text
+	// Forms are tried in order; the first that takes the arguments runs. A command without parameters has one Form
+	// without Params.
+	Forms      []Form
+	Visibility Visibility
+	// NoDeepLink forbids deep links that run the command, because anybody can hide a link behind harmless words.
+	NoDeepLink bool
+	// Asks names the services that the command calls, the indispensable one first: while that one fails, the answer is
+	// missing or incomplete. Asks is nil if no service can prevent the answer. Only tests read it, and they verify it.
+	Asks []string
 }
 
 // Form is one way to write a command. It takes exactly its Params.
@@ -103,7 +51,7 @@ type Form struct {
 	Moderators bool
 	// Unlisted forms are for buttons: menus and help leave them out.
 	Unlisted bool
-	// NeedsRole makes the Router ask for an UnknownRole before it runs the form.
+	// NeedsRole makes the Router ask the platform for the sender's role, if it is unknown, before the form runs.
 	NeedsRole bool
 	// Inline forms also answer inline queries, in chats that the bot is not in.
 	// They are Public and have at most one of Params.
@@ -131,8 +79,8 @@ type Limit struct {
 // Run must return when ctx is done. Its error decides what the sender is shown:
 //   - nil or a PartialError: the Reply;
 //   - an InputError: what is wrong, and the form's example;
-//   - any other: the words of Config.Explain. The Reply's About is kept, and its Actions
-//     replace the button that tries again.
+//   - any other: the text that router.Config.Explain gives. A Reply returned with it supplies only the About, and the
+//     Actions that are shown instead of "Try again".
 type Run func(ctx context.Context, req *Request) (*Reply, error)
 
 // PartialError is returned with a Reply that lacks a part and says so. Err is the cause for the log. It must not
@@ -143,31 +91,15 @@ func (e *PartialError) Error() string { return "not the whole answer: " + e.Err.
 
 func (e *PartialError) Unwrap() error { return e.Err }
 
-// Command is one command of the bot, such as /price.
-type Command struct {
-	Name string // [a-z][a-z0-9]{0,31}
-	// Aliases are names that menus do not list. Each has the arguments that are used if none are typed.
-	Aliases map[string][]string
-	Summary Text // at most 100 characters in every language
-	// ModeratorSummary replaces the Summary in moderators' menus, if it has a Key.
-	ModeratorSummary Text
-	// Topic names what the command is about in a list of what the bot knows, such as "price". If it has no Key, the
-	// command is not in that list.
-	Topic Text
-	// PersonMenu is the command's entry in the menu of a person, if the platform has such menus. If it has no Key, there
-	// is no entry.
-	PersonMenu Text
-	// Forms are tried in order; the first that takes the arguments runs. A command
-	// without parameters has one Form without Params.
-	Forms      []Form
-	Visibility Visibility
-	// NoDeepLink forbids deep links that run the command, because anybody can hide a link behind harmless words.
-	NoDeepLink bool
-	// Asks names the services that the command may ask. While the first fails, the answer
-	// is missing or incomplete. Asks is nil if no service can prevent the answer. Only tests
-	// read it.
-	Asks []string
+// InputError words what is wrong with a person's input. It does not repeat the input.
+type InputError struct {
+	// Title is a few words. Without a Key it is "Check what you typed".
+	Title Text
+	// Problem is a whole sentence or two.
+	Problem Text
 }
+
+func (e *InputError) Error() string { return "input: " + e.Problem.Key }
 
 // Commands is a table of commands.
 type Commands []Command
@@ -207,14 +139,6 @@ func (all Commands) Guess(text string) (name string) {
 	return "start"
 }
 
-// Usage is a Value that shows how a form is typed, such as "/exists <platform> <ID>". It looks like Code.
-type Usage struct {
-	Command string
-	Params  []Text // the labels of the parameters
-}
-
-func (Usage) value() {}
-
 // Example returns the form with its examples: "/exists Telegram 123456789".
 func (c *Command) Example(f Form) string {
 	words := []string{"/" + c.Name}
@@ -249,6 +173,100 @@ func (c *Command) Params() (params []Param, required map[string]bool) {
 	return params, required
 }
 
+// Usage is a Value that shows how a form is typed, such as "/exists <platform> <ID>". It looks like Code.
+type Usage struct {
+	Command string
+	Params  []Text // the labels of the parameters
+}
+
+func (Usage) value() {}
+
+// Param is one parameter of a Form.
+type Param struct {
+	// These fields are shown.
+
+	Name    string // [a-z][a-z0-9_]{0,31}
+	Summary Text   // at most 100 characters in every language
+	Example string
+	// Question asks for the argument if this is a form's only parameter and nothing was typed. If it has no Key, nothing
+	// is asked.
+	Question Text
+
+	// These fields decide which words are the argument, and which arguments are valid.
+
+	// Person marks a user of the platform: mentioned, picked, replied to, or typed as an ID.
+	Person bool
+	// Proof marks the argument that may prove to a group that the sender can come in, such as a wallet. The Router's
+	// Proof finds it.
+	Proof bool
+	// Phrase marks an argument that may have several words, such as "1 500 HRLD". If the parameter accepts the typed
+	// words joined by spaces, and no other parameter accepts any of them, they are one argument. The argument of a
+	// parameter without Phrase is one word.
+	Phrase bool
+	// Like matches a word that looks like the argument, even if it is not valid. If Like is nil, the Choices look like
+	// the argument, or any word if there are no Choices.
+	Like *regexp.Regexp
+	// Tidy rewrites all typed words of a command so that its parameters accept them, such as "7" and "days" to "7d"; nil:
+	// words stay as typed. It must not change typed, and must be idempotent.
+	Tidy func(typed []string) []string
+	// Choices are the only valid values, at least two. They may be typed in upper or lower case. If Choices is nil, any
+	// value is valid.
+	Choices []string
+
+	// These fields word the reply to a wrong value.
+
+	// WrongTitle is the title of the reply, such as "Check the wallet address". If it has no Key, the title is "Check
+	// what you typed".
+	WrongTitle Text
+	// ChoiceProblem words the error for an argument that is not one of Choices. If it is nil, the error lists the Choices.
+	ChoiceProblem func(typed string) Text
+}
+
+// Label returns the parameter's name in the reader's language, such as "wallet".
+func (p Param) Label() Text { return Say("name." + p.Name) }
+
+// ChoiceLabel returns the name of a choice, such as "7 days". Where package words has no
+// message for it, the choice itself is shown.
+func ChoiceLabel(choice string) Text { return Say("choice." + choice) }
+
+// Choice returns the element of Choices that a word spells, in upper or lower case, or "".
+func (p Param) Choice(word string) string {
+	for _, choice := range p.Choices {
+		if strings.EqualFold(choice, word) {
+			return choice
+		}
+	}
+	return ""
+}
+
+// WrongChoiceText words the error for an argument that is not one of Choices.
+func (p Param) WrongChoiceText(typed string) Text {
+	if p.ChoiceProblem != nil {
+		return p.ChoiceProblem(typed)
+	}
+	last := len(p.Choices) - 1
+	return SayWith("input.choices", Values{
+		"choices": Plain(strings.Join(p.Choices[:last], ", ")),
+		"last":    Plain(p.Choices[last]),
+	})
+}
+
+// Accepts reports whether a word looks like the argument.
+func (p Param) Accepts(word string) bool {
+	if p.Person {
+		return NamesPerson(word)
+	}
+	if p.Like != nil {
+		return p.Like.MatchString(word)
+	}
+	return p.Choices == nil || p.Choice(word) != ""
+}
+
+// NamesPerson reports whether a word can name a user: @ and a name, or an ID.
+func NamesPerson(word string) bool { return personWord.MatchString(word) }
+
+var personWord = regexp.MustCompile(`^(@.+|[0-9]{1,20})$`)
+
 // Tidied returns the words after the Tidy of each parameter, in order.
 func Tidied(words []string, params []Param) []string {
 	for _, p := range params {
@@ -266,13 +284,3 @@ func Meant(words []string, params ...Param) []string {
 	}
 	return slices.DeleteFunc(slices.Clone(Tidied(words, params)), func(word string) bool { return !isMeant(word) })
 }
-
-// InputError words what is wrong with a person's input. It does not repeat the input.
-type InputError struct {
-	// Title is a few words. Without a Key it is "Check what you typed".
-	Title Text
-	// Problem is a whole sentence or two.
-	Problem Text
-}
-
-func (e *InputError) Error() string { return "input: " + e.Problem.Key }

@@ -37,10 +37,10 @@ const (
 )
 
 // Compare returns how an answer of Version v compares with one of Version shown. If the time of shown is in the
-// future, a clock has jumped back, and no answer is Older.
+// future, a clock has jumped back, and an earlier answer counts as Newer.
 //
-// Two answers from one block are Unordered: the later one may have pools that could not be read before,
-// or a newer price.
+// Two answers from one block may still differ: one may lack a pool that could not be read, or have an older price. They
+// are Unordered.
 func (v Version) Compare(shown Version) Order {
 	none := Block{}
 	switch {
@@ -50,17 +50,17 @@ func (v Version) Compare(shown Version) Order {
 		return Unordered
 	case v.Time.Unix() == shown.Time.Unix():
 		return Same
+	case v.Time.After(shown.Time):
+		return Newer
+	case shown.Time.After(time.Now()): // A clock has jumped back.
+		return Newer
 	}
-	clockJumped := shown.Time.After(time.Now())
-	if v.Time.Before(shown.Time) && !clockJumped {
-		return Older
-	}
-	return Newer
+	return Older
 }
 
 // compare returns how an answer of block b compares with one of block shown.
 func (b Block) compare(shown Block) Order {
-	isOtherChain := b.Chain%chainTags != shown.Chain%chainTags
+	isOtherChain := b.tag() != shown.tag() // A block that was read from a button has only the tag.
 	isFarBehind := shown.Number > b.Number+maxLag
 	switch {
 	case isOtherChain, isFarBehind, b.Number == shown.Number:
@@ -70,6 +70,9 @@ func (b Block) compare(shown Block) Order {
 	}
 	return Newer
 }
+
+// tag returns the number that stands for the chain in a button's state. Two chains may have one tag.
+func (b Block) tag() uint64 { return b.Chain % chainTags }
 
 const (
 	// maxLag is the maximum number of blocks that one node may be behind another. If a block is further behind, its chain
@@ -83,16 +86,18 @@ const (
 	blockMark = "#"
 )
 
-// word returns v as one word of a button's state: "1#gjdgxr" for a block, or else the Unix time, at least
-// 1, in base 36.
+// word returns v as one word of a button's state: "1#gjdgxr" for a block, or else the Unix time in base 36. The time is
+// at least 1, so word never returns "0", which Action.State writes for a button that does not refresh.
 func (v Version) word() string {
 	if b := v.Block; b != (Block{}) && b.Number <= maxBlock {
-		return strconv.FormatUint(b.Chain%chainTags, 36) + blockMark + strconv.FormatUint(b.Number, 36)
+		return strconv.FormatUint(b.tag(), 36) + blockMark + strconv.FormatUint(b.Number, 36)
 	}
 	return strconv.FormatInt(max(v.Time.Unix(), 1), 36)
 }
 
-// parseVersion reads what word returned. "0" is the zero Version. ok is false for any other text.
+// parseVersion reads the word of a state: a word that Version.word returned, or the "0" of a button that does not
+// refresh (see Action.State), which is the zero Version. A Block that it returns has the chain's tag as its Chain.
+// ok is false for any other text.
 func parseVersion(word string) (v Version, ok bool) {
 	if tag, number, isBlock := strings.Cut(word, blockMark); isBlock {
 		chain, err := strconv.ParseUint(tag, 36, 64)

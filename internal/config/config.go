@@ -47,11 +47,11 @@ type Setting struct {
 func (s Setting) example() string { return cmp.Or(s.Example, s.Default) }
 
 // mistakes returns a line for each line of err, an error about s, which is given at place. Each line ends with the
-// example of helpful, the setting that the operator should correct.
-func (s Setting) mistakes(place string, err error, helpful Setting) (wrong Errors) {
+// example of toSet, the setting that the operator should set or correct.
+func (s Setting) mistakes(place string, err error, toSet Setting) (wrong Errors) {
 	for line := range strings.SplitSeq(err.Error(), "\n") {
 		wrong = append(wrong,
-			fmt.Sprintf("%s%s: %s; for example %s=%s", place, s.Name, line, helpful.Name, helpful.example()))
+			fmt.Sprintf("%s%s: %s; for example %s=%s", place, s.Name, line, toSet.Name, toSet.example()))
 	}
 	return wrong
 }
@@ -102,7 +102,7 @@ func Collect(environ []string, envFile string) (Given, Errors) {
 	}
 	inFile := Given{}
 	wrong := inFile.parse(envFile, content)
-	// KEY in the environment also overrides KEY_FILE in the file, and KEY_FILE overrides KEY.
+	// KEY or KEY_FILE in the environment overrides both KEY and KEY_FILE in the file.
 	isOverridden := func(name string, _ value) bool { return inEnviron.Has(strings.TrimSuffix(name, fileSuffix)) }
 	maps.DeleteFunc(inFile, isOverridden)
 	maps.Copy(inFile, inEnviron)
@@ -146,32 +146,54 @@ func (g Given) fill(s Setting, table []Setting) Errors {
 	if v.err != nil {
 		return s.mistakes(v.place, v.err, s)
 	}
-	isUnset := v.text == ""
-	if isUnset && s.Required {
+	if v.text == "" || v.text == Off {
+		if wrong := g.missing(s, v, table); wrong != nil {
+			return wrong
+		}
+	}
+	if v.text == "" {
+		return nil
+	}
+	wrong := g.lacking(s, v, table)
+	if err := s.Set(v.text); err != nil {
+		wrong = append(wrong, s.mistakes(v.place, withAdvice(v.text, err), s)...)
+	}
+	return wrong
+}
+
+// missing returns the mistake that s is required or needed by another setting, or nil if it is neither. v is the value
+// of s: unset, or Off. A setting that is Off is only missing if another one needs it.
+func (g Given) missing(s Setting, v value, table []Setting) Errors {
+	if v.text == "" && s.Required {
 		return s.mistakes(v.place, errors.New("is required but not set"), s)
 	}
 	needing := g.neededBy(s.Name, table)
-	if needing != nil && (isUnset || v.text == Off) {
-		place := v.place
-		if !g.Has(s.Name) {
-			place = cmp.Or(place, g.Place(needing[0]))
-		}
-		state := cmp.Or(v.text, "not set")
-		return s.mistakes(place, fmt.Errorf("is needed by %s but %s", strings.Join(needing, " and "), state), s)
-	}
-	if isUnset {
+	if needing == nil {
 		return nil
 	}
-	var wrong Errors
-	if s.NeedsOneOf != nil && !slices.ContainsFunc(s.NeedsOneOf, g.Has) {
-		first := slices.IndexFunc(table, func(other Setting) bool { return other.Name == s.NeedsOneOf[0] })
-		missing := fmt.Errorf("needs %s, and neither is set", strings.Join(s.NeedsOneOf, " or "))
-		wrong = s.mistakes(v.place, missing, table[first])
+	state := cmp.Or(v.text, "not set")
+	problem := fmt.Errorf("is needed by %s but %s", strings.Join(needing, " and "), state)
+	return s.mistakes(g.placeOfMissing(s, v, needing[0]), problem, s)
+}
+
+// placeOfMissing returns the place at which the operator is told that s, whose value is v, is missing. An unset setting
+// is reported where it is left empty, or else where the one that needs it is.
+func (g Given) placeOfMissing(s Setting, v value, needing string) string {
+	if g.Has(s.Name) || v.place != "" {
+		return v.place
 	}
-	if err := s.Set(v.text); err != nil {
-		wrong = append(wrong, s.mistakes(v.place, ungrouped(v.text, err), s)...)
+	return g.Place(needing)
+}
+
+// lacking returns the mistake that none of the NeedsOneOf of s is given, or nil if one is, or if s needs none. v is the
+// value of s.
+func (g Given) lacking(s Setting, v value, table []Setting) Errors {
+	if s.NeedsOneOf == nil || slices.ContainsFunc(s.NeedsOneOf, g.Has) {
+		return nil
 	}
-	return wrong
+	first := slices.IndexFunc(table, func(other Setting) bool { return other.Name == s.NeedsOneOf[0] })
+	problem := fmt.Errorf("needs %s, and neither is set", strings.Join(s.NeedsOneOf, " or "))
+	return s.mistakes(v.place, problem, table[first])
 }
 
 // neededBy returns the names of the given settings in the table that need the named one.
@@ -188,14 +210,14 @@ func (g Given) neededBy(name string, table []Setting) (needing []string) {
 // value and a file are given, or if the file cannot be read or is empty.
 func (g Given) value(s Setting) value {
 	v, path := g[s.Name], g[s.Name+fileSuffix]
-	isInFile := s.Secret && path.isSet()
-	switch {
-	case !isInFile && !v.isSet():
-		v.text = s.Default
+	hasSecretFile := s.Secret && path.isSet()
+	if !hasSecretFile {
+		if !v.isSet() {
+			v.text = s.Default
+		}
 		return v
-	case !isInFile:
-		return v
-	case v.isSet():
+	}
+	if v.isSet() {
 		return value{place: v.place, err: fmt.Errorf("is set, and so is %s%s; keep one of the two", s.Name, fileSuffix)}
 	}
 	content, err := ReadFile(path.text, maxSecretFile)
@@ -309,11 +331,11 @@ func distance(name, meant string) int {
 		twoAgo, oneAgo, row = oneAgo, row, make([]int, len(meant)+1)
 		row[0] = oneAgo[0] + added
 		for j := range len(meant) {
-			same := oneAgo[j]
+			diagonal := oneAgo[j]
 			if name[i] != meant[j] {
-				same += replaced
+				diagonal += replaced
 			}
-			row[j+1] = min(same, row[j]+leftOut, oneAgo[j+1]+added)
+			row[j+1] = min(diagonal, row[j]+leftOut, oneAgo[j+1]+added)
 			if i > 0 && j > 0 && name[i] == meant[j-1] && name[i-1] == meant[j] {
 				row[j+1] = min(row[j+1], twoAgo[j-1]+exchanged)
 			}

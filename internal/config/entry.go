@@ -9,7 +9,8 @@ import (
 	"github.com/shopspring/decimal"
 )
 
-// Entry is an entry of a list of communities, such as telegram:-1001234567890:Staker:1000.
+// Entry is one item of a setting that gives communities a role, a tag or a requirement, such as
+// telegram:-1001234567890:Staker:1000.
 type Entry struct {
 	Platform  string
 	Community string          // the ID of a server or group
@@ -18,31 +19,52 @@ type Entry struct {
 }
 
 // Entries returns a reader of a list. split separates the entries. Each entry must match the regular expression form as
-// a whole; otherwise the error is the number of the entry, "must be" and the description. Three colons separate the
-// four parts of an entry, as in Entry. A part that is left out is empty. A fourth colon would be part of the amount,
-// and makes it invalid.
+// a whole; otherwise the error is the number of the entry, "must be" and the description. Colons separate the four
+// parts of an entry, as in Entry. Missing parts are empty. Everything after the third colon is the amount.
 func Entries(split func(string) []string, form, description string) func(string) ([]Entry, error) {
 	matching := Matching(form, description)
-	read := listOf(split, func(text string) (e Entry, err error) {
+	read := listOf(split, func(text string) (Entry, error) {
 		text = Trim(text)
-		if _, err = matching(text); err != nil {
-			return e, err
+		if _, err := matching(text); err != nil {
+			return Entry{}, err
 		}
-		platform, rest, _ := strings.Cut(text, ":")
-		community, rest, _ := strings.Cut(rest, ":")
-		value, amount, hasAmount := strings.Cut(rest, ":")
-		e = Entry{Platform: platform, Community: community, Value: Trim(value)}
-		if hasAmount {
-			e.Amount, err = parseAmount(Trim(amount))
-		}
-		return e, err
+		return parseEntry(text)
 	})
 	return func(value string) ([]Entry, error) {
-		if at := groupedAmount.FindStringIndex(value); at != nil { // split would divide the amount
-			return nil, fmt.Errorf("entry %d %w", len(split(value[:at[0]]))+1, ungrouped("1,000", errAmount))
+		// split would divide such an amount.
+		if err := rejectGrouped(split, value); err != nil {
+			return nil, err
 		}
 		return read(value)
 	}
+}
+
+// parseEntry parses an entry without surrounding space. It fails if the entry has a third colon without a valid amount.
+func parseEntry(text string) (e Entry, err error) {
+	platform, rest, _ := strings.Cut(text, ":")
+	community, rest, _ := strings.Cut(rest, ":")
+	value, amount, hasAmount := strings.Cut(rest, ":")
+	e = Entry{Platform: platform, Community: community, Value: Trim(value)}
+	if hasAmount {
+		e.Amount, err = parseAmount(Trim(amount))
+	}
+	return e, err
+}
+
+// rejectGrouped returns an error if an amount in the list value is grouped in thousands, such as 1,000.
+func rejectGrouped(split func(string) []string, value string) error {
+	at := groupedAmount.FindStringIndex(value)
+	if at == nil {
+		return nil
+	}
+	start := at[0]
+	number := len(split(value[:start])) + 1 // the entries before it, plus 1
+	return groupedAmountError(number)
+}
+
+// groupedAmountError says that the amount of an entry is grouped in thousands. number counts entries from 1.
+func groupedAmountError(number int) error {
+	return fmt.Errorf("entry %d %w", number, withAdvice("1,000", errAmount))
 }
 
 // groupedAmount matches an entry whose amount is grouped in thousands by commas.
@@ -61,5 +83,5 @@ func parseAmount(value string) (decimal.Decimal, error) {
 			return amount, nil
 		}
 	}
-	return decimal.Zero, ungrouped(value, errAmount)
+	return decimal.Zero, withAdvice(value, errAmount)
 }

@@ -118,8 +118,8 @@ func IntBetween(minimum, maximum int) func(string) (int, error) {
 // grouped matches a whole number whose digits are grouped in thousands, such as 1,000.
 var grouped = regexp.MustCompile(`^[1-9][0-9]{0,2}([,._' \x{a0}][0-9]{3})+$`)
 
-// ungrouped returns err, an error about value. It adds advice if value is grouped.
-func ungrouped(value string, err error) error {
+// withAdvice returns err, an error about value. It adds advice if value is grouped.
+func withAdvice(value string, err error) error {
 	if !grouped.MatchString(value) {
 		return err
 	}

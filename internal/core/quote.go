@@ -19,7 +19,7 @@ type Quote struct {
 	Circulating decimal.NullDecimal
 	Total       decimal.NullDecimal
 	LastUpdated time.Time // the provider's time of the price; zero: unknown
-	// CurrentUntil is when the price stops being current, and is old; zero: never.
+	// From CurrentUntil on, the price is old; zero: never.
 	CurrentUntil time.Time
 	Source       string // the provider's name
 	Page         string // URL of the token's page at the provider; empty: none
@@ -37,7 +37,7 @@ func (q Quote) Changes() map[time.Duration]decimal.NullDecimal {
 	}
 }
 
-// Old reports whether CurrentUntil has passed. The price must then not be shown as current.
+// Old reports whether CurrentUntil has come. The price must then not be shown as current.
 func (q Quote) Old() bool { return !q.CurrentUntil.IsZero() && !time.Now().Before(q.CurrentUntil) }
 
 // PricedAt is the price of a token at a time.
@@ -46,30 +46,36 @@ type PricedAt struct {
 	Price decimal.Decimal // USD
 }
 
-// IsPossible reports whether the time is after 1970, and the price between 1e-30 and 1e30. The time may be in the
-// future.
-func (p PricedAt) IsPossible() bool {
+// The bounds of a plausible price, in USD.
+const (
+	minPrice = 1e-30
+	maxPrice = 1e30
+)
+
+// IsPlausible reports whether the time is after the beginning of 1970, and the price between minPrice and maxPrice. The
+// time may be in the future.
+func (p PricedAt) IsPlausible() bool {
 	price := p.Price.InexactFloat64()
-	return p.At.Unix() > 0 && price > 1e-30 && price < 1e30
+	return p.At.Unix() > 0 && price > minPrice && price < maxPrice
 }
 
 // Chart is a picture of the price over a period. Prices are in USD.
 type Chart struct {
-	PNG []byte
+	PNG []byte // nil: the chart could not be drawn
 	// HasLine reports whether PNG shows the price as a line. If prices of too little of the period are known, it shows
 	// only figures.
 	HasLine bool
-	// LineFrom is when a chart will have a line, unless there are long pauses without a quote. It is zero if HasLine is
-	// set, and if the quote is old or has no time. If the period is longer than a day, it is the beginning of a day in
-	// UTC.
+	// LineFrom is when a chart should have a line if quotes keep coming. It is rounded up to a minute, or to a UTC day for
+	// periods above a day. It is zero if HasLine is set, and if the quote is old or undated.
 	LineFrom time.Time
 	// First and Last are the first and the last known price of the period. If none is known, both are the quote's price.
 	First, Last decimal.Decimal
 	// Since is the time of First.
 	Since time.Time
-	// Lowest and Highest are zero unless Seen is almost 1.
+	// Lowest and Highest are zero if Seen is less than minSeenForExtremes of package pricechart.
 	Lowest, Highest decimal.Decimal
-	// Change is the change in per cent that PNG shows. It is not Valid if it is unknown.
+	// Change is the change over the period in per cent, which PNG shows if it is not nil. Change is not Valid if it is
+	// unknown.
 	Change decimal.NullDecimal
 	// Seen is the part of the period, from 0 to 1, for which prices are known.
 	Seen float64

@@ -87,12 +87,15 @@ func (s Stake) Reaches(amount decimal.Decimal) StakerStatus {
 }
 
 // Total returns the sum of Staked, in tokens.
-func (s Stake) Total() decimal.Decimal {
-	total := decimal.Zero
-	for _, p := range s.Staked {
-		total = total.Add(p.Amount)
+func (s Stake) Total() decimal.Decimal { return Sum(s.Staked) }
+
+// Sum returns the sum of the amounts in pools, in tokens.
+func Sum(pools []PoolAmount) decimal.Decimal {
+	sum := decimal.Zero
+	for _, p := range pools {
+		sum = sum.Add(p.Amount)
 	}
-	return total
+	return sum
 }
 
 // Complete reports whether the stake and the withdrawals of every pool could be read.
@@ -108,6 +111,9 @@ func (s Stake) Unread() []UnreadPool {
 	}
 	return unread
 }
+
+// WithoutWithdrawals returns the number of pools from which the stake could be read, but not the withdrawals.
+func (s Stake) WithoutWithdrawals() int { return len(s.Unread()) - len(s.Failed) }
 
 // Err returns nil if the stake is Complete. Otherwise it returns an error with the number of unread pools and the error
 // of one of them.

@@ -113,9 +113,14 @@ func try(t *testing.T, trials *errgroup.Group, name string, e truth.Expectation,
 func tryCold(t *testing.T, e truth.Expectation, s scope, settings []string) {
 	tr := newTrial(t, settings...)
 	tr.At(e.Service).SetFault(e.Fault)
-	first := tr.queries[slices.IndexFunc(tr.queries, func(q query) bool {
-		return truth.Uses(q.Command)[0] == e.Service
-	})]
+	i := slices.IndexFunc(tr.queries, func(q query) bool {
+		services := truth.Uses(q.Command)
+		return len(services) > 0 && services[0] == e.Service
+	})
+	if i < 0 {
+		t.Fatalf("no command has the service %s first in its Asks", e.Service)
+	}
+	first := tr.queries[i]
 	check(t, e, first, tr.ask(t, first))
 	if s == oneCommand {
 		return

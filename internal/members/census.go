@@ -37,8 +37,8 @@ type census struct {
 type leftCall struct {
 	user      chat.User
 	community string
-	// evenIfHeld says that it is to be made even while the fuse holds the badges there.
-	evenIfHeld bool
+	// despiteFuse says that it is made even while the fuse of the community has blown.
+	despiteFuse bool
 }
 
 // badgeKey identifies a badge of a platform.
@@ -134,8 +134,8 @@ func (p *platform) leftCalls(r Row) (all []leftCall) {
 			continue
 		}
 		here.hold = true
-		evenIfHeld := p.tiers.next(r, here).action != nothing
-		all = append(all, leftCall{r.User, id, evenIfHeld})
+		despiteFuse := p.tiers.next(r, here).action != nothing
+		all = append(all, leftCall{r.User, id, despiteFuse})
 	}
 	return all
 }
@@ -266,8 +266,8 @@ func (l *latest) get() *census {
 
 var errUnread = errors.New("the saved addresses could not be read")
 
-// holds reports whether the fuse holds the badges of the community: it has blown, or that is not known.
-func (c *community) holds() bool {
+// isFuseBlown reports whether the fuse of the community has blown. While that is not known, it counts as blown.
+func (c *community) isFuseBlown() bool {
 	n := c.latest.get()
 	if n == nil {
 		return true // Not all rows were counted yet, or they cannot be read any more.

@@ -148,7 +148,7 @@ func (m *Members) saveCheck(ctx context.Context, p *platform, r Row, c checked) 
 		return &after
 	})
 	if err != nil {
-		p.warnUnread(ctx, err)
+		p.warnOfStore(ctx, err)
 		return &r
 	}
 	if updated != nil && updated.Wallet == r.Wallet {

@@ -56,8 +56,8 @@ type community struct {
 	worn map[string]*worn
 	// tickBusy is true while the users of a tick are settled.
 	tickBusy bool
-	// fuseBlown is what the latest census said. The tick alone uses it.
-	fuseBlown bool
+	// wasBlown says that the fuse had blown at the latest tick. Only ticks use it.
+	wasBlown bool
 }
 
 // about is what a refusal is about: one badge, one user, or one badge of one user. If both are empty, it is about the

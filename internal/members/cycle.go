@@ -48,7 +48,9 @@ func (m *Members) runPlatform(ctx context.Context, p *platform) {
 			if !isRewritten && m.rewrite(ctx, p) != nil {
 				return
 			}
-			isRewritten = p.rows.former.unreadable() == 0 // An operator may repair what cannot be read.
+			// Rows that cannot be read may be repaired by an operator, so the rewrite is tried again at each tick until
+			// none is left.
+			isRewritten = p.rows.former.unreadable() == 0
 			if m.tick(ctx, p, isFirst) == nil {
 				pause = tickEvery
 				isFirst = false
@@ -65,7 +67,7 @@ func (m *Members) rewrite(ctx context.Context, p *platform) error {
 		m.Log.InfoContext(ctx, "saved addresses of an earlier version are rewritten", "platform", p.name, "count", n)
 	}
 	if err != nil {
-		p.warnUnread(ctx, err)
+		p.warnOfStore(ctx, err)
 	}
 	return err
 }
@@ -81,16 +83,19 @@ func (m *Members) guard(f func()) {
 	f()
 }
 
-// tick takes these steps. On the right: which replicas take a step.
+// tick takes these steps:
 //
+//	step                                                   which replicas take it
 //	carry out releases, so that this tick settles them     each that may check
 //	read all rows, and count those that are not due        each
-//	check those that are due, and save them                the one that takes the turn
-//	count these, and publish the count: the fuse is judged each
-//	settle the users for whom a call is left               the one that takes the turn
+//	check the rows that are due, and save them             the one that takes the turn
+//	count these rows, too                                  each
+//	publish the census, by which the fuse is judged        each
+//	settle the users for whom a call is left               the one that takes the turn, and each at its first tick
 //
-// A replica may check unless another one has taken the turn since the last tick. The first tick of a process settles in
-// any case: the process before may have been stopped before its calls. tick fails if the rows cannot be read.
+// A replica may check unless another one has taken the turn since the last tick. At its first tick a process settles
+// without the turn, because the process before it may have been stopped before its calls. tick fails if the rows cannot
+// be read.
 func (m *Members) tick(ctx context.Context, p *platform, isFirst bool) error {
 	mayCheck := m.Limiter.Peek(ctx, p.tickLimit()) <= 0
 	if mayCheck {
@@ -99,19 +104,19 @@ func (m *Members) tick(ctx context.Context, p *platform, isFirst bool) error {
 	known := p.latest.users() // Taken before reading, so that publish can tell which rows are deleted meanwhile.
 	census, due, err := m.read(ctx, p, mayCheck)
 	if err != nil {
-		p.warnUnread(ctx, err)
+		p.warnOfStore(ctx, err)
 		return err
 	}
-	p.unread.Store(false)
+	p.warned.Store(false)
 	hasTurn := false
 	if mayCheck { // Reading takes seconds. Another replica may have been quicker meanwhile.
 		_, hasTurn = m.Limiter.Reserve(ctx, 0, p.tickLimit())
 	}
-	rest := due
+	uncounted := due // read has counted all other rows.
 	if hasTurn {
-		rest = m.checkDue(ctx, p, due)
+		uncounted = m.checkDue(ctx, p, due)
 	}
-	for _, r := range rest {
+	for _, r := range uncounted {
 		census.add(p, r)
 	}
 	if ctx.Err() != nil {
@@ -125,7 +130,8 @@ func (m *Members) tick(ctx context.Context, p *platform, isFirst bool) error {
 	return nil
 }
 
-// tickLimit is the limit by which one replica of all takes a tick.
+// tickLimit is the limit by which one replica of all takes the turn at each tick. It is shorter than tickEvery, so that
+// the turn is free again when the replica that took it ticks next, even if the Limiter's clock is a little slower.
 func (p *platform) tickLimit() ratelimit.Limit {
 	return ratelimit.Limit{Key: p.key("tick"), Burst: 1, Every: tickEvery - retryTick}
 }
@@ -190,14 +196,14 @@ func (m *Members) report(ctx context.Context, p *platform, n *census, missing in
 	for _, id := range p.tiers.communities() {
 		c := p.community(id)
 		t, blown := n.blown(id)
-		if blown && !c.fuseBlown {
+		if blown && !c.wasBlown {
 			m.Count("fuse_blown")
 			c.log.ErrorContext(ctx, "too many would lose a badge at once, so nobody does: check the pools and the node; "+
 				"only if so many did stop staking, run bot members --release", "losing", t.losing, "of", t.have)
 		}
-		c.fuseBlown = blown
+		c.wasBlown = blown
 	}
-	missing -= max(0, n.unreadable-p.unreadable) // Rows that became unreadable are not gone.
+	missing -= max(0, n.unreadable-p.lastUnreadable) // Rows that became unreadable are not gone.
 	if missing > maxMissing && missing*missingPart > n.rows {
 		for range missing {
 			m.Count("rows_missing")
@@ -205,16 +211,16 @@ func (m *Members) report(ctx context.Context, p *platform, n *census, missing in
 		m.Log.ErrorContext(ctx, "saved addresses are gone from the store, and their people keep their badges: "+
 			"does Redis write to disk, or has anybody deleted files?", "platform", p.name, "missing", missing, "left", n.rows)
 	}
-	if n.unreadable > p.unreadable {
+	if n.unreadable > p.lastUnreadable {
 		m.Log.ErrorContext(ctx, "saved values cannot be read; they stay as they are, and bot check counts them",
 			"platform", p.name, "count", n.unreadable)
 	}
-	p.unreadable = n.unreadable
+	p.lastUnreadable = n.unreadable
 }
 
-// warnUnread logs the first failure to read or write the rows since a tick could read them.
-func (p *platform) warnUnread(ctx context.Context, err error) {
-	if ctx.Err() == nil && !p.unread.Swap(true) {
+// warnOfStore logs the first failure to read or write the rows since a tick could read them.
+func (p *platform) warnOfStore(ctx context.Context, err error) {
+	if ctx.Err() == nil && !p.warned.Swap(true) {
 		p.config.Log.WarnContext(ctx, "saved addresses cannot be read or written; nobody loses a badge by it",
 			"platform", p.name, "err", err)
 	}
@@ -226,7 +232,7 @@ func (m *Members) settleAll(p *platform, n *census) {
 	users := map[*community][]chat.User{}
 	for _, left := range n.leftCalls {
 		c := p.community(left.community)
-		if left.evenIfHeld || !c.holds() {
+		if left.despiteFuse || !c.isFuseBlown() {
 			users[c] = append(users[c], left.user)
 		}
 	}
@@ -273,8 +279,8 @@ func (m *Members) tellRemoved(ctx context.Context, c *community, user chat.User,
 	}
 }
 
-// CheckAll checks every row now, as if d had passed since it was saved, given a badge or found too low. It blocks
-// until it has given and removed badges accordingly. The demo uses it.
+// CheckAll checks every row now, as if the address had been saved, its block read, and each badge given or found low, d
+// earlier. It blocks until it has given and removed badges accordingly. The demo uses it.
 func (m *Members) CheckAll(ctx context.Context, d time.Duration) error {
 	for _, p := range m.on() {
 		if err := m.checkAll(ctx, p, d); err != nil {
@@ -314,7 +320,8 @@ func (m *Members) checkAll(ctx context.Context, p *platform, d time.Duration) er
 	return nil
 }
 
-// earlier returns the row as if the address had been saved, its block read, and badges given and missed, earlier.
+// earlier returns the row with these times d earlier: when the address was saved, the block of the latest check, when
+// each badge was given, and the block of each Low. It returns nil if r is nil.
 func (r *Row) earlier(d time.Duration) *Row {
 	if r == nil {
 		return nil

@@ -17,8 +17,9 @@ import (
 //
 //	reached, missed  what a check says of a badge's amount; or unknown, if the stake could not be read completely
 //	Low              the first check that missed the amount. The second one decides.
-//	Goes             it is decided that the badge is to be removed
-//	Under            a hash of settings: Low and Goes are void once the settings have changed
+//	Under            a hash of settings. What was found or decided under other settings than the present ones is void.
+//	GoesUnder        the settings (an Under) under which it was decided that the badge is removed; 0: not decided
+//	goes             it is decided under the present settings that the badge is removed
 //	fuse             stops removals in a community while too many users would lose a badge there; see census.go
 //	Released         an operator has decided that the fuse does not stop this removal; see release.go
 //	Refused          since when the platform refuses this removal
@@ -90,7 +91,8 @@ type tiers struct {
 	all []tier
 	// underOf has for each community the chain, the pools and all its badges.
 	underOf map[string]Under
-	// amounts are the amounts of the badges, and 0. They are ascending, and each is there once.
+	// amounts are the amounts of the badges, and 0, which any stake reaches, so that Row.Reached tells a low stake from
+	// none. They are ascending, and each is there once.
 	amounts  []decimal.Decimal
 	pools    Under // the chain and the pools
 	settings Settings
@@ -100,12 +102,12 @@ type tiers struct {
 // community and then by ascending amount.
 func newTiers(chain string, pools []core.Pool, badges []chat.Badge, settings Settings) tiers {
 	t := tiers{underOf: map[string]Under{}, amounts: []decimal.Decimal{decimal.Zero}, settings: settings}
-	var parts []string
+	var addresses []string
 	for _, p := range pools {
-		parts = append(parts, p.Address.Hex())
+		addresses = append(addresses, p.Address.Hex())
 	}
-	slices.Sort(parts)
-	t.pools = hash(append(parts, chain)...)
+	slices.Sort(addresses)
+	t.pools = hash(append(addresses, chain)...)
 	partsOf := map[string][]string{} // by community
 	for _, b := range badges {
 		t.all = append(t.all, tier{b, hash(fmt.Sprint(t.pools), b.Amount.String())})
@@ -143,13 +145,13 @@ func (t tiers) in(community string) []tier {
 }
 
 // find returns a badge of the settings, or false if they do not name it.
-func (t tiers) find(community, id string) (b tier, configured bool) {
+func (t tiers) find(community, id string) (found tier, configured bool) {
 	for _, b := range t.all {
 		if b.ID == id && b.Community == community {
 			return b, true
 		}
 	}
-	return b, false
+	return tier{}, false
 }
 
 // namesAny reports whether the settings name a badge of a community.
@@ -178,9 +180,9 @@ func (t tiers) decide(r Row, c check, now time.Time) Row {
 		return !configured || c.answerFor(b.Amount) == reached
 	})
 	for i, before := range r.Badges {
-		after, isLost := t.judge(before, c)
+		after, isSecondMiss := t.judge(before, c)
 		r.Badges[i] = after
-		if isLost {
+		if isSecondMiss {
 			r.setLost(Loss{
 				Community: after.Community,
 				Badge:     after.Badge,
@@ -193,11 +195,11 @@ func (t tiers) decide(r Row, c check, now time.Time) Row {
 	return t.note(r, c, now)
 }
 
-// judge returns a badge after a check, and whether the check is the second one that missed its amount. This is the
-// rule by which a badge is lost:
+// judge returns a badge after a check. isSecondMiss reports whether the check is the second one that missed its amount.
+// This is the rule by which a badge is lost:
 //
 //	answer                 Low before                          result
-//	reached                any                                 Low, Goes, Released and Refused are cleared
+//	reached                any                                 Low, GoesUnder, Released and Refused are cleared
 //	unknown, by the cycle  any                                 Low is cleared
 //	unknown, by a press    any                                 Low stays: pressing must not keep a badge
 //	missed                 none, or older than lowLasts, or    this check becomes Low
@@ -206,23 +208,45 @@ func (t tiers) decide(r Row, c check, now time.Time) Row {
 //	missed                 minApart or more before             the badge goes
 //
 // A badge that goes already still does, unless its amount is reached or the settings have changed.
-func (t tiers) judge(h Held, c check) (after Held, isLost bool) {
+func (t tiers) judge(h Held, c check) (after Held, isSecondMiss bool) {
 	b, configured := t.find(h.Community, h.Badge)
 	if !configured {
-		return t.judgeRemoved(h, c), false
+		return t.judgeRemoved(h, c), false // No Loss is saved: the badge goes because the settings do not name it.
 	}
 	switch c.answerFor(b.Amount) {
 	case reached:
-		h.Low, h.Goes, h.Released, h.Refused = Low{}, 0, false, Time{}
+		after = h.withoutDecision()
+		after.Low = Low{}
+		return after, false
 	case unknown:
-		h = afterUnknown(h, c)
-		if h.Low == (Low{}) && h.Goes == 0 {
-			h.Released = false // It was for the loss that is void now.
+		after = afterUnknown(h, c)
+		if after.Low == (Low{}) && after.GoesUnder == 0 {
+			after.Released = false // It was for the loss that is void now.
 		}
-	case missed:
-		return t.judgeMissed(h, b.under, c)
+		return after, false
 	}
-	return h, false
+	return t.judgeMissed(h, b.under, c)
+}
+
+// withoutDecision returns a badge of which it is not decided that it is removed. What followed from the decision is
+// void: a release, and the refusals of the removal.
+func (h Held) withoutDecision() Held {
+	h.GoesUnder, h.Released, h.Refused = 0, false, Time{}
+	return h
+}
+
+// withDecision returns a badge after it was decided under these settings that it is removed. Refusals of a removal that
+// was decided before do not count.
+func (h Held) withDecision(under Under) Held {
+	h.GoesUnder, h.Refused = under, Time{}
+	return h
+}
+
+// isVoid reports whether a badge was found low, or was to be removed, under other settings than these.
+func (h Held) isVoid(under Under) bool {
+	isLowVoid := h.Low.Under != 0 && h.Low.Under != under
+	isDecisionVoid := h.GoesUnder != 0 && h.GoesUnder != under
+	return isLowVoid || isDecisionVoid
 }
 
 // afterUnknown returns a badge after a check that could not answer. Low is cleared, unless by a press.
@@ -234,25 +258,23 @@ func afterUnknown(h Held, c check) Held {
 }
 
 // judgeMissed is judge for a check that missed what a badge needs under these settings.
-func (t tiers) judgeMissed(h Held, under Under, c check) (after Held, isLost bool) {
-	if h.Goes == under {
+func (t tiers) judgeMissed(h Held, under Under, c check) (after Held, isSecondMiss bool) {
+	if h.GoesUnder == under {
 		return h, false
 	}
-	isLowVoid := h.Low.Under != 0 && h.Low.Under != under
-	isGoesVoid := h.Goes != 0
-	if isLowVoid || isGoesVoid { // The settings have changed since. Low is replaced below if it is void.
-		h.Goes, h.Released, h.Refused = 0, false, Time{}
+	if h.isVoid(under) {
+		h = h.withoutDecision() // A Low that is void is replaced below.
 	}
 	sinceLow := c.block().Sub(h.Low.Block.Time)
+	lowCounts := h.Low.Under == under && sinceLow <= t.lowLasts()
 	switch {
-	case h.Low.Under != under, sinceLow > t.lowLasts():
+	case !lowCounts:
 		h.Low = Low{timeOf(c.block()), under}
 		return h, false
-	case sinceLow >= minApart:
-		h.Goes = under
-		return h, true
+	case sinceLow < minApart:
+		return h, false // Low stays.
 	}
-	return h, false // Less than minApart: Low stays.
+	return h.withDecision(under), true
 }
 
 // judgeRemoved returns a badge that the settings no longer name after a check. If they name other badges in its
@@ -260,29 +282,34 @@ func (t tiers) judgeMissed(h Held, under Under, c check) (after Held, isLost boo
 //
 //	answers for their amounts    result
 //	one is unknown               nothing is decided; Low is cleared, unless by a press
-//	all known, one is reached    the badge goes: it is exchanged for the one that is reached
+//	all known, one is reached    the badge goes: it is exchanged for the one that is reached; Low and Released are
+//	                             cleared
 //	all missed                   as for any badge: the second such check decides
 //
 // While nothing is decided, the badge stays, however long. If an earlier check in the same pools reached another badge,
 // that one is given all the same.
 func (t tiers) judgeRemoved(h Held, c check) Held {
-	configured := t.in(h.Community)
+	others := t.in(h.Community)
 	under := t.underOf[h.Community]
 	switch {
-	case len(configured) == 0:
+	case len(others) == 0:
 		return h // It goes anyway: see mustGo.
-	case c.answersAny(configured, unknown):
+	case c.answersAny(others, unknown):
 		return afterUnknown(h, c)
-	case c.answersAny(configured, reached):
-		h.Low, h.Goes, h.Released = Low{}, under, false
+	case c.answersAny(others, reached):
+		h.Low = Low{}
+		h.Released = false // It was for the loss of all badges. This one is exchanged.
+		if h.GoesUnder != under {
+			h = h.withDecision(under)
+		}
 		return h
 	}
 	h, _ = t.judgeMissed(h, under, c)
 	return h
 }
 
-// lowLasts is how long a Low counts. A late check may stretch the time between two to two cycles, and a check that
-// comes too early for minApart adds to it.
+// lowLasts is how long a Low counts. Two checks in a row may be up to two cycles apart if one is late. If the second
+// comes less than minApart after the first, only the third decides: hence the added minApart.
 func (t tiers) lowLasts() time.Duration { return 2*t.settings.Every + minApart }
 
 // note returns the row with what a check found: Pools, Block, Reached, and CheckedAt. A check that knows only some
@@ -358,7 +385,7 @@ func (t tiers) earns(r Row, b tier) bool { return t.reaches(r, b.Amount) }
 
 // mustGo reports whether it was decided that a badge is removed. If the settings name no badge of its community any
 // more, the badge goes at once.
-func (t tiers) mustGo(h Held) bool { return !t.namesAny(h.Community) || h.Goes == t.current(h) }
+func (t tiers) mustGo(h Held) bool { return !t.namesAny(h.Community) || h.GoesUnder == t.current(h) }
 
 // isLosing reports whether the fuse counts a badge as one that its user loses. A configured badge counts from the first
 // low check on. A badge that the settings no longer name counts unless the user keeps or earns a configured badge
@@ -374,7 +401,7 @@ func (t tiers) isLosing(r Row, h Held) bool {
 }
 
 // isLow reports whether one check or two missed the amount of a configured badge, under the present settings.
-func isLow(h Held, b tier) bool { return h.Low.Under == b.under || h.Goes == b.under }
+func isLow(h Held, b tier) bool { return h.Low.Under == b.under || h.GoesUnder == b.under }
 
 // keepsOne reports whether the user of a row earns a configured badge of a community, or keeps one that they hold.
 func (t tiers) keepsOne(r Row, community string) bool {

@@ -52,7 +52,7 @@ func judge(t *testing.T, tiers tiers, table map[string]judged) {
 		if low := after.Low.Block; !low.IsZero() {
 			got += low.Format(" @15:04")
 		}
-		if after.Goes != 0 && after.Goes != tiers.current(after) {
+		if after.GoesUnder != 0 && after.GoesUnder != tiers.current(after) {
 			got += " under other settings"
 		}
 		if got != c.want {
@@ -65,7 +65,7 @@ func TestABadgeGoesByTwoMissesAnHourApart(t *testing.T) {
 	tiers := testTiers()
 	under := underOf(tiers, "7002")
 	low := Held{Low: Low{timeOf(at(0)), under}}
-	goes := Held{Low: low.Low, Goes: under}
+	goes := Held{Low: low.Low, GoesUnder: under}
 	judge(t, tiers, map[string]judged{
 		"reached":                              {low, checkOf(1000, 6), ""},
 		"reached by a press":                   {low, byPressOf(1000, 6), ""},
@@ -91,8 +91,8 @@ func TestAMissUnderOtherSettingsDoesNotCount(t *testing.T) {
 	ofAnotherAmount := Held{Low: Low{timeOf(at(0)), underOf(tiers, "7001")}}
 	judge(t, tiers, map[string]judged{
 		"a first of other settings":     {Held{Low: Low{timeOf(at(0)), 1}}, checkOf(0, 6), " low @18:00"},
-		"two of other settings":         {Held{Low: Low{timeOf(at(0)), 1}, Goes: 1}, checkOf(0, 6), " low @18:00"},
-		"two of others, then unknown":   {Held{Goes: 1}, checkOf(-1, 6), " goes under other settings"},
+		"two of other settings":         {Held{Low: Low{timeOf(at(0)), 1}, GoesUnder: 1}, checkOf(0, 6), " low @18:00"},
+		"two of others, then unknown":   {Held{GoesUnder: 1}, checkOf(-1, 6), " goes under other settings"},
 		"a first of another amount":     {ofAnotherAmount, checkOf(0, 6), " low @18:00"},
 		"an amount that is not its own": {Held{Badge: "7001"}, checkOf(5, 6), ""},
 	})
@@ -101,14 +101,32 @@ func TestAMissUnderOtherSettingsDoesNotCount(t *testing.T) {
 func TestAReachedAmountAndOtherSettingsEndReleaseAndRefusal(t *testing.T) {
 	tiers := testTiers()
 	under := underOf(tiers, "7002")
-	held := Held{Low: Low{timeOf(noon), under}, Goes: under, Released: true, Refused: timeOf(noon)}
+	held := Held{Low: Low{timeOf(noon), under}, GoesUnder: under, Released: true, Refused: timeOf(noon)}
 	ofOthers := held
-	ofOthers.Low.Under, ofOthers.Goes = 1, 1
+	ofOthers.Low.Under, ofOthers.GoesUnder = 1, 1
 	judge(t, tiers, map[string]judged{
 		"reached":                     {held, checkOf(1000, 6), ""},
 		"missed":                      {held, checkOf(5, 6), " low goes released refused @12:00"},
 		"unknown":                     {held, checkOf(-1, 6), " goes released refused"},
 		"missed under other settings": {ofOthers, checkOf(5, 6), " low @18:00"},
+	})
+}
+
+// If refusals under other settings counted, the badge would be given up at its first refusal under the present ones.
+func TestARefusalCountsOnlyForTheDecisionThatWasRefused(t *testing.T) {
+	tiers := testTiers()
+	removed := Held{Badge: "6000", GoesUnder: 1, Refused: timeOf(noon)}
+	goes := removed
+	goes.GoesUnder = tiers.underOf["9001"]
+	// Its removal was refused while the settings named no badge of its community. So nothing was decided.
+	undecided := Held{Low: Low{timeOf(noon), underOf(tiers, "7002")}, Refused: timeOf(noon)}
+	judge(t, tiers, map[string]judged{
+		"a removed badge, decided again":        {removed, checkOf(5, 6), " goes"},
+		"a removed badge, decided once":         {goes, checkOf(5, 6), " goes refused"},
+		"a removed badge, a low check":          {removed, checkOf(0, 6), " low @18:00"},
+		"a configured badge, the second miss":   {undecided, checkOf(5, 6), " low goes @12:00"},
+		"a configured badge, soon after it":     {undecided, checkOf(5, 0.5), " low refused @12:00"},
+		"a configured badge, nothing was known": {undecided, checkOf(-1, 6), " refused"},
 	})
 }
 
@@ -126,8 +144,8 @@ func TestARemovedBadgeGoesAfterOneCompleteCheckIfAnotherIsReached(t *testing.T) 
 		"by a press":            {low, byPressOf(5, 6), " goes"},
 		"unknown":               {low, checkOf(-1, 6), ""},
 		"only one is known":     {low, partly, ""},
-		"of other settings":     {Held{Badge: "6000", Goes: 1}, checkOf(-1, 6), " goes under other settings"},
-		"of other settings, go": {Held{Badge: "6000", Goes: 1}, checkOf(5, 6), " goes"},
+		"of other settings":     {Held{Badge: "6000", GoesUnder: 1}, checkOf(-1, 6), " goes under other settings"},
+		"of other settings, go": {Held{Badge: "6000", GoesUnder: 1}, checkOf(5, 6), " goes"},
 	})
 }
 
@@ -372,7 +390,7 @@ func TestALossSaysThatTheWalletIsAnothers(t *testing.T) {
 // A badge whose community is not in the settings any more is gone for another reason.
 func TestABadgeWithoutACommunityIsNotALoss(t *testing.T) {
 	tiers := testTiers()
-	r := Row{Wallet: common.Address{1}, Badges: []Held{{Community: "8888", Badge: "6000", Goes: 7}}}
+	r := Row{Wallet: common.Address{1}, Badges: []Held{{Community: "8888", Badge: "6000", GoesUnder: 7}}}
 	r = tiers.decide(r, checkOf(5, 6), at(6))
 	if len(r.Lost) != 0 {
 		t.Errorf("%+v", r.Lost)

@@ -131,10 +131,10 @@ type platform struct {
 	releases Store
 	latest   *latest
 
-	// unread is set once it is logged that rows cannot be read or written, until they can.
-	unread atomic.Bool
-	// unreadable is how many unreadable values the latest tick found. Only ticks use it.
-	unreadable int
+	// warned is set once it is logged that rows cannot be read or written. A tick that can read them clears it.
+	warned atomic.Bool
+	// lastUnreadable is how many unreadable values the latest tick found. Only ticks use it.
+	lastUnreadable int
 
 	communitiesMu sync.Mutex
 	communities   map[string]*community // by ID

@@ -32,9 +32,9 @@ func heldOf(t tiers, badges string) (all []Held) {
 			case "low":
 				h.Low = Low{timeOf(noon), t.current(h)}
 			case "goes":
-				h.Goes = t.current(h)
+				h.GoesUnder = t.current(h)
 			case "goesElsewhere":
-				h.Goes = 1
+				h.GoesUnder = 1
 			case "released":
 				h.Released = true
 			case "unsure":

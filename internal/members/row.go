@@ -60,9 +60,10 @@ type Held struct {
 	Unsure bool `json:"u,omitempty"`
 	// Low is the first check that missed this badge's amount. It is zero if there is none. See judge.
 	Low Low `json:"l,omitzero"`
-	// Goes are the settings under which it was decided that the badge is to be removed: two checks missed its
-	// amount, or another badge of the settings replaces it. Under any other settings the badge stays.
-	Goes Under `json:"g,omitempty"`
+	// GoesUnder are the settings under which it was decided that the badge is to be removed: two checks missed its
+	// amount, or another badge of the settings replaces it. It is 0 if that was not decided. Under any other settings
+	// the badge stays.
+	GoesUnder Under `json:"g,omitempty"`
 	// Released says that an operator has released the badge: the fuse does not hold it. A reached amount clears it.
 	Released bool `json:"r,omitempty"`
 	// Refused is since when the platform refuses this removal. It may have refused the same for another user, so that

@@ -37,7 +37,7 @@ func fullRow(id string) Row {
 			Since:     timeOf(at(1)),
 			Unsure:    true,
 			Low:       Low{timeOf(at(2)), 1<<64 - 1},
-			Goes:      7,
+			GoesUnder: 7,
 			Released:  true,
 			Refused:   timeOf(at(2)),
 		}},

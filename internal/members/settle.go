@@ -31,26 +31,43 @@ type Change struct {
 	Later bool
 }
 
+// A tag is a badge of a platform where a member has one at a time (OneEach); a role is any other. A tag is foreign if
+// an administrator set it. A community is idle for a user if no call is made there until they press or type.
+
 // settle makes a community follow the row of a user, call by call, until nothing is left, the community refuses, or ctx
 // is done. It alone makes calls that give or remove. Before a call, the row says that the badge is unsure: after a
 // kill, the next settle asks the platform, and does not guess. What follows a call:
 //
-//	the call                            the row                              settle
-//	succeeded                           the badge is held, or gone           takes the next step
-//	its outcome is not known (502)      the badge stays unsure               stops; the next settle asks
-//	the user is no member, or can have  their badges there are dropped, and  stops
-//	no badge there                      the community is idle
-//	the user has to accept rules        a give is dropped                    stops, until the next cycle or a command
-//	the role is deleted                 the badge is dropped                 tries another badge
-//	the role is above the bot's, or     a removal notes since when it is     tries another badge, and this one again in
-//	no right for it                     refused                              the next cycle
-//	a right is missing for all badges   a removal notes since when it is     stops, until the next cycle
-//	                                    refused
-//	the community is unknown            a removal notes since when it is     stops, until the next cycle; other users
-//	                                    refused                              are tried all the same
-//	the community is unknown, and the   their badges there are dropped       stops
-//	user asked to be forgotten
-//	failed for certain (429)            as before the call                   stops, until the pause is over
+//	the call                      the row                           settle
+//
+//	succeeded                     the badge is held, or gone        takes the next step
+//
+//	its outcome is not known      the badge stays unsure            stops; the next settle asks
+//	(502)
+//
+//	the user is no member, or     their badges there are dropped,   stops
+//	can have no badge there       and the community is idle
+//
+//	the user has to accept rules  a give is dropped                 stops, until the next cycle or a command
+//
+//	the role is deleted           the badge is dropped              tries another badge
+//
+//	the role is above the bot's,  a removal notes since when it is  tries another badge, and this one again
+//	or no right for it            refused                           in the next cycle
+//
+//	a right is missing for all    a removal notes since when it is  stops, until the next cycle
+//	badges                        refused
+//
+//	the community is unknown      a removal notes since when it is  stops, until the next cycle; other users
+//	                              refused                           are tried all the same
+//
+//	the community is unknown,     their badges there are dropped    stops
+//	and the user asked to be
+//	forgotten
+//
+//	failed for certain (429)      as before the call                stops, until the pause is over
+//
+// A removal that is refused for longer than refusedFor is given up: the badge is dropped and stays on the user.
 //
 // What is left stays in the row, for the next tick. A claim lets one caller of all replicas at a time settle a user
 // in a community; one that a killed process left ends after claim.Lasts.
@@ -96,7 +113,7 @@ const (
 
 // place returns the community as next sees it.
 func (s *settling) place() place {
-	return place{community: s.c.id, oneEach: s.c.adapter.OneEach(), hold: s.c.holds(), refused: s.refused}
+	return place{community: s.c.id, oneEach: s.c.adapter.OneEach(), hold: s.c.isFuseBlown(), refused: s.refused}
 }
 
 // takeStep takes the next step of the row.
@@ -113,7 +130,7 @@ func (s *settling) takeStep(ctx context.Context) verdict {
 		return stop
 	}
 	if problem := s.c.refusedBefore(s.user.ID, planned, s.by); problem != "" {
-		return s.noteRefusedBefore(ctx, planned, problem)
+		return s.failStepRefusedBefore(ctx, planned, problem)
 	}
 	if err := s.c.await(ctx); err != nil {
 		return s.noteLater(planned)
@@ -135,29 +152,31 @@ func (s *settling) noteLater(planned step) verdict {
 	return stop
 }
 
-// noteFailure adds the change that a step could not make. Another badge may be tried if the problem concerns this one
-// alone.
-func (s *settling) noteFailure(planned step, problem chat.BadgeProblem) verdict {
-	if problem == chat.NotAMember || problem == chat.CommunityGone {
-		return stop // Nobody is told of a community where they are not, or that is gone.
+// failStep adds the change that a step could not make. If the problem concerns only the badge of the step, another
+// badge may be tried.
+func (s *settling) failStep(planned step, problem chat.BadgeProblem) verdict {
+	// Nobody is told of a community where they are not, or that is gone.
+	isTold := problem != chat.NotAMember && problem != chat.CommunityGone
+	if isTold {
+		s.changes = append(s.changes, Change{
+			Badge: s.c.badgeOf(planned.badge), Removed: planned.action == remove, Problem: problem,
+		})
 	}
-	s.changes = append(s.changes, Change{
-		Badge: s.c.badgeOf(planned.badge), Removed: planned.action == remove, Problem: problem,
-	})
-	if !concernsOneBadge(problem) || planned.action == ask {
+	mayTryAnother := planned.action != ask && concernsOneBadge(problem)
+	if !mayTryAnother {
 		return stop
 	}
 	s.refused = append(s.refused, planned.badge)
 	return goOn
 }
 
-// noteRefusedBefore is noteFailure for a step that is not taken, because the platform refused the same a short time
+// failStepRefusedBefore is failStep for a step that is not taken, because the platform refused the same a short time
 // ago. If the step removes a badge, the row notes since when that is refused.
-func (s *settling) noteRefusedBefore(ctx context.Context, planned step, problem chat.BadgeProblem) verdict {
+func (s *settling) failStepRefusedBefore(ctx context.Context, planned step, problem chat.BadgeProblem) verdict {
 	if planned.action == remove {
 		_ = s.saveOutcome(ctx, planned, &chat.BadgeError{Problem: problem, Err: errRefusedBefore})
 	}
-	return s.noteFailure(planned, problem)
+	return s.failStep(planned, problem)
 }
 
 var errRefusedBefore = errors.New("refused a short time ago")
@@ -166,7 +185,7 @@ var errRefusedBefore = errors.New("refused a short time ago")
 func (s *settling) askPlatform(ctx context.Context) verdict {
 	wears, failed := s.readWorn(ctx)
 	if failed != nil {
-		return s.noteFailure(step{action: ask}, failed.Problem)
+		return s.failStep(step{action: ask}, failed.Problem)
 	}
 	if s.saveWorn(ctx, wears) != nil {
 		return s.noteLater(step{action: ask})
@@ -186,8 +205,8 @@ func (s *settling) readWorn(ctx context.Context) (wears []string, failed *chat.B
 	return wears, failed
 }
 
-// saveWorn saves in the row which badges the user wears. If an administrator has set a tag in place of one of ours,
-// and that tag is to be spared, the community becomes idle instead.
+// saveWorn saves in the row which badges the user wears. If they wear a foreign tag that is to be spared, the community
+// becomes idle instead.
 func (s *settling) saveWorn(ctx context.Context, wears []string) error {
 	_, err := s.c.rows.update(ctx, s.user.ID, func(r *Row) *Row {
 		switch {
@@ -201,22 +220,24 @@ func (s *settling) saveWorn(ctx context.Context, wears []string) error {
 	return err
 }
 
-// mustSpareForeign reports whether a tag that an administrator has set must stay.
+// mustSpareForeign reports whether a foreign tag must stay.
 func (s *settling) mustSpareForeign() bool {
 	switch {
 	case !s.c.adapter.OneEach():
 		return false // A role replaces nothing.
 	case s.by == byPress:
-		return false // Who saves an address asks for our tag. After /forget, Remove leaves other tags alone.
+		// A press is either a save, which asks for our tag in place of any other, or a /forget, which only removes, and
+		// adapter.Remove spares foreign tags.
+		return false
 	}
 	return true
 }
 
-// callUnlessForeign makes the call of a step, unless the user wears a tag that an administrator has set.
+// callUnlessForeign makes the call of a step, unless the user wears a foreign tag.
 func (s *settling) callUnlessForeign(ctx context.Context, row Row, planned step) verdict {
 	wears, failed := s.readWorn(ctx)
 	if failed != nil {
-		s.noteFailure(planned, failed.Problem)
+		s.failStep(planned, failed.Problem)
 		return stop // The question would fail before any other badge too.
 	}
 	if s.c.isForeign(row, wears) {
@@ -250,7 +271,7 @@ func (s *settling) call(ctx context.Context, row Row, planned step) verdict {
 		return s.noteLater(planned) // Stop here: the badge is still unsure in the row, so the next step would ask at once.
 	}
 	if failed != nil {
-		return s.noteFailure(planned, failed.Problem)
+		return s.failStep(planned, failed.Problem)
 	}
 	s.changes = append(s.changes, Change{Badge: s.c.badgeOf(planned.badge), Removed: planned.action == remove})
 	s.changes = append(s.changes, s.replacedBy(planned, row)...)
@@ -270,32 +291,43 @@ func (s *settling) begin(ctx context.Context, planned step) (isNext bool, err er
 	return isNext, err
 }
 
-// saveOutcome saves in the row what became of a step. A nil failed is a success.
+// saveOutcome saves in the row what became of a step. A nil failed is a success. If the removal of a badge is given up,
+// saveOutcome logs that.
 func (s *settling) saveOutcome(ctx context.Context, planned step, failed *chat.BadgeError) error {
 	ctx = context.WithoutCancel(ctx) // What was done must be saved, also at a stop.
-	isGivenUp := false               // a badge that was to be removed
-	_, err := s.c.rows.update(ctx, s.user.ID, func(r *Row) *Row {
+	var before Row
+	after, err := s.c.rows.update(ctx, s.user.ID, func(r *Row) *Row {
 		if r == nil {
 			return nil // The store has lost it, with all others.
 		}
+		before = *r
 		if failed == nil {
 			return new(r.afterSuccess(s.place(), planned, time.Now()))
 		}
-		after := r.afterFailure(s.place(), planned, failed, time.Now())
-		wasHeld := r.index(s.c.id, planned.badge) >= 0
-		isHeld := after.index(s.c.id, planned.badge) >= 0
-		isGivenUp = planned.action == remove && wasHeld && !isHeld
-		return &after
+		return new(r.afterFailure(s.place(), planned, failed, time.Now()))
 	})
-	if err == nil && isGivenUp && !isNotWorn(failed.Problem) {
+	if err != nil || failed == nil || after == nil {
+		return err
+	}
+	if s.isGivenUp(before, *after, planned) && mayStillWear(failed.Problem) {
 		s.c.log.WarnContext(ctx, "a badge could not be removed, and is not saved any more", "problem", failed.Problem)
 	}
-	return err
+	return nil
 }
 
-// isNotWorn reports whether a badge whose removal failed with this problem is not worn any more.
-func isNotWorn(p chat.BadgeProblem) bool {
-	return p == chat.NotAMember || p == chat.CannotHave || p == chat.BadgeGone
+// isGivenUp reports whether a step that should have removed a badge, and failed, dropped the badge from the row.
+func (s *settling) isGivenUp(before, after Row, planned step) bool {
+	isHeld := func(r Row) bool { return r.index(s.c.id, planned.badge) >= 0 }
+	return planned.action == remove && isHeld(before) && !isHeld(after)
+}
+
+// mayStillWear reports whether the user may still wear a badge whose removal failed with this problem.
+func mayStillWear(p chat.BadgeProblem) bool {
+	switch p {
+	case chat.NotAMember, chat.CannotHave, chat.BadgeGone:
+		return false
+	}
+	return true
 }
 
 // replacedBy returns the higher tags that a lower one has just replaced. before is the row before the call.

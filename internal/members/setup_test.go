@@ -231,7 +231,7 @@ func flags(h Held) (s string) {
 		set  bool
 	}{
 		{" low", h.Low != Low{}},
-		{" goes", h.Goes != 0},
+		{" goes", h.GoesUnder != 0},
 		{" unsure", h.Unsure},
 		{" released", h.Released},
 		{" refused", !h.Refused.IsZero()},

@@ -314,7 +314,7 @@ func (w walk) key() string {
 	for _, h := range w.row.Badges {
 		age := min(w.now.Sub(h.Low.Block.Time)/cycle, 3)
 		isLow := h.Low.Under == w.tiers.current(h)
-		fmt.Fprint(&b, h.Badge, h.Unsure, h.Goes, isLow, age, h.Refused.IsZero(), h.Since.IsZero())
+		fmt.Fprint(&b, h.Badge, h.Unsure, h.GoesUnder, isLow, age, h.Refused.IsZero(), h.Since.IsZero())
 	}
 	return b.String()
 }

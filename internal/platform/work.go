@@ -16,12 +16,14 @@ import (
 // DrainTime is how long Run of an Adapter may take to return after its context is done.
 const DrainTime = 10 * time.Second
 
-// The steps of Drain, as times after its start. Between the first two, stopped commands can still send an answer.
-// Between the last two, stopped sends can still acknowledge their update.
+// The steps of Drain, as times after its start.
 const (
+	// commandsEndAfter is when Commands ends. Stopped commands can then still send an answer until sendsEndAfter.
 	commandsEndAfter = DrainTime - 3*time.Second
-	sendsEndAfter    = DrainTime - 1500*time.Millisecond
-	drainEndsAfter   = DrainTime - time.Second
+	// sendsEndAfter is when Sends ends. Stopped sends can then still acknowledge their update until drainEndsAfter.
+	sendsEndAfter = DrainTime - 1500*time.Millisecond
+	// drainEndsAfter is when Drain returns, even if tasks are in flight.
+	drainEndsAfter = DrainTime - time.Second
 )
 
 // Work runs the tasks of one Run of an adapter. Most tasks handle an update. Work gives each task an ID, recovers its
@@ -29,9 +31,9 @@ const (
 type Work struct {
 	// Handler answers the requests.
 	Handler Handler
-	// Commands is the context of handlers. Drain ends it 3 seconds before DrainTime is over.
+	// Commands is the context of handlers. Drain ends it after commandsEndAfter.
 	Commands context.Context
-	// Sends is the context of calls that deliver answers. Drain ends it 1.5 seconds before DrainTime is over.
+	// Sends is the context of calls that deliver answers. Drain ends it after sendsEndAfter.
 	Sends context.Context
 
 	log          *slog.Logger
@@ -103,7 +105,7 @@ func (w *Work) Recover(id string, f func()) {
 }
 
 // Answer calls render with the Handler's reply to req. If the Handler or render panics, Answer calls render with
-// chat.SomethingWentWrong.
+// chat.SomethingWentWrong. A second panic is left to the task, which recovers it.
 func (w *Work) Answer(req *chat.Request, render func(*chat.Reply)) {
 	defer w.recoverPanic(req.ID, func() {
 		wrong := chat.SomethingWentWrong(req.ID)
@@ -114,7 +116,7 @@ func (w *Work) Answer(req *chat.Request, render func(*chat.Reply)) {
 }
 
 // Claim claims the answer to an update under key. Unless req is nil, the same call counts req against its limits if the
-// update is New, and sets the Counted and Wait of req.
+// update is New. It then sets req.Counted and req.Wait, whatever the progress.
 func (w *Work) Claim(claims claim.Claims, key string, req *chat.Request) claim.Progress {
 	if req == nil {
 		progress, _ := claims.Claim(w.Sends, key)
@@ -161,8 +163,8 @@ func (w *Work) Cancel() {
 	w.stopSends()
 }
 
-// Drain makes Go and Do refuse tasks, and blocks until none is in flight. It returns false if some still are a second
-// before DrainTime is over. Commands and Sends have ended when it returns.
+// Drain makes Go and Do refuse tasks, and blocks until none is in flight. It returns false if some still are after
+// drainEndsAfter. Commands and Sends have ended when it returns.
 func (w *Work) Drain() bool {
 	defer w.Cancel()
 	w.mu.Lock()

@@ -33,8 +33,7 @@ func TestPricesAreShort(t *testing.T) {
 		{chat.Russian, "0.0000048", "0,0₅48\u00a0$"},
 		{chat.Vietnamese, "2e9", "2\u00a0tỷ\u00a0$"},
 	} {
-		p := picture{language: test.language}
-		if got := p.price(number(test.price)); got != test.want {
+		if got := formatPrice(test.language, number(test.price)); got != test.want {
 			t.Errorf("%s: %s is %q, want %q", test.language, test.price, got, test.want)
 		}
 	}
@@ -44,9 +43,9 @@ func TestAxisHoldsPointsAndDifferentLabels(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		lowest := math.Pow(10, rapid.Float64Range(-18, 15).Draw(t, "power"))
 		highest := lowest * (1 + rapid.SampledFrom([]float64{0, 1e-9, 1e-3, 0.02, 1, 1e9}).Draw(t, "spread"))
-		p := picture{language: rapid.SampledFrom(chat.Languages()).Draw(t, "language")}
+		language := rapid.SampledFrom(chat.Languages()).Draw(t, "language")
 		last := decimal.NewFromFloat(highest)
-		a := p.axis(decimal.NewFromFloat(lowest), last, last)
+		a := newAxis(language, decimal.NewFromFloat(lowest), last, last)
 		if n := len(a.labels); n < 3 || n > 4 {
 			t.Errorf("%g to %g: got %d labels, want 3 or 4", lowest, highest, n)
 		}
@@ -120,7 +119,7 @@ func TestLabelsOfAnAxisHaveTheSameDecimals(t *testing.T) {
 			labels:  []string{"$0B", "$0.500B", "$1.000B"},
 		},
 	} {
-		a := picture{}.axis(number(test.lowest), number(test.highest), number(test.last))
+		a := newAxis(chat.English, number(test.lowest), number(test.highest), number(test.last))
 		if a.last != test.label || !slices.Equal(a.labels, test.labels) {
 			t.Errorf("%s to %s: %q on an axis with %q, want %q with %q",
 				test.lowest, test.highest, a.last, a.labels, test.label, test.labels)

@@ -102,7 +102,7 @@ func (s sheet) layout(a axis, last point) (p plot, tag rect) {
 func (s sheet) drawChart() {
 	first, last := s.points[0], s.points[len(s.points)-1]
 	lowest, highest := bounds(s.points)
-	a := s.axis(lowest.Price, highest.Price, last.Price)
+	a := newAxis(s.language, lowest.Price, highest.Price, last.Price)
 	plot, tag := s.layout(a, last)
 	const tagMargin = 60 // A label that is closer to the tag is left out.
 	for i, price := range a.prices {
@@ -167,7 +167,7 @@ func (s sheet) drawHeader() {
 // drawPrice draws the price and the pill between left and right. If both are too wide, it draws them
 // smaller.
 func (s sheet) drawPrice(left, right float64) {
-	price := s.price(s.quote.Price)
+	price := formatPrice(s.language, s.quote.Price)
 	text := s.pillText()
 	look := style{size: pillSize, bold: true, color: s.ink}
 	room := right - left - pillGap - 2*pillPadding
@@ -225,7 +225,7 @@ func (s sheet) drawExtremes() (left float64) {
 // edge of the name.
 func (s sheet) drawExtreme(nameKey string, price decimal.Decimal, y float64) (left float64) {
 	const gap = 12
-	value := s.text(s.big(labelSize).aligned(alignRight), row(margin, width-margin, y), s.price(price))
+	value := s.text(s.big(labelSize).aligned(alignRight), row(margin, width-margin, y), formatPrice(s.language, price))
 	name := s.text(s.small(labelSize).aligned(alignRight), row(margin, value.left-gap, y), s.say(chat.Say(nameKey)))
 	return name.left
 }

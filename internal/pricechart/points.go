@@ -22,8 +22,8 @@ func pointOf(q core.Quote) point {
 	return point{At: q.LastUpdated.UTC().Truncate(time.Second), Price: q.Price}
 }
 
-// isPossible reports whether the point can be drawn: see core.PricedAt.IsPossible.
-func (p point) isPossible() bool { return core.PricedAt{At: p.At, Price: p.Price}.IsPossible() }
+// isPossible reports whether the point can be drawn: see core.PricedAt.IsPlausible.
+func (p point) isPossible() bool { return core.PricedAt{At: p.At, Price: p.Price}.IsPlausible() }
 
 func byTime(a, b point) int { return a.At.Compare(b.At) }
 

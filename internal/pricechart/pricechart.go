@@ -16,8 +16,8 @@
 //     highest and the lowest price of the period.
 //
 // The files, in reading order: pricechart.go (Charts), quotes.go and points.go (the points), picture.go (what a picture
-// shows, and cards), chart.go (charts), axis.go (the prices beside a plot), canvas.go (texts, lines and areas),
-// settings.go.
+// shows, and cards), chart.go (charts), axis.go (the prices beside a plot), format.go (prices as text),
+// canvas.go (texts, lines and areas), settings.go.
 package pricechart
 
 import (

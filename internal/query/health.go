@@ -7,8 +7,8 @@ import (
 	"herald/internal/ratelimit"
 )
 
-// warnEvery is the minimum time between two warnings about one service. Otherwise a service that fails every other call
-// would fill the log.
+// warnEvery is the minimum time between two warnings about one service. Otherwise a service that fails every other
+// call, and so recovers in between, would fill the log.
 const warnEvery = time.Minute
 
 // Health is the state of a service, as the calls of this process show it.
@@ -16,11 +16,13 @@ type Health struct {
 	Service *core.Service
 	// LastCall is when the last call ended. It is zero if there was none.
 	LastCall time.Time
-	// FailingSince is when the first failed call after the last success ended, and Reason is why the last call failed.
-	// Both are zero if the service works. Failures that do not count leave them unchanged (countedFailures).
+	// FailingSince is when the first failed call after the last success ended. Reason is why the last failed call that
+	// counted failed (countedFailures). Both are zero if the service works. Failures that do not count leave both
+	// unchanged.
 	FailingSince time.Time
 	Reason       core.Reason
-	// PausedFor is how much longer the pause after failures lasts. It is 0 if there is none.
+	// PausedFor is how much longer the calls to a failing service are paused. It is 0 if they are not, and while the
+	// service works, even in a pause for credit.
 	PausedFor time.Duration
 }
 
@@ -37,7 +39,7 @@ func (u *Upstream) Health() Health {
 	return h
 }
 
-// warn logs that the service fails, unless that was logged since the last recovery or within the last warnEvery. The
+// warn logs that the service fails. It logs once per outage, and at most once per warnEvery over all outages. The
 // caller holds mu.
 func (u *Upstream) warn(failed *core.Error) {
 	if u.cache.Log == nil || u.warned || !u.warnings.Allow(ratelimit.Limit{Burst: 1, Every: warnEvery}) {

@@ -99,19 +99,27 @@ func New[K, V any](u *Upstream, config Config[K, V]) *Query[K, V] {
 
 // Get implements Source. If the cached answer is fresh or held, Get returns it at once. Otherwise it blocks until the
 // service answers or ctx is done. Simultaneous callers with the same key share one call, which continues even if its
-// first caller leaves.
+// first caller leaves. What Get returns, and what it reports to the Observer:
+//
+//	stage of the cached answer               result  Snapshot
+//	current, dueForRefresh                   Hit     the cached answer: fresh, or held in a lull
+//	standIn, tooOld; the fetch succeeds      Miss    the fetched answer: fresh
+//	standIn, tooOld; the fetch fails, and the cached answer is afterwards
+//	    current, dueForRefresh               Hit     the cached answer: fresh, or held in a lull
+//	    standIn                              Stale   the cached answer: a stand-in
+//	    tooOld                               Failed  none, but the error of the fetch
 func (q *Query[K, V]) Get(ctx context.Context, key K) (Snapshot[V], error) {
 	cached, _ := q.Last(key)
 	now := time.Now()
-	life := q.freshnessOf(cached)
-	switch life.stageAt(now) {
+	fresh := q.freshnessOf(cached)
+	switch fresh.stageAt(now) {
 	case current:
-		return q.complete(Hit, cached, now, life), nil
+		return q.complete(Hit, cached, now, fresh), nil
 	case dueForRefresh:
 		// A caller starts the refresh, not a timer: nobody waits in busy times, and the service gets no calls in
 		// quiet ones.
 		q.startFetch(key, cached.At)
-		return q.complete(Hit, cached, now, life), nil
+		return q.complete(Hit, cached, now, fresh), nil
 	}
 
 	fetched, err := q.waitForFetch(ctx, key, cached.At)
@@ -119,17 +127,17 @@ func (q *Query[K, V]) Get(ctx context.Context, key K) (Snapshot[V], error) {
 		return q.complete(Miss, fetched, time.Now(), q.freshnessOf(fetched)), nil
 	}
 
-	// The cached answer may be usable now. fetch may have loaded another replica's answer before it failed. Or it failed
-	// for lack of credit, which begins a lull: the answer then expires later (freshness.during).
+	// The cached answer may be current now. fetch may have loaded another replica's answer before it failed. Or it failed
+	// for lack of credit, which begins a lull, in which an expired answer counts as current again (freshness.during).
 	cached, _ = q.Last(key)
 	now = time.Now()
-	life = q.freshnessOf(cached)
-	switch life.stageAt(now) {
+	fresh = q.freshnessOf(cached)
+	switch fresh.stageAt(now) {
 	case current, dueForRefresh:
-		return q.complete(Hit, cached, now, life), nil
+		return q.complete(Hit, cached, now, fresh), nil
 	case standIn:
 		cached.Why, _ = errors.AsType[*core.Error](err)
-		return q.complete(Stale, cached, now, life), nil
+		return q.complete(Stale, cached, now, fresh), nil
 	}
 	q.cache.Observer.Lookup(q.Name, Failed, 0)
 	return Snapshot[V]{}, err
@@ -137,7 +145,7 @@ func (q *Query[K, V]) Get(ctx context.Context, key K) (Snapshot[V], error) {
 
 // complete reports the lookup to the Observer, and returns s with Stale, Why and FreshUntil set. If the result is
 // Stale, the caller has set Why.
-func (q *Query[K, V]) complete(result LookupResult, s Snapshot[V], now time.Time, life freshness) Snapshot[V] {
+func (q *Query[K, V]) complete(result LookupResult, s Snapshot[V], now time.Time, fresh freshness) Snapshot[V] {
 	age := now.Sub(s.At)
 	q.cache.Observer.Lookup(q.Name, result, age)
 	if result == Stale {
@@ -145,11 +153,11 @@ func (q *Query[K, V]) complete(result LookupResult, s Snapshot[V], now time.Time
 		return s
 	}
 	if q.isCacheable(s.Value) {
-		s.FreshUntil = life.expires
+		s.FreshUntil = fresh.expires
 	}
 	isHeld := age >= q.TTL
 	if isHeld {
-		s.Why = life.why // It is set only in a lull.
+		s.Why = fresh.why // It is set only in a lull.
 	}
 	return s
 }
@@ -179,7 +187,7 @@ func (q *Query[K, V]) isCacheable(value V) bool { return q.Cacheable == nil || q
 func (q *Query[K, V]) startFetch(key K, last time.Time) <-chan singleflight.Result {
 	return q.cache.fetches.DoChan(q.id(key), func() (_ any, err error) {
 		ctx, end, err := q.cache.begin(context.Background())
-		if err != nil {
+		if err != nil { // The process is stopping. To the caller that is a call that did not end in time.
 			return nil, q.upstream.Fail(core.SlowAnswer, err)
 		}
 		defer end()
@@ -205,24 +213,25 @@ func (q *Query[K, V]) waitForFetch(ctx context.Context, key K, last time.Time) (
 }
 
 // fetch returns an answer newer than last, the time of the answer in the Cache, and caches it. last is zero if there
-// was none. The newer answer comes from a fetch that ended after the caller had looked into the Cache, from another
-// replica, or from the service.
+// was none.
 func (q *Query[K, V]) fetch(ctx context.Context, key K, last time.Time) (Snapshot[V], error) {
+	// First source: a fetch that ended after the caller had looked into the Cache.
 	if cached, _ := q.Last(key); cached.At.After(last) && q.isFresh(cached) {
 		return cached, nil
 	}
+	// Second source: another replica, by the Store.
 	if loaded, ok := q.load(ctx); ok && loaded.At.After(last) {
 		q.put(key, loaded)
-		// Without a cached answer, this process has just started, and the loaded answer may be from the process before it,
-		// which has spent the credit.
+		// At a start, the answer may be the previous process's own: no other replica has spent a credit for it.
 		isStart := last.IsZero()
 		if !isStart {
-			q.upstream.noteCallOfReplica()
+			q.upstream.noteReplicaCall()
 		}
 		if q.isFresh(loaded) {
 			return loaded, nil
 		}
 	}
+	// Third source: the service.
 	value, failed := q.call(ctx, key)
 	if failed != nil {
 		return Snapshot[V]{}, failed

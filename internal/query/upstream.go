@@ -145,8 +145,8 @@ func (u *Upstream) spend(ctx context.Context) (failed *core.Error) {
 	return u.budget.Spend(ctx)
 }
 
-// noteCallOfReplica spends a credit for a call that another replica made.
-func (u *Upstream) noteCallOfReplica() {
+// noteReplicaCall spends a credit for a call that another replica made.
+func (u *Upstream) noteReplicaCall() {
 	if u.budget != nil {
 		u.budget.NoteReplicaCall()
 	}

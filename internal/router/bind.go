@@ -68,7 +68,7 @@ func (c route) takesPerson() bool {
 // isAboutSender reports whether the Target is the sender: a reply to one's own message is about oneself, like a command
 // without a Target. Anonymous users have no ID, so two of them may be different people.
 func isAboutSender(req *chat.Request) bool {
-	return req.Target != nil && *req.Target == req.From && req.From.ID != ""
+	return req.Target != nil && *req.Target == req.From && !isAnonymous(req)
 }
 
 // retyped undoes a mistake in a form that names its arguments: a Phrase parameter was given the word of another
@@ -219,7 +219,7 @@ func wrongChoice(f chat.Form, values map[string]string) *chat.InputError {
 	for _, p := range f.Params {
 		value := values[p.Name]
 		if p.Choices != nil && p.Choice(value) == "" {
-			return &chat.InputError{Title: p.Check, Problem: p.WrongChoice(value)}
+			return &chat.InputError{Title: p.WrongTitle, Problem: p.WrongChoiceText(value)}
 		}
 	}
 	return nil

@@ -253,10 +253,10 @@ func withPhrase(c *router.Config) {
 		return &chat.Reply{Title: chat.Say(bound)}, nil
 	}
 	period := chat.Param{
-		Name:    "period",
-		Choices: []string{"7d", "30d"},
-		Like:    regexp.MustCompile(`(?i)^([0-9]+d|\$.*)$`),
-		Problem: func(typed string) chat.Text { return chat.Say("not " + typed) },
+		Name:          "period",
+		Choices:       []string{"7d", "30d"},
+		Like:          regexp.MustCompile(`(?i)^([0-9]+d|\$.*)$`),
+		ChoiceProblem: func(typed string) chat.Text { return chat.Say("not " + typed) },
 	}
 	amount := chat.Param{Name: "amount", Phrase: true, Like: regexp.MustCompile(`^[0-9]`)}
 	c.Commands = chat.Commands{{

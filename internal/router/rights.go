@@ -8,23 +8,36 @@ import (
 	"herald/internal/chat"
 )
 
-// setRights sets MayModerate and UnlistedChat of req by the sender's role. An UnknownRole gives no rights.
+// setRights sets the UnlistedChat and the MayModerate of req. Operators may moderate everywhere, and a Moderator with
+// an ID in listed chats. An UnknownRole gives no rights.
 func (r *Router) setRights(req *chat.Request) {
-	req.UnlistedChat = ""
-	entry := communityEntry(req)
-	isListed := slices.Contains(r.ModeratorChats, EveryChat) || slices.Contains(r.ModeratorChats, entry)
-	if req.Community != "" && !isListed {
-		req.UnlistedChat = entry
-	}
-	isModerator := req.Role == chat.Moderator && req.UnlistedChat == "" && req.From.ID != ""
-	req.MayModerate = isModerator || slices.Contains(r.Operators, req.From)
+	req.UnlistedChat = r.unlistedChat(req)
+	isListedModerator := req.Role == chat.Moderator && req.UnlistedChat == "" && !isAnonymous(req)
+	isOperator := slices.Contains(r.Operators, req.From)
+	req.MayModerate = isOperator || isListedModerator
 }
+
+// unlistedChat returns the communityEntry of req if ModeratorChats does not contain it. It returns "" for a listed
+// community, and if req has no Community.
+func (r *Router) unlistedChat(req *chat.Request) string {
+	if req.Community == "" || slices.Contains(r.ModeratorChats, EveryChat) {
+		return ""
+	}
+	entry := communityEntry(req)
+	if slices.Contains(r.ModeratorChats, entry) {
+		return ""
+	}
+	return entry
+}
+
+// isAnonymous reports whether the platform hides who sent req, as Telegram does for anonymous administrators.
+func isAnonymous(req *chat.Request) bool { return req.From.ID == "" }
 
 // communityEntry returns the Community of req as settings name it, such as "telegram:-1001234567890".
 func communityEntry(req *chat.Request) string { return string(req.From.Platform) + ":" + req.Community }
 
 // resolveRole asks the platform for an UnknownRole, unless the sender may moderate anyway, and sets the rights of req
-// by the answer. If the platform fails, the sender counts as a Member.
+// by the answer. If the platform fails, the sender counts as a Member, and resolveRole also returns the error.
 func (r *Router) resolveRole(ctx context.Context, req *chat.Request) error {
 	if req.Role != chat.UnknownRole || req.MayModerate {
 		return nil
@@ -46,7 +59,7 @@ func (r *Router) tryResolveRole(ctx context.Context, req *chat.Request) {
 	}
 }
 
-// refuse returns nil if the sender may use a moderators' form, and otherwise how the command ends.
+// refuse returns nil if the sender may use a moderators' form, or the result that refuses.
 func (r *Router) refuse(ctx context.Context, req *chat.Request, f *chat.Form) *result {
 	if err := r.resolveRole(ctx, req); err != nil {
 		return &result{
@@ -69,7 +82,7 @@ func forbidden(req *chat.Request) *chat.Reply {
 		add := chat.SayWith("unlisted.entry", chat.Values{"entry": chat.Code(req.UnlistedChat)})
 		reply.Sections = []chat.Section{{Fields: []chat.Field{{Value: add}}}}
 		return reply
-	case req.Role == chat.Moderator:
+	case req.Role == chat.Moderator && isAnonymous(req):
 		return chat.Refusal("anonymous.title", "anonymous.text")
 	case req.Direct:
 		return chat.Refusal("forbidden.title", "forbidden.direct")

@@ -83,12 +83,12 @@ func newRouter(t *testing.T, log io.Writer, change func(*router.Config)) *router
 func existsCommand() chat.Command {
 	person := chat.Param{Name: "user", Summary: chat.Say("who"), Example: "123", Person: true}
 	platform := chat.Param{
-		Name:    "platform",
-		Summary: chat.Say("where"),
-		Example: "EVM",
-		Choices: []string{"EVM", "TON"},
-		Check:   chat.Say("Check the platform"),
-		Tidy:    replaceSynonyms,
+		Name:       "platform",
+		Summary:    chat.Say("where"),
+		Example:    "EVM",
+		Choices:    []string{"EVM", "TON"},
+		WrongTitle: chat.Say("Check the platform"),
+		Tidy:       replaceSynonyms,
 	}
 	uid := chat.Param{Name: "uid", Summary: chat.Say("id"), Example: "0xabc"}
 	return chat.Command{

@@ -57,7 +57,7 @@ func (r *Redis) ask(ctx context.Context, c call) (reply any, err error) {
 	ctx = context.WithoutCancel(ctx)
 	reply, err = r.do(ctx, c)
 	if err != nil && !isReply(err) {
-		r.dropped.Store(new(time.Now()))
+		r.dropIdle()
 		reply, err = r.do(ctx, c)
 	}
 	if err == nil || isWrongType(err) {
@@ -92,6 +92,9 @@ func (r *Redis) do(ctx context.Context, c call) (reply any, err error) {
 	defer conn.Close()
 	return c(conn)
 }
+
+// dropIdle makes calls use none of the connections that are idle now.
+func (r *Redis) dropIdle() { r.dropped.Store(new(time.Now())) }
 
 // usable returns an error if the connection was already idle at dropped. The pool then closes it.
 func (r *Redis) usable(_ redis.Conn, idleSince time.Time) error {

@@ -11,9 +11,12 @@ import (
 	"herald/internal/ratelimit"
 )
 
-// A claim in Redis is one key. While the work is in flight, the key's value is a random token of the claim. Then it is
-// done. If this process cannot tell Redis that the work is done, the key expires after claim.Lasts, and the work is New
-// again.
+// A claim in Redis is one key. While the work is in flight, the key's value is a random token of the claim. Afterwards
+// the value is "done". If this process cannot tell Redis that the work is done, the key expires after claim.Lasts, and
+// the work is New again.
+//
+// The memory of this process has each claim that the process made itself, too. So the process's own work stays InFlight
+// if Redis becomes unavailable.
 
 // done is the value of a claim whose work is done.
 const done = "done"
@@ -28,35 +31,46 @@ func (r *Redis) Claim(
 	if len(limits) > 0 {
 		slots = r.limitArgs(0, limits)
 	}
-	var value string
-	isSent := false
-	_, err := r.ask(ctx, func(conn redis.Conn) (any, error) {
-		isSent = true
-		var err error
-		value, wait, err = claimOn(conn, r.claimKey(key), token, slots)
-		return nil, err
-	})
+	reply, err := r.ask(ctx, claimCall(r.claimKey(key), token, slots))
 	if err != nil {
-		p, wait = r.memory.Claim(ctx, key, limits...)
-		mayHaveToken := isSent && p == claim.New // Redis may have set the token, although no answer came.
-		if mayHaveToken {
-			r.keepToken(key, token)
-		}
-		return p, wait
+		return r.claimInMemory(ctx, key, token, limits)
 	}
-	switch value {
+	claimed := reply.(claimReply)
+	switch claimed.value {
 	case token: // This attempt has set it, or an attempt whose answer was lost.
 		r.keepToken(key, token)
-		return claim.New, wait
+		r.memory.setInFlight(key)
+		return claim.New, claimed.wait
 	case done:
 		return claim.Done, 0
 	}
 	return claim.InFlight, 0
 }
 
-// claimOn sets key to token unless the key has a value, and runs limitScript with slots unless they are nil. It
-// returns the value that the key has then, and the wait for the slots.
-func claimOn(conn redis.Conn, key, token string, slots []any) (value string, wait time.Duration, err error) {
+// claimInMemory is Claim while Redis is unavailable. token is the one that Redis may have got.
+func (r *Redis) claimInMemory(
+	ctx context.Context, key, token string, limits []ratelimit.Limit,
+) (p claim.Progress, wait time.Duration) {
+	p, wait = r.memory.Claim(ctx, key, limits...)
+	if p == claim.New {
+		r.keepToken(key, token) // Redis may have set the token, although no answer came.
+	}
+	return p, wait
+}
+
+// claimReply is what Redis replies to a claim.
+type claimReply struct {
+	value string        // the value that the key has after the claim
+	wait  time.Duration // until the slots are due
+}
+
+// claimCall returns the call of claimOn. Its reply is a claimReply.
+func claimCall(key, token string, slots []any) call {
+	return func(conn redis.Conn) (any, error) { return claimOn(conn, key, token, slots) }
+}
+
+// claimOn sets key to token unless the key has a value, and runs limitScript with slots unless they are nil.
+func claimOn(conn redis.Conn, key, token string, slots []any) (claimReply, error) {
 	// If a Send fails, Do fails, too.
 	_ = conn.Send("SET", key, token, "NX", "PX", claim.Lasts.Milliseconds())
 	if slots != nil {
@@ -64,18 +78,22 @@ func claimOn(conn redis.Conn, key, token string, slots []any) (value string, wai
 	}
 	replies, err := redis.Values(conn.Do(""))
 	if err != nil {
-		return "", 0, err
+		return claimReply{}, err
 	}
-	value, err = claimedValue(conn, key, token, replies[0])
-	if err != nil || slots == nil {
-		return value, 0, err
+	value, err := claimedValue(conn, key, token, replies[0])
+	if err != nil {
+		return claimReply{}, err
 	}
-	wait, err = slotWait(conn, slots, replies[1])
-	return value, wait, err
+	if slots == nil {
+		return claimReply{value: value}, nil
+	}
+	wait, err := slotWait(conn, slots, replies[1])
+	return claimReply{value, wait}, err
 }
 
-// claimedValue returns the value of key after a SET of token that had this reply. If there was a value, it asks for it.
-// If that value expires meanwhile, claimedValue fails, and ask makes the whole call again.
+// claimedValue returns the value of key after a SET of token that had this reply. If there was a value,
+// claimedValue gets it. If the value expires meanwhile, claimedValue fails with redis.ErrNil, and ask makes the whole
+// call again.
 func claimedValue(conn redis.Conn, key, token string, setReply any) (string, error) {
 	switch reply := setReply.(type) {
 	case redis.Error:
@@ -111,7 +129,8 @@ func (r *Redis) takeToken(key string) (token string, found bool) {
 	return token, found
 }
 
-// claimKey returns the key of a claim in Redis. It says "update" for every kind of work.
+// claimKey returns the key of a claim in Redis. It contains "update" for every kind of work, because replicas of
+// different versions share the keys while the bot is upgraded.
 func (r *Redis) claimKey(key string) string { return r.key("update", key) }
 
 // Release implements claim.Claims. It deletes the key only if the value is the token of this process: the claim may
@@ -140,7 +159,7 @@ const maxMarks = 500
 func (r *Redis) MarkDone(key string, lasts time.Duration) {
 	r.takeToken(key)
 	m := mark{key, lasts}
-	if !r.Up() {
+	if !r.Up() { // ask fails at once then, and the memory remembers.
 		r.setDone([]mark{m})
 		return
 	}
@@ -192,7 +211,7 @@ func (r *Redis) setDone(marks []mark) {
 	})
 	for _, m := range marks {
 		if err == nil {
-			r.memory.Release(m.key) // The memory has the claim if it was made without Redis.
+			r.memory.Release(m.key) // Redis knows it now, so the memory need not.
 		} else {
 			r.memory.MarkDone(m.key, m.lasts)
 		}

@@ -30,6 +30,10 @@ func TestReplicasShareClaims(t *testing.T) {
 		"down, one new, one in-flight, two new, one finishes, one done, two in-flight",
 		"down, one new, one gives-up, one new",
 		"one new, down, one finishes, one done",
+		// What this process claimed in Redis is still in flight when Redis is down.
+		"one new, down, one in-flight, one gives-up, one new",
+		"one new, one in-flight, down, one in-flight, one finishes, one done",
+		"one new, down, one in-flight, up, one gives-up, two new",
 		"down, one new, up, one finishes, two done",
 		"down, one new, up, two new",
 		"one new, down, one gives-up, up, two in-flight, pass 61s, two new",

@@ -39,10 +39,10 @@ func redisURL(s *miniredis.Miniredis) string {
 	return "redis://:" + password + "@" + s.Addr() + "/0" + patient
 }
 
-// userURL returns url with another user.
-func userURL(url, name, password string) string {
+// userURL returns url with another user, whose password is "secret".
+func userURL(url, name string) string {
 	_, host, _ := strings.Cut(url, "@")
-	return "redis://" + name + ":" + password + "@" + host + patient
+	return "redis://" + name + ":secret@" + host + patient
 }
 
 // replica returns one of several replicas that share s.

@@ -56,9 +56,21 @@ func (m *Memory) Claim(
 	if known && time.Now().Before(c.expires) {
 		return c.progress, 0
 	}
-	m.claims[key] = memoryClaim{claim.InFlight, time.Now().Add(claim.Lasts)}
+	m.claims[key] = newMemoryClaim()
 	wait, _ = m.Reserve(ctx, 0, limits...)
 	return claim.New, wait
+}
+
+// newMemoryClaim returns the claim of work that begins now.
+func newMemoryClaim() memoryClaim {
+	return memoryClaim{claim.InFlight, time.Now().Add(claim.Lasts)}
+}
+
+// setInFlight notes that this process has just claimed the key elsewhere.
+func (m *Memory) setInFlight(key string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.claims[key] = newMemoryClaim()
 }
 
 // Release implements claim.Claims.

@@ -283,6 +283,7 @@ func TestAProbeFailsIfRedisRefusesToWrite(t *testing.T) {
 	for text, want := range map[string]string{
 		"READONLY " + password: " with READONLY",
 		"an error of its own":  "",
+		"0123456789":           "", // It is no code, although it has no lower-case letter.
 	} {
 		s.SetError(text)
 		err := r.Probe(t.Context())

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"regexp"
 	"strings"
 	"time"
 
@@ -15,46 +16,56 @@ import (
 	"herald/internal/ratelimit"
 )
 
-// Probe makes each kind of call that the bot makes, on keys of its own. It deletes them, or they expire within a
-// minute. It fails if Redis does not answer or refuses a call, as a read-only replica does. After a failure, Redis is
-// unavailable until a probe of watch succeeds. The error names the call and what is wrong, but contains neither the URL
-// nor the server's text. Probe blocks for the time of nine calls at most.
+// probedAddress is the address that Probe saves.
+const probedAddress = "probe"
+
+// Probe makes each kind of call that the bot makes, on keys that only probes use. It returns an error if Redis does not
+// answer or refuses a call, as a read-only replica does. The error names the call and what is wrong, but contains
+// neither the URL nor the server's text.
+//
+// After a failure, Redis is unavailable until a probe of watch succeeds. If Redis is unavailable, a successful Probe
+// does not change that. Probe blocks for the time of ten calls at most.
+//
+// Probes leave no keys that add up. The keys of the answer, the update and the limit have random names, because several
+// replicas may probe at once, and all three expire within a minute. The hash of addresses never expires. So all probes
+// of a bot share one: if a probe ends before it deletes the address there, the next probe deletes it.
 func (r *Redis) Probe(ctx context.Context) error {
-	r.dropped.Store(new(time.Now()))
+	r.dropIdle() // The idle connections may be dead: probe on new ones.
 	id := rand.Text()
 	answer := r.key("probe", "answer "+id)
 	update := r.key("probe", "update "+id)
 	limit := r.limitArgs(0, []ratelimit.Limit{{Key: "probe " + id, Burst: 1, Every: time.Millisecond}})
-	rows := redisBucket{redis: r, key: r.key("probe", "rows "+id)}
+	addresses := redisBucket{redis: r, key: r.key("probe", "addresses")}
+	saveAddress := addresses.replaceCall("", nil, []byte(probedAddress))
+	deleteAddress := addresses.replaceCall("", []byte(probedAddress), nil)
 	for _, step := range []struct {
 		what string
 		call call
 	}{
-		{"write to", command("SET", answer, id, "PX", 1000)},
-		{"read from", command("GET", answer)},
-		{"limit in", limitCall(limit)},
-		{"claim an update in", func(conn redis.Conn) (any, error) {
-			_, _, err := claimOn(conn, update, id, nil)
-			return nil, err
-		}},
-		{"release an update in", deleteCall(update, id)},
-		{"save an address in", rows.replaceCall("", nil, []byte(id))},
-		{"read an address in", rows.loadCall("")},
-		{"list the addresses in", rows.scanCall("0")},
-		{"delete an address from", rows.replaceCall("", []byte(id), nil)},
+		{"write to redis", command("SET", answer, id, "PX", 1000)},
+		{"read from redis", command("GET", answer)},
+		{"limit in redis", limitCall(limit)},
+		{"claim an update in redis", claimCall(update, id, nil)},
+		{"release an update in redis", deleteCall(update, id)},
+		// An earlier probe may have left its address. The script would then not save another one.
+		{"delete an address from redis", deleteAddress},
+		{"save an address in redis", saveAddress},
+		{"read an address in redis", addresses.loadCall("")},
+		{"list the addresses in redis", addresses.scanCall("0")},
+		{"delete an address from redis", deleteAddress},
 	} {
 		_, err := r.do(ctx, step.call)
 		if err != nil {
 			r.up.Store(false)
-			return fmt.Errorf("%s redis: %s", step.what, reason(err))
+			return fmt.Errorf("%s: %s", step.what, reason(err))
 		}
 	}
 	return nil
 }
 
 // Durability returns a warning for each way in which Redis may lose saved addresses: it may write nothing to disk, or
-// evict them. If something cannot be checked, a warning says which right the Redis user needs. Durability blocks for
-// the time of two calls at most.
+// evict them. If something cannot be checked, a warning says which right the Redis user needs. Each warning is the rest
+// of a sentence about Redis, such as "it writes nothing to disk". Durability blocks for the time of two calls at most.
 func (r *Redis) Durability(ctx context.Context) (warnings []string) {
 	info, err := redis.String(r.do(ctx, command("INFO")))
 	if err != nil {
@@ -107,6 +118,8 @@ func reason(err error) string {
 	switch {
 	case errors.As(err, &certificate):
 		return "its certificate is not trusted"
+	case errors.Is(err, context.Canceled):
+		return "interrupted"
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
 		return "no answer in time"
 	case errors.As(err, &reply):
@@ -114,6 +127,9 @@ func reason(err error) string {
 	}
 	return "no connection"
 }
+
+// errorCode matches an error code of Redis, such as READONLY.
+var errorCode = regexp.MustCompile(`^[A-Z]+$`)
 
 // refusal says that the server refused, with the error code if the text of its error reply begins with one.
 func refusal(text string) string {
@@ -124,7 +140,7 @@ func refusal(text string) string {
 		}
 	}
 	code, _, _ := strings.Cut(text, " ")
-	if code == strings.ToUpper(code) {
+	if errorCode.MatchString(code) {
 		return "refused with " + code
 	}
 	return "refused"

@@ -1,11 +1,13 @@
 package store
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
 
 	miniserver "github.com/alicebob/miniredis/v2/server"
+	"github.com/gomodule/redigo/redis"
 
 	"herald/internal/store/redistest"
 )
@@ -27,7 +29,7 @@ func TestRefusedReadIsNotAMissingValue(t *testing.T) {
 		"load":    func(r *Redis) { _, _ = r.Bucket(members).Load(t.Context(), "7") },
 		"replace": func(r *Redis) { _, _ = r.Bucket(members).Replace(t.Context(), "7", nil, []byte("1")) },
 	} {
-		r := newReplica(t, userURL(s.URL, "herald", "secret"), bot)
+		r := newReplica(t, userURL(s.URL, "herald"), bot)
 		call(r)
 		if r.Fallbacks() != 1 || r.Up() {
 			t.Errorf("%s: %d calls were decided without Redis, want 1", name, r.Fallbacks())
@@ -87,12 +89,85 @@ func TestRedisThatMayLoseSavedAddressesIsAWarning(t *testing.T) {
 			if _, err := admin.Do("ACL", "SETUSER", refused, "on", ">secret", "~*", "+@all", "-"+refused); err != nil {
 				t.Fatal(err)
 			}
-			got := newReplica(t, userURL(s.URL, refused, "secret"), bot).Durability(t.Context())
+			got := newReplica(t, userURL(s.URL, refused), bot).Durability(t.Context())
 			told := len(got) > 0 && strings.HasSuffix(got[0], hint) &&
 				strings.Contains(got[0], "could not be checked: refused with NOPERM; ")
 			if needed := refused == "info" || !strings.Contains(options, "appendonly"); told != needed {
 				t.Errorf("%s, without %s: warns %q", options, refused, got)
 			}
 		}
+	}
+}
+
+// setRights lets the Redis user herald call every command but those refused.
+func setRights(t *testing.T, admin redis.Conn, refused ...string) {
+	t.Helper()
+	rights := []any{"SETUSER", "herald", "on", ">secret", "~*", "+@all"}
+	for _, command := range refused {
+		rights = append(rights, "-"+command)
+	}
+	if _, err := admin.Do("ACL", rights...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// wantHashes fails the test if Redis holds more than most hashes.
+func wantHashes(t *testing.T, admin redis.Conn, when string, most int) {
+	t.Helper()
+	reply, err := redis.Values(admin.Do("SCAN", 0, "COUNT", 1000, "TYPE", "hash"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	hashes, err := redis.Strings(reply[1], nil)
+	if err != nil || len(hashes) > most {
+		t.Errorf("%s: Redis holds the hashes %q, want at most %d; %v", when, hashes, most, err)
+	}
+}
+
+// During an outage, watch probes twice a second, so the keys of failed probes must not add up.
+func TestFailedProbesLeaveAtMostOneHash(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	admin := s.Admin(t)
+	for _, refused := range []string{"hget", "hscan", "hdel"} {
+		setRights(t, admin, refused)
+		r := newReplica(t, userURL(s.URL, "herald"), bot)
+		for range 3 {
+			if r.Probe(t.Context()) == nil {
+				t.Errorf("without %s, the probe succeeds", refused)
+			}
+		}
+		wantHashes(t, admin, "without "+refused, 1)
+		setRights(t, admin)
+		if err := r.Probe(t.Context()); err != nil {
+			t.Error(err)
+		}
+		wantHashes(t, admin, "after a successful probe", 0)
+	}
+}
+
+// The address that a failed probe left must not keep the next probe from saving one.
+func TestAProbeSavesAnAddressAfterAFailedProbe(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	admin := s.Admin(t)
+	setRights(t, admin, "hscan")
+	r := newReplica(t, userURL(s.URL, "herald"), bot)
+	if err := r.Probe(t.Context()); err == nil || err.Error() != "list the addresses in redis: refused with NOPERM" {
+		t.Errorf("without hscan, the probe fails with %v", err)
+	}
+	setRights(t, admin, "hset")
+	if err := r.Probe(t.Context()); err == nil || err.Error() != "save an address in redis: refused with NOPERM" {
+		t.Errorf("without hset, the probe fails with %v", err)
+	}
+}
+
+func TestAnInterruptedProbeSaysSo(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	err := replica(t, server(t)).Probe(ctx)
+	if err == nil || err.Error() != "write to redis: interrupted" {
+		t.Errorf("the probe fails with %v", err)
 	}
 }

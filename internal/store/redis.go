@@ -18,10 +18,10 @@ import (
 // ratelimit.Limiter and query.Store, and its Buckets keep saved addresses. Saved addresses never expire there;
 // everything else does. It is safe for concurrent use.
 //
-// While Redis is unavailable, the memory of this process decides claims and rates, and values cannot be read. Redis and
-// the memory do not know each other's decisions, and nothing is sent to Redis later. So an update that is delivered
-// twice around the beginning or the end of an outage may be answered twice, even by one replica. Each replica has
-// limits of its own during an outage.
+// While Redis is unavailable, the memory of this process decides claims and rates, and values cannot be read. The
+// memory knows the claims that this process made in Redis. Redis never learns what the memory decides. So an update
+// that is delivered twice around the beginning of an outage may be answered by two replicas, and around its end twice
+// even by one. Each replica has limits of its own during an outage.
 type Redis struct {
 	pool   *redis.Pool
 	memory *Memory

@@ -98,7 +98,7 @@ func (d *deferral) decide(f firstResponse) bool {
 // the claim would end after claim.Lasts, although the command may run longer.
 func (s *session) sendDeferral(i *interaction, r reader) error {
 	s.count("deferred")
-	err := s.respond(i, i.target.promise(r))
+	err := s.respond(i, i.target.deferredResponse(r))
 	if err == nil || errors.Is(err, api.ErrOutcomeUnknown) {
 		s.markDone(i)
 	}

@@ -15,9 +15,9 @@ const pictureTime = 30 * time.Second
 // answer is a rendered reply, and where it goes.
 type answer struct {
 	*message
-	place  place
-	reader reader // of a new message
-	// version is the version of the command's reply, as platform.Shown remembers it.
+	destination destination
+	reader      reader // of a new message
+	// version says how new the reply is (see chat.Version). platform.Shown remembers it.
 	version chat.Version
 }
 
@@ -31,7 +31,7 @@ const (
 	asResponse
 	// asUpdate: the first response replaces the message with the button.
 	asUpdate
-	// asEdit: after the deferral, an edit replaces what the deferral promised to replace.
+	// asEdit: after the deferral, an edit fills in the message that the deferral promised.
 	asEdit
 	// asFollowUp: after the deferral, another call sends a new message.
 	asFollowUp
@@ -40,19 +40,21 @@ const (
 // firstDelivery returns the first call that is tried to deliver an answer. shown is where the answer is shown. If the
 // first response was the deferral, promised is where the deferral promised the answer.
 //
-//	first response   promised         shown            call
-//	the answer                        in place         asUpdate
-//	the answer                        in new message   asResponse
-//	the deferral     in place         in new message   asFollowUp
-//	the deferral     the same place as shown           asEdit
-func firstDelivery(first firstResponse, promised, shown place) delivery {
+//	first response   promised           shown              call
+//	the answer       –                  toPressedMessage   asUpdate
+//	the answer       –                  toNewMessage       asResponse
+//	the deferral     toPressedMessage   as promised        asEdit
+//	the deferral     toPressedMessage   toNewMessage       asFollowUp
+//	the deferral     toNewMessage       as promised        asEdit
+//	the deferral     toNewMessage       toPressedMessage   cannot happen
+func firstDelivery(first firstResponse, promised, shown destination) delivery {
 	if first == theAnswer {
-		if shown == inPlace {
+		if shown == toPressedMessage {
 			return asUpdate
 		}
 		return asResponse
 	}
-	if promised == inPlace && shown == inNewMessage {
+	if promised == toPressedMessage && shown == toNewMessage {
 		return asFollowUp // An edit would replace the message with the button.
 	}
 	return asEdit
@@ -78,16 +80,20 @@ func (s *session) deliver(i *interaction, a *answer, d delivery) error {
 		if err == nil {
 			return nil
 		}
+		// The message with the button does not show the answer now, even if the next call sends it as a new message. A later
+		// press must be able to show the same answer there.
 		s.forgetShown(i, a)
+		if !api.Unacceptable(err) {
+			return err
+		}
 		d = d.afterRefusal()
-		if d == undeliverable || !api.Unacceptable(err) {
+		if d == undeliverable {
 			return err
 		}
 	}
 }
 
-// call makes the call d. A follow-up has no picture. If it follows the deferral of a new message, Discord ignores its
-// reader and keeps the deferral's (see api.Client.FollowUp).
+// call makes the call d. A follow-up has no picture.
 func (s *session) call(d delivery, i *interaction, a *answer) error {
 	switch d {
 	case asUpdate:
@@ -95,6 +101,8 @@ func (s *session) call(d delivery, i *interaction, a *answer) error {
 	case asEdit:
 		return s.edit(i, a)
 	case asFollowUp:
+		// If the deferral promised a new message, Discord ignores the follow-up's reader and keeps the deferral's (see
+		// api.Client.FollowUp).
 		followUp := api.Message{Body: a.withoutPicture().readBy(a.reader)}
 		return s.api.FollowUp(s.work.Sends, i.Interaction, followUp, i.Arrived.Add(api.TokenLife))
 	default:
@@ -117,7 +125,7 @@ func (s *session) edit(i *interaction, a *answer) error {
 	m := a.message
 	// If Discord is down, this edit is retried for minutes. Meanwhile, a newer answer may replace the message.
 	outdated := func() bool {
-		return a.place == inPlace && !s.shown.IsLast(i.target.pressed.id, i.target.pressed.subject, a.version)
+		return a.destination == toPressedMessage && !s.shown.IsLast(i.target.pressed.id, i.target.pressed.subject, a.version)
 	}
 	if m.picture != nil {
 		picture := api.Message{Body: m, Name: m.Attachments[0].Filename, PNG: m.picture, Outdated: outdated}

@@ -5,8 +5,8 @@ import "testing"
 func TestHowAnAnswerIsDelivered(t *testing.T) {
 	for name, tt := range map[string]struct {
 		first    firstResponse
-		promised place
-		shown    place
+		promised destination
+		shown    destination
 		want     delivery
 		refused  delivery // what follows if Discord refuses want
 	}{
@@ -22,29 +22,29 @@ func TestHowAnAnswerIsDelivered(t *testing.T) {
 		},
 		"in place": {
 			first:    theAnswer,
-			promised: inPlace,
-			shown:    inPlace,
+			promised: toPressedMessage,
+			shown:    toPressedMessage,
 			want:     asUpdate,
 			refused:  asResponse,
 		},
 		"in place, deferred": {
 			first:    theDeferral,
-			promised: inPlace,
-			shown:    inPlace,
+			promised: toPressedMessage,
+			shown:    toPressedMessage,
 			want:     asEdit,
 			refused:  asFollowUp,
 		},
 		"beside the message with the button": {
 			first:    theAnswer,
-			promised: inPlace,
-			shown:    inNewMessage,
+			promised: toPressedMessage,
+			shown:    toNewMessage,
 			want:     asResponse,
 			refused:  undeliverable,
 		},
 		"beside the message with the button, deferred": {
 			first:    theDeferral,
-			promised: inPlace,
-			shown:    inNewMessage,
+			promised: toPressedMessage,
+			shown:    toNewMessage,
 			want:     asFollowUp,
 			refused:  undeliverable,
 		},

@@ -27,13 +27,13 @@ const (
 	updateMessage  = 7
 )
 
-// destination is where an answer to a press appears.
-type destination string
+// pressEffect is where an answer to a press appears.
+type pressEffect string
 
 const (
-	replaces destination = "replaces the message"
-	public   destination = "is a new message for everybody"
-	alone    destination = "is a new message for the user who pressed"
+	replaces pressEffect = "replaces the message"
+	public   pressEffect = "is a new message for everybody"
+	alone    pressEffect = "is a new message for the user who pressed"
 )
 
 // asOf returns a Source of a time after start.
@@ -57,7 +57,7 @@ type press struct {
 	under string // the command that was answered
 	state string // of the button; "" is the state of Refresh
 	reply *chat.Reply
-	want  destination
+	want  pressEffect
 	says  string // text in the answer
 }
 

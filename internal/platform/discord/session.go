@@ -174,7 +174,7 @@ func (s *session) answer(i *interaction, req *chat.Request, press *chat.Press) e
 		return err
 	}
 	// If the outcome of the deferral is unknown, deliver finds out: it fails unless Discord has the deferral.
-	return s.deliver(i, a, firstDelivery(first, i.target.place, a.place))
+	return s.deliver(i, a, firstDelivery(first, i.target.destination, a.destination))
 }
 
 // runCommand runs a command and returns its answer, rendered. If the message with the button shows that answer already,
@@ -184,11 +184,11 @@ func (s *session) runCommand(req *chat.Request, to *target) *answer {
 	s.work.Answer(req, func(reply *chat.Reply) {
 		a.version = reply.Source.AsOf
 		a.message = chat.RenderOnce(Platform, reply, s.render)
-		if to.keepsMessage(s.shown, reply, a.message) {
+		if to.recordOrKeep(s.shown, reply, a.message) {
 			reply = reply.Unchanged().In(s.work.Handler.Language(req, chat.Private))
 			a.message = s.render(reply)
 		}
-		a.place, a.reader = to.forReply(reply)
+		a.destination, a.reader = to.forReply(reply)
 	})
 	return a
 }

@@ -1,6 +1,7 @@
 package discord
 
 import (
+	"fmt"
 	"strings"
 	"time"
 
@@ -10,13 +11,14 @@ import (
 	"herald/internal/platform"
 )
 
-// place is where an answer is shown.
-type place int
+// destination is the message that shows an answer.
+type destination int
 
 const (
-	inNewMessage place = iota
-	// inPlace is in place of the message with the pressed button.
-	inPlace
+	// toNewMessage: the answer is a message of its own.
+	toNewMessage destination = iota
+	// toPressedMessage: the answer replaces the message with the pressed button.
+	toPressedMessage
 )
 
 // reader is who can read a new message.
@@ -29,9 +31,9 @@ const (
 
 // target is where an answer goes, as far as that is known before the command has run.
 type target struct {
-	place  place
-	reader reader // of a new message
-	// pressed is the message with the button. It is zero if place is inNewMessage.
+	destination destination
+	reader      reader // of a new message
+	// pressed is the message with the button. It is zero if destination is toNewMessage.
 	pressed pressedMessage
 }
 
@@ -59,7 +61,7 @@ func targetOf(i *interaction, visibility chat.Visibility, press *chat.Press) (to
 	if to.reader == userAlone && !isEphemeral {
 		return to
 	}
-	to.place = inPlace
+	to.destination = toPressedMessage
 	to.pressed = pressedMessage{
 		id:      i.Message.ID,
 		text:    textOf(i.Message.Content, i.Message.Embeds),
@@ -69,20 +71,26 @@ func targetOf(i *interaction, visibility chat.Visibility, press *chat.Press) (to
 	return to
 }
 
-// textOf returns the text of a message and its embeds. Two messages that look the same have the same text.
+// textOf returns the texts of a message and its embeds, with the colour of each embed. If two messages have the same
+// text, they look the same, but for their pictures and buttons.
 func textOf(content string, embeds []embed) string {
 	for _, e := range embeds {
 		// Only the date and the time up to seconds: Discord rewrites fractions and the time zone.
-		content += "\n" + e.Description + "\n" + e.Timestamp[:min(len(time.DateTime), len(e.Timestamp))]
+		timestamp := e.Timestamp[:min(len(time.DateTime), len(e.Timestamp))]
+		footer := ""
+		if e.Footer != nil {
+			footer = e.Footer.Text
+		}
+		content += fmt.Sprintf("\n%s\n%s\n%s\n%d", e.Description, timestamp, footer, e.Color)
 	}
 	return content
 }
 
-// keepsMessage decides whether the message with the button stays as it is, because it already shows reply, rendered as
-// m, or a newer answer. If reply is to replace the message, keepsMessage notes that in shown. If it then cannot, the
-// caller must call Forget.
-func (to *target) keepsMessage(shown *platform.Shown, reply *chat.Reply, m *message) bool {
-	if to.place != inPlace || reply.Unanswered() {
+// recordOrKeep reports whether the message with the button stays as it is, because it already shows reply, rendered as
+// m, or a newer answer. If recordOrKeep returns false and reply may replace the message, shown remembers reply as
+// shown. If sending then fails, the caller must call shown.Forget.
+func (to *target) recordOrKeep(shown *platform.Shown, reply *chat.Reply, m *message) (keep bool) {
+	if to.destination != toPressedMessage || reply.Unanswered() {
 		return false
 	}
 	switch shown.Judge(to.pressed.id, to.pressed.subject, to.pressed.version, reply.Source.AsOf) {
@@ -99,19 +107,21 @@ func (to *target) keepsMessage(shown *platform.Shown, reply *chat.Reply, m *mess
 
 // forReply returns where a reply is shown, and who can read it if it is a new message. A reply for the sender alone
 // never replaces the message with the button, and neither does one that is no answer.
-func (to *target) forReply(reply *chat.Reply) (place, reader) {
+func (to *target) forReply(reply *chat.Reply) (destination, reader) {
 	if reply.ForSender() {
-		return inNewMessage, userAlone
+		return toNewMessage, userAlone
 	}
-	if to.place == inPlace && reply.Unanswered() {
-		return inNewMessage, userAlone
+	// A reply that is no answer may be for the chat. If the command was typed, everybody may then read it.
+	if to.destination == toPressedMessage && reply.Unanswered() {
+		return toNewMessage, userAlone
 	}
-	return to.place, to.reader
+	return to.destination, to.reader
 }
 
-// promise returns the first response that defers the answer. If the answer is a new message, r can read it.
-func (to *target) promise(r reader) response {
-	if to.place == inPlace {
+// deferredResponse returns the first response that defers the answer. If the answer is a new message, r can read it. r
+// is to.reader until the reply is known, and from then on what forReply returns.
+func (to *target) deferredResponse(r reader) response {
+	if to.destination == toPressedMessage {
 		return response{Type: discordgo.InteractionResponseDeferredMessageUpdate}
 	}
 	data := map[string]discordgo.MessageFlags{}

@@ -28,29 +28,50 @@ func TestWhereAnAnswerGoesBeforeItIsKnown(t *testing.T) {
 		got  target
 		want target
 	}{
-		"typed, public":  {targetOf(publicMessage, chat.Public, nil), target{place: inNewMessage, reader: everybody}},
-		"typed, private": {targetOf(publicMessage, chat.Private, nil), target{place: inNewMessage, reader: userAlone}},
-		"typed, unknown": {targetOf(publicMessage, unknown, nil), target{place: inNewMessage, reader: userAlone}},
+		"typed, public": {
+			targetOf(publicMessage, chat.Public, nil),
+			target{destination: toNewMessage, reader: everybody},
+		},
+		"typed, private": {
+			targetOf(publicMessage, chat.Private, nil),
+			target{destination: toNewMessage, reader: userAlone},
+		},
+		"typed, unknown": {
+			targetOf(publicMessage, unknown, nil),
+			target{destination: toNewMessage, reader: userAlone},
+		},
 
-		"edits, public":  {targetOf(publicMessage, chat.Public, edits), target{place: inPlace, reader: everybody}},
-		"edits, private": {targetOf(publicMessage, chat.Private, edits), target{place: inNewMessage, reader: userAlone}},
-		"edits, unknown": {targetOf(publicMessage, unknown, edits), target{place: inNewMessage, reader: userAlone}},
+		"edits, public": {
+			targetOf(publicMessage, chat.Public, edits),
+			target{destination: toPressedMessage, reader: everybody},
+		},
+		"edits, private": {
+			targetOf(publicMessage, chat.Private, edits),
+			target{destination: toNewMessage, reader: userAlone},
+		},
+		"edits, unknown": {
+			targetOf(publicMessage, unknown, edits),
+			target{destination: toNewMessage, reader: userAlone},
+		},
 		"edits an ephemeral one, public": {
 			targetOf(ephemeralMessage, chat.Public, edits),
-			target{place: inPlace, reader: everybody},
+			target{destination: toPressedMessage, reader: everybody},
 		},
 		"edits an ephemeral one, private": {
 			targetOf(ephemeralMessage, chat.Private, edits),
-			target{place: inPlace, reader: userAlone},
+			target{destination: toPressedMessage, reader: userAlone},
 		},
 
-		"opens, public": {targetOf(publicMessage, chat.Public, opens), target{place: inNewMessage, reader: everybody}},
+		"opens, public": {
+			targetOf(publicMessage, chat.Public, opens),
+			target{destination: toNewMessage, reader: everybody},
+		},
 		"opens below an ephemeral one, private": {
 			targetOf(ephemeralMessage, chat.Private, opens),
-			target{place: inNewMessage, reader: userAlone},
+			target{destination: toNewMessage, reader: userAlone},
 		},
 	} {
-		equal(t, name+": place", tt.got.place, tt.want.place)
+		equal(t, name+": destination", tt.got.destination, tt.want.destination)
 		equal(t, name+": reader", tt.got.reader, tt.want.reader)
 	}
 }
@@ -61,8 +82,8 @@ func TestWhereAReplyIsShown(t *testing.T) {
 	forSender := &chat.Reply{Audience: chat.SenderAlone}
 	toAll := target{reader: everybody}
 	toUser := target{reader: userAlone}
-	toAllInPlace := target{place: inPlace, reader: everybody}
-	toUserInPlace := target{place: inPlace, reader: userAlone}
+	toAllInPressed := target{destination: toPressedMessage, reader: everybody}
+	toUserInPressed := target{destination: toPressedMessage, reader: userAlone}
 	for name, tt := range map[string]struct {
 		to    target
 		reply *chat.Reply
@@ -72,13 +93,13 @@ func TestWhereAReplyIsShown(t *testing.T) {
 		"a private answer":     {toUser, answer, toUser},
 		"no answer":            {toAll, noAnswer, toAll},
 		"a refusal":            {toAll, forSender, toUser},
-		"in place":             {toAllInPlace, answer, toAllInPlace},
-		"in place, no answer":  {toAllInPlace, noAnswer, toUser},
-		"in place, a refusal":  {toAllInPlace, forSender, toUser},
-		"in place, in private": {toUserInPlace, answer, toUserInPlace},
+		"in place":             {toAllInPressed, answer, toAllInPressed},
+		"in place, no answer":  {toAllInPressed, noAnswer, toUser},
+		"in place, a refusal":  {toAllInPressed, forSender, toUser},
+		"in place, in private": {toUserInPressed, answer, toUserInPressed},
 	} {
-		place, reader := tt.to.forReply(tt.reply)
-		equal(t, name+": place", place, tt.want.place)
+		destination, reader := tt.to.forReply(tt.reply)
+		equal(t, name+": destination", destination, tt.want.destination)
 		equal(t, name+": reader", reader, tt.want.reader)
 	}
 }
@@ -109,19 +130,44 @@ func TestAMessageStaysAsItIsUnlessTheAnswerIsNewer(t *testing.T) {
 		"another text":         {showing(at(0), another), chat.Version{}, false},
 		"the text of a page":   {showing(chat.Version{}, shown), chat.Version{}, false},
 	} {
-		tt.to.place = inPlace
+		tt.to.destination = toPressedMessage
 		reply := &chat.Reply{Title: chat.Say("x"), Source: chat.Source{AsOf: tt.answer}}
 		m := render(reply, someIDs)
-		equal(t, name, tt.to.keepsMessage(new(platform.Shown), reply, m), tt.want)
-		tt.to.place = inNewMessage
-		equal(t, name+", in a new message", tt.to.keepsMessage(new(platform.Shown), reply, m), false)
+		equal(t, name, tt.to.recordOrKeep(new(platform.Shown), reply, m), tt.want)
+		tt.to.destination = toNewMessage
+		equal(t, name+", in a new message", tt.to.recordOrKeep(new(platform.Shown), reply, m), false)
+	}
+}
+
+func TestMessagesWithTheSameTextLookTheSame(t *testing.T) {
+	shown := embed{
+		Description: "d",
+		Timestamp:   "2026-01-02T03:04:05.678+00:00",
+		Footer:      &discordgo.MessageEmbedFooter{Text: "f"},
+		Color:       1,
+	}
+	for name, tt := range map[string]struct {
+		change func(e *embed)
+		same   bool
+	}{
+		"nothing":     {func(*embed) {}, true},
+		"a fraction":  {func(e *embed) { e.Timestamp = "2026-01-02T03:04:05Z" }, true},
+		"a second":    {func(e *embed) { e.Timestamp = "2026-01-02T03:04:06Z" }, false},
+		"description": {func(e *embed) { e.Description = "x" }, false},
+		"footer":      {func(e *embed) { e.Footer = &discordgo.MessageEmbedFooter{Text: "x"} }, false},
+		"no footer":   {func(e *embed) { e.Footer = nil }, false},
+		"colour":      {func(e *embed) { e.Color = 2 }, false},
+	} {
+		other := shown
+		tt.change(&other)
+		equal(t, "another "+name, textOf("c", []embed{shown}) == textOf("c", []embed{other}), tt.same)
 	}
 }
 
 // A refusal is shown beside the message, however old.
 func TestARefusalDoesNotStandForTheMessage(t *testing.T) {
-	to := target{place: inPlace, pressed: pressedMessage{version: chat.Version{Time: time.Now()}}}
+	to := target{destination: toPressedMessage, pressed: pressedMessage{version: chat.Version{Time: time.Now()}}}
 	refusal := &chat.Reply{Audience: chat.SenderAlone, Source: chat.Source{AsOf: to.pressed.version}}
-	keeps := to.keepsMessage(new(platform.Shown), refusal, render(refusal, someIDs))
+	keeps := to.recordOrKeep(new(platform.Shown), refusal, render(refusal, someIDs))
 	equal(t, "the message stands for it", keeps, false)
 }

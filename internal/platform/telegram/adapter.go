@@ -138,7 +138,7 @@ type Adapter struct {
 
 // session is one Run.
 type session struct {
-	a *Adapter
+	adapter *Adapter
 	// self is the bot as Telegram last described it (me).
 	self atomic.Pointer[models.User]
 	// naming holds a token during askName.
@@ -211,7 +211,7 @@ func (a *Adapter) Run(ctx context.Context, h platform.Handler) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	s := &session{
-		a:        a,
+		adapter:  a,
 		work:     platform.NewWork(ctx, h, a.Log, a.Count),
 		running:  ctx,
 		fail:     fail,
@@ -262,7 +262,7 @@ func (a *Adapter) Run(ctx context.Context, h platform.Handler) error {
 // drain blocks until the updates in flight are answered, or the drain's time is over. Meanwhile the adapter is not
 // ready.
 func (s *session) drain() {
-	s.a.ready.Store(false)
+	s.adapter.ready.Store(false)
 	s.work.Drain()
 }
 
@@ -285,7 +285,7 @@ func (s *session) repeat(ctx context.Context, call func() error) error {
 			}
 			return e.Kind != botapi.Unauthorized, e.RetryAfter
 		},
-		OnRetry: s.a.Retried,
+		OnRetry: s.adapter.Retried,
 	}.Do(ctx, func(context.Context) error { return call() })
 }
 
@@ -299,8 +299,8 @@ func (s *session) unauthorized() {
 // connected marks the adapter as ready. If it was not, it calls Connected, but at most once a minute: two processes
 // that poll with one token would otherwise fill the log.
 func (s *session) connected() {
-	becameReady := !s.a.ready.Swap(true)
+	becameReady := !s.adapter.ready.Swap(true)
 	if becameReady && s.limits.Allow(ratelimit.Limit{Key: "connected", Burst: 1, Every: time.Minute}) {
-		s.a.Connected("@" + s.me().Username)
+		s.adapter.Connected("@" + s.me().Username)
 	}
 }

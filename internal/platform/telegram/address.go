@@ -32,7 +32,7 @@ const approveSenderTime = 10 * time.Second
 // walletIn returns the wallet in a private message. It returns "" if there is none, or if the bot does not answer join
 // requests.
 func (a *answering) walletIn(m *models.Message) (wallet string) {
-	if m == nil || len(a.s.a.Settings.JoinChats) == 0 || a.press != nil || !a.cmd.request.Direct {
+	if m == nil || len(a.s.adapter.Settings.JoinChats) == 0 || a.press != nil || !a.cmd.request.Direct {
 		return ""
 	}
 	return a.s.work.Handler.Proof(&a.cmd.request)
@@ -49,7 +49,7 @@ func (a *answering) answerWithWallet(wallet string) (done bool) {
 		done = a.conclude(a.run())
 	}
 	foundOpenRequest := false
-	for _, group := range a.s.a.Joins.Open(a.cmd.request.From) {
+	for _, group := range a.s.adapter.Joins.Open(a.cmd.request.From) {
 		if !a.mayBeWalletFor(group) {
 			continue
 		}
@@ -70,7 +70,7 @@ func (a *answering) answerWithWallet(wallet string) (done bool) {
 // mayBeWalletFor reports whether the wallet in a's message may be for the sender's request to join a group: the group
 // is for stakers, the command itself is not about it, and moderators have not let the sender in.
 func (a *answering) mayBeWalletFor(group string) bool {
-	isForStakers := a.s.a.Settings.JoinChats[idOf(group)].Staker
+	isForStakers := a.s.adapter.Settings.JoinChats[idOf(group)].Staker
 	isAboutGroup := group == a.cmd.request.Args.First()
 	if !isForStakers || isAboutGroup {
 		return false
@@ -89,7 +89,7 @@ func (a *answering) joinCheck(group, wallet string) *answering {
 	cmd.request.Args = chat.Typed(group, wallet)
 	cmd.text = strings.Join([]string{chat.JoinCommand, group, wallet}, " ")
 	cmd.private = true
-	a.s.a.nameGroup(&cmd.request)
+	a.s.adapter.nameGroup(&cmd.request)
 	return &answering{
 		s:         a.s,
 		cmd:       &cmd,
@@ -105,7 +105,7 @@ func (a *answering) approveSender(admitting *chat.Reply) *chat.Reply {
 	group := idOf(admitting.Join.Admit.Group)
 	mayBeApprovedHere := false
 	call := func(ctx context.Context) error {
-		err := a.s.a.approveJoin(ctx, group, a.cmd.user)
+		err := a.s.adapter.approveJoin(ctx, group, a.cmd.user)
 		if err == nil || botapi.ErrorOf(err).Kind == botapi.OutcomeUnknown {
 			mayBeApprovedHere = true
 		}
@@ -132,8 +132,8 @@ func (a *answering) approveSender(admitting *chat.Reply) *chat.Reply {
 // a restart, or if the request came to another replica, this process does not know it.
 func (a *answering) reopenJoin() {
 	group := a.cmd.request.Args.First()
-	_, listed := a.s.a.Settings.JoinChats[idOf(group)]
+	_, listed := a.s.adapter.Settings.JoinChats[idOf(group)]
 	if listed && a.joinState == requestSaid {
-		a.s.a.Joins.Reopen(group, a.cmd.request.From)
+		a.s.adapter.Joins.Reopen(group, a.cmd.request.From)
 	}
 }

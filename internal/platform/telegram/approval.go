@@ -87,7 +87,7 @@ func replyTo(admitting *chat.Reply, outcome chat.ApprovalResult) *chat.Reply {
 func (s *session) isMember(group string, user int64) bool {
 	var m *models.ChatMember
 	err := s.untilKnown(s.work.Sends, time.Now().Add(isMemberTime), func(ctx context.Context) (err error) {
-		m, err = s.a.chatMember(ctx, idOf(group), user)
+		m, err = s.adapter.chatMember(ctx, idOf(group), user)
 		return err
 	})
 	return err == nil && !isAbsent(m)
@@ -131,5 +131,5 @@ func (s *session) logJoin(level slog.Level, err error) {
 		level = s.work.Rarely(level, "join")
 	}
 	const what = "telegram: a join request could not be answered"
-	s.a.Log.LogAttrs(s.work.Sends, level, what, slog.Any("err", err))
+	s.adapter.Log.LogAttrs(s.work.Sends, level, what, slog.Any("err", err))
 }

@@ -68,7 +68,7 @@ func (a *answering) cleanUp(sent outbox.MessageRef, r *chat.Reply) {
 		a.s.remove(questionLasts, sent)
 	case r.ForSender():
 		a.s.remove(noticeLasts, sent)
-	case a.s.a.Settings.CleanChat:
+	case a.s.adapter.Settings.CleanChat:
 		asked, _ := a.s.work.Handler.Commands().Find(a.cmd.request.Command)
 		key := cardKey{chat: sent.Chat, topic: a.cmd.to.Topic(), command: asked.Name, about: r.About}
 		a.s.remove(0, a.s.replaceCard(key, sent, r.Unanswered())...)
@@ -107,7 +107,7 @@ func (s *session) remove(after time.Duration, messages ...outbox.MessageRef) {
 			transport.Sleep(s.running, after)
 			ctx, cancel := context.WithTimeout(s.work.Sends, removeTimeout)
 			defer cancel()
-			s.a.deleteMessage(ctx, m)
+			s.adapter.deleteMessage(ctx, m)
 		}
 		if !s.work.Go(deletion) {
 			deletion("")

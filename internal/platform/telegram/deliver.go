@@ -20,7 +20,7 @@ func (a *answering) message(content outbox.Content) outbox.Message {
 		To:       a.cmd.to,
 		Content:  content,
 		Sender:   a.cmd.sender,
-		Deadline: a.arrived.Add(a.s.a.CommandTimeout),
+		Deadline: a.arrived.Add(a.s.adapter.CommandTimeout),
 		OnWait:   a.onWait,
 	}
 }
@@ -32,7 +32,7 @@ func (a *answering) send(m outbox.Message) outbox.Receipt { return a.s.out.Send(
 // one message.
 func (a *answering) sendNew(reply *chat.Reply, content outbox.Content) outbox.Receipt {
 	m := a.message(content)
-	if a.s.a.Settings.Pacing && !a.cmd.private {
+	if a.s.adapter.Settings.Pacing && !a.cmd.private {
 		m.Sharing = a.sharing(reply)
 	}
 	receipt := a.send(m)
@@ -96,7 +96,7 @@ func (a *answering) showAs(reply *chat.Reply) pressAnswer {
 		return asAlert
 	case isQuestion, !button.Edit:
 		return asNewMessage
-	case a.s.a.shown.Judge(a.messageKey(), a.cmd.text, button.AsOf, reply.Source.AsOf) == platform.Keep:
+	case a.s.adapter.shown.Judge(a.messageKey(), a.cmd.text, button.AsOf, reply.Source.AsOf) == platform.Keep:
 		return asUnchanged
 	}
 	return asEdit
@@ -139,7 +139,7 @@ func (a *answering) edit(reply *chat.Reply, content outbox.Content) (receipt out
 	}
 	receipt = a.send(m)
 	if receipt.Result != outbox.Delivered {
-		a.s.a.shown.Forget(a.messageKey(), a.cmd.text, reply.Source.AsOf)
+		a.s.adapter.shown.Forget(a.messageKey(), a.cmd.text, reply.Source.AsOf)
 	}
 	if receipt.Result == outbox.Refused || receipt.Result == outbox.Unreachable {
 		return receipt, true
@@ -168,14 +168,14 @@ func (a *answering) sendPrivately(content outbox.Content) outbox.Receipt {
 		if here.Result == outbox.Delivered {
 			return here
 		}
-		m.Unknown = here.Unknown
+		m.UnknownAttempts = here.UnknownAttempts
 	}
 	receipt := a.send(m)
 	switch receipt.Result {
 	case outbox.Delivered:
 		a.notify(answeredPrivately)
 	case outbox.Unreachable:
-		a.s.a.Count("private_unreachable")
+		a.s.adapter.Count("private_unreachable")
 		return a.notify(pressStart)
 	}
 	return receipt
@@ -190,7 +190,7 @@ func (a *answering) sendEphemeral(content outbox.Content) outbox.Receipt {
 	m.Content.Picture = nil // An ephemeral message takes only text.
 	receipt := a.send(m)
 	if botapi.ErrorOf(receipt.Err).Kind == botapi.Public {
-		a.s.a.withoutEphemeral.Store(true)
+		a.s.adapter.withoutEphemeral.Store(true)
 		a.s.remove(0, receipt.Sent)
 	}
 	return receipt

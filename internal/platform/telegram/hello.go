@@ -34,42 +34,51 @@ func addsBot(m *models.ChatMemberUpdated) bool {
 	return wasOut && isIn
 }
 
-// needsNoAnswer reports whether u needs no answer, and records what u says about its group. An update needs no answer
-// if:
+// recordGroupChange records that the bot was added to the group of u, or that the group moved to another ID, if u says
+// so.
+func (s *session) recordGroupChange(u *update) {
+	switch group := u.chat(); {
+	case u.MyChatMember != nil:
+		s.syncMenusAfterAdding(group)
+		s.recordEvent(botAdded, group)
+	case u.Message != nil && u.Message.MigrateToChatID != 0:
+		s.recordEvent(groupMoved, u.Message.MigrateToChatID)
+		s.adapter.moved(group, u.Message.MigrateToChatID)
+	case u.Message != nil && u.Message.MigrateFromChatID != 0:
+		s.adapter.moved(u.Message.MigrateFromChatID, group)
+	}
+}
+
+// waitForRelated waits for the updates that Telegram sends together with u, in any order, and reports whether u then
+// still needs an answer. It needs none if:
 //
 //   - the bot was added to a group only because the group moved to another ID,
 //   - it is the /start of the link that added the bot, which the hello answers,
 //   - another message of its album is answered.
 //
-// needsNoAnswer blocks for at most albumWait, because related updates come in any order.
-func (s *session) needsNoAnswer(u *update, c *command) bool {
+// waitForRelated blocks for at most albumWait. c is the command of u, or nil.
+func (s *session) waitForRelated(u *update, c *command) (needsAnswer bool) {
 	switch group := u.chat(); {
 	case u.MyChatMember != nil:
-		s.recordEvent(botAdded, group)
 		transport.Sleep(s.work.Commands, helloAfter)
-		return s.happened(groupMoved, group)
-	case u.Message != nil && u.Message.MigrateToChatID != 0:
-		s.recordEvent(groupMoved, u.Message.MigrateToChatID)
-		s.a.moved(group, u.Message.MigrateToChatID)
-	case u.Message != nil && u.Message.MigrateFromChatID != 0:
-		s.a.moved(u.Message.MigrateFromChatID, group)
+		return !s.happened(groupMoved, group)
 	case c != nil && c.request.Command == "start" && !c.request.Direct:
 		transport.Sleep(s.work.Commands, helloAfter/2)
-		return s.happened(botAdded, group)
+		return !s.happened(botAdded, group)
 	case c != nil && u.Message != nil:
-		return !s.answersAlbum(u.Message, c.guessed)
+		return s.answersAlbum(u.Message, c.guessed)
 	}
-	return false
+	return true
 }
 
 // recordEvent remembers an event in a group for ten seconds. Replicas with one Limiter share events.
 func (s *session) recordEvent(event groupEvent, group int64) {
-	_, _ = s.a.Limiter.Reserve(s.work.Commands, 0, s.eventLimit(event, group))
+	_, _ = s.adapter.Limiter.Reserve(s.work.Commands, 0, s.eventLimit(event, group))
 }
 
 // happened reports whether an event was recorded in a group in the last ten seconds.
 func (s *session) happened(event groupEvent, group int64) bool {
-	return s.a.Limiter.Peek(s.work.Commands, s.eventLimit(event, group)) > 0
+	return s.adapter.Limiter.Peek(s.work.Commands, s.eventLimit(event, group)) > 0
 }
 
 // eventLimit returns the limit whose slot is taken while an event in a group is remembered.

@@ -74,7 +74,7 @@ func (s *session) respondInline(requestID string, q *models.InlineQuery) {
 		for _, a := range answer.articles {
 			params.Results = append(params.Results, a.result())
 		}
-		return s.a.api.AnswerInlineQuery(ctx, params, answer.button)
+		return s.adapter.api.AnswerInlineQuery(ctx, params, answer.button)
 	}, contents...)
 }
 

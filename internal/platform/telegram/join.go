@@ -88,20 +88,20 @@ type joining struct {
 // not one of JoinChats, acceptJoin returns true and does nothing else. It returns false if the drain has begun, and
 // the request is not answered. It does not block.
 func (s *session) acceptJoin(r *joinRequest) (accepted bool) {
-	if _, listed := s.a.Settings.JoinChats[r.Chat.ID]; !listed {
+	if _, listed := s.adapter.Settings.JoinChats[r.Chat.ID]; !listed {
 		return true
 	}
-	s.a.seeGroup(r.Chat)
+	s.adapter.seeGroup(r.Chat)
 	now := time.Now()
 	j := &joining{s: s, request: r, arrived: now, deadline: joinDeadline(r, now)}
-	s.a.door.inFlight.Add(1)
+	s.adapter.door.inFlight.Add(1)
 	accepted = s.work.Go(func(id string) {
-		defer s.a.door.inFlight.Add(-1)
+		defer s.adapter.door.inFlight.Add(-1)
 		defer j.leaveOpenUnlessRecorded()
 		j.answer(id)
 	})
 	if !accepted {
-		s.a.door.inFlight.Add(-1)
+		s.adapter.door.inFlight.Add(-1)
 	}
 	return accepted
 }
@@ -120,7 +120,7 @@ func joinDeadline(r *joinRequest, arrived time.Time) time.Time {
 
 // answer checks the person, answers the request, and tells the person how it ended.
 func (j *joining) answer(id string) {
-	line := j.s.a.door.line(j.request)
+	line := j.s.adapter.door.line(j.request)
 	if j.request.From.IsBot || !line.enter(j.s.running, j.checkedBy()) {
 		j.leaveOpen(undecided, chat.Text{})
 		return
@@ -162,7 +162,7 @@ func (j *joining) check(id string, line *joinLine) (reply *chat.Reply) {
 		}
 		line.leave()
 	}()
-	j.s.a.nameGroup(req)
+	j.s.adapter.nameGroup(req)
 	j.s.work.Answer(req, func(r *chat.Reply) { reply = r })
 	return reply
 }
@@ -187,7 +187,7 @@ func (j *joining) letIn(admitting *chat.Reply) {
 
 // tellFirst tells the person that they are being let in. It sends nothing if the limits do not allow a message in time.
 func (j *joining) tellFirst(reply *chat.Reply) outbox.Receipt {
-	if j.s.a.door.isCrowded() {
+	if j.s.adapter.door.isCrowded() {
 		return j.tellFirstInCrowd(reply)
 	}
 	sentBy := earlier(time.Now().Add(firstMessageTime), j.firstMessageBy())
@@ -226,9 +226,9 @@ func (j *joining) tellOutcome(
 // answers the query with JoinQueued.
 func (j *joining) callApprove(ctx context.Context) error {
 	if j.request.QueryID == "" {
-		return j.s.a.approveJoin(ctx, j.request.Chat.ID, j.request.From.ID)
+		return j.s.adapter.approveJoin(ctx, j.request.Chat.ID, j.request.From.ID)
 	}
-	err := j.s.a.api.AnswerChatJoinRequestQuery(ctx, j.request.QueryID, botapi.JoinApproved)
+	err := j.s.adapter.api.AnswerChatJoinRequestQuery(ctx, j.request.QueryID, botapi.JoinApproved)
 	if leavesQueryOpen(err) {
 		j.queue()
 	}
@@ -295,8 +295,8 @@ func (j *joining) leaveOpen(reason openReason, why chat.Text) {
 func (j *joining) recordOpen(reason openReason, why chat.Text) {
 	j.recorded = true
 	out := chat.LeftOut{User: userOf(j.request.From.ID), At: time.Now(), Why: why}
-	j.s.a.Joins.LeaveOut(strconv.FormatInt(j.request.Chat.ID, 10), out, reason == lacking)
-	j.s.a.Count(string(reason))
+	j.s.adapter.Joins.LeaveOut(strconv.FormatInt(j.request.Chat.ID, 10), out, reason == lacking)
+	j.s.adapter.Count(string(reason))
 }
 
 // leaveOpenUnlessRecorded leaves the request open if a panic ended answer before anything was recorded.
@@ -309,7 +309,7 @@ func (j *joining) leaveOpenUnlessRecorded() {
 // queue answers the query with JoinQueued.
 func (j *joining) queue() {
 	err := j.s.untilKnown(j.s.work.Sends, j.deadline, func(ctx context.Context) error {
-		return j.s.a.api.AnswerChatJoinRequestQuery(ctx, j.request.QueryID, botapi.JoinQueued)
+		return j.s.adapter.api.AnswerChatJoinRequestQuery(ctx, j.request.QueryID, botapi.JoinQueued)
 	})
 	if err == nil {
 		return
@@ -332,7 +332,7 @@ func (j *joining) tell(reply *chat.Reply, until time.Time) {
 // awaitTurn waits until a limit allows a new message to the person, sets mayTell, and returns true. It returns false if
 // the limit does not allow one until the given time, or if personLimit does not allow one.
 func (j *joining) awaitTurn(limit ratelimit.Limit, until time.Time) bool {
-	ctx, limiter := j.s.work.Sends, j.s.a.Limiter
+	ctx, limiter := j.s.work.Sends, j.s.adapter.Limiter
 	if limiter.Peek(ctx, j.personLimit()) > 0 { // Reserve below would use up a turn for nothing.
 		return false
 	}
@@ -384,13 +384,13 @@ func (s *session) sendWithin(ctx context.Context, within time.Duration, m outbox
 
 // countLetIn counts and remembers that a user is let into a group.
 func (s *session) countLetIn(group, user int64) {
-	s.a.Joins.LetIn(strconv.FormatInt(group, 10), userOf(user))
-	s.a.Count("join_approved")
+	s.adapter.Joins.LetIn(strconv.FormatInt(group, 10), userOf(user))
+	s.adapter.Count("join_approved")
 }
 
 // closeJoin forgets that a user has an open request to join a group.
 func (s *session) closeJoin(group, user int64) {
-	s.a.Joins.Close(strconv.FormatInt(group, 10), userOf(user))
+	s.adapter.Joins.Close(strconv.FormatInt(group, 10), userOf(user))
 }
 
 // seeGroup stores the name of a group.

@@ -41,17 +41,17 @@ func (s *session) askName(ctx context.Context) {
 	if !s.limits.Allow(ratelimit.Limit{Key: "name", Burst: 1, Every: nameGap}) {
 		return
 	}
-	me, err := s.a.api.GetMe(ctx)
+	me, err := s.adapter.api.GetMe(ctx)
 	if err != nil {
-		s.a.Log.Debug("telegram: the bot's name could not be asked for", "err", err)
+		s.adapter.Log.Debug("telegram: the bot's name could not be asked for", "err", err)
 		return
 	}
 	if me.ID != s.me().ID || me.Username == "" {
-		s.a.Log.Warn("telegram: getMe describes another bot")
+		s.adapter.Log.Warn("telegram: getMe describes another bot")
 		return
 	}
 	if before := s.self.Swap(me); before.Username != me.Username {
-		s.a.Log.Info("telegram: the bot has another name", "name", "@"+me.Username)
+		s.adapter.Log.Info("telegram: the bot has another name", "name", "@"+me.Username)
 	}
 }
 

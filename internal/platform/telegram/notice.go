@@ -100,7 +100,7 @@ func (a *answering) sendOnce(name string, r *chat.Reply) outbox.Receipt {
 	m.Deadline = time.Time{} // none
 	receipt := a.send(m)
 	if receipt.Result == outbox.Delivered {
-		a.s.a.Count(name + "_sent")
+		a.s.adapter.Count(name + "_sent")
 	}
 	return receipt
 }

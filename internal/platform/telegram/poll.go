@@ -22,8 +22,8 @@ const (
 // known updates first. So there is a pause between two calls: the bot answers updates meanwhile, and the next call
 // acknowledges them.
 const (
-	// A batch of n updates is followed by a pause of n*pausePerUpdate, but at least minPause: 100 updates by one of
-	// 20 ms. The pause ends early if the next batch would have few known updates.
+	// A batch of n updates is followed by a pause of n*pausePerUpdate, but at least minPause. For example, a batch of 100
+	// is followed by 20 ms. The pause ends early if the next batch would have few known updates.
 	pausePerUpdate = 200 * time.Microsecond
 	minPause       = 2 * time.Millisecond
 	// sameOffsetPause is the minimum time between two calls for the same offset.
@@ -31,16 +31,16 @@ const (
 )
 
 // poller takes updates by long polling, during one Run. An update is acknowledged once it and all before it are
-// answered. If a hundred are not acknowledged, those at the head that wait or hang are acknowledged early: see tracker.
-// This process still answers them, even on SIGTERM, but Telegram no longer keeps them. They are lost if the process is
-// killed, or if Telegram does not accept the answer before the drain ends.
+// answered. If a hundred are not acknowledged, they hide all newer updates. Then those at the head that wait or hang
+// are acknowledged early: see tracker. This process still answers them, even on SIGTERM, but Telegram no longer keeps
+// them. They are lost if the process is killed, or if Telegram does not accept the answer before the drain ends.
 //
 // A join request is acknowledged once acceptJoin (join.go) has accepted it. If the bot then stops, the request stays
 // open for moderators.
 type poller struct {
 	s       *session
 	updates *tracker
-	// sent is the offset that the last call sent (unlikeSent).
+	// sent is the offset that the last call sent. It may be one less than the offset that was meant: see alternate.
 	sent int64
 }
 
@@ -54,7 +54,7 @@ func (p *poller) receive(ctx context.Context) {
 	// The first getUpdates returns at once, which shows early that Telegram can be reached.
 	timeout := time.Duration(0)
 	for ctx.Err() == nil {
-		offset, _ := p.updates.next()
+		offset, _ := p.updates.nextOffset()
 		called := time.Now()
 		batch, err := p.getUpdates(ctx, offset, timeout)
 		if err != nil {
@@ -77,7 +77,7 @@ func (p *poller) receive(ctx context.Context) {
 func (p *poller) deleteWebhook(ctx context.Context) {
 	// If it fails, so does getUpdates.
 	_ = p.s.repeat(ctx, func() error {
-		_, err := botapi.Change(ctx, p.s.a.api, (*bot.Bot).DeleteWebhook, &bot.DeleteWebhookParams{})
+		_, err := botapi.Change(ctx, p.s.adapter.api, (*bot.Bot).DeleteWebhook, &bot.DeleteWebhookParams{})
 		return err
 	})
 }
@@ -87,9 +87,9 @@ func (p *poller) deleteWebhook(ctx context.Context) {
 func (p *poller) getUpdates(
 	ctx context.Context, offset int64, timeout time.Duration,
 ) (batch []json.RawMessage, err error) {
-	a := p.s.a
+	a := p.s.adapter
 	err = p.s.repeat(ctx, func() (err error) {
-		p.sent = unlikeSent(offset, p.sent)
+		p.sent = alternate(offset, p.sent)
 		batch, err = a.api.GetUpdates(ctx, p.sent, batchSize, timeout, a.allowedUpdates())
 		if err != nil && ctx.Err() == nil {
 			timeout = 0 // A call that succeeds then shows at once that Telegram is back.
@@ -101,13 +101,13 @@ func (p *poller) getUpdates(
 	return batch, err
 }
 
-// unlikeSent returns the offset to send for offset. It differs from sent, the offset that the last call sent: in a
-// series of calls for offset 7, it is 7, 6, 7, 6, and so on.
+// alternate returns offset, or offset-1 if the last call sent offset. In a series of calls for offset 7, it returns 7,
+// 6, 7, 6, and so on. fromEarliest stays as it is.
 //
 // If a getUpdates sends the same offset as the last one, and comes within half a second, Telegram returns only one
 // update (tdlib/telegram-bot-api 10.0, Client.cpp, process_get_updates_query). An update that hangs would then hide all
 // others. For offset-1 Telegram returns the same updates, because the update with that ID is acknowledged already.
-func unlikeSent(offset, sent int64) int64 {
+func alternate(offset, sent int64) int64 {
 	if offset == fromEarliest { // Telegram would drop updates at a negative offset.
 		return offset
 	}
@@ -124,7 +124,7 @@ func (p *poller) dispatch(ctx context.Context, batch []json.RawMessage) (anyNew 
 		if p.updates.isKnown(leadingID(raw)) {
 			continue // This saves the work of decoding it again.
 		}
-		u, answerable := p.s.a.read(raw)
+		u, answerable := p.s.adapter.read(raw)
 		if u.ID == 0 || !p.updates.begin(u.ID) {
 			continue
 		}
@@ -141,8 +141,8 @@ func (p *poller) dispatch(ctx context.Context, batch []json.RawMessage) (anyNew 
 	return anyNew
 }
 
-// passOn passes on a join request to be answered. It is refused once the drain has begun. It then stays in Telegram's
-// queue, and the next process gets it.
+// passOn passes on a join request to be answered. Once the drain has begun, acceptJoin takes none: the update then
+// stays in Telegram's queue, and the next process gets it.
 func (p *poller) passOn(u *update) {
 	if p.s.acceptJoin(u.Join) {
 		p.updates.advance(u.ID, stateDone)
@@ -152,7 +152,7 @@ func (p *poller) passOn(u *update) {
 // start starts a goroutine that answers an update. It blocks while too many updates are in flight. It returns
 // false, and starts none, if ctx ends or the drain has begun.
 func (p *poller) start(ctx context.Context, u *update) bool {
-	flight := p.s.a.inFlight.enter(ctx)
+	flight := p.s.adapter.inFlight.enter(ctx)
 	if flight == nil {
 		return false
 	}
@@ -165,8 +165,10 @@ func (p *poller) start(ctx context.Context, u *update) bool {
 		answered := true // Also after a panic: the update would panic again.
 		defer func() {
 			flight.leave()
-			keep := !answered && ctx.Err() != nil // for the process that runs after this one has stopped
-			if !keep {
+			// An update that was not answered because of a stop stays in Telegram's queue, for the next process. Without a
+			// stop, this process would not answer it again, because it is known, and it would only hide newer ones.
+			isForNextProcess := !answered && ctx.Err() != nil
+			if !isForNextProcess {
 				p.updates.advance(u.ID, stateDone)
 			}
 		}()
@@ -190,12 +192,12 @@ func growStack() {
 }
 
 // pause blocks after a batch of the given size, so that answers are delivered before the next call. It ends early once
-// at most a quarter as many known updates would come again. If the batch had no new update, it does not end early: the
-// known ones are still being answered.
+// at most size/4 known updates would come again. If the batch had no new update, it does not end early: the known ones
+// are still being answered.
 func (p *poller) pause(ctx context.Context, size int, anyNew bool) {
 	longest := max(minPause, pausePerUpdate*time.Duration(size))
 	p.await(ctx, longest, func() bool {
-		_, known := p.updates.next()
+		_, known := p.updates.nextOffset()
 		fewKnown := known <= size/4
 		return anyNew && fewKnown
 	})
@@ -204,7 +206,7 @@ func (p *poller) pause(ctx context.Context, size int, anyNew bool) {
 // awaitOffset blocks until the next offset differs from that of the last call, or until the given time.
 func (p *poller) awaitOffset(ctx context.Context, last int64, until time.Time) {
 	p.await(ctx, time.Until(until), func() bool {
-		offset, _ := p.updates.next()
+		offset, _ := p.updates.nextOffset()
 		return offset != last
 	})
 }
@@ -226,13 +228,13 @@ func (p *poller) await(ctx context.Context, d time.Duration, ready func() bool) 
 
 // commit acknowledges the updates that were answered since the last getUpdates, within commitTimeout.
 func (p *poller) commit(ctx context.Context) {
-	offset := p.updates.last()
+	offset := p.updates.finalOffset()
 	if offset == fromEarliest {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTimeout)
 	defer cancel()
-	if _, err := p.s.a.api.GetUpdates(ctx, offset, 1, 0, p.s.a.allowedUpdates()); err != nil {
-		p.s.a.Log.Warn("telegram: the last answers may be repeated at the next start", "err", err)
+	if _, err := p.s.adapter.api.GetUpdates(ctx, offset, 1, 0, p.s.adapter.allowedUpdates()); err != nil {
+		p.s.adapter.Log.Warn("telegram: the last answers may be repeated at the next start", "err", err)
 	}
 }

@@ -37,7 +37,7 @@ func (p *press) answer(a bot.AnswerCallbackQueryParams) (taken bool) {
 	p.once.Do(func() {
 		a.CallbackQueryID = p.id
 		taken = p.s.answerQuery(time.Now(), "press_unanswered", func(ctx context.Context) error {
-			_, err := botapi.Change(ctx, p.s.a.api, (*bot.Bot).AnswerCallbackQuery, &a)
+			_, err := botapi.Change(ctx, p.s.adapter.api, (*bot.Bot).AnswerCallbackQuery, &a)
 			return err
 		})
 	})
@@ -73,7 +73,7 @@ func (p *press) open(payload string) (taken bool) {
 // openBy makes one attempt to answer the callback query with a link to the bot by this username.
 func (p *press) openBy(ctx context.Context, username, payload string) error {
 	params := &bot.AnswerCallbackQueryParams{CallbackQueryID: p.id, URL: deepLink(username, payload)}
-	_, err := botapi.Change(ctx, p.s.a.api, (*bot.Bot).AnswerCallbackQuery, params)
+	_, err := botapi.Change(ctx, p.s.adapter.api, (*bot.Bot).AnswerCallbackQuery, params)
 	return err
 }
 
@@ -102,7 +102,7 @@ func (s *session) answerQuery(
 	arrived time.Time, event string, call func(context.Context) error, contents ...*outbox.Content,
 ) (taken bool) {
 	if s.out.Answer(s.work.Sends, arrived.Add(queryLasts), call, contents...) != nil {
-		s.a.Count(event)
+		s.adapter.Count(event)
 		return false
 	}
 	return true

@@ -37,14 +37,15 @@ func (s *session) syncProfile(ctx context.Context) {
 			Scope:        &models.BotCommandScopeAllChatAdministrators{},
 			LanguageCode: language,
 		}
-		s.sync(ctx, func() error { return s.a.syncMenu(ctx, everybodys) })
-		s.sync(ctx, func() error { return s.a.syncMenu(ctx, moderators) })
-		s.sync(ctx, func() error { return s.a.syncDescription(ctx, language, s.a.description(reader, commands)) })
+		s.sync(ctx, func() error { return s.adapter.syncMenu(ctx, everybodys) })
+		s.sync(ctx, func() error { return s.adapter.syncMenu(ctx, moderators) })
+		s.sync(ctx, func() error { return s.adapter.syncDescription(ctx, language, s.adapter.description(reader, commands)) })
 		s.sync(ctx, func() error {
-			return s.a.syncShortDescription(ctx, language, words.Say(reader, about("telegram.short_description", commands)))
+			short := words.Say(reader, about("telegram.short_description", commands))
+			return s.adapter.syncShortDescription(ctx, language, short)
 		})
 	}
-	for _, group := range s.a.LanguageChats {
+	for _, group := range s.adapter.LanguageChats {
 		s.syncGroupMenus(ctx, group)
 	}
 }
@@ -69,12 +70,12 @@ func (s *session) syncGroupMenus(ctx context.Context, group string) {
 		Scope:    &models.BotCommandScopeChatAdministrators{ChatID: id},
 	}
 	s.sync(ctx, func() error {
-		err := s.a.syncMenu(ctx, everybodys)
+		err := s.adapter.syncMenu(ctx, everybodys)
 		if err == nil {
-			err = s.a.syncMenu(ctx, moderators)
+			err = s.adapter.syncMenu(ctx, moderators)
 		}
 		if err != nil {
-			s.a.seeMove(id, err)
+			s.adapter.seeMove(id, err)
 			return fmt.Errorf("the menus of group %s in CHAT_LANGUAGE: %w", group, err)
 		}
 		return nil
@@ -85,7 +86,7 @@ func (s *session) syncGroupMenus(ctx context.Context, group string) {
 // group is one of LanguageChats: Telegram refused them before. It does not block.
 func (s *session) syncMenusAfterAdding(group int64) {
 	id := strconv.FormatInt(group, 10)
-	if slices.Contains(s.a.LanguageChats, id) {
+	if slices.Contains(s.adapter.LanguageChats, id) {
 		s.work.Go(func(string) { s.syncGroupMenus(s.running, id) })
 	}
 }
@@ -100,7 +101,7 @@ func (s *session) sync(ctx context.Context, calls func() error) {
 			return err
 		}
 		level := s.work.Rarely(slog.LevelWarn, "profile")
-		s.a.Log.Log(ctx, level, "telegram: a part of the bot's menus or descriptions cannot be set", "err", err)
+		s.adapter.Log.Log(ctx, level, "telegram: a part of the bot's menus or descriptions cannot be set", "err", err)
 		return nil
 	})
 }

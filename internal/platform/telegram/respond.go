@@ -19,14 +19,14 @@ type answering struct {
 	// press is the press to answer; nil if the command came in a message.
 	press  *press
 	onWait func() // update.onWait
-	// joinState is what the answer to a JoinCommand knows of the sender's join request. If it is requestGone, nothing is
-	// sent.
+	// joinState is what Telegram and the sender said of the sender's join request, for the answer to a JoinCommand.
+	// approveSender sets it to requestGone; nothing is sent then.
 	joinState joinState
 }
 
 // respond runs the command of an update, and delivers the answer. It blocks until the outcome of each message is known,
-// or the drain ends. It returns false if the answer was not sent, or if a stop cut it off: the update must then come
-// again.
+// or the drain ends. It returns false if the same answer may still be accepted later (outbox.NotSent): the update must
+// then come again.
 func (s *session) respond(id string, u *update) (done bool) {
 	if u.InlineQuery != nil {
 		s.respondInline(id, u.InlineQuery)
@@ -37,18 +37,16 @@ func (s *session) respond(id string, u *update) (done bool) {
 		a.press = &press{s: s, id: u.Press.ID}
 		defer a.press.endSpinner()
 	}
-	if u.MyChatMember != nil {
-		s.syncMenusAfterAdding(u.chat())
-	}
-	if s.needsNoAnswer(u, a.cmd) {
+	s.recordGroupChange(u)
+	needsAnswer := s.waitForRelated(u, a.cmd)
+	switch {
+	case !needsAnswer:
 		return true
-	}
-	if a.cmd == nil && u.Press != nil {
-		a.cmd = oldButton(u.Press)
+	case a.cmd == nil && u.Press != nil:
+		a.cmd = oldButton(u.Press) // alert needs a command for its language.
 		a.alert(chat.OldButton())
 		return true
-	}
-	if a.cmd == nil {
+	case a.cmd == nil:
 		return true
 	}
 	s.seeTag(u.Message, &a.cmd.request)
@@ -59,14 +57,14 @@ func (s *session) respond(id string, u *update) (done bool) {
 	return a.conclude(a.run())
 }
 
-// complete sets the fields of the request that parse does not know, and forgets an ephemeral message if the server
-// makes the answers to these public.
+// complete sets the fields of the request that parse does not know. If this Bot API server shows ephemeral answers to
+// everybody, complete treats an ephemeral command as if it had come in a public message.
 func (a *answering) complete(id string) {
 	a.cmd.request.ID = id
 	if a.cmd.request.Command == chat.JoinCommand {
-		a.s.a.nameGroup(&a.cmd.request)
+		a.s.adapter.nameGroup(&a.cmd.request)
 	}
-	if a.s.a.withoutEphemeral.Load() {
+	if a.s.adapter.withoutEphemeral.Load() {
 		a.cmd.ephemeral = botapi.EphemeralMessage{}
 		a.cmd.request.CanReplyEphemerally = a.press != nil
 	}
@@ -154,25 +152,25 @@ func (a *answering) destination() outbox.Destination {
 // conclude counts the answer by its receipt, and tells the chat if the answer was Dropped or Lost. It returns false if
 // the update must come again.
 func (a *answering) conclude(receipt outbox.Receipt) (done bool) {
-	last := receipt // of the answer, or of the message that is sent instead
+	outcome := receipt // of the answer, or of the message that is sent instead
 	switch receipt.Result {
 	case outbox.None:
 	case outbox.Delivered:
-		a.s.a.Count("answered")
+		a.s.adapter.Count("answered")
 		if a.cmd.private || a.cmd.request.Direct {
 			a.deleteInvitations()
 		}
 	case outbox.Dropped:
-		a.s.a.Count("send_shed")
-		last = a.sendOnce("busy", platform.Busy())
+		a.s.adapter.Count("send_shed")
+		outcome = a.sendOnce("busy", platform.Busy())
 	default:
-		a.s.a.Count("answer_failed")
-		a.s.a.Log.LogAttrs(a.s.work.Sends, a.s.work.Rarely(slog.LevelWarn, "failed"),
+		a.s.adapter.Count("answer_failed")
+		a.s.adapter.Log.LogAttrs(a.s.work.Sends, a.s.work.Rarely(slog.LevelWarn, "failed"),
 			"telegram: an answer was not delivered",
 			slog.String("id", a.cmd.request.ID), slog.Any("err", receipt.Err))
 		if receipt.Result == outbox.Lost {
-			last = a.sendOnce("lost", &chat.Reply{Tone: chat.Warning, Text: chat.Say("telegram.lost")})
+			outcome = a.sendOnce("lost", &chat.Reply{Tone: chat.Warning, Text: chat.Say("telegram.lost")})
 		}
 	}
-	return last.Result != outbox.NotSent
+	return outcome.Result != outbox.Retryable
 }

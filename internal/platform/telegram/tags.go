@@ -122,7 +122,7 @@ func (s *session) seeTag(m *models.Message, req *chat.Request) {
 	if m == nil || m.Chat.Type != models.ChatTypeSupergroup || req.From.ID == "" {
 		return
 	}
-	if !chat.AnyIn(s.a.Settings.StakerTags, req.Community) {
+	if !chat.AnyIn(s.adapter.Settings.StakerTags, req.Community) {
 		return
 	}
 	worn := []string{}

@@ -43,11 +43,11 @@ func (s *session) showTyping(ctx context.Context, to outbox.Destination) {
 		Every: typingLasts,
 	}
 	for ctx.Err() == nil {
-		wait, isFree := s.a.Limiter.Reserve(ctx, 0, limit)
+		wait, isFree := s.adapter.Limiter.Reserve(ctx, 0, limit)
 		if isFree {
 			wait = typingLasts
 			// If it fails, nobody misses it.
-			_, _ = botapi.Change(ctx, s.a.api, (*bot.Bot).SendChatAction, &bot.SendChatActionParams{
+			_, _ = botapi.Change(ctx, s.adapter.api, (*bot.Bot).SendChatAction, &bot.SendChatActionParams{
 				ChatID:          to.Chat,
 				MessageThreadID: to.Thread,
 				Action:          models.ChatActionTyping,

@@ -126,8 +126,8 @@ func (t *tracker) advance(id int64, to updateState) {
 	}
 }
 
-// next returns the offset of the next getUpdates, and how many known updates the call would return again.
-func (t *tracker) next() (offset int64, known int) {
+// nextOffset returns the offset of the next getUpdates, and how many known updates the call would return again.
+func (t *tracker) nextOffset() (offset int64, known int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	hidesNewer := len(t.polled) >= batchSize
@@ -137,8 +137,8 @@ func (t *tracker) next() (offset int64, known int) {
 	return t.offset((*polledUpdate).isDone)
 }
 
-// last returns the offset of the last getUpdates of a session. It passes only updates that are done.
-func (t *tracker) last() int64 {
+// finalOffset returns the offset of the last getUpdates of a session. It passes only updates that are done.
+func (t *tracker) finalOffset() int64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	offset, _ := t.offset((*polledUpdate).isDone)

@@ -33,7 +33,7 @@ type offsetCase struct {
 func checkOffsets(t *testing.T, saturated bool, cases map[string]offsetCase) {
 	t.Helper()
 	for name, tt := range cases {
-		offset, again := trackerWith(saturated, tt.updates...).next()
+		offset, again := trackerWith(saturated, tt.updates...).nextOffset()
 		check(t, name+": offset", offset, tt.offset)
 		check(t, name+": returned again", again, tt.again)
 	}
@@ -139,10 +139,10 @@ func TestTheLastOffsetPassesOnlyWhatIsDone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		waiting := polledIn(stateWaiting, time.Hour)
 		all := slices.Repeat([]polledUpdate{waiting}, batchSize)
-		check(t, "all wait", trackerWith(false, all...).last(), 1)
+		check(t, "all wait", trackerWith(false, all...).finalOffset(), 1)
 		all[0].state = stateDone
-		check(t, "the first is answered", trackerWith(false, all...).last(), 2)
-		check(t, "nothing was polled", trackerWith(false).last(), fromEarliest)
+		check(t, "the first is answered", trackerWith(false, all...).finalOffset(), 2)
+		check(t, "nothing was polled", trackerWith(false).finalOffset(), fromEarliest)
 	})
 }
 
@@ -167,7 +167,7 @@ func TestAnAcknowledgedUpdateIsForgotten(t *testing.T) {
 	tracker := trackerWith(false, polledIn(stateWaiting, 0), polledIn(stateRunning, 0))
 	tracker.acknowledge(2)
 	tracker.advance(1, stateDone)
-	offset, again := tracker.next()
+	offset, again := tracker.nextOffset()
 	check(t, "offset", offset, 2)
 	check(t, "returned again", again, 1)
 }
@@ -190,7 +190,7 @@ func TestAnUpdateBeginsOnce(t *testing.T) {
 	check(t, "an answered one", tracker.begin(4), false)
 	tracker.acknowledge(6)
 	check(t, "an acknowledged one", tracker.begin(4), false)
-	offset, again := tracker.next()
+	offset, again := tracker.nextOffset()
 	check(t, "offset", offset, 6)
 	check(t, "returned again", again, 2)
 }
@@ -200,12 +200,12 @@ func TestAfterAnEmptyQueueAnyIDIsNew(t *testing.T) {
 	tracker := newTracker(func() bool { return false })
 	tracker.begin(4000)
 	tracker.forgetIDs()
-	check(t, "a lower ID while one is not acknowledged", tracker.last(), 4000)
+	check(t, "a lower ID while one is not acknowledged", tracker.finalOffset(), 4000)
 	tracker.advance(4000, stateDone)
 	tracker.acknowledge(4001)
 	check(t, "a lower ID before the queue is empty", tracker.begin(3), false)
 	tracker.forgetIDs()
-	check(t, "offset of an empty queue", tracker.last(), fromEarliest)
+	check(t, "offset of an empty queue", tracker.finalOffset(), fromEarliest)
 	check(t, "a lower ID", tracker.begin(3), true)
-	check(t, "offset", tracker.last(), 3)
+	check(t, "offset", tracker.finalOffset(), 3)
 }

@@ -51,8 +51,8 @@ type webhook struct {
 // A call without the secret may come from a stranger, and changes nothing here. If it comes from Telegram, with the
 // secret of another process, check finds it in Telegram's report.
 func (h *webhook) receive(ctx context.Context) {
-	h.s.a.hook.Store(h)
-	defer h.s.a.hook.Store(nil)
+	h.s.adapter.hook.Store(h)
+	defer h.s.adapter.hook.Store(nil)
 	if h.s.repeat(ctx, func() error { return h.set(ctx) }) != nil {
 		return
 	}
@@ -67,7 +67,7 @@ func (h *webhook) receive(ctx context.Context) {
 
 // set sets the webhook. Meanwhile the adapter is not ready.
 func (h *webhook) set(ctx context.Context) error {
-	a := h.s.a
+	a := h.s.adapter
 	a.ready.Store(false)
 	_, err := botapi.Change(ctx, a.api, (*bot.Bot).SetWebhook, &bot.SetWebhookParams{
 		URL:            a.Settings.WebhookURL,
@@ -84,7 +84,7 @@ func (h *webhook) set(ctx context.Context) error {
 // check sets the webhook again if Telegram has another URL, or reports that a delivery was refused since the webhook
 // was set. The first check after that only stores the time of the last failure.
 func (h *webhook) check(ctx context.Context) error {
-	a := h.s.a
+	a := h.s.adapter
 	info, err := a.api.GetWebhookInfo(ctx)
 	if err != nil {
 		if botapi.ErrorOf(err).Kind != botapi.TooManyRequests { // A 429 shows that Telegram can be reached.
@@ -155,19 +155,19 @@ func (h *webhook) passOn(u *update) (status int) {
 		return h.repeated(progress)
 	}
 	if !h.s.acceptJoin(u.Join) {
-		h.s.a.Dedup.Release(key)
+		h.s.adapter.Dedup.Release(key)
 		return http.StatusServiceUnavailable
 	}
-	h.s.a.Dedup.MarkDone(key, deliveredFor)
+	h.s.adapter.Dedup.MarkDone(key, deliveredFor)
 	return http.StatusOK
 }
 
 // start starts a goroutine that answers an update. It blocks until the update is answered, but for at most ackAfter,
 // and returns the status for Telegram.
 func (h *webhook) start(u *update) (status int) {
-	flight := h.s.a.inFlight.tryEnter()
+	flight := h.s.adapter.inFlight.tryEnter()
 	if flight == nil {
-		h.s.a.Count("webhook_full")
+		h.s.adapter.Count("webhook_full")
 		return http.StatusServiceUnavailable
 	}
 	u.onWait = flight.stopRunning
@@ -199,7 +199,7 @@ func (h *webhook) answer(id string, u *update) (status int) {
 	if progress != claim.New {
 		return h.repeated(progress)
 	}
-	markDone := func() { h.s.a.Dedup.MarkDone(key, deliveredFor) }
+	markDone := func() { h.s.adapter.Dedup.MarkDone(key, deliveredFor) }
 	// A command may take longer than its claim lasts.
 	acknowledged := time.AfterFunc(ackAfter, markDone)
 	answered := true // Also after a panic: the update would panic again.
@@ -209,7 +209,7 @@ func (h *webhook) answer(id string, u *update) (status int) {
 		case answered:
 			markDone()
 		default:
-			h.s.a.Dedup.Release(key)
+			h.s.adapter.Dedup.Release(key)
 		}
 	}()
 	answered = h.s.respond(id, u)
@@ -223,13 +223,13 @@ func (h *webhook) answer(id string, u *update) (status int) {
 func (h *webhook) claim(u *update) (key string, p claim.Progress) {
 	// Several bots may share one store.
 	key = fmt.Sprintf("telegram:update:%d:%d", h.s.me().ID, u.ID)
-	return key, h.s.work.Claim(h.s.a.Dedup, key, u.request())
+	return key, h.s.work.Claim(h.s.adapter.Dedup, key, u.request())
 }
 
 // repeated counts a delivery of an update that is not New, and returns the status for Telegram. An update in flight
 // is to be delivered again, because it may still fail where it is answered.
 func (h *webhook) repeated(p claim.Progress) (status int) {
-	h.s.a.Count("update_repeated")
+	h.s.adapter.Count("update_repeated")
 	if p == claim.InFlight {
 		return http.StatusServiceUnavailable
 	}

@@ -20,8 +20,7 @@ const (
 	// defaultPlan is the number of credits per month if neither the operator nor the provider names one.
 	// CoinMarketCap's smallest plan has 10,000. https://coinmarketcap.com/api/pricing/
 	defaultPlan = 10_000
-	// fallbackPercent is how much of the operator's limit or of the default plan fallbackLimit spreads over a month. The
-	// rest is for `bot check` and for one start per day.
+	// fallbackLimit spreads this percentage of a month's credits. The rest is for `bot check` and for one start per day.
 	fallbackPercent = 85
 	// burstDivisor limits how many credits can be saved up: the credits for the rest of the month, divided by it. A
 	// process starts with that many, so this is also the cost of a restart.
@@ -33,8 +32,8 @@ const (
 const (
 	// readEvery is how often the provider is asked for a Reading while people ask for prices.
 	readEvery = 10 * time.Minute
-	// readEveryIfScarce replaces readEvery while no credit can be spent, and while quotes fail.
-	readEveryIfScarce = time.Minute
+	// readSoonerEvery replaces readEvery while no credit can be spent, and while quotes fail.
+	readSoonerEvery = time.Minute
 )
 
 // Reading is the state of the plan as the provider reports it.
@@ -116,9 +115,9 @@ func spread(interval, rest time.Duration) ratelimit.Limit {
 	return ratelimit.Limit{Key: "credits", Burst: max(credits/burstDivisor, 1), Every: interval}
 }
 
-// othersSpend reports whether clearly fewer credits are left than if the plan were spent evenly, as a Budget spends it.
-// Then limitBy applies othersFactor. If the Budget only spread the credits that others leave, the plan could be used up
-// before the month ends.
+// othersSpend reports whether others spend credits of the same key. It takes that for true if clearly fewer credits are
+// left than if the plan were spent evenly, as a Budget spends it. limitBy then applies othersFactor: if the Budget
+// spread all credits that others leave, the plan could be used up before the month ends.
 //
 // For example, if 15,000 credits are spent evenly, 4,838 are left for the last 10 days. If fewer than 4,789 are left,
 // others spend credits, too.
@@ -137,7 +136,7 @@ var (
 
 // Spend implements query.Budget. If a Reading is due, it first asks for one, and ignores it if that fails.
 func (b *Budget) Spend(ctx context.Context) *core.Error {
-	if b.startReading() {
+	if b.takeReadingTurn() {
 		if r, err := b.read(ctx); err == nil {
 			b.learn(r)
 		}
@@ -152,12 +151,13 @@ func (b *Budget) Spend(ctx context.Context) *core.Error {
 	return nil
 }
 
-// startReading reports whether a Reading is due, and records that it was asked for. The caller must then ask for it. A
-// Reading is due readEvery after the last one or, while credits are scarce or quotes fail, readEveryIfScarce after it.
-func (b *Budget) startReading() bool {
+// takeReadingTurn reports whether a Reading is due, and records that it was asked for. The caller must then ask for it.
+// A Reading is due readEvery after the last one or, while no credit can be spent or quotes fail, readSoonerEvery after
+// it.
+func (b *Budget) takeReadingTurn() bool {
 	every := readEvery
 	if b.Available() < 1 || b.isFailing() {
-		every = readEveryIfScarce
+		every = readSoonerEvery
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -224,11 +224,12 @@ func (b *Budget) pauseFor(wait time.Duration) {
 
 // NoteReplicaCall implements query.Budget. It counts a call that another replica made: it spends a credit of this
 // Budget, because each replica's Budget spreads all credits that are left. If no credit is due, it spends the next one
-// in advance, but not the one after it.
+// in advance. If that one is spent already, it only subtracts from left.
 func (b *Budget) NoteReplicaCall() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.endMonth()
+	// A wait within one interval reserves the next credit, but not the one after it.
 	b.bucket.Reserve(context.Background(), b.limit.Every, b.limit)
 	b.left--
 }

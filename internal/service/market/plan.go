@@ -11,7 +11,7 @@ import (
 	"herald/internal/service/rest"
 )
 
-// readTime is the time limit of Credits. A caller who asks for the price may have to wait for it.
+// readTime is the time limit of Credits. Budget.Spend calls Credits while somebody waits for a price.
 const readTime = 2 * time.Second
 
 // Credits asks for a Reading, which costs no credit. It blocks for at most readTime. It fails if the provider does not
@@ -30,8 +30,9 @@ func (c *Client) Credits(ctx context.Context) (Reading, error) {
 	return reading, nil
 }
 
-// Reach makes a call that costs no credit. It fails if the provider does not answer or refuses the key. It returns nil
-// if the provider does not know the path, as other hosts with this API may not.
+// Reach makes a call that costs no credit, to find out whether the host answers and accepts the key. It fails if the
+// host does not. It returns nil if the host answers but does not know the path: CoinMarketCap knows it, and another
+// host with the same API may not.
 func (c *Client) Reach(ctx context.Context) error {
 	err := c.callKeyInfo(ctx).err
 	reason := core.ReasonOf(err)
@@ -71,11 +72,11 @@ func parseCredits(data any, now time.Time) (Reading, error) {
 		}
 	}
 	if plan > 0 {
-		left = min(left, plan)
+		left = min(left, plan) // A wrong number must not let the Budget spend more than a month's credits.
 	}
 	reset, err := time.Parse(time.RFC3339, rest.Text(valueAt(data, "plan", "credit_limit_monthly_reset_timestamp")))
 	if err != nil {
-		return Reading{}, errors.New("an impossible time of the next month")
+		return Reading{}, errors.New("the time of the plan's reset cannot be read")
 	}
 	monthEndsIn := reset.Sub(now)
 	if monthEndsIn <= 0 || monthEndsIn > 2*month {
@@ -97,7 +98,7 @@ func valueAt(v any, path ...string) any {
 func count(v any) (int, error) {
 	n, ok := rest.Decimal(v)
 	if !ok || !n.IsInteger() || n.IsNegative() || n.GreaterThan(decimal.New(1, 9)) {
-		return 0, errors.New("no possible number of credits")
+		return 0, errors.New("the number of credits cannot be read")
 	}
 	return int(n.IntPart()), nil
 }

@@ -70,6 +70,9 @@ func isTooLarge(err error) bool {
 // aggregate3 is the method of Multicall3 that makes calls of which each may fail.
 var aggregate3 = evmabi.Selector("aggregate3((address,bool,bytes)[])")
 
+// errReverted is the err of an ethCall that failed when Multicall3 executed it.
+var errReverted = Service.Fail(core.Rejected, errors.New("the pool reverted the call"))
+
 // aggregate makes all calls in one eth_call to Multicall3, and sets their results. The same eth_call asks for the chain
 // and the block, because a load balancer may pass a second request on to another node. aggregate returns errNoMulticall
 // if the call fails when it is executed, or if its result is not a result of Multicall3. It also fails as verify does.

@@ -1,13 +1,11 @@
 package staking
 
 import (
-	"errors"
 	"math/big"
 	"slices"
 
 	"github.com/shopspring/decimal"
 
-	"herald/internal/core"
 	"herald/internal/service/staking/evmabi"
 )
 
@@ -18,12 +16,9 @@ var (
 	errNoData     = malformed("the answer is empty: no contract or no such method at the address")
 	errShape      = malformed("the answer does not have the form of the method's result")
 	errImpossible = malformed("the amount is impossible")
-	errReverted   = Service.Fail(core.Rejected, errors.New("the pool reverted the call"))
-	// errImpossibleBlock is about the Block of a Withdrawal.
-	errImpossibleBlock = malformed("the block of a withdrawal is impossible")
 )
 
-// result returns the data of a call that was made. It fails if the call failed or returned no data.
+// result returns the data of c. It fails if c failed or has none.
 func (c ethCall) result() ([]byte, error) {
 	if c.err != nil {
 		return nil, c.err
@@ -60,7 +55,8 @@ func decodeUint256(data []byte) (*big.Int, error) {
 }
 
 // decodeWithdrawals decodes a (uint256 amount,uint256 block)[]. Its encoding is the list's offset, which is 32, its
-// length, and its elements. decodeWithdrawals fails if there is anything before, between or after them.
+// length, and its elements. decodeWithdrawals fails if there is anything before, between or after them. It does not
+// check the numbers (see Client.withdrawals).
 func decodeWithdrawals(data []byte, decimals int) ([]Withdrawal, error) {
 	const headSize = 2 * evmabi.Word // the offset and the length
 	const elementSize = 2 * evmabi.Word
@@ -83,7 +79,7 @@ func decodeWithdrawals(data []byte, decimals int) ([]Withdrawal, error) {
 	return list, nil
 }
 
-// wordIs reports whether a word, as evmabi encodes numbers, is n.
+// wordIs reports whether word is n as a big-endian number.
 func wordIs(word []byte, n int) bool {
 	return new(big.Int).SetBytes(word).Cmp(big.NewInt(int64(n))) == 0
 }

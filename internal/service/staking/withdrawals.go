@@ -36,6 +36,9 @@ const (
 // maxBlocksAhead is the maximum number of blocks until an amount can be withdrawn: twice maxClaimBlocks.
 const maxBlocksAhead = 2 * maxClaimBlocks
 
+// errImpossibleBlock means that a Withdrawal has a Block that is too far ahead.
+var errImpossibleBlock = malformed("the block of a withdrawal is impossible")
+
 // setState sets the state of a Withdrawal that was read at a block, and its blocksLeft. It fails if the blocks left are
 // more than maxBlocksAhead.
 //

@@ -79,7 +79,7 @@ func (d *delivery) run(ctx context.Context) Receipt {
 		}
 		if !transport.Sleep(ctx, step.after) {
 			// A polled update comes again after a restart. If the outcome is unknown, two answers are better than none.
-			return d.end(NotSent, err)
+			return d.end(Retryable, err)
 		}
 	}
 }
@@ -93,7 +93,7 @@ func (d *delivery) end(result Result, err error) Receipt {
 	}
 	r := d.receipt
 	r.Result = result
-	r.Unknown = d.m.Unknown
+	r.UnknownAttempts = d.m.UnknownAttempts
 	r.Err = err
 	return r
 }
@@ -117,7 +117,7 @@ func (d *delivery) call(ctx context.Context) error {
 		d.out.pause(d.m.To.Chat, e.RetryAfter)
 		d.m.OnWait()
 	case botapi.OutcomeUnknown:
-		d.m.Unknown++
+		d.m.UnknownAttempts++
 		d.out.Count("send_outcome_unknown")
 	case botapi.Migrated:
 		d.out.Migrated(d.m.To.Chat, e.NewChat)
@@ -138,7 +138,7 @@ func (d *delivery) sendOrEdit(ctx context.Context) (err error) {
 	case m.EditID != 0:
 		var changed bool
 		changed, err = d.out.edit(ctx, MessageRef{Chat: m.To.Chat, MessageID: m.EditID}, m.Content)
-		mayHaveChanged := changed || m.Unknown > 0 // by an attempt with an unknown outcome
+		mayHaveChanged := changed || m.UnknownAttempts > 0 // by an attempt with an unknown outcome
 		d.receipt.Unchanged = err == nil && !mayHaveChanged
 	default:
 		d.receipt.Sent.MessageID, err = d.out.post(ctx, m.To, m.Content)
@@ -150,7 +150,7 @@ func (d *delivery) sendOrEdit(ctx context.Context) (err error) {
 func (d *delivery) state() state {
 	s := state{
 		lifetime:  normal,
-		unknown:   d.m.Unknown,
+		unknown:   d.m.UnknownAttempts,
 		left:      time.Until(d.giveUpAt),
 		backoff:   backoff.After(d.attempts),
 		parts:     d.m.parts(),

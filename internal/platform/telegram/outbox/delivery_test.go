@@ -94,7 +94,7 @@ func TestAMessageThatIsCutOffIsNotSent(t *testing.T) {
 			c.api.Fail("sendMessage", fault)
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
-			if r := c.Send(ctx, message(group, 1, "x")); r.Result != NotSent || r.Err == nil {
+			if r := c.Send(ctx, message(group, 1, "x")); r.Result != Retryable || r.Err == nil {
 				t.Errorf("%s: %+v", name, r)
 			}
 		})
@@ -109,7 +109,7 @@ func TestAMessageIsRepeatedTwiceAfterUnknownOutcomes(t *testing.T) {
 				c.api.Fail("sendMessage", telegramtest.Page(http.StatusBadGateway))
 			}
 			r := c.Send(t.Context(), message(group, 1, "x"))
-			if r.Result != want || r.Unknown != failures || c.events["send_outcome_unknown"] != failures {
+			if r.Result != want || r.UnknownAttempts != failures || c.events["send_outcome_unknown"] != failures {
 				t.Errorf("after %d: %+v, events %v", failures, r, c.events)
 			}
 		})

@@ -61,7 +61,7 @@ func resultOf(err error) Result {
 	case errors.Is(err, errPaused):
 		return Lost
 	}
-	return NotSent
+	return Retryable
 }
 
 // limits are the limits that hold for one message. A limit that does not hold is zero (holds).

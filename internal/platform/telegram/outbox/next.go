@@ -90,7 +90,7 @@ func next(e *botapi.Error, s state) step {
 	case e.Kind == botapi.OutcomeUnknown:
 		return s.resendAfterUnknown()
 	case e.Kind == botapi.Unauthorized:
-		return step{action: giveUp, result: NotSent}
+		return step{action: giveUp, result: Retryable}
 	case e.Kind == botapi.Migrated && s.canFollow:
 		return step{action: followGroup}
 	case e.Expired() && s.unknown > 0:
@@ -110,7 +110,7 @@ func next(e *botapi.Error, s state) step {
 // retryNotSent retries a message that was not sent, after the backoff.
 func (s state) retryNotSent() step {
 	if s.lifetime == short && s.backoff > s.left {
-		return step{action: giveUp, result: NotSent}
+		return step{action: giveUp, result: Retryable}
 	}
 	return step{action: retry, after: s.backoff}
 }

@@ -60,12 +60,12 @@ func TestAMessageThatIsNotSentIsRetried(t *testing.T) {
 			name: "not connected until a short lifetime is over",
 			err:  notSent,
 			s:    state{lifetime: short, left: testBackoff / 2},
-			want: step{action: giveUp, result: NotSent},
+			want: step{action: giveUp, result: Retryable},
 		},
 		{
 			name: "the token is refused",
 			err:  &botapi.Error{Kind: botapi.Unauthorized},
-			want: step{action: giveUp, result: NotSent},
+			want: step{action: giveUp, result: Retryable},
 		},
 	})
 }

@@ -96,9 +96,9 @@ type Message struct {
 	// channel's direct messages, each topic gets it once a minute. A Notice does not wait for the answers of its
 	// chat, but it waits for the end of a 429, however long that is.
 	Notice string
-	// Unknown counts earlier attempts with an unknown outcome, such as those of an ephemeral message with the
-	// same answer.
-	Unknown int
+	// UnknownAttempts counts earlier attempts with an unknown outcome, for example, of the ephemeral message that this
+	// one replaces.
+	UnknownAttempts int
 	// Sharing says which messages may be sent as one; the zero value shares nothing. A Notice needs none.
 	Sharing Sharing
 	// OnWait is called each time the message begins to wait for its chat's rate, its sender's, the end of a 429,
@@ -131,14 +131,15 @@ type Result int
 
 // The results.
 const (
-	// None: there was nothing to send.
+	// None: there was nothing to send. A delivery that panicked has this result, too: see receiptFor.
 	None Result = iota
 	Delivered
-	// NotSent: definitely not sent, or cut off by the end of ctx. The same message may be accepted later.
-	NotSent
+	// Retryable: definitely not sent, or cut off by the end of ctx, after which the outcome may be unknown. The same
+	// message may be accepted later.
+	Retryable
 	// OutcomeUnknown: it may be delivered, and is not sent again.
 	OutcomeUnknown
-	// Dropped: its chat or its sender had no slot before the deadline.
+	// Dropped: its chat or its sender had no slot before the deadline, or it is a Notice and another one already waits.
 	Dropped
 	// Lost: a 429 lasted longer than deliveryLimit.
 	Lost
@@ -151,20 +152,28 @@ const (
 // Receipt is what became of a message.
 type Receipt struct {
 	Result Result
-	// Sent is the new message. If Err is botapi.Public, an ephemeral message was Refused because everybody in its
-	// chat can read it, and the caller must delete Sent.
+	// Sent is the new message. If the Kind of Err is botapi.Public, the Result is Refused, but Telegram sent the
+	// ephemeral message visibly to all: the caller must delete Sent.
 	Sent MessageRef
 	// Unchanged is set if an edited message had that content already.
 	Unchanged bool
-	// Unknown counts the attempts with an unknown outcome, including Message.Unknown.
-	Unknown int
+	// UnknownAttempts counts the attempts with an unknown outcome, including Message.UnknownAttempts.
+	UnknownAttempts int
 	// Err says why the message was not Delivered, for a log.
 	Err error
 }
 
-// Send sends a message. It blocks until the outcome is known, or ctx ends. If the message joined another one, Send
-// blocks until the outcome of that one is known, even if ctx ends, and returns that outcome. But a Notice that joined
-// another one is Dropped at once.
+// Send sends a message, in these steps:
+//
+//  1. If a message with the same Key waits to be sent, this one joins it.
+//  2. Otherwise it waits for a slot of its sender.
+//  3. Meanwhile, another message with the same Key may have begun to wait: then this one joins it. If none has, this
+//     message leads: others can join it from now on.
+//  4. It is sent.
+//
+// A message that joined another one gets the outcome of that one: Send then blocks until this outcome is known, even if
+// ctx ends. But a Notice that joined another one is Dropped at once. A message that leads, or has no Key, is sent until
+// its outcome is known or ctx ends, and Send blocks until then.
 func (o *Outbox) Send(ctx context.Context, m Message) Receipt {
 	if m.OnWait == nil {
 		m.OnWait = func() {}
@@ -179,7 +188,6 @@ func (o *Outbox) Send(ctx context.Context, m Message) Receipt {
 	if err := d.waitForSender(ctx); err != nil {
 		return d.end(resultOf(err), err)
 	}
-	// Another message with the same Key may have begun to wait while this one waited for its sender.
 	if other := o.leadOrJoin(d); other != nil {
 		return other.receiptFor(ctx, &m)
 	}

@@ -152,7 +152,7 @@ func (d *delivery) seal() (isToBeSent bool) {
 	// The message replies to the sender who has waited longest.
 	m.To = d.m.To
 	m.OnWait = d.m.OnWait
-	m.Unknown = d.m.Unknown
+	m.UnknownAttempts = d.m.UnknownAttempts
 	d.m = &m
 	if m.EditID != 0 && m.Sharing.olderThan(&d.made) {
 		return false
