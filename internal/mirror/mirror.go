@@ -1,6 +1,6 @@
-// Package mirror keeps copies of a value in stores, which outlive the process, and which replicas may share. A Mirror
-// first merges the copies into the value, and then replaces them, so that it does not lose additions of other
-// processes.
+// Package mirror keeps copies of a value in stores. Stores outlive the process, and replicas may share them. A Mirror
+// first merges the copies into the value, and then replaces them. So it keeps the additions of other processes, except
+// those that another process saves between the two. That process adds them again at its next Sync.
 package mirror
 
 import (
@@ -8,6 +8,7 @@ import (
 	"context"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"herald/internal/query"
@@ -34,18 +35,18 @@ type Mirror struct {
 	stores []query.Store
 	log    *slog.Logger
 
-	load       sync.Once
-	exchanging chan struct{}  // has room for the token of one exchange; not a Mutex, for tests in simulated time
-	running    sync.WaitGroup // has the exchanges that run or wait
-
-	mu       sync.Mutex // guards isLoaded
-	isLoaded bool
+	load     sync.Once
+	isLoaded atomic.Bool
+	running  sync.WaitGroup // has the exchanges that run or wait
+	// exchanging is a semaphore for one exchange. It is not a Mutex, because package synctest does not take a goroutine
+	// that waits for a Mutex as blocked.
+	exchanging chan struct{}
 }
 
 // New returns a Mirror that saves value in the stores, under key, for at least ttl. name identifies the value in
 // the log. New does not read the stores.
 func New(name, key string, ttl time.Duration, value Value, stores []query.Store, log *slog.Logger) *Mirror {
-	return &Mirror{
+	m := &Mirror{
 		name:       name,
 		key:        key,
 		ttl:        ttl,
@@ -53,19 +54,16 @@ func New(name, key string, ttl time.Duration, value Value, stores []query.Store,
 		stores:     stores,
 		log:        log,
 		exchanging: make(chan struct{}, 1),
-		isLoaded:   len(stores) == 0,
 	}
+	m.isLoaded.Store(len(stores) == 0)
+	return m
 }
 
-// Load calls Sync when it is first called. Later calls have no effect.
+// Load calls Sync when it is first called. Later calls have no effect, but block while the first one does.
 func (m *Mirror) Load() { m.load.Do(m.Sync) }
 
 // IsLoaded reports whether an exchange has read every store. If there are no stores, it returns true.
-func (m *Mirror) IsLoaded() bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.isLoaded
-}
+func (m *Mirror) IsLoaded() bool { return m.isLoaded.Load() }
 
 // Sync exchanges the value with the stores: it merges their copies into the value, and saves the value in each store
 // whose copy differs. It blocks for at most maxWait. If the exchange takes longer, it continues in the background.
@@ -94,19 +92,17 @@ func (m *Mirror) Close() {
 func (m *Mirror) exchange(ctx context.Context) {
 	m.exchanging <- struct{}{}
 	defer func() { <-m.exchanging }()
-	copies := m.merge(ctx)
+	copies := m.readAndMerge(ctx)
 	hasReadAll := len(copies) == len(m.stores)
 	if hasReadAll {
-		m.mu.Lock()
-		m.isLoaded = true
-		m.mu.Unlock()
+		m.isLoaded.Store(true)
 	}
 	merged := m.value.Encode()
 	if merged == nil {
 		return
 	}
 	for _, c := range copies {
-		if !bytes.Equal(merged, c.stored) {
+		if !bytes.Equal(merged, c.data) {
 			c.store.Save(ctx, m.key, merged, m.ttl)
 		}
 	}
@@ -114,20 +110,20 @@ func (m *Mirror) exchange(ctx context.Context) {
 
 // storedCopy is the copy of the value in a store.
 type storedCopy struct {
-	store  query.Store
-	stored []byte
+	store query.Store
+	data  []byte
 }
 
-// merge merges the stores' copies into the value, and returns the copies. It omits the stores that could not be read,
-// because saving there would overwrite unknown copies.
-func (m *Mirror) merge(ctx context.Context) (copies []storedCopy) {
+// readAndMerge merges the stores' copies into the value, and returns the copies. It omits the stores that could not be
+// read, because saving there would overwrite unknown copies.
+func (m *Mirror) readAndMerge(ctx context.Context) (copies []storedCopy) {
 	for _, store := range m.stores {
-		stored, err := m.read(ctx, store)
+		data, err := m.read(ctx, store)
 		if err != nil {
 			continue
 		}
-		copies = append(copies, storedCopy{store, stored})
-		err = m.value.Merge(stored)
+		copies = append(copies, storedCopy{store, data})
+		err = m.value.Merge(data)
 		if err != nil {
 			m.log.Warn("a stored value cannot be read", "value", m.name, "err", err)
 		}
@@ -137,10 +133,10 @@ func (m *Mirror) merge(ctx context.Context) (copies []storedCopy) {
 
 // read reads the copy in a store. If that fails, it retries once, because the store may have been unavailable only
 // briefly.
-func (m *Mirror) read(ctx context.Context, store query.Store) (stored []byte, err error) {
-	stored, err = store.Load(ctx, m.key)
+func (m *Mirror) read(ctx context.Context, store query.Store) (data []byte, err error) {
+	data, err = store.Load(ctx, m.key)
 	if err != nil {
-		stored, err = store.Load(ctx, m.key)
+		data, err = store.Load(ctx, m.key)
 	}
-	return stored, err
+	return data, err
 }

@@ -8,8 +8,8 @@ import (
 	"herald/internal/chat"
 )
 
-// setRights sets the UnlistedChat and the MayModerate of req. Operators may moderate everywhere, and a Moderator with
-// an ID in listed chats. An UnknownRole gives no rights.
+// setRights sets the UnlistedChat and the MayModerate of req. Operators may moderate everywhere. A Moderator may in
+// listed chats, unless anonymous. An UnknownRole gives no rights.
 func (r *Router) setRights(req *chat.Request) {
 	req.UnlistedChat = r.unlistedChat(req)
 	isListedModerator := req.Role == chat.Moderator && req.UnlistedChat == "" && !isAnonymous(req)
@@ -17,8 +17,8 @@ func (r *Router) setRights(req *chat.Request) {
 	req.MayModerate = isOperator || isListedModerator
 }
 
-// unlistedChat returns the communityEntry of req if ModeratorChats does not contain it. It returns "" for a listed
-// community, and if req has no Community.
+// unlistedChat returns the communityEntry of req if ModeratorChats does not list it. The refusal quotes the entry.
+// unlistedChat returns "" if the community is listed, if all are by EveryChat, or if req has no Community.
 func (r *Router) unlistedChat(req *chat.Request) string {
 	if req.Community == "" || slices.Contains(r.ModeratorChats, EveryChat) {
 		return ""
@@ -36,8 +36,9 @@ func isAnonymous(req *chat.Request) bool { return req.From.ID == "" }
 // communityEntry returns the Community of req as settings name it, such as "telegram:-1001234567890".
 func communityEntry(req *chat.Request) string { return string(req.From.Platform) + ":" + req.Community }
 
-// resolveRole asks the platform for an UnknownRole, unless the sender may moderate anyway, and sets the rights of req
-// by the answer. If the platform fails, the sender counts as a Member, and resolveRole also returns the error.
+// resolveRole asks the platform for the sender's role if that is an UnknownRole, and sets the rights of req by the
+// answer. It does not ask about operators, who may moderate anyway. If the platform fails, the sender counts as a
+// Member for the rest of this request, and resolveRole returns the error.
 func (r *Router) resolveRole(ctx context.Context, req *chat.Request) error {
 	if req.Role != chat.UnknownRole || req.MayModerate {
 		return nil
@@ -51,16 +52,16 @@ func (r *Router) resolveRole(ctx context.Context, req *chat.Request) error {
 	return err
 }
 
-// tryResolveRole calls resolveRole if the sender may be a moderator. It decides only what the sender is shown, so it
-// ignores that the platform failed.
+// tryResolveRole calls resolveRole if its answer could give the sender rights. What it finds decides only what the
+// sender is shown, so it ignores that the platform failed. Call it after checkModerator, which reports that.
 func (r *Router) tryResolveRole(ctx context.Context, req *chat.Request) {
 	if req.MightModerate() {
 		_ = r.resolveRole(ctx, req)
 	}
 }
 
-// refuse returns nil if the sender may use a moderators' form, or the result that refuses.
-func (r *Router) refuse(ctx context.Context, req *chat.Request, f *chat.Form) *result {
+// checkModerator returns the result that refuses a moderators' form, or nil if the sender may use it.
+func (r *Router) checkModerator(ctx context.Context, req *chat.Request, f *chat.Form) *result {
 	if err := r.resolveRole(ctx, req); err != nil {
 		return &result{
 			reply:   unavailable(req, "role", f, chat.Say("role.unknown")),

@@ -192,7 +192,7 @@ func (r *Router) answer(ctx context.Context, req *chat.Request, command route) (
 	}
 	forms, wrongInput := command.bind(req)
 	if len(forms) == 1 && forms[0].Moderators {
-		refused := r.refuse(ctx, req, &forms[0])
+		refused := r.checkModerator(ctx, req, &forms[0])
 		if refused != nil {
 			return *refused
 		}

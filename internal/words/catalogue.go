@@ -9,6 +9,7 @@ import (
 	"cmp"
 	"embed"
 	"encoding/json"
+	"fmt"
 	"strings"
 
 	"golang.org/x/text/feature/plural"
@@ -30,15 +31,15 @@ type catalogue struct {
 	messages map[string]message
 }
 
-// message is a template for each of its plural forms. Every message has plural.Other.
+// message is a template for each of its plural forms. Every message has plural.Other; a test checks that.
 type message map[plural.Form]template
 
-// template is a text in pieces. Each piece is words, followed by the argument with the name arg. Either may be empty.
+// template is a text in pieces. Each piece has words, and then the argument with the name arg. Either may be empty.
 // The template of "{symbol} is {price}." is {"", "symbol"}, {" is ", "price"}, {".", ""}.
 type template []struct{ words, arg string }
 
-// parseTemplate returns the template of a text such as "{symbol} is {price}". It makes the space
-// after each dot non-breaking, so that a line can wrap before a dot, but not after it.
+// parseTemplate returns the template of a text such as "{symbol} is {price}". It makes the space after each middle dot
+// (·) non-breaking, so that a line can wrap before a dot, but not after it.
 func parseTemplate(text string) template {
 	text = strings.ReplaceAll(text, "· ", "·\u00a0")
 	t := make(template, 1+strings.Count(text, "{"))
@@ -73,7 +74,11 @@ func (m *message) UnmarshalJSON(content []byte) error {
 	}
 	*m = message{}
 	for name, text := range texts {
-		(*m)[pluralForms[name]] = parseTemplate(text)
+		form, isForm := pluralForms[name]
+		if !isForm {
+			return fmt.Errorf("%q is not a plural form", name)
+		}
+		(*m)[form] = parseTemplate(text)
 	}
 	return nil
 }
@@ -88,7 +93,7 @@ func readCatalogues() map[chat.Language]*catalogue {
 		path := "locales/" + string(l) + ".json"
 		content, err := locales.ReadFile(path)
 		if err != nil {
-			panic("words: translate locales/en.json: " + err.Error())
+			panic("words: " + path + " is missing; translate locales/en.json: " + err.Error())
 		}
 		c := &catalogue{LanguageInfo: l.Info(), tag: language.MustParse(string(l))}
 		if err := json.Unmarshal(content, &c.messages); err != nil {

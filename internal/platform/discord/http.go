@@ -20,20 +20,20 @@ import (
 const (
 	// maxBody is the maximum size of an interaction that arrives by HTTP, in bytes.
 	maxBody = 256 << 10
-	// maxAge is the maximum age of a signature. One from the future may be as far from now. It is shorter than a claim is
-	// remembered, so that a captured request cannot be answered again.
+	// maxAge is the maximum distance between now and the time of a signature, in either direction. It is shorter than
+	// claims are remembered, so that a captured request cannot be answered again.
 	maxAge = 5 * time.Minute
 )
 
-// accepted is the status of a request that is not refused.
+// accepted stands for the status of a request that is not refused. It is no HTTP status.
 const accepted = 0
 
 // ServeHTTP answers a POST to /discord/interactions with one interaction, and blocks until a deferred answer is edited.
 // It refuses a request with status
-//   - 401 if the signature is missing, wrong or older than maxAge;
+//   - 401 if the signature is missing or wrong, or its time is further from now than maxAge;
 //   - 413 if the body is too large;
-//   - 400 if the body is not an interaction for the bot;
-//   - 503 if Run takes no interactions, too many are in flight, or the interaction was seen before.
+//   - 400 if the body cannot be read, or is not an interaction for the bot;
+//   - 503 if no session runs, too many interactions are in flight, or this one was seen before.
 //
 // https://discord.com/developers/docs/interactions/overview#setting-up-an-endpoint
 func (a *Adapter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -66,14 +66,15 @@ func (s *session) serve(w http.ResponseWriter, r *http.Request) (status int) {
 	}
 	i.Arrived = time.Now()
 	i.w = w
-	status = http.StatusServiceUnavailable // unless handle is called, and answers
-	s.admit(maxByHTTP, s.work.Do, func(reference string) {
+	isAnswered := false
+	s.admit(maxByHTTP, s.work.Do, func(reference string) { // work.Do blocks until this function returns.
 		i.reference = reference
-		if s.handle(i) {
-			status = accepted
-		}
+		isAnswered = s.handle(i)
 	})
-	return status
+	if !isAnswered {
+		return http.StatusServiceUnavailable
+	}
+	return accepted
 }
 
 // write sends r as the body of an HTTP response. It returns once the body is flushed, because Discord would refuse an
@@ -86,7 +87,8 @@ func (r response) write(w http.ResponseWriter) error {
 	switch r.Type {
 	case discordgo.InteractionResponseDeferredChannelMessageWithSource,
 		discordgo.InteractionResponseDeferredMessageUpdate:
-		// ServeHTTP returns only once the answer is delivered. Another request on this connection would wait until then.
+		// ServeHTTP returns only once the answer is delivered. Another request on this connection would wait until then, so
+		// the connection is not kept alive.
 		w.Header().Set("Connection", "close")
 	}
 	w.Header().Set("Content-Type", "application/json")

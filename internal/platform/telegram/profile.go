@@ -22,27 +22,30 @@ import (
 func (s *session) syncProfile(ctx context.Context) {
 	commands := s.work.Handler.Commands()
 	for _, code := range append([]chat.Language{""}, chat.Languages()...) {
-		reader := code
-		if code == "" { // The empty code is for all other languages.
-			reader = s.work.Handler.Language(&chat.Request{}, chat.Public)
+		language := code
+		if code == "" { // The empty code is for all other languages. An empty request has the default language.
+			language = s.work.Handler.Language(&chat.Request{}, chat.Public)
 		}
-		language := string(code)
+		languageCode := string(code)
 		everybodys := &bot.SetMyCommandsParams{
-			Commands:     menuOf(commands, reader, summary),
+			Commands:     menuOf(commands, language, summary),
 			Scope:        &models.BotCommandScopeDefault{},
-			LanguageCode: language,
+			LanguageCode: languageCode,
 		}
 		moderators := &bot.SetMyCommandsParams{
-			Commands:     menuOf(commands, reader, moderatorSummary),
+			Commands:     menuOf(commands, language, moderatorSummary),
 			Scope:        &models.BotCommandScopeAllChatAdministrators{},
-			LanguageCode: language,
+			LanguageCode: languageCode,
 		}
 		s.sync(ctx, func() error { return s.adapter.syncMenu(ctx, everybodys) })
 		s.sync(ctx, func() error { return s.adapter.syncMenu(ctx, moderators) })
-		s.sync(ctx, func() error { return s.adapter.syncDescription(ctx, language, s.adapter.description(reader, commands)) })
 		s.sync(ctx, func() error {
-			short := words.Say(reader, about("telegram.short_description", commands))
-			return s.adapter.syncShortDescription(ctx, language, short)
+			text := s.adapter.description(language, commands)
+			return s.adapter.syncDescription(ctx, languageCode, text)
+		})
+		s.sync(ctx, func() error {
+			text := words.Say(language, about("telegram.short_description", commands))
+			return s.adapter.syncShortDescription(ctx, languageCode, text)
 		})
 	}
 	for _, group := range s.adapter.LanguageChats {
@@ -55,11 +58,12 @@ func (s *session) syncProfile(ctx context.Context) {
 // language of a reader's app is: Telegram shows the menu of the narrowest scope.
 // https://core.telegram.org/bots/api#determining-list-of-commands
 //
-// If one is refused, such as in a group that the bot is not in, syncGroupMenus logs that once, and sets
-// no more of them. It blocks until then, or until ctx is done.
+// If the first is refused, such as in a group that the bot is not in, syncGroupMenus does not try the second, so that
+// such a group is logged once. It blocks until the menus are set or refused, or ctx is done.
 func (s *session) syncGroupMenus(ctx context.Context, group string) {
 	commands := s.work.Handler.Commands()
-	language := s.work.Handler.Language(&chat.Request{From: userOf(0), Community: group}, chat.Public)
+	anybody := userOf(0) // A public answer has the group's language, whoever asks.
+	language := s.work.Handler.Language(&chat.Request{From: anybody, Community: group}, chat.Public)
 	id := idOf(group)
 	everybodys := &bot.SetMyCommandsParams{
 		Commands: menuOf(commands, language, summary),
@@ -92,7 +96,7 @@ func (s *session) syncMenusAfterAdding(group int64) {
 }
 
 // sync makes calls until they succeed or are refused. It logs a refusal. It blocks until then, or until ctx is done or
-// the token is refused.
+// the token is refused, which ends the session.
 func (s *session) sync(ctx context.Context, calls func() error) {
 	_ = s.repeat(ctx, func() error {
 		err := calls()
@@ -102,13 +106,13 @@ func (s *session) sync(ctx context.Context, calls func() error) {
 		}
 		level := s.work.Rarely(slog.LevelWarn, "profile")
 		s.adapter.Log.Log(ctx, level, "telegram: a part of the bot's menus or descriptions cannot be set", "err", err)
-		return nil
+		return nil // The call was refused: do not repeat it.
 	})
 }
 
-// syncMenu sets a menu unless Telegram has it already. It does not compare IsEphemeral, because
-// a server before Bot API 10.2 ignores it, and would be sent its menus at each start. So a server
-// that is upgraded to 10.2 learns which commands are ephemeral when a menu changes next.
+// syncMenu sets a menu unless Telegram has it already. It does not compare IsEphemeral: Bot API servers before 10.2
+// never return it, so that every menu would seem changed at each start. Therefore a server that is upgraded to 10.2
+// learns which commands are ephemeral only when a name or a summary changes next.
 func (a *Adapter) syncMenu(ctx context.Context, menu *bot.SetMyCommandsParams) error {
 	whose := &bot.GetMyCommandsParams{Scope: menu.Scope, LanguageCode: menu.LanguageCode}
 	current, err := botapi.Call(ctx, a.api, (*bot.Bot).GetMyCommands, whose)
