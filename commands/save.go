@@ -85,7 +85,8 @@ func (c saveCommand) done(req *chat.Request, s *members.Saved, p proof, changes 
 		"forget": chat.CommandLink("/" + forgetName),
 	}
 	var reply *chat.Reply
-	// The results come most important first; badgeDeleted is last. A badge that does not exist any more is only a note.
+	// The results come most important first. A badge that does not exist any more is only a note. It comes last, so if it
+	// comes first, there is nothing else.
 	results := badgeResults(req.Community, changes)
 	hasMoreThanNotes := len(results) > 0 && results[0].outcome != badgeDeleted
 	if hasMoreThanNotes {
@@ -138,7 +139,7 @@ func (c saveCommand) withResults(
 			Notes:   append(others, chat.Say("badge.failed_saved")),
 			Actions: []chat.Action{chat.TryAgain(saveName, s.Wallet.Hex())},
 		}
-	case first.isBad(): // The badge was removed for another reason.
+	case first.outcome == badgeRemoved: // for another reason
 		return &chat.Reply{
 			Tone:  chat.Negative,
 			Title: first.line(),
@@ -155,8 +156,8 @@ func (c saveCommand) withResults(
 	}
 }
 
-// withReasons returns notes followed by the problems of those results that have the outcome of the first result, but
-// another problem. Without these reasons, the explanation of the first result would seem to explain all of them.
+// withReasons returns notes followed by further problems: those of results with the same outcome as the first one. The
+// explanation of the first result would otherwise seem to explain them, too. Each problem is told once.
 func withReasons(p chat.Platform, notes []chat.Text, results []badgeResult) []chat.Text {
 	explained := []chat.BadgeProblem{"", results[0].problem}
 	for _, r := range results[1:] {

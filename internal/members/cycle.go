@@ -40,7 +40,7 @@ func (m *Members) Run(ctx context.Context) {
 
 // runPlatform rewrites the rows of an earlier format, and then ticks until ctx is done.
 func (m *Members) runPlatform(ctx context.Context, p *platform) {
-	isRewritten := false
+	isRewritten := false // stays false while there are rows that cannot be read: an operator may repair them
 	isFirst := true
 	for ctx.Err() == nil {
 		pause := retryTick
@@ -48,8 +48,6 @@ func (m *Members) runPlatform(ctx context.Context, p *platform) {
 			if !isRewritten && m.rewrite(ctx, p) != nil {
 				return
 			}
-			// Rows that cannot be read may be repaired by an operator, so the rewrite is tried again at each tick until
-			// none is left.
 			isRewritten = p.rows.former.unreadable() == 0
 			if m.tick(ctx, p, isFirst) == nil {
 				pause = tickEvery
@@ -112,11 +110,11 @@ func (m *Members) tick(ctx context.Context, p *platform, isFirst bool) error {
 	if mayCheck { // Reading takes seconds. Another replica may have been quicker meanwhile.
 		_, hasTurn = m.Limiter.Reserve(ctx, 0, p.tickLimit())
 	}
-	uncounted := due // read has counted all other rows.
+	rest := due // read has counted all other rows.
 	if hasTurn {
-		uncounted = m.checkDue(ctx, p, due)
+		rest = m.checkDue(ctx, p, due) // the same rows, as they are after the check
 	}
-	for _, r := range uncounted {
+	for _, r := range rest {
 		census.add(p, r)
 	}
 	if ctx.Err() != nil {
@@ -195,15 +193,16 @@ const (
 func (m *Members) report(ctx context.Context, p *platform, n *census, missing int) {
 	for _, id := range p.tiers.communities() {
 		c := p.community(id)
-		t, blown := n.blown(id)
+		tally, blown := n.blown(id)
 		if blown && !c.wasBlown {
 			m.Count("fuse_blown")
 			c.log.ErrorContext(ctx, "too many would lose a badge at once, so nobody does: check the pools and the node; "+
-				"only if so many did stop staking, run bot members --release", "losing", t.losing, "of", t.have)
+				"only if so many did stop staking, run bot members --release", "losing", tally.losing, "of", tally.have)
 		}
 		c.wasBlown = blown
 	}
-	missing -= max(0, n.unreadable-p.lastUnreadable) // Rows that became unreadable are not gone.
+	newlyUnreadable := max(0, n.unreadable-p.lastUnreadable)
+	missing -= newlyUnreadable // These rows are not gone.
 	if missing > maxMissing && missing*missingPart > n.rows {
 		for range missing {
 			m.Count("rows_missing")
@@ -211,7 +210,7 @@ func (m *Members) report(ctx context.Context, p *platform, n *census, missing in
 		m.Log.ErrorContext(ctx, "saved addresses are gone from the store, and their people keep their badges: "+
 			"does Redis write to disk, or has anybody deleted files?", "platform", p.name, "missing", missing, "left", n.rows)
 	}
-	if n.unreadable > p.lastUnreadable {
+	if newlyUnreadable > 0 {
 		m.Log.ErrorContext(ctx, "saved values cannot be read; they stay as they are, and bot check counts them",
 			"platform", p.name, "count", n.unreadable)
 	}
@@ -279,8 +278,8 @@ func (m *Members) tellRemoved(ctx context.Context, c *community, user chat.User,
 	}
 }
 
-// CheckAll checks every row now, as if the address had been saved, its block read, and each badge given or found low, d
-// earlier. It blocks until it has given and removed badges accordingly. The demo uses it.
+// CheckAll moves the times in every row back by d, and then checks every row now. It blocks until it has given and
+// removed badges accordingly. The demo uses it.
 func (m *Members) CheckAll(ctx context.Context, d time.Duration) error {
 	for _, p := range m.on() {
 		if err := m.checkAll(ctx, p, d); err != nil {
@@ -291,6 +290,7 @@ func (m *Members) CheckAll(ctx context.Context, d time.Duration) error {
 }
 
 func (m *Members) checkAll(ctx context.Context, p *platform, d time.Duration) error {
+	known := p.latest.users() // Taken before reading, as in tick.
 	n := newCensus()
 	var all []Row
 	_, err := p.rows.each(ctx, func(r Row) {
@@ -312,7 +312,7 @@ func (m *Members) checkAll(ctx context.Context, p *platform, d time.Duration) er
 	for _, r := range m.checkDue(ctx, p, all) {
 		n.add(p, r)
 	}
-	p.latest.publish(n, nil)
+	p.latest.publish(n, known)
 	for _, left := range n.leftCalls {
 		c := p.community(left.community)
 		m.tellRemoved(ctx, c, left.user, m.settle(ctx, c, left.user, byCycle))

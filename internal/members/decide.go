@@ -23,6 +23,13 @@ import (
 //	fuse             stops removals in a community while too many users would lose a badge there; see census.go
 //	Released         an operator has decided that the fuse does not stop this removal; see release.go
 //	Refused          since when the platform refuses this removal
+//
+// Four questions about a badge differ:
+//
+//	earns      is the user to have it?
+//	mustGo     was it decided that it is removed?
+//	isLosing   does the fuse count it as one that its user loses? That begins with the first low check.
+//	mayRemove  is it removed now? See next.go.
 
 // minApart is the least time between the blocks of the two checks that remove a badge.
 const minApart = time.Hour
@@ -155,7 +162,10 @@ func (t tiers) find(community, id string) (found tier, configured bool) {
 }
 
 // namesAny reports whether the settings name a badge of a community.
-func (t tiers) namesAny(community string) bool { return t.underOf[community] != 0 }
+func (t tiers) namesAny(community string) bool {
+	_, isNamed := t.underOf[community]
+	return isNamed
+}
 
 // communities returns the IDs of the communities that the settings name, in order.
 func (t tiers) communities() (ids []string) {
@@ -200,7 +210,7 @@ func (t tiers) decide(r Row, c check, now time.Time) Row {
 //
 //	answer                 Low before                          result
 //	reached                any                                 Low, GoesUnder, Released and Refused are cleared
-//	unknown, by the cycle  any                                 Low is cleared
+//	unknown, by the cycle  any                                 Low is cleared; Released, too, unless the badge goes
 //	unknown, by a press    any                                 Low stays: pressing must not keep a badge
 //	missed                 none, or older than lowLasts, or    this check becomes Low
 //	                       under other settings
@@ -228,22 +238,21 @@ func (t tiers) judge(h Held, c check) (after Held, isSecondMiss bool) {
 	return t.judgeMissed(h, b.under, c)
 }
 
-// withoutDecision returns a badge of which it is not decided that it is removed. What followed from the decision is
-// void: a release, and the refusals of the removal.
+// withoutDecision takes back the decision to remove a badge, and what followed from it: a release, and the refusals of
+// the removal.
 func (h Held) withoutDecision() Held {
 	h.GoesUnder, h.Released, h.Refused = 0, false, Time{}
 	return h
 }
 
-// withDecision returns a badge after it was decided under these settings that it is removed. Refusals of a removal that
-// was decided before do not count.
+// withDecision decides, under these settings, to remove a badge. Refusals after an earlier decision do not count.
 func (h Held) withDecision(under Under) Held {
 	h.GoesUnder, h.Refused = under, Time{}
 	return h
 }
 
-// isVoid reports whether a badge was found low, or was to be removed, under other settings than these.
-func (h Held) isVoid(under Under) bool {
+// hasVoid reports whether a badge was found low, or was to be removed, under other settings than these.
+func (h Held) hasVoid(under Under) bool {
 	isLowVoid := h.Low.Under != 0 && h.Low.Under != under
 	isDecisionVoid := h.GoesUnder != 0 && h.GoesUnder != under
 	return isLowVoid || isDecisionVoid
@@ -262,7 +271,7 @@ func (t tiers) judgeMissed(h Held, under Under, c check) (after Held, isSecondMi
 	if h.GoesUnder == under {
 		return h, false
 	}
-	if h.isVoid(under) {
+	if h.hasVoid(under) {
 		h = h.withoutDecision() // A Low that is void is replaced below.
 	}
 	sinceLow := c.block().Sub(h.Low.Block.Time)
@@ -322,6 +331,7 @@ func (t tiers) note(r Row, c check, now time.Time) Row {
 	before := r.Reached
 	if r.Pools != t.pools {
 		before = decimal.NullDecimal{} // It was reached in other pools.
+		r.Block = Time{}               // It may be another chain's.
 	}
 	isComplete := unknowns == 0
 	if isComplete || isHigher(found, before) {
@@ -370,13 +380,6 @@ func (t tiers) current(h Held) Under {
 	}
 	return t.underOf[h.Community]
 }
-
-// Four questions about a badge differ:
-//
-//	earns      is the user to have it?
-//	mustGo     was it decided that it is removed?
-//	isLosing   does the fuse count it as one that its user loses? That begins with the first low check.
-//	mayRemove  is it removed now? See next.go.
 
 // earns reports whether the user of a row is to have a configured badge: the latest check reached its amount. A rule
 // that refuses badges for another reason belongs here. It must not refuse a badge to users who lose a higher one, or

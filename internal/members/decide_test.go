@@ -192,6 +192,17 @@ func TestABlockOfOtherPoolsIsNotOlder(t *testing.T) {
 	}
 }
 
+func TestTheBlockOfOtherPoolsIsForgottenIfTheNewOnesHaveNone(t *testing.T) {
+	tiers := testTiers()
+	before := Row{Wallet: common.Address{1}, Block: timeOf(at(6)), Pools: tiers.pools + 1}
+	withoutBlock := checkOf(1000, 5)
+	withoutBlock.stake.BlockTime = time.Time{}
+	after := tiers.decide(before, withoutBlock, at(7))
+	if !after.Block.IsZero() || !tiers.reaches(after, decimal.NewFromInt(1000)) {
+		t.Errorf("%s", encode(after))
+	}
+}
+
 func TestACheckOfAnOlderBlockChangesNothing(t *testing.T) {
 	tiers := testTiers()
 	before := Row{

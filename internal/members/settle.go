@@ -31,12 +31,13 @@ type Change struct {
 	Later bool
 }
 
-// A tag is a badge of a platform where a member has one at a time (OneEach); a role is any other. A tag is foreign if
-// an administrator set it. A community is idle for a user if no call is made there until they press or type.
-
 // settle makes a community follow the row of a user, call by call, until nothing is left, the community refuses, or ctx
 // is done. It alone makes calls that give or remove. Before a call, the row says that the badge is unsure: after a
-// kill, the next settle asks the platform, and does not guess. What follows a call:
+// kill, the next settle asks the platform, and does not guess.
+//
+// If a give certainly fails, the row drops the badge. If a removal is refused, the row keeps the badge, and notes since
+// when its removal is refused. The table says more about each outcome. There, a community becomes idle for a user if no
+// call is made until they press or type.
 //
 //	the call                      the row                           settle
 //
@@ -48,24 +49,24 @@ type Change struct {
 //	the user is no member, or     their badges there are dropped,   stops
 //	can have no badge there       and the community is idle
 //
-//	the user has to accept rules  a give is dropped                 stops, until the next cycle or a command
+//	the user has to accept rules  as above                          stops, until the next cycle or a command
 //
 //	the role is deleted           the badge is dropped              tries another badge
 //
-//	the role is above the bot's,  a removal notes since when it is  tries another badge, and this one again
-//	or no right for it            refused                           in the next cycle
+//	the role is above the bot's,  as above                          tries another badge, and this one again
+//	or no right for it                                              in the next cycle
 //
-//	a right is missing for all    a removal notes since when it is  stops, until the next cycle
-//	badges                        refused
+//	a right is missing for all    as above                          stops, until the next cycle
+//	badges
 //
-//	the community is unknown      a removal notes since when it is  stops, until the next cycle; other users
-//	                              refused                           are tried all the same
+//	the community is unknown      as above                          stops, until the next cycle; other users
+//	                                                                are tried all the same
 //
 //	the community is unknown,     their badges there are dropped    stops
 //	and the user asked to be
 //	forgotten
 //
-//	failed for certain (429)      as before the call                stops, until the pause is over
+//	failed for certain (429)      a removal is as before the call   stops, until the pause is over
 //
 // A removal that is refused for longer than refusedFor is given up: the badge is dropped and stays on the user.
 //
@@ -82,7 +83,7 @@ func (m *Members) settle(ctx context.Context, c *community, user chat.User, by c
 	}
 	defer m.Claims.Release(key)
 	s := settling{m: m, c: c, user: user, by: by}
-	for s.takeStep(ctx) == goOn { // until the row has no next step, or something stops settle
+	for s.takeStep(ctx) == goOn { // Each step waits for its turn. That fails at the latest when ctx is done.
 	}
 	return s.changes
 }
@@ -144,7 +145,7 @@ func (s *settling) takeStep(ctx context.Context) verdict {
 	return s.call(ctx, *row, planned)
 }
 
-// noteLater adds the change that a step which could not be taken yet makes later.
+// noteLater reports that a step is postponed, and stops.
 func (s *settling) noteLater(planned step) verdict {
 	s.changes = append(s.changes, Change{
 		Badge: s.c.badgeOf(planned.badge), Removed: planned.action == remove, Later: true,
@@ -152,9 +153,19 @@ func (s *settling) noteLater(planned step) verdict {
 	return stop
 }
 
-// failStep adds the change that a step could not make. If the problem concerns only the badge of the step, another
-// badge may be tried.
+// failStep reports that a step failed. If the problem concerns only the badge of the step, another badge may be tried.
 func (s *settling) failStep(planned step, problem chat.BadgeProblem) verdict {
+	s.noteFailed(planned, problem)
+	mayTryAnother := planned.action != ask && concernsOneBadge(problem)
+	if !mayTryAnother {
+		return stop
+	}
+	s.refused = append(s.refused, planned.badge)
+	return goOn
+}
+
+// noteFailed adds the change that a step could not make.
+func (s *settling) noteFailed(planned step, problem chat.BadgeProblem) {
 	// Nobody is told of a community where they are not, or that is gone.
 	isTold := problem != chat.NotAMember && problem != chat.CommunityGone
 	if isTold {
@@ -162,12 +173,6 @@ func (s *settling) failStep(planned step, problem chat.BadgeProblem) verdict {
 			Badge: s.c.badgeOf(planned.badge), Removed: planned.action == remove, Problem: problem,
 		})
 	}
-	mayTryAnother := planned.action != ask && concernsOneBadge(problem)
-	if !mayTryAnother {
-		return stop
-	}
-	s.refused = append(s.refused, planned.badge)
-	return goOn
 }
 
 // failStepRefusedBefore is failStep for a step that is not taken, because the platform refused the same a short time
@@ -220,24 +225,15 @@ func (s *settling) saveWorn(ctx context.Context, wears []string) error {
 	return err
 }
 
-// mustSpareForeign reports whether a foreign tag must stay.
-func (s *settling) mustSpareForeign() bool {
-	switch {
-	case !s.c.adapter.OneEach():
-		return false // A role replaces nothing.
-	case s.by == byPress:
-		// A press is either a save, which asks for our tag in place of any other, or a /forget, which only removes, and
-		// adapter.Remove spares foreign tags.
-		return false
-	}
-	return true
-}
+// mustSpareForeign reports whether giving a badge must not replace a foreign tag: a tag that an administrator set. A
+// role replaces nothing. A press asks for our tag in place of any other, or is a /forget, which gives none.
+func (s *settling) mustSpareForeign() bool { return s.c.adapter.OneEach() && s.by != byPress }
 
 // callUnlessForeign makes the call of a step, unless the user wears a foreign tag.
 func (s *settling) callUnlessForeign(ctx context.Context, row Row, planned step) verdict {
 	wears, failed := s.readWorn(ctx)
 	if failed != nil {
-		s.failStep(planned, failed.Problem)
+		s.noteFailed(planned, failed.Problem)
 		return stop // The question would fail before any other badge too.
 	}
 	if s.c.isForeign(row, wears) {

@@ -99,7 +99,8 @@ func New[K, V any](u *Upstream, config Config[K, V]) *Query[K, V] {
 
 // Get implements Source. If the cached answer is fresh or held, Get returns it at once. Otherwise it blocks until the
 // service answers or ctx is done. Simultaneous callers with the same key share one call, which continues even if its
-// first caller leaves. What Get returns, and what it reports to the Observer:
+// first caller leaves. What Get returns, and what it reports to the Observer, depends on the stage of the cached answer
+// (freshness.go). In a lull (pause.go), an expired answer is held:
 //
 //	stage of the cached answer               result  Snapshot
 //	current, dueForRefresh                   Hit     the cached answer: fresh, or held in a lull
@@ -128,7 +129,7 @@ func (q *Query[K, V]) Get(ctx context.Context, key K) (Snapshot[V], error) {
 	}
 
 	// The cached answer may be current now. fetch may have loaded another replica's answer before it failed. Or it failed
-	// for lack of credit, which begins a lull, in which an expired answer counts as current again (freshness.during).
+	// for lack of credit, and a lull has begun (freshness.during).
 	cached, _ = q.Last(key)
 	now = time.Now()
 	fresh = q.freshnessOf(cached)

@@ -15,8 +15,8 @@ import (
 // the value is "done". If this process cannot tell Redis that the work is done, the key expires after claim.Lasts, and
 // the work is New again.
 //
-// The memory of this process has each claim that the process made itself, too. So the process's own work stays InFlight
-// if Redis becomes unavailable.
+// The memory of this process keeps the claims that the process made in Redis, too. So the process's own work stays
+// InFlight if Redis becomes unavailable.
 
 // done is the value of a claim whose work is done.
 const done = "done"
@@ -37,7 +37,7 @@ func (r *Redis) Claim(
 	}
 	claimed := reply.(claimReply)
 	switch claimed.value {
-	case token: // This attempt has set it, or an attempt whose answer was lost.
+	case token: // ask may make the call twice, with the same token.
 		r.keepToken(key, token)
 		r.memory.setInFlight(key)
 		return claim.New, claimed.wait
@@ -91,9 +91,9 @@ func claimOn(conn redis.Conn, key, token string, slots []any) (claimReply, error
 	return claimReply{value, wait}, err
 }
 
-// claimedValue returns the value of key after a SET of token that had this reply. If there was a value,
-// claimedValue gets it. If the value expires meanwhile, claimedValue fails with redis.ErrNil, and ask makes the whole
-// call again.
+// claimedValue returns the value of key after a SET NX of token, by the reply to it. If there was a value already,
+// claimedValue gets that. If it expires meanwhile, claimedValue fails with redis.ErrNil, and ask makes the whole call
+// again.
 func claimedValue(conn redis.Conn, key, token string, setReply any) (string, error) {
 	switch reply := setReply.(type) {
 	case redis.Error:
@@ -136,8 +136,8 @@ func (r *Redis) claimKey(key string) string { return r.key("update", key) }
 // Release implements claim.Claims. It deletes the key only if the value is the token of this process: the claim may
 // have expired, and the value may be another replica's token.
 func (r *Redis) Release(key string) {
+	token, found := r.takeToken(key) // Take it first: once the memory is free, another claim may keep its own token.
 	r.memory.Release(key)
-	token, found := r.takeToken(key)
 	if !found || !r.Up() {
 		return
 	}

@@ -18,8 +18,8 @@ const (
 	commitTimeout = 900 * time.Millisecond
 )
 
-// An update that is not acknowledged stays in Telegram's queue. The next getUpdates then returns at once, with
-// known updates first. So there is a pause between two calls: the bot answers updates meanwhile, and the next call
+// An update that is not acknowledged stays in Telegram's queue, and the next getUpdates returns it again at once. Without
+// a pause, the bot would poll the same updates in a busy loop. During the pause it answers some, and the next call
 // acknowledges them.
 const (
 	// A batch of n updates is followed by a pause of n*pausePerUpdate, but at least minPause. For example, a batch of 100
@@ -31,8 +31,8 @@ const (
 )
 
 // poller takes updates by long polling, during one Run. An update is acknowledged once it and all before it are
-// answered. If a hundred are not acknowledged, they hide all newer updates. Then those at the head that wait or hang
-// are acknowledged early: see tracker. This process still answers them, even on SIGTERM, but Telegram no longer keeps
+// answered. If a hundred are not acknowledged, they hide all newer updates. Then the oldest ones that wait or hang are
+// acknowledged early: see tracker in updates.go. This process still answers them, even on SIGTERM, but Telegram no longer keeps
 // them. They are lost if the process is killed, or if Telegram does not accept the answer before the drain ends.
 //
 // A join request is acknowledged once acceptJoin (join.go) has accepted it. If the bot then stops, the request stays
@@ -106,7 +106,8 @@ func (p *poller) getUpdates(
 //
 // If a getUpdates sends the same offset as the last one, and comes within half a second, Telegram returns only one
 // update (tdlib/telegram-bot-api 10.0, Client.cpp, process_get_updates_query). An update that hangs would then hide all
-// others. For offset-1 Telegram returns the same updates, because the update with that ID is acknowledged already.
+// others. For offset-1 Telegram returns the same updates, because the update with that ID is acknowledged already. If
+// the call for offset failed, that update comes once more, and is known.
 func alternate(offset, sent int64) int64 {
 	if offset == fromEarliest { // Telegram would drop updates at a negative offset.
 		return offset
@@ -122,7 +123,7 @@ func alternate(offset, sent int64) int64 {
 func (p *poller) dispatch(ctx context.Context, batch []json.RawMessage) (anyNew bool) {
 	for _, raw := range batch {
 		if p.updates.isKnown(leadingID(raw)) {
-			continue // This saves the work of decoding it again.
+			continue // begin would say so, too. This saves the work of decoding the update again.
 		}
 		u, answerable := p.s.adapter.read(raw)
 		if u.ID == 0 || !p.updates.begin(u.ID) {

@@ -20,10 +20,11 @@ const (
 	// defaultPlan is the number of credits per month if neither the operator nor the provider names one.
 	// CoinMarketCap's smallest plan has 10,000. https://coinmarketcap.com/api/pricing/
 	defaultPlan = 10_000
-	// fallbackLimit spreads this percentage of a month's credits. The rest is for `bot check` and for one start per day.
+	// fallbackPercent is the percentage of a month's credits that fallbackLimit spreads. The rest is for `bot check` and
+	// for one start per day.
 	fallbackPercent = 85
-	// burstDivisor limits how many credits can be saved up: the credits for the rest of the month, divided by it. A
-	// process starts with that many, so this is also the cost of a restart.
+	// A bucket holds 1/burstDivisor of the credits for the rest of the month. A process starts with a full bucket, so this
+	// is also the cost of a restart.
 	burstDivisor = 400
 	// othersFactor is how much longer a credit takes to come back while others spend credits with the same key.
 	othersFactor = 3
@@ -115,9 +116,10 @@ func spread(interval, rest time.Duration) ratelimit.Limit {
 	return ratelimit.Limit{Key: "credits", Burst: max(credits/burstDivisor, 1), Every: interval}
 }
 
-// othersSpend reports whether others spend credits of the same key. It takes that for true if clearly fewer credits are
-// left than if the plan were spent evenly, as a Budget spends it. limitBy then applies othersFactor: if the Budget
-// spread all credits that others leave, the plan could be used up before the month ends.
+// othersSpend reports whether others seem to spend credits of the same key. A Budget spends its plan evenly. So if
+// clearly fewer credits are left than after even spending, others spend, too. limitBy then applies othersFactor: if the
+// Budget spread all credits that others leave, the plan could be used up before the month ends. If the size of the plan
+// is unknown, othersSpend returns false.
 //
 // For example, if 15,000 credits are spent evenly, 4,838 are left for the last 10 days. If fewer than 4,789 are left,
 // others spend credits, too.
@@ -125,7 +127,7 @@ func (r Reading) othersSpend() bool {
 	// A Budget alone may have spent this much more than evenly.
 	const tolerance = 0.01 // of the credits that would be left
 	const toleratedCredits = 2
-	leftIfEven := float64(r.Plan) * float64(r.MonthEndsIn) / float64(month)
+	leftIfEven := float64(r.Plan) * float64(min(r.MonthEndsIn, month)) / float64(month)
 	return float64(r.Left)+toleratedCredits < (1-tolerance)*leftIfEven
 }
 
@@ -230,7 +232,7 @@ func (b *Budget) NoteReplicaCall() {
 	defer b.mu.Unlock()
 	b.endMonth()
 	// A wait within one interval reserves the next credit, but not the one after it.
-	b.bucket.Reserve(context.Background(), b.limit.Every, b.limit)
+	_, _ = b.bucket.Reserve(context.Background(), b.limit.Every, b.limit)
 	b.left--
 }
 

@@ -80,6 +80,7 @@ func TestOthersSpendIfLessIsLeftThanEvenSpendingLeaves(t *testing.T) {
 		{Reading{Left: 4789, Plan: 15_000, MonthEndsIn: 10 * day}, false},
 		{Reading{Left: 4788, Plan: 15_000, MonthEndsIn: 10 * day}, true},
 		{Reading{Left: 8, Plan: 10, MonthEndsIn: month}, false},
+		{Reading{Left: 15_000, Plan: 15_000, MonthEndsIn: 45 * day}, false},
 		{Reading{Left: 100, Plan: 0, MonthEndsIn: month}, false}, // The provider does not name the plan.
 	} {
 		if got := test.reading.othersSpend(); got != test.want {

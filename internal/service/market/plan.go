@@ -30,9 +30,9 @@ func (c *Client) Credits(ctx context.Context) (Reading, error) {
 	return reading, nil
 }
 
-// Reach makes a call that costs no credit, to find out whether the host answers and accepts the key. It fails if the
-// host does not. It returns nil if the host answers but does not know the path: CoinMarketCap knows it, and another
-// host with the same API may not.
+// Reach makes a call that costs no credit. It fails if the host does not answer, or refuses the key. It returns nil if
+// the host refuses the call because no key is set: quotes may need none there. It also returns nil if the host answers
+// but does not know the path: CoinMarketCap knows it, and another host with the same API may not.
 func (c *Client) Reach(ctx context.Context) error {
 	err := c.callKeyInfo(ctx).err
 	reason := core.ReasonOf(err)
@@ -40,7 +40,7 @@ func (c *Client) Reach(ctx context.Context) error {
 		return nil
 	}
 	if reason == core.Denied && !c.settings.APIKey.IsSet() {
-		return nil // The host answers, and quotes may need no key there.
+		return nil
 	}
 	return err
 }
@@ -56,15 +56,15 @@ func (c *Client) callKeyInfo(ctx context.Context) call {
 	return c.get(ctx, "credits", "/v1/key/info", nil)
 }
 
-// parseCredits reads the data of an answer about the plan. now is the provider's time, because this machine's clock
-// may be a day off. parseCredits fails if the plan has no limit: the credits left are then null. If the plan's reset is
-// in the past or more than two months ahead, it is taken to be a month ahead.
-func parseCredits(data any, now time.Time) (Reading, error) {
+// parseCredits reads the data of an answer about the plan. providerNow is the provider's time, because this machine's
+// clock may be a day off. parseCredits fails if the plan has no limit: the credits left are then null. If the plan's
+// reset is in the past or more than two months ahead, it is wrong, and parseCredits takes it to be a month ahead.
+func parseCredits(data any, providerNow time.Time) (Reading, error) {
 	left, err := count(valueAt(data, "usage", "current_month", "credits_left"))
 	if err != nil {
 		return Reading{}, err
 	}
-	plan := 0
+	plan := 0 // unknown
 	if monthly := valueAt(data, "plan", "credit_limit_monthly"); monthly != nil {
 		plan, err = count(monthly)
 		if err != nil {
@@ -78,7 +78,7 @@ func parseCredits(data any, now time.Time) (Reading, error) {
 	if err != nil {
 		return Reading{}, errors.New("the time of the plan's reset cannot be read")
 	}
-	monthEndsIn := reset.Sub(now)
+	monthEndsIn := reset.Sub(providerNow)
 	if monthEndsIn <= 0 || monthEndsIn > 2*month {
 		monthEndsIn = month
 	}

@@ -89,8 +89,8 @@ type Message struct {
 	// Sender is the ID of the user who asked, or of the chat as which they spoke. In a group, each sender has
 	// a limit for new messages with a Deadline.
 	Sender int64
-	// Deadline is until when the message waits for the slots of chat and sender before its first attempt; a 429
-	// extends it. Zero is no deadline. An ephemeral message is not sent after its Deadline.
+	// Deadline is when the message stops waiting for the slots of chat and sender before its first attempt. A 429
+	// extends it by its length. Zero is no deadline. An ephemeral message is not sent after its Deadline.
 	Deadline time.Time
 	// Notice names a kind of message that a chat gets at most once a minute; "" is any other message. In a
 	// channel's direct messages, each topic gets it once a minute. A Notice does not wait for the answers of its
@@ -134,8 +134,8 @@ const (
 	// None: there was nothing to send. A delivery that panicked has this result, too: see receiptFor.
 	None Result = iota
 	Delivered
-	// Retryable: definitely not sent, or cut off by the end of ctx, after which the outcome may be unknown. The same
-	// message may be accepted later.
+	// Retryable: not sent, as far as is known, and the caller may send it again. If ctx ended during an attempt, that
+	// attempt may have delivered it.
 	Retryable
 	// OutcomeUnknown: it may be delivered, and is not sent again.
 	OutcomeUnknown
@@ -163,7 +163,7 @@ type Receipt struct {
 	Err error
 }
 
-// Send sends a message, in these steps:
+// Send sends a message, in these steps. It looks twice for a message to join, because a slot of the sender takes time:
 //
 //  1. If a message with the same Key waits to be sent, this one joins it.
 //  2. Otherwise it waits for a slot of its sender.
@@ -220,7 +220,7 @@ func (o *Outbox) Answer(
 		s.backoff = backoff.After(failures)
 		step := next(e, s)
 		switch step.action {
-		case done:
+		case done: // An earlier attempt answered it.
 			return nil
 		case giveUp:
 			return err
