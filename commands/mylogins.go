@@ -29,7 +29,10 @@ func myLogins(from Sources, options Options) chat.Command {
 		Summary:    chat.Say("command.mylogins"),
 		Visibility: chat.Private,
 		Asks:       []string{"partner"},
-		Forms:      []chat.Form{{Run: c.run}, {Params: []chat.Param{pageParam}, Unlisted: true, Run: c.run}},
+		Forms: []chat.Form{
+			{Run: c.run},
+			{Params: []chat.Param{pageParam}, Unlisted: true, Run: c.run}, // for the buttons that turn the page
+		},
 	}
 }
 
@@ -53,7 +56,7 @@ func (c myLoginsCommand) run(ctx context.Context, req *chat.Request) (*chat.Repl
 	}
 	page := 1
 	if arg := req.Args.Value(pageParam.Name); arg != "" {
-		page, _ = strconv.Atoi(arg) // If arg is not a number, page is 0, which does not exist.
+		page, _ = strconv.Atoi(arg) // If arg is not a number, page is one that does not exist.
 	}
 	return loginsReply(logins.Value, page)
 }

@@ -41,7 +41,7 @@ type service struct {
 	// ask calls the service for `bot check`, past the cache, and blocks for the calls. It returns the details of a probe.
 	// If wallet is not empty, the staking service's details include the wallet's withdrawals.
 	ask func(ctx context.Context, wallet string) (details []string, err error)
-	// askFree makes a single call that costs no money, and blocks for it. It is nil if ask is as cheap.
+	// askFree makes a single call that costs no money, and blocks for it. It is nil if ask costs none either.
 	askFree func(ctx context.Context) error
 }
 
@@ -118,14 +118,16 @@ func newCache(cfg *Config, state *state, metrics *ops.Metrics, log *slog.Logger)
 	return query.NewCache(c)
 }
 
-// close ends the calls in flight, and saves the quotes.
+// close calls the closers. The cache is the first: it ends the calls in flight, so that no price or quote is added to
+// those that the next closers save.
 func (s *upstreams) close() {
 	for _, end := range s.closers {
 		end()
 	}
 }
 
-// connectPrice connects the price provider. Commands ask prices, which returns an error in place of a doubtful price.
+// connectPrice connects the price provider. Commands ask a belief.Prices, which returns an error in place of a
+// doubtful price.
 func (s *upstreams) connectPrice(state *state) {
 	client := market.New(s.cfg.Market, s.cache, s.log)
 	quotes, prices := newPrices(s.cfg, client, state, s.log)
@@ -197,7 +199,7 @@ func (s *upstreams) connectStaking() error {
 	}
 	s.stakesOf = client.StakesOf
 	s.sources.Stakes = client.Stakes
-	s.sources.Total = client.Total(s.cfg.Supply.TTL)
+	s.sources.Total = client.Total(s.cfg.Supply.TTL) // /supply shows the total beside the supply.
 	s.list = append(s.list, service{
 		HealthCheck: query.NewHealthCheck(client.Upstream, client.Ping),
 		url:         settings.RPCURL.Reveal(),

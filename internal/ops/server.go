@@ -92,7 +92,7 @@ func NewServer(listener net.Listener, m *Metrics, adapters []platform.Adapter, l
 	}
 }
 
-// explainer is implemented by adapters that may be connected without being Ready.
+// explainer is implemented by adapters that can say why they are not Ready.
 type explainer interface {
 	// NotReady returns in a few words why Ready returns false.
 	NotReady() string
@@ -127,11 +127,11 @@ func stateOf(a platform.Adapter) (ready bool, state string) {
 // Addr returns the address at which the server listens.
 func (s *Server) Addr() string { return s.listener.Addr().String() }
 
-// Handle registers the handler of POST requests for a path. Call it before Serve. The handler must respond
-// within 20 seconds of the request's end.
+// Handle registers the handler of POST requests for a path. It panics if the path has a handler already. Call it before
+// Serve. The handler must respond within writeTimeout-readTimeout, 20 seconds, of the request's end.
 func (s *Server) Handle(path string, h http.Handler) { s.mux.Handle("POST "+path, h) }
 
-// Serve answers requests. It blocks until Close is called, and then returns nil.
+// Serve answers requests. It blocks until Close is called, and then returns nil. It fails if it cannot listen any more.
 func (s *Server) Serve() error {
 	err := s.http.Serve(s.listener)
 	if errors.Is(err, http.ErrServerClosed) {
@@ -140,7 +140,7 @@ func (s *Server) Serve() error {
 	return fmt.Errorf("serve HTTP_ADDR: %w", err)
 }
 
-// Close stops listening. It blocks for at most a second until the requests in flight are answered, and then closes the
+// Close stops listening, if Serve was called. It blocks for at most a second until the requests in flight are answered, and then closes the
 // remaining connections.
 func (s *Server) Close() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)

@@ -70,8 +70,8 @@ type mentions struct {
 	Parse [0]string `json:"parse"`
 }
 
-// commandIDs returns Discord's ID of a command, or "" if it is unknown. Its methods render parts of a card, in which a
-// command becomes a link that needs the ID.
+// commandIDs returns Discord's ID of a command, or "" if it is unknown. Its methods render parts of a card: a command in
+// a card becomes a link, and the link needs the ID.
 type commandIDs func(name string) string
 
 // render returns the message that shows a reply. The content is the card's headline. If the card has none, its text is
@@ -80,6 +80,7 @@ func render(reply *chat.Reply, ids commandIDs) *message {
 	card := words.Print(reply).Fit(maxDescription, ids.measure)
 	m := &message{Content: headline(card), Components: rows(card.Buttons), Attachments: []attachment{}}
 	if m.Content == "" {
+		// The sign usually begins the headline. Here it begins the text, in the content or in the embed.
 		card.Text = append(words.Line{{Text: card.Sign}}, card.Text...)
 		if text := ids.line(card.Text); words.Units(text) <= maxContent {
 			m.Content = strings.TrimSpace(text)
@@ -180,8 +181,8 @@ const (
 	maxURL   = 512
 )
 
-// rows returns a card's buttons in rows. It leaves out buttons that Discord does not accept. Those are also all but the
-// first of several buttons with the same state.
+// rows returns a card's buttons in rows. It leaves out buttons that Discord refuses, buttons that repeat the state of an
+// earlier one, and rows beyond maxRows.
 func rows(buttons []words.Button) []component {
 	rows := []component{}
 	seen := map[string]bool{} // by CustomID
@@ -274,8 +275,8 @@ func (ids commandIDs) field(f words.Field, marks string) string {
 	return name + gap + marks + value + marks + more
 }
 
-// measure returns the maximum number of UTF-16 units that body needs for a field, a heading or a note, with its markup
-// and line breaks.
+// measure returns a number of UTF-16 units that is enough for a field, a heading or a note in body, with its markup and
+// line breaks. No part needs all the marks and breaks that are counted.
 func (ids commandIDs) measure(f words.Field) int {
 	const marksAndBreaks = len(gap+"****") + len("\n\n")
 	return words.Units(ids.line(f.Name)) + words.Units(ids.line(f.Value)) + marksAndBreaks
@@ -286,8 +287,8 @@ func (ids commandIDs) line(l words.Line) string {
 	var b strings.Builder
 	text := "" // the plain text since the last markup
 	for _, s := range l {
-		marked, isPlain := ids.markup(s)
-		if isPlain {
+		marked, hasMarkup := ids.markup(s)
+		if !hasMarkup {
 			// Plain spans are escaped together, because two harmless ones can form markup.
 			text += s.Text
 			continue
@@ -298,31 +299,31 @@ func (ids commandIDs) line(l words.Line) string {
 	return b.String() + escape(text)
 }
 
-// markup renders a span that has markup on Discord, such as a link. For any other span, isPlain is true: the span is
-// shown as plain text, and its Text is not escaped yet.
+// markup renders a span that has markup on Discord, such as a link. Any other span is plain text: markup does not
+// escape it, and hasMarkup is false.
 // https://discord.com/developers/docs/reference#message-formatting
-func (ids commandIDs) markup(s words.Span) (marked string, isPlain bool) {
+func (ids commandIDs) markup(s words.Span) (marked string, hasMarkup bool) {
 	switch {
 	case s.Moment != nil:
-		return "<t:" + strconv.FormatInt(s.Moment.Unix(), 10) + ":R>", false
+		return "<t:" + strconv.FormatInt(s.Moment.Unix(), 10) + ":R>", true
 	case s.Person != nil && s.Person.Platform == Platform && isSnowflake(s.Person.ID):
-		return "<@" + s.Person.ID + ">", false
+		return "<@" + s.Person.ID + ">", true
 	case s.Text == "":
-		return "", true
+		return "", false
 	case s.URL != "":
-		return "[" + escape(s.Text) + "](" + linkEscaper.Replace(s.URL) + ")", false
+		return "[" + escape(s.Text) + "](" + linkEscaper.Replace(s.URL) + ")", true
 	case s.Style == words.Command:
 		id := ids(strings.TrimPrefix(s.Text, "/"))
 		if id == "" {
-			return "", true
+			return "", false
 		}
-		return "<" + s.Text + ":" + id + ">", false
+		return "<" + s.Text + ":" + id + ">", true
 	case s.Style == words.Code:
-		return "`" + codeEscaper.Replace(s.Text) + "`", false
+		return "`" + codeEscaper.Replace(s.Text) + "`", true
 	case s.Style == words.Strong:
-		return "**" + escape(s.Text) + "**", false
+		return "**" + escape(s.Text) + "**", true
 	default:
-		return "", true
+		return "", false
 	}
 }
 
@@ -348,7 +349,8 @@ func escape(s string) string {
 	return b.String() + s[from:]
 }
 
-// isMarkup reports whether Discord could take the byte at i for markup, if s begins a line.
+// isMarkup reports whether Discord could take the byte at i for markup. It assumes that s begins a line. If s does not,
+// escape may add a backslash that is not needed, and Discord does not show it.
 // https://support.discord.com/hc/en-us/articles/210298617
 func isMarkup(s string, i int) bool {
 	before := s[:i]

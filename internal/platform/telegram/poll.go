@@ -18,9 +18,9 @@ const (
 	commitTimeout = 900 * time.Millisecond
 )
 
-// An update that is not acknowledged stays in Telegram's queue, and the next getUpdates returns it again at once. Without
-// a pause, the bot would poll the same updates in a busy loop. During the pause it answers some, and the next call
-// acknowledges them.
+// An update that is not acknowledged stays in Telegram's queue, and the next getUpdates returns it again at once.
+// Without a pause, the bot would poll the same updates in a busy loop. During the pause it answers some, and the next
+// call acknowledges them.
 const (
 	// A batch of n updates is followed by a pause of n*pausePerUpdate, but at least minPause. For example, a batch of 100
 	// is followed by 20 ms. The pause ends early if the next batch would have few known updates.
@@ -32,8 +32,9 @@ const (
 
 // poller takes updates by long polling, during one Run. An update is acknowledged once it and all before it are
 // answered. If a hundred are not acknowledged, they hide all newer updates. Then the oldest ones that wait or hang are
-// acknowledged early: see tracker in updates.go. This process still answers them, even on SIGTERM, but Telegram no longer keeps
-// them. They are lost if the process is killed, or if Telegram does not accept the answer before the drain ends.
+// acknowledged early: see tracker in updates.go. This process still answers them, even on SIGTERM, but Telegram no
+// longer keeps them. They are lost if the process is killed, or if Telegram does not accept the answer before the drain
+// ends.
 //
 // A join request is acknowledged once acceptJoin (join.go) has accepted it. If the bot then stops, the request stays
 // open for moderators.

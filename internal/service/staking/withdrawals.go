@@ -42,8 +42,8 @@ var errImpossibleBlock = malformed("the block of a withdrawal is impossible")
 // setState sets the state of a Withdrawal that was read at a block, and its blocksLeft. It fails if the blocks left are
 // more than maxBlocksAhead.
 //
-// Only the block's height can be compared with w.Block; the number in the block's header cannot. So the state is
-// whenUnknown if the height is unknown.
+// On some rollups, contracts count another chain's blocks (block.go). w.Block is such a count, and so is at.height, but
+// the number in the block's header is not. So the state is whenUnknown if the height is unknown.
 //
 // For example, if ClaimBlocks is 100, w.Block is 950 and the height is 1000, 50 blocks are left.
 func (c *Client) setState(w *Withdrawal, at block) error {
@@ -91,10 +91,11 @@ func (c *Client) withdrawals(pending ethCall, at block) ([]Withdrawal, error) {
 	return list, nil
 }
 
-// addWithdrawals adds to stake the results of calls of PendingMethod, one for each pool, that were made at a block. It
-// may block for maxIntervalWait to learn the chain's block interval.
+// addWithdrawals adds what the pools pay back to stake. calls has one call of PendingMethod for each pool, made at the
+// block. A pool whose result cannot be used is added to stake.UnbondingFailed. addWithdrawals may block for
+// maxIntervalWait to learn the chain's block interval.
 func (c *Client) addWithdrawals(ctx context.Context, stake *core.Stake, at block, calls []ethCall) {
-	var next Withdrawal // It is not waiting until the first one is found.
+	var next Withdrawal // The zero Withdrawal is not waiting, so earlierOf prefers any that is.
 	for i, pool := range c.settings.Pools {
 		list, err := c.withdrawals(calls[i], at)
 		if err != nil {
@@ -117,8 +118,8 @@ func (c *Client) addWithdrawals(ctx context.Context, stake *core.Stake, at block
 	}
 }
 
-// earlierOf returns the one of two withdrawals that can be made earlier. If both can be made from the same block on, it
-// returns one Withdrawal with the sum of their amounts. It prefers any Withdrawal that is waiting to one that is not.
+// earlierOf returns the earlier one of two withdrawals that are waiting. If they wait for the same block, it returns one
+// Withdrawal with the sum of their amounts. If only one is waiting, it returns that one.
 func earlierOf(a, b Withdrawal) Withdrawal {
 	switch {
 	case b.state != waiting:
