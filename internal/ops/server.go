@@ -140,8 +140,8 @@ func (s *Server) Serve() error {
 	return fmt.Errorf("serve HTTP_ADDR: %w", err)
 }
 
-// Close stops listening, if Serve was called. It blocks for at most a second until the requests in flight are answered, and then closes the
-// remaining connections.
+// Close stops listening, if Serve was called. It blocks for at most a second until the requests in flight are answered,
+// and then closes the remaining connections.
 func (s *Server) Close() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()

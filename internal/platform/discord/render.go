@@ -70,8 +70,8 @@ type mentions struct {
 	Parse [0]string `json:"parse"`
 }
 
-// commandIDs returns Discord's ID of a command, or "" if it is unknown. Its methods render parts of a card: a command in
-// a card becomes a link, and the link needs the ID.
+// commandIDs returns Discord's ID of a command, or "" if it is unknown. Its methods render parts of a card: a command
+// in a card becomes a link, and the link needs the ID.
 type commandIDs func(name string) string
 
 // render returns the message that shows a reply. The content is the card's headline. If the card has none, its text is
@@ -181,8 +181,8 @@ const (
 	maxURL   = 512
 )
 
-// rows returns a card's buttons in rows. It leaves out buttons that Discord refuses, buttons that repeat the state of an
-// earlier one, and rows beyond maxRows.
+// rows returns a card's buttons in rows. It leaves out buttons that Discord refuses, buttons that repeat the state of
+// an earlier one, and rows beyond maxRows.
 func rows(buttons []words.Button) []component {
 	rows := []component{}
 	seen := map[string]bool{} // by CustomID

@@ -118,8 +118,8 @@ func (c *Client) addWithdrawals(ctx context.Context, stake *core.Stake, at block
 	}
 }
 
-// earlierOf returns the earlier one of two withdrawals that are waiting. If they wait for the same block, it returns one
-// Withdrawal with the sum of their amounts. If only one is waiting, it returns that one.
+// earlierOf returns the earlier one of two withdrawals that are waiting. If they wait for the same block, it returns
+// one Withdrawal with the sum of their amounts. If only one is waiting, it returns that one.
 func earlierOf(a, b Withdrawal) Withdrawal {
 	switch {
 	case b.state != waiting:
