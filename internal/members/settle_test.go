@@ -10,8 +10,8 @@ import (
 	"herald/internal/chat"
 )
 
-// settleCase is a row of user 1 in server 9001, and what settle does about it. If it is empty, the user reaches 7001 and
-// holds nothing.
+// settleCase is a row of user 1 in server 9001, and what settle does about it. In the zero case, the user reaches 7001
+// and holds nothing.
 type settleCase struct {
 	reaches   int64             // 1000: 7001 and 7002; 0: 7001; -1: neither
 	badges    string            // of the row, as heldOf reads them
@@ -21,7 +21,7 @@ type settleCase struct {
 	problem   chat.BadgeProblem // of Give and Remove; empty: they succeed
 	of        string            // the badge that has the problem; empty: all have it
 	oneEach   bool              // the badges are tags, and not roles
-	by        caller            // empty: byCycle
+	by        caller            // zero: byCycle
 
 	calls string // that are made
 	told  string // what a person is told
