@@ -107,12 +107,9 @@ func limitCalls(n *node, most int) (refused *int) {
 	refused = new(int)
 	inner := n.Contracts[multicallAddr]
 	n.Contracts[multicallAddr] = func(node services.Node, block uint64, input []byte) ([]byte, error) {
-		const (
-			length    = 4 + 32      // where the list's length is, after the selector and the list's offset
-			end       = length + 32 // where it ends
-			lastBytes = end - 4     // a length fits into its last four bytes
-		)
-		if len(input) > end && binary.BigEndian.Uint32(input[lastBytes:]) > uint32(most) {
+		const lengthAt = 4 + 32 // after the selector and the list's offset
+		const lengthEnd = lengthAt + 32
+		if len(input) > lengthEnd && binary.BigEndian.Uint32(input[lengthEnd-4:]) > uint32(most) {
 			*refused++
 			return nil, services.Reverted("out of gas")
 		}
