@@ -1,6 +1,7 @@
 package members
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -9,9 +10,9 @@ import (
 
 // pressCase is a press of user 1 a minute after their row was saved.
 type pressCase struct {
-	row    func(m *membersTest) Row // saved before the press; nil: none
-	wallet int                      // 0 is wallet 1
-	stake  int64
+	row         func(m *membersTest) Row // saved before the press, with wallet 1; nil: none
+	otherWallet bool                     // wallet 2 is pressed for, and not wallet 1
+	stake       int64                    // -1: cannot be read
 
 	told string // to the user, as changed writes it
 	left string // in the row, as shown writes it
@@ -29,9 +30,12 @@ func runPress(t *testing.T, table map[string]pressCase) {
 						m.wears(h.Community, 1, h.Badge)
 					}
 				}
-				time.Sleep(time.Minute)
+				time.Sleep(time.Minute) // An unchanged ProvenAt is too old then.
 				m.platform.latest.publish(newCensus(), nil)
-				pressed := wallet(max(1, c.wallet))
+				pressed := wallet(1)
+				if c.otherWallet {
+					pressed = wallet(2)
+				}
 
 				m.equal("told", m.presses(pressed, c.stake), c.told)
 
@@ -47,17 +51,17 @@ func runPress(t *testing.T, table map[string]pressCase) {
 
 func TestAPressSavesTheWalletAndGivesWhatItReaches(t *testing.T) {
 	runPress(t, map[string]pressCase{
-		"the first":    {stake: 5, told: "+7001, +7003", left: "7001, 7003"},
-		"of no stake":  {},
-		"of an unread": {stake: -1},
-		"another wallet": {
-			row:    func(m *membersTest) Row { return m.row(1, 0) },
-			wallet: 2,
-			stake:  1000,
-			told:   "+7001, +7002, +7003",
-			left:   "7001, 7002, 7003",
+		"the first press":                   {stake: 5, told: "+7001, +7003", left: "7001, 7003"},
+		"the first press, no stake":         {},
+		"the first press, stake unreadable": {stake: -1},
+		"other wallet": {
+			row:         func(m *membersTest) Row { return m.row(1, 0) },
+			otherWallet: true,
+			stake:       1000,
+			told:        "+7001, +7002, +7003",
+			left:        "7001, 7002, 7003",
 		},
-		"where they were idle": {
+		"the user was idle in 9001": {
 			row: func(m *membersTest) Row {
 				r := m.row(1, 0)
 				r.setIdle("9001")
@@ -67,59 +71,63 @@ func TestAPressSavesTheWalletAndGivesWhatItReaches(t *testing.T) {
 			told:  "+7001, +7003",
 			left:  "7001, 7003",
 		},
-		"of a forgotten row": {
+		"after /forget": {
 			row:   func(m *membersTest) Row { return m.row(1, 0, "7001").afterForget() },
 			stake: 5,
 			told:  "+7003",
 			left:  "7001, 7003",
 		},
-		"of a forgotten row that stakes nothing": {
+		"after /forget, no stake": {
 			row:  func(m *membersTest) Row { return m.row(1, 0, "7001").afterForget() },
 			left: "7001 low",
 		},
 	})
 }
 
-func TestAPressKeepsNoBadge(t *testing.T) {
-	low := func(m *membersTest) Row {
-		r := m.row(1, -1, "7001")
-		r.Badges[0].Low = Low{timeOf(time.Now().Add(-2 * time.Hour)), underOf(m.platform.tiers, "7001")}
-		return r
-	}
+// missedRow returns a row of user 1 with a badge that was missed two hours ago: the stake was too low for it.
+func missedRow(m *membersTest) Row {
+	r := m.row(1, -1, "7001")
+	r.Badges[0].Low = Low{Block: timeOf(time.Now().Add(-2 * time.Hour)), Under: underOf(m.platform.tiers, "7001")}
+	return r
+}
+
+func TestAPressAloneDoesNotSaveABadgeThatWasMissed(t *testing.T) {
 	runPress(t, map[string]pressCase{
-		"that was missed, and cannot be read now": {row: low, stake: -1, left: "7001 low"},
-		"that was missed, and is missed again":    {row: low, told: "-7001"},
-		"and another wallet is no excuse":         {row: low, wallet: 2, told: "-7001"},
-		"but a reached one does": {
-			row:   low,
-			stake: 5,
-			told:  "+7003",
-			left:  "7001, 7003",
-		},
+		"stake unreadable":            {row: missedRow, stake: -1, left: "7001 low"},
+		"still too low":               {row: missedRow, told: "-7001"},
+		"other wallet, still too low": {row: missedRow, otherWallet: true, told: "-7001"},
+	})
+}
+
+func TestAPressThatReachesAMissedBadgeKeepsIt(t *testing.T) {
+	runPress(t, map[string]pressCase{
+		"reached again": {row: missedRow, stake: 5, told: "+7003", left: "7001, 7003"},
 	})
 }
 
 // What one wallet reaches says nothing about another.
 func TestAnUnreadWalletGivesNothingThatTheWalletBeforeReached(t *testing.T) {
-	runPress(t, map[string]pressCase{"of an unread one": {
-		row:    func(m *membersTest) Row { return m.row(1, 1000, "7001") },
-		wallet: 2,
-		stake:  -1,
-		left:   "7001",
+	runPress(t, map[string]pressCase{"stake unreadable": {
+		row:         func(m *membersTest) Row { return m.row(1, 1000, "7001") },
+		otherWallet: true,
+		stake:       -1,
+		left:        "7001",
 	}})
 }
 
 // The user left, came back without sending a command, and presses.
-func TestAPressAsksWhatIsWorn(t *testing.T) {
-	for _, oneEach := range []bool{false, true} {
-		inBubble(t, func(m *membersTest) {
-			m.change(func() { m.oneEach = oneEach })
-			m.run()
-			m.presses(wallet(1), 5)
-			m.wears("9001", 1)
-			time.Sleep(10 * time.Second)
-			m.equal("the press", m.presses(wallet(1), 5), "+7001")
-			m.equal("worn", m.seen("9001"), "1:7001")
+func TestAPressGivesAgainWhatAReturningMemberLost(t *testing.T) {
+	for name, oneEach := range map[string]bool{"roles": false, "tags": true} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(m *membersTest) {
+				m.change(func() { m.oneEach = oneEach })
+				m.run()
+				m.presses(wallet(1), 5)
+				m.wears("9001", 1) // no badge
+				time.Sleep(10 * time.Second)
+				m.equal("the press", m.presses(wallet(1), 5), "+7001")
+				m.equal("worn", m.seen("9001"), "1:7001")
+			})
 		})
 	}
 }
@@ -144,14 +152,16 @@ func TestAPressWaitsForTenSecondsAndTheRestFollows(t *testing.T) {
 
 func TestAPressWhoseCallFailsIsRepeatedSoon(t *testing.T) {
 	for _, executed := range []bool{true, false} {
-		inBubble(t, func(m *membersTest) {
-			m.run()
-			m.failWith(lost(executed))
-			m.equal("the press", m.presses(wallet(1), 5), "+7001 failed, +7003")
-			m.failWith(nil)
-			time.Sleep(2 * followPause)
-			m.equal("row", shown(m.saved(1)), "7001, 7003")
-			m.equal("worn", m.seen("9001"), "1:7001")
+		t.Run(fmt.Sprint("carried out ", executed), func(t *testing.T) {
+			inBubble(t, func(m *membersTest) {
+				m.run()
+				m.failWith(lost(executed))
+				m.equal("the press", m.presses(wallet(1), 5), "+7001 failed, +7003")
+				m.failWith(nil)
+				time.Sleep(2 * followPause)
+				m.equal("row", shown(m.saved(1)), "7001, 7003")
+				m.equal("worn", m.seen("9001"), "1:7001")
+			})
 		})
 	}
 }
@@ -161,12 +171,14 @@ func TestNothingIsGivenIfNothingCanBeSaved(t *testing.T) {
 		"down": func(m *membersTest) { m.change(func() { m.down = true }) },
 		"full": fill,
 	} {
-		inBubble(t, func(m *membersTest) {
-			breakStore(m)
-			_, err := m.Save(m.Context(), user(1), wallet(1), stakeOf(5, time.Now()))
-			m.equal(name+": saved", err == nil, false)
-			m.equal(name+": calls", m.called(), "")
-			m.equal(name+": counted", m.event("address_saved"), 0)
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(m *membersTest) {
+				breakStore(m)
+				_, err := m.Save(m.Context(), user(1), wallet(1), stakeOf(5, time.Now()))
+				m.equal("saved", err == nil, false)
+				m.equal("calls", m.called(), "")
+				m.equal("counted", m.event("address_saved"), 0)
+			})
 		})
 	}
 }
@@ -176,5 +188,8 @@ func TestNothingIsSavedOfAUserOfAnotherPlatform(t *testing.T) {
 		elsewhere := chat.User{Platform: "terminal", ID: "1"}
 		_, err := m.Save(m.Context(), elsewhere, wallet(1), stakeOf(5, time.Now()))
 		m.equal("saved", err == nil, false)
+		m.equal("rows", users(t, m.Members), "")
+		m.equal("calls", m.called(), "")
+		m.equal("counted", m.event("address_saved"), 0)
 	})
 }

@@ -10,22 +10,26 @@ import (
 	"herald/internal/chat"
 )
 
-// settleCase is a row of user 1 in server 9001, and what settle does about it.
+// settleCase is a row of user 1 in server 9001, and what settle does about it. In the zero case, the user reaches 7001
+// and holds nothing.
 type settleCase struct {
-	reaches   int64  // -1 is none
-	badges    string // of the row, as heldOf reads them
-	wears     string // on the platform; empty: the badges of the row
-	forgotten bool
-	left      bool
-	problem   chat.BadgeProblem // of Give and Remove
+	reaches   int64             // 1000: 7001 and 7002; 0: 7001; -1: neither
+	badges    string            // of the row, as heldOf reads them
+	wears     string            // on the platform, such as "7001 7002" or noBadge; empty: the badges of the row
+	forgotten bool              // the user sent /forget
+	left      bool              // the user is not in the server
+	problem   chat.BadgeProblem // of Give and Remove; empty: they succeed
 	of        string            // the badge that has the problem; empty: all have it
-	oneEach   bool
-	by        caller
+	oneEach   bool              // the badges are tags, and not roles
+	by        caller            // zero: byCycle
 
 	calls string // that are made
 	told  string // what a person is told
 	row   string // that is left
 }
+
+// noBadge is what a user wears who wears nothing.
+const noBadge = " "
 
 // prepare saves the row of a case and makes the platform fit.
 func (c settleCase) prepare(m *membersTest) {
@@ -96,7 +100,7 @@ func TestSettleGivesAndRemovesRoles(t *testing.T) {
 			calls:   "remove 7001 1",
 			told:    "-7001",
 		},
-		"of who is forgotten, everything is": {
+		"everything is removed after /forget": {
 			forgotten: true,
 			badges:    "7001 7002",
 			calls:     "remove 7002 1, remove 7001 1",
@@ -115,32 +119,32 @@ func TestSettleGivesAndRemovesRoles(t *testing.T) {
 
 func TestARefusalOfTheUserOrTheServerEndsSettle(t *testing.T) {
 	runSettle(t, map[string]settleCase{
-		"of the whole server": {
+		"no right in the server": {
 			reaches: 1000,
 			problem: chat.MissingRight,
 			calls:   "give 7001 1",
 			told:    "+7001 missing_right",
 		},
-		"of a user who has not accepted the rules": {
+		"rules not accepted": {
 			reaches: 1000,
 			problem: chat.RulesPending,
 			calls:   "give 7001 1",
 			told:    "+7001 rules_pending",
 		},
-		"of a failing platform": {
+		"failing platform": {
 			reaches: 1000,
 			problem: chat.BadgeFailed,
 			of:      "7001",
 			calls:   "give 7001 1",
 			told:    "+7001 failed",
 		},
-		"of an unknown server, which is not told": {reaches: 1000, problem: chat.CommunityGone, calls: "give 7001 1"},
+		"unknown server, which is not told": {reaches: 1000, problem: chat.CommunityGone, calls: "give 7001 1"},
 	})
 }
 
 func TestARefusalOfOneBadgeDoesNotStopTheOthers(t *testing.T) {
 	runSettle(t, map[string]settleCase{
-		"of a role above, another is given": {
+		"role above, another is given": {
 			reaches: 1000,
 			problem: chat.RoleAbove,
 			of:      "7001",
@@ -148,14 +152,14 @@ func TestARefusalOfOneBadgeDoesNotStopTheOthers(t *testing.T) {
 			told:    "+7001 role_above, +7002",
 			row:     "7002",
 		},
-		"of a role above, another is removed": {
+		"role above, another is removed": {
 			badges:  "7002:goes",
 			problem: chat.RoleAbove,
 			of:      "7001",
 			calls:   "give 7001 1, remove 7002 1",
 			told:    "+7001 role_above, -7002",
 		},
-		"of a removal after /forget, another is removed": {
+		"removal after /forget, another is removed": {
 			forgotten: true,
 			badges:    "7001 7002",
 			problem:   chat.NotAllowed,
@@ -164,7 +168,7 @@ func TestARefusalOfOneBadgeDoesNotStopTheOthers(t *testing.T) {
 			told:      "-7001, -7002 not_allowed",
 			row:       "7002 refused",
 		},
-		"of a deleted role, another is given": {
+		"deleted role, another is given": {
 			reaches: 1000,
 			problem: chat.BadgeGone,
 			of:      "7001",
@@ -177,7 +181,7 @@ func TestARefusalOfOneBadgeDoesNotStopTheOthers(t *testing.T) {
 
 func TestARefusedRemovalIsNoted(t *testing.T) {
 	runSettle(t, map[string]settleCase{
-		"of a role above": {
+		"role above": {
 			reaches: -1,
 			badges:  "7001:goes",
 			problem: chat.RoleAbove,
@@ -185,19 +189,27 @@ func TestARefusedRemovalIsNoted(t *testing.T) {
 			told:    "-7001 role_above",
 			row:     "7001 goes refused",
 		},
+		"not allowed": {
+			reaches: -1,
+			badges:  "7001:goes",
+			problem: chat.NotAllowed,
+			calls:   "remove 7001 1",
+			told:    "-7001 not_allowed",
+			row:     "7001 goes refused",
+		},
 	})
 }
 
 func TestSettleReplacesTags(t *testing.T) {
 	runSettle(t, map[string]settleCase{
-		"by a lower one, which is told": {
+		"a lower tag replaces a higher one, and both are told": {
 			badges:  "7002:goes",
 			oneEach: true,
 			calls:   "give 7001 1",
 			told:    "+7001, -7002",
 			row:     "7001",
 		},
-		"by a higher one": {
+		"a higher tag replaces a lower one": {
 			reaches: 1000,
 			badges:  "7001",
 			oneEach: true,
@@ -205,7 +217,7 @@ func TestSettleReplacesTags(t *testing.T) {
 			told:    "+7002",
 			row:     "7002",
 		},
-		"a refused one by no lower one": {
+		"a refused higher tag leaves the lower one": {
 			reaches: 1000,
 			badges:  "7001",
 			oneEach: true,
@@ -215,7 +227,7 @@ func TestSettleReplacesTags(t *testing.T) {
 			told:    "+7002 gone",
 			row:     "7001",
 		},
-		"nothing is removed below another": {
+		"a lower tag that goes is not removed while a higher one is held": {
 			reaches: 1000,
 			badges:  "7001:goes 7002",
 			oneEach: true,
@@ -229,7 +241,7 @@ func TestWhatIsUnsureIsAskedForFirst(t *testing.T) {
 		"it was given": {badges: "7001:unsure", wears: "7001", row: "7001"},
 		"it was not given": {
 			badges: "7001:unsure",
-			wears:  "6000",
+			wears:  noBadge,
 			calls:  "give 7001 1",
 			told:   "+7001",
 			row:    "7001",
@@ -240,8 +252,8 @@ func TestWhatIsUnsureIsAskedForFirst(t *testing.T) {
 			calls:   "remove 7001 1",
 			told:    "-7001",
 		},
-		"it was removed": {reaches: -1, badges: "7001:goes:unsure", wears: "6000"},
-		"another is gone": {
+		"it was removed": {reaches: -1, badges: "7001:goes:unsure", wears: noBadge},
+		"another badge is not worn any more": {
 			reaches: 1000,
 			badges:  "7001 7002:unsure",
 			wears:   "7002",
@@ -284,7 +296,7 @@ func TestATagOfAnAdministratorStaysUntilAPress(t *testing.T) {
 			told:    "+7001",
 			row:     "7001",
 		},
-		"a role does": {
+		"a role is given beside it": {
 			wears: "VIP",
 			calls: "give 7001 1",
 			told:  "+7001",
@@ -482,57 +494,66 @@ func deleteRow(m *membersTest) {
 func fill(m *membersTest) { m.change(func() { m.full = true }) }
 
 func TestARowThatChangesBeforeACallPreventsTheCall(t *testing.T) {
-	for name, change := range map[string]func(m *membersTest){
-		"/forget":                  forgets,
-		"the row is lost":          deleteRow,
-		"another replica loses it": func(m *membersTest) { m.change(func() { m.atReplace = func() { deleteRow(m) } }) },
-		"nothing is staked":        func(m *membersTest) { m.put(m.row(1, -1)) },
-		"the disk is full":         fill,
-		"the store is unavailable": func(m *membersTest) { m.change(func() { m.down = true }) },
+	for name, c := range map[string]struct {
+		change func(m *membersTest)
+		calls  string
+	}{
+		"nothing changes": {func(*membersTest) {}, "give 7001 1"},
+		"/forget":         {forgets, ""},
+		"the row is lost": {deleteRow, ""},
+		"another replica loses it": {
+			func(m *membersTest) { m.change(func() { m.atReplace = func() { deleteRow(m) } }) }, "",
+		},
+		"nothing is staked":        {func(m *membersTest) { m.put(m.row(1, -1)) }, ""},
+		"the disk is full":         {fill, ""},
+		"the store is unavailable": {func(m *membersTest) { m.change(func() { m.down = true }) }, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(m *membersTest) {
 				settleCase{}.prepare(m)
 				here := m.platform.community("9001")
 				here.pausedUntil = time.Now().Add(5 * time.Second)
-				time.AfterFunc(time.Second, func() { change(m) })
+				time.AfterFunc(time.Second, func() { c.change(m) })
 				m.settle(m.Context(), here, user(1), byPress)
-				m.equal("calls", m.called(), "")
+				m.equal("calls", m.called(), c.calls)
 			})
 		})
 	}
 }
 
 func TestACallWhoseOutcomeCannotBeSavedIsMadeOnce(t *testing.T) {
-	for badges, want := range map[string]string{"": "+7001 later", "7001:goes": "-7001 later"} {
-		inBubble(t, func(m *membersTest) {
-			c := settleCase{badges: badges}
-			if badges != "" {
-				c.reaches = -1
-			}
-			c.prepare(m)
-			m.change(func() { m.during = func(call) { fill(m) } })
-			changes := m.settle(m.Context(), m.platform.community("9001"), user(1), byPress)
-			m.equal("told", changed(changes), want)
-			m.equal("calls", len(m.calls), 1)
+	for name, c := range map[string]settleCase{
+		"a give":    {calls: "give 7001 1", told: "+7001 later"},
+		"a removal": {reaches: -1, badges: "7001:goes", calls: "remove 7001 1", told: "-7001 later"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(m *membersTest) {
+				c.prepare(m)
+				m.change(func() { m.during = func(call) { fill(m) } })
+				changes := m.settle(m.Context(), m.platform.community("9001"), user(1), byPress)
+				m.equal("told", changed(changes), c.told)
+				m.equal("calls", m.called(), c.calls)
+			})
 		})
 	}
 }
 
 // Settings change while a give is unsure: the badge is not configured any more.
-func TestAGiveThatIsUnsureWhileSettingsChangeLeavesNoBadge(t *testing.T) {
+func TestAGiveThatIsUnsureWhileSettingsChangeLeavesOnlyTheNewBadge(t *testing.T) {
 	for _, executed := range []bool{true, false} {
-		inBubble(t, func(m *membersTest) {
-			m.failWith(lost(executed))
-			m.run()
-			m.presses(wallet(1), 5)
-			m.failWith(nil)
-			m.restart(func(c *Config) {
-				renamed := []chat.Badge{{Community: "9001", ID: "7009"}, roles[2]}
-				c.setBadges(renamed)
+		t.Run(fmt.Sprint("carried out ", executed), func(t *testing.T) {
+			inBubble(t, func(m *membersTest) {
+				m.failWith(lost(executed))
+				m.run()
+				m.presses(wallet(1), 5)
+				m.failWith(nil)
+				m.restart(func(c *Config) {
+					renamed := []chat.Badge{{Community: "9001", ID: "7009"}, roles[2]}
+					c.setBadges(renamed)
+				})
+				m.cycles(2)
+				m.equal("worn", m.seen("9001"), "1:7009")
 			})
-			m.cycles(2)
-			m.equal(fmt.Sprint("worn, carried out ", executed), m.seen("9001"), "1:7009")
 		})
 	}
 }
@@ -546,58 +567,67 @@ func TestOneCallerAtATimeSettlesAUser(t *testing.T) {
 		time.Sleep(time.Second)
 		ctx, cancel := context.WithTimeout(m.Context(), 2*time.Second)
 		defer cancel()
+		// No badge is named: the other caller settles the user, so this one does not know the next step.
 		m.equal("within two seconds", changed(m.settle(ctx, here, user(1), byPress)), "+ later")
 		m.equal("later", changed(m.settle(m.Context(), here, user(1), byPress)), "")
 		m.equal("calls", m.called(), "give 7001 1")
 	})
 }
 
-func TestTheAuditLogNamesNobody(t *testing.T) {
-	inBubble(t, func(m *membersTest) {
-		const configured = "7001"
-		lost := Loss{Community: "9001", Badge: configured, First: timeOf(at(0)), Second: timeOf(at(1.5))}
-		disowned := lost
-		disowned.Disowned = true
-		for _, c := range []struct {
-			row  Row
-			step step
-			want string
-		}{
-			{
-				row:  Row{Wallet: wallet(1), Block: timeOf(noon)},
-				step: step{give, configured},
-				want: "stakes enough (21 pools, block of 2026-11-24 12:00 UTC)",
-			},
-			{
-				row:  Row{},
-				step: step{remove, configured},
-				want: "the member asked to be forgotten",
-			},
-			{
-				row:  Row{Wallet: wallet(1)},
-				step: step{remove, "6000"},
-				want: "the settings name another badge",
-			},
-			{
-				row:  Row{Wallet: wallet(1)},
-				step: step{remove, configured},
-				want: "too little staked for this badge",
-			},
-			{
-				row:  Row{Wallet: wallet(1), Lost: []Loss{disowned}},
-				step: step{remove, configured},
-				want: "the wallet is not the member's any more",
-			},
-			{
-				row:  Row{Wallet: wallet(1), Lost: []Loss{lost}},
-				step: step{remove, configured},
-				want: "too little staked at 2026-11-24 12:00 and at 2026-11-24 13:30 UTC (21 pools)",
-			},
-		} {
-			s := settling{m: m.Members, c: m.platform.community("9001")}
-			m.equal("reason", s.reason(c.row, c.step), "Herald: "+c.want)
-		}
-	})
+// The reasons name neither the user nor the wallet.
+func TestTheAuditLogSaysWhyABadgeChanges(t *testing.T) {
+	const configured = "7001"
+	lost := Loss{Community: "9001", Badge: configured, First: timeOf(at(0)), Second: timeOf(at(1.5))}
+	disowned := lost
+	disowned.Disowned = true
+	for name, c := range map[string]struct {
+		row  Row
+		step step
+		want string
+	}{
+		"give": {
+			row:  Row{User: user(1), Wallet: wallet(1), Block: timeOf(noon)},
+			step: step{give, configured},
+			want: "stakes enough (21 pools, block of 2026-11-24 12:00 UTC)",
+		},
+		"give, block unknown": {
+			row:  Row{User: user(1), Wallet: wallet(1)},
+			step: step{give, configured},
+			want: "stakes enough (21 pools)",
+		},
+		"after /forget": {
+			row:  Row{User: user(1)},
+			step: step{remove, configured},
+			want: "the member asked to be forgotten",
+		},
+		"not in the settings": {
+			row:  Row{User: user(1), Wallet: wallet(1)},
+			step: step{remove, "6000"},
+			want: "the settings name another badge",
+		},
+		"no loss in the row": {
+			row:  Row{User: user(1), Wallet: wallet(1)},
+			step: step{remove, configured},
+			want: "too little staked for this badge",
+		},
+		"wallet disowned": {
+			row:  Row{User: user(1), Wallet: wallet(1), Lost: []Loss{disowned}},
+			step: step{remove, configured},
+			want: "the wallet is not the member's any more",
+		},
+		"lost by two checks": {
+			row:  Row{User: user(1), Wallet: wallet(1), Lost: []Loss{lost}},
+			step: step{remove, configured},
+			want: "too little staked at 2026-11-24 12:00 and at 2026-11-24 13:30 UTC (21 pools)",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(m *membersTest) {
+				s := settling{m: m.Members, c: m.platform.community("9001")}
+				m.equal("reason", s.reason(c.row, c.step), "Herald: "+c.want)
+			})
+		})
+	}
 }
 
 // The second user's call is not made, because the first one's was refused.

@@ -30,6 +30,9 @@ func countingPool(_ services.Node, _ uint64, input []byte) ([]byte, error) {
 	return tokensOf(int64(n)), nil
 }
 
+// perCall is how many wallets StakesOf reads in one eth_call from a counting node, which has 21 pools.
+const perCall = maxBatchCalls / 21
+
 // countingNode returns a node of 20 empty pools and a counting pool.
 func countingNode(t *testing.T) (*node, []core.Pool) {
 	chain, pools := deploy(append(emptyPools(20), countingPool)...)
@@ -44,11 +47,21 @@ func walletsTo(n int) (wallets []common.Address) {
 	return wallets
 }
 
-// wantStakes fails the test unless the answers are correct for walletsTo(len(answers)).
-func wantStakes(t *testing.T, answers []query.Answer[core.Stake]) {
+// stakesOf returns the answers of c for walletsTo(n). It ends the test unless each wallet has an answer.
+func stakesOf(ctx context.Context, t *testing.T, c *Client, n int) []query.Answer[core.Stake] {
 	t.Helper()
-	for i, a := range answers {
-		n := len(answers) - 1 - i
+	answers := c.StakesOf(ctx, walletsTo(n))
+	if len(answers) != n {
+		t.Fatalf("%d answers for %d wallets", len(answers), n)
+	}
+	return answers
+}
+
+// wantStakes fails the test unless c reads the stakes of walletsTo(wallets) correctly.
+func wantStakes(t *testing.T, c *Client, wallets int) {
+	t.Helper()
+	for i, a := range stakesOf(t.Context(), t, c, wallets) {
+		n := wallets - 1 - i
 		want := core.Staker
 		switch n {
 		case 0:
@@ -66,25 +79,22 @@ func wantStakes(t *testing.T, answers []query.Answer[core.Stake]) {
 }
 
 func TestManyWalletsAreReadInFewCalls(t *testing.T) {
-	for wallets, trips := range map[int]int{0: 0, 1: 1, 52: 1, 53: 2, 105: 3} {
+	for wallets, trips := range map[int]int{0: 0, 1: 1, perCall: 1, perCall + 1: 2, 2*perCall + 1: 3} {
 		node, pools := countingNode(t)
-		c := newClient(t, node, pools)
-		answers := c.StakesOf(t.Context(), walletsTo(wallets))
-		if len(answers) != wallets || node.trips != trips {
-			t.Errorf("%d wallets: %d answers in %d calls, want %d calls", wallets, len(answers), node.trips, trips)
-			continue
+		wantStakes(t, newClient(t, node, pools), wallets)
+		if node.trips != trips {
+			t.Errorf("%d wallets were read in %d calls, want %d", wallets, node.trips, trips)
 		}
-		wantStakes(t, answers)
 	}
 }
 
 // The counting pool reverts for wallet 13.
 func TestAPoolThatIsUnreadForAWalletIsReportedOnce(t *testing.T) {
-	for wallets, reports := range map[int]int{0: 0, 1: 0, 13: 0, 14: 1, 52: 1, 105: 1} {
+	for wallets, reports := range map[int]int{0: 0, 1: 0, 13: 0, 14: 1, perCall: 1, 2*perCall + 1: 1} {
 		node, pools := countingNode(t)
 		c := newClient(t, node, pools)
 		counts := countUnread(c)
-		c.StakesOf(t.Context(), walletsTo(wallets))
+		stakesOf(t.Context(), t, c, wallets)
 		if counts[pools[20]] != reports {
 			t.Errorf("%d wallets: %d reports, want %d", wallets, counts[pools[20]], reports)
 		}
@@ -97,8 +107,9 @@ func limitCalls(n *node, most int) (refused *int) {
 	refused = new(int)
 	inner := n.Contracts[multicallAddr]
 	n.Contracts[multicallAddr] = func(node services.Node, block uint64, input []byte) ([]byte, error) {
-		// The selector, the list's offset, and its length.
-		if len(input) > 68 && binary.BigEndian.Uint32(input[64:]) > uint32(most) {
+		const lengthAt = 4 + 32 // after the selector and the list's offset
+		const lengthEnd = lengthAt + 32
+		if len(input) > lengthEnd && binary.BigEndian.Uint32(input[lengthEnd-4:]) > uint32(most) {
 			*refused++
 			return nil, services.Reverted("out of gas")
 		}
@@ -111,7 +122,7 @@ func TestARefusedBatchIsHalvedForTheRest(t *testing.T) {
 	node, pools := countingNode(t)
 	refused := limitCalls(node, 13*21+3) // 13 wallets in 21 pools, and three calls about the block
 	c := newClient(t, node, pools)
-	wantStakes(t, c.StakesOf(t.Context(), walletsTo(100)))
+	wantStakes(t, c, 100)
 	if *refused != 2 { // 52 and 26 wallets; after that, no call has more than 13.
 		t.Errorf("%d calls were refused, want 2", *refused)
 	}
@@ -122,30 +133,36 @@ func TestARefusedBatchIsHalvedForTheRest(t *testing.T) {
 
 func TestManyWalletsAreReadInEveryWay(t *testing.T) {
 	for _, way := range ways {
-		node, pools := countingNode(t)
-		way.node(node)
-		wantStakes(t, newClient(t, node, pools, way.config).StakesOf(t.Context(), walletsTo(30)))
+		t.Run(way.name, func(t *testing.T) {
+			node, pools := countingNode(t)
+			way.node(node)
+			wantStakes(t, newClient(t, node, pools, way.config), 30)
+		})
 	}
 }
 
-func TestManyWalletsAreReadIfMulticallReadsOneOrNone(t *testing.T) {
-	const oneWallet = 21 + 3 // the pools, and three calls about the block
-	for _, most := range []int{oneWallet, 0} {
-		node, pools := countingNode(t)
-		limitCalls(node, most)
-		wantStakes(t, newClient(t, node, pools).StakesOf(t.Context(), walletsTo(30)))
+func TestManyWalletsAreReadIfMulticallCanReadOneWalletOrNone(t *testing.T) {
+	for name, most := range map[string]int{
+		"one wallet": 21 + 3, // the pools, and three calls about the block
+		"none":       0,
+	} {
+		t.Run(name, func(t *testing.T) {
+			node, pools := countingNode(t)
+			limitCalls(node, most)
+			wantStakes(t, newClient(t, node, pools), 30)
+		})
 	}
 }
 
-// Any answer would be wrong for some wallet: wallet 0 stakes nothing, and all others do.
+// No wallet may get an answer that was not read: neither that it stakes, nor that it does not.
 func TestABrokenBatchIsAnErrorForEveryWallet(t *testing.T) {
 	for name, change := range map[string]func(n *node){
 		"another chain": func(n *node) { n.ChainID++ },
 		"an old block":  func(n *node) { n.setClock(time.Now().Add(-time.Hour)) },
-		"silence": func(n *node) {
+		"status 502": func(n *node) {
 			n.respond = func(w http.ResponseWriter, _ []byte) { w.WriteHeader(http.StatusBadGateway) }
 		},
-		"nothing": func(n *node) {
+		"an empty result": func(n *node) {
 			n.respond = func(w http.ResponseWriter, correct []byte) {
 				var m map[string]any
 				_ = json.Unmarshal(correct, &m)
@@ -156,18 +173,21 @@ func TestABrokenBatchIsAnErrorForEveryWallet(t *testing.T) {
 		"no pools":        func(n *node) { clear(n.Contracts) },
 		"only Multicall3": func(n *node) { n.Contracts = contracts{multicallAddr: n.Contracts[multicallAddr]} },
 	} {
-		node, pools := countingNode(t)
-		change(node)
-		for i, a := range newClient(t, node, pools).StakesOf(t.Context(), walletsTo(60)) {
-			if a.Err == nil {
-				t.Errorf("%s: wallet %d: %+v, want an error", name, 59-i, a)
-				break
+		t.Run(name, func(t *testing.T) {
+			node, pools := countingNode(t)
+			change(node)
+			const wallets = 60
+			for i, a := range stakesOf(t.Context(), t, newClient(t, node, pools), wallets) {
+				if a.Err == nil {
+					t.Fatalf("wallet %d: %+v, want an error", wallets-1-i, a)
+				}
 			}
-		}
+		})
 	}
 }
 
-// The other results may count. Wallet 0 stakes nothing, and wallet 13 cannot be read.
+// Multicall3's output lacks its last word: the stake of the last wallet of the call, in the last pool. Then nothing of
+// the output counts, and each pool is called.
 func TestAMissingResultDoesNotMeanNotStaking(t *testing.T) {
 	node, pools := countingNode(t)
 	multicall := node.Contracts[multicallAddr]
@@ -175,13 +195,7 @@ func TestAMissingResultDoesNotMeanNotStaking(t *testing.T) {
 		output, err := multicall(n, block, input)
 		return output[:len(output)-32], err
 	}
-	for i, a := range newClient(t, node, pools).StakesOf(t.Context(), walletsTo(60)) {
-		wallet := 59 - i
-		if wallet != 0 && wallet != 13 && a.Value.StakerStatus() == core.NotStaker {
-			t.Errorf("wallet %d: %+v", wallet, a)
-			break
-		}
-	}
+	wantStakes(t, newClient(t, node, pools), 60)
 }
 
 func TestNoWalletIsReadAfterCancellation(t *testing.T) {
@@ -189,9 +203,10 @@ func TestNoWalletIsReadAfterCancellation(t *testing.T) {
 	c := newClient(t, node, pools)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	for i, a := range c.StakesOf(ctx, walletsTo(200)) {
+	const wallets = 200
+	for i, a := range stakesOf(ctx, t, c, wallets) {
 		if a.Err == nil {
-			t.Errorf("wallet %d: %+v", i, a)
+			t.Errorf("wallet %d: %+v, want an error", wallets-1-i, a)
 		}
 	}
 	if node.trips != 0 {

@@ -117,9 +117,17 @@ func (e *evm) deployAll(contracts ...string) []core.Pool {
 
 func ether(n int64) *big.Int { return new(big.Int).Mul(big.NewInt(n), big.NewInt(params.Ether)) }
 
-// evmStakes returns a chain with three StakingPools: 0, 1 and 4. Ann staked 1500 tokens in pool 1 and a
-// tiny amount in pool 4. She withdraws 300, which can be withdrawn, and 25, since 60 blocks. Pool 2
-// reverts, and pool 3 has no code.
+const (
+	evmDelay = 100 // the contract's DELAY in blocks
+	// evmUnstaked is how many blocks ago ann unstaked 25 tokens.
+	evmUnstaked = 60
+	// evmWait is how long these are not withdrawable yet. The node has a block every two seconds.
+	evmWait = (evmDelay - evmUnstaked) * 2 * time.Second
+)
+
+// evmStakes returns a chain with three StakingPools: 0, 1 and 4. Ann staked 1500 tokens in pool 1 and a tiny amount in
+// pool 4. She has unstaked 300 of the 1500, which are withdrawable, and 25 more, which are not yet. Pool 2 reverts, and
+// pool 3 has no code.
 func evmStakes(t *testing.T) (*evm, *node, []core.Pool) {
 	t.Helper()
 	chain := newEVM(t)
@@ -128,12 +136,9 @@ func evmStakes(t *testing.T) (*evm, *node, []core.Pool) {
 	chain.transact(501, pools[1], nil, "unstake(uint256)", ether(300))
 	chain.transact(503, pools[4], big.NewInt(1), "stake()")
 	n := newNode(t, chain.contracts)
-	chain.transact(n.Block()-60, pools[1], nil, "unstake(uint256)", ether(25))
+	chain.transact(n.Block()-evmUnstaked, pools[1], nil, "unstake(uint256)", ether(25))
 	return chain, n, pools
 }
-
-// evmDelay is the contract's DELAY in blocks.
-const evmDelay = 100
 
 // wantEVMStakes fails the test unless stake is what evmStakes says. The next withdrawal must have the time
 // at, which may be zero.
@@ -154,8 +159,8 @@ func wantEVMStakes(t *testing.T, stake core.Stake, n *node, pools []core.Pool, a
 	}
 }
 
-// The EVM's blocks have other times than the node's. So if Multicall3 reads the block, it seems to be
-// another chain's, and the next withdrawal has no time.
+// The EVM and the node disagree about the times of blocks. So by multicall, the next withdrawal has no time: two nodes
+// seem to have answered.
 func TestEVMStakesAreReadInEveryWay(t *testing.T) {
 	for _, way := range ways {
 		t.Run(way.name, func(t *testing.T) {
@@ -166,7 +171,7 @@ func TestEVMStakesAreReadInEveryWay(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			at := stake.BlockTime.Add(40 * 2 * time.Second)
+			at := stake.BlockTime.Add(evmWait)
 			if way.name == "multicall" {
 				at = time.Time{}
 				if n.trips != 3 {
@@ -185,30 +190,26 @@ func TestEVMAPoolThatBurnsTheGasSpoilsNoOther(t *testing.T) {
 			chain, n, pools := evmStakes(t)
 			way.node(n)
 			c := newClient(t, n, pools, way.config, withClaimBlocks(evmDelay))
-			_, err := c.Stakes.Fetch(t.Context(), ann)
-			if err != nil {
-				t.Fatal(err)
-			}
 			chain.deploy("BurningPool", pools[3].Address)
 			stake, err := c.Stakes.Fetch(t.Context(), ann)
 			if err != nil {
 				t.Fatal(err)
 			}
-			wantEVMStakes(t, stake, n, pools, stake.BlockTime.Add(40*2*time.Second))
+			wantEVMStakes(t, stake, n, pools, stake.BlockTime.Add(evmWait))
 		})
 	}
 }
 
-func TestEVMManyWalletsAreReadAsOne(t *testing.T) {
+func TestEVMManyWalletsGetTheSameAnswersAsOneByOne(t *testing.T) {
 	chain := newEVM(t)
 	pools := chain.deployAll(slices.Repeat([]string{"StakingPool"}, 21)...)
 	chain.transact(500, pools[4], ether(7), "stake()")
 	n := newNode(t, chain.contracts)
 	c := newClient(t, n, pools)
-	wallets := append(walletsTo(51), ann)
+	wallets := append(walletsTo(perCall-1), ann)
 	answers := c.StakesOf(t.Context(), wallets)
-	if n.trips != 1 {
-		t.Errorf("%d round trips, want 1", n.trips)
+	if len(answers) != len(wallets) || n.trips != 1 {
+		t.Fatalf("%d answers in %d round trips, want %d in 1", len(answers), n.trips, len(wallets))
 	}
 	for i, wallet := range wallets {
 		one, err := c.Stakes.Fetch(t.Context(), wallet)
@@ -220,13 +221,18 @@ func TestEVMManyWalletsAreReadAsOne(t *testing.T) {
 			t.Errorf("wallet %d: %+v among many, %+v alone", i, many, one)
 		}
 	}
-	wantAmounts(t, "staked", answers[51].Value.Staked, "pool 4: 7")
+	wantAmounts(t, "staked", answers[len(answers)-1].Value.Staked, "pool 4: 7")
 }
 
+// An eth_call without "to" runs the data as a contract's creation code.
 func TestEVMHeightCallReturnsTheNumberThatContractsRead(t *testing.T) {
 	chain := newEVM(t)
 	returned, _, _, err := runtime.Create(common.FromHex(heightParams["data"]), chain.config(parentBlock, nil))
-	if number, bad := decodeUint256(returned); err != nil || bad != nil || number.Uint64() != parentBlock {
-		t.Errorf("%x, %v, %v", returned, err, bad)
+	if err != nil {
+		t.Fatal(err)
+	}
+	number, err := decodeUint256(returned)
+	if err != nil || number.Uint64() != parentBlock {
+		t.Errorf("it returns %x (%v, %v), want %d", returned, number, err, parentBlock)
 	}
 }

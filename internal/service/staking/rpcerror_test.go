@@ -100,7 +100,7 @@ func wantOneRequest(t *testing.T, respond func(http.ResponseWriter, []byte), rea
 	node, pools := countingNode(t)
 	node.respond = respond
 	c := newClient(t, node, pools)
-	for _, a := range c.StakesOf(t.Context(), walletsTo(52)) {
+	for _, a := range stakesOf(t.Context(), t, c, 52) {
 		wantReason(t, a.Err, reason)
 	}
 	_, err := c.Stakes.Fetch(t.Context(), ann)
@@ -303,7 +303,7 @@ func TestARequestThatIsTooLargeIsHalved(t *testing.T) {
 			w.Write(correct)
 		}
 		c := newClient(t, node, pools)
-		wantStakes(t, c.StakesOf(t.Context(), walletsTo(52)))
+		wantStakes(t, c, 52)
 		if node.trips != 3 || !c.usesMulticall() {
 			t.Errorf("%s: %d round trips, want 3; Multicall3 in use: %t", name, node.trips, c.usesMulticall())
 		}
