@@ -101,7 +101,7 @@ type InvalidError struct {
 	// Platform is the platform of an invalid ID. If Flaw is AnotherChain, it is the name of the chain that the wallet is
 	// on. Otherwise it is empty.
 	Platform string
-	// Example is a valid ID on Platform. It is empty if the input is a wallet.
+	// Example is a valid ID on Platform. It is empty if the input is a wallet or the name of a platform.
 	Example string
 	// Length is the length of an invalid wallet, in bytes.
 	Length int
