@@ -39,7 +39,8 @@ const (
 	maxLogoSide  = 1024 // pixels
 )
 
-// The size of a drawn logo, in pixels. A logo is drawn logoHeight high, or lower if it would be wider than maxLogoWidth.
+// The size of a drawn logo, in pixels. A logo is drawn logoHeight high, or lower if it would otherwise be wider than
+// maxLogoWidth.
 const (
 	logoHeight   = 80
 	maxLogoWidth = 240
