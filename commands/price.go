@@ -19,7 +19,8 @@ var periodParam = chat.Param{
 	Summary: chat.Say("param.period"),
 	Example: "7d",
 	Choices: drawnNames,
-	// Like also takes other periods and other tokens, so that wrongArgument answers them.
+	// tidy turns every other period into notDrawn first. Like accepts notDrawn and other tokens' symbols, although they
+	// are no Choices, so that wrongArgument answers them.
 	Like: regexp.MustCompile(`(?i)^(` + strings.Join(drawnNames, "|") + `|` + notDrawn + `|` + anotherSymbol + `)$`),
 }
 
@@ -27,18 +28,18 @@ var periodParam = chat.Param{
 // that the chart has gaps.
 const minCoverage = 0.9
 
-// noPeriod takes the place of the requested period's name if no period was requested.
+// noPeriod stands for the name of the requested period if none was requested.
 const noPeriod = ""
 
 // priceCommand answers /price.
 type priceCommand struct {
 	inputs
-	// shared has the reply of withoutChart to the latest current answer.
+	// shared caches the reply of plainReply to the latest current answer, so that adapters render it once for everybody.
 	shared sharedReply
 }
 
-// sharedReply has the latest reply that many requests get. It is safe for concurrent use, and its zero value is ready
-// to use.
+// sharedReply caches the latest reply that many requests get. It is safe for concurrent use. Its zero value is ready to
+// use.
 type sharedReply struct{ latest atomic.Pointer[replyTo] }
 
 // replyTo is a reply, and the answer that it shows.
@@ -47,19 +48,22 @@ type replyTo struct {
 	reply  chat.Reply
 }
 
-// get returns a copy of the latest reply if that shows this answer, and nil otherwise. Copies share Rendered; each has
-// its own Language.
+// shows reports whether r shows this answer. All callers get the same quote from the cache, so that == compares the
+// pointers of quotes.
+func (r *replyTo) shows(answer datedQuote) bool { return r.answer == answer }
+
+// get returns a shallow copy of the latest reply if that shows this answer, and nil otherwise. Copies share Rendered
+// and all slices; each has its own Language.
 func (s *sharedReply) get(answer datedQuote) *chat.Reply {
 	latest := s.latest.Load()
-	// == compares Snapshots, and so the pointer of the quote: all callers get the same quote from the cache.
-	if latest == nil || latest.answer != answer {
+	if latest == nil || !latest.shows(answer) {
 		return nil
 	}
 	reply := latest.reply
 	return &reply
 }
 
-// put makes a copy of reply the latest. It sets Rendered in both, so that adapters render them once.
+// put makes a shallow copy of reply the latest. It sets Rendered in both, so that adapters render them once.
 func (s *sharedReply) put(answer datedQuote, reply *chat.Reply) {
 	reply.Rendered = new(chat.Rendered)
 	s.latest.Store(&replyTo{answer: answer, reply: *reply})
@@ -87,8 +91,8 @@ func price(from Sources, options Options) chat.Command {
 
 // run returns the price, with a picture of the period if the arguments name one.
 func (c *priceCommand) run(ctx context.Context, req *chat.Request) (*chat.Reply, error) {
-	price, err := c.Price.Get(ctx, struct{}{})
 	requested := req.Args.Value(periodParam.Name)
+	latest, err := c.Price.Get(ctx, struct{}{})
 	if doubt, isDoubt := doubtOf(err); isDoubt {
 		return c.doubtfulReply(doubt, requested), nil
 	}
@@ -96,14 +100,14 @@ func (c *priceCommand) run(ctx context.Context, req *chat.Request) (*chat.Reply,
 		return nil, err
 	}
 	if requested != noPeriod {
-		return c.withChart(ctx, req, dated(price), periodNamed(requested))
+		return c.chartReply(ctx, req, dated(latest), periodNamed(requested))
 	}
-	return c.withoutChart(dated(price)), nil
+	return c.plainReply(dated(latest)), nil
 }
 
-// withoutChart returns the price without a picture. As long as an answer is current, withoutChart returns copies of one
+// plainReply returns the price without a picture. As long as an answer is current, plainReply returns copies of one
 // reply.
-func (c *priceCommand) withoutChart(answer datedQuote) *chat.Reply {
+func (c *priceCommand) plainReply(answer datedQuote) *chat.Reply {
 	if !answer.isCurrent() {
 		return c.priceReply(answer, dayChange(answer.Value), noPeriod)
 	}
@@ -138,37 +142,38 @@ func (c priceChange) text() chat.Text {
 	return chat.SayWith("price.change", chat.Values{"change": percent, "period": c.over.label()})
 }
 
-// withChart returns the price with a picture of the requested period. If the picture cannot be drawn, withChart returns
-// the price without it, and a *chat.PartialError.
-func (c *priceCommand) withChart(
+// chartReply returns the price with a picture of the requested period. If the picture cannot be drawn, chartReply
+// returns the price without it, and a *chat.PartialError.
+func (c *priceCommand) chartReply(
 	ctx context.Context, req *chat.Request, answer datedQuote, requested period,
 ) (*chat.Reply, error) {
 	signature := cmp.Or(c.ServiceName, req.BotName)
 	chart, err := c.Chart(ctx, *answer.Value, requested.length, req.Language, signature, req.BotHandle)
 	if err != nil {
-		return c.withoutPicture(answer, chart, requested), &chat.PartialError{Err: err}
+		return c.failedChartReply(answer, chart, requested), &chat.PartialError{Err: err}
 	}
-	return c.withPicture(answer, chart, requested), nil
+	return c.drawnReply(answer, chart, requested), nil
 }
 
-// withoutPicture returns the price and a note that the chart failed. The chart has no PNG, but may have a Change. The
+// failedChartReply returns the price and a note that the chart failed. The chart has no PNG, but may have a Change. The
 // change in the reply is the change over the requested period, or over lastDay if that change is unknown.
-func (c *priceCommand) withoutPicture(answer datedQuote, chart core.Chart, requested period) *chat.Reply {
+func (c *priceCommand) failedChartReply(answer datedQuote, chart core.Chart, requested period) *chat.Reply {
 	change := changeInChart(chart, answer.Value, requested)
 	if !change.percent.Valid {
 		change = dayChange(answer.Value)
 	}
 	reply := c.priceReply(answer, change, requested.name)
 	reply.Notes = append(reply.Notes, chat.Say("chart.failed"))
-	// A refresh must draw again, even if the price is the same.
+	// A press on Refresh must draw again, even if the price is the same. Without AsOf, the press is not answered with
+	// "nothing new". Without FreshUntil, the reply does not promise that a refresh finds the same.
 	reply.Source.AsOf = chat.Version{}
 	reply.Source.FreshUntil = time.Time{}
 	return reply
 }
 
-// withPicture returns the price and the picture of the chart. The change in the reply is the change over the requested
+// drawnReply returns the price and the picture of the chart. The change in the reply is the change over the requested
 // period.
-func (c *priceCommand) withPicture(answer datedQuote, chart core.Chart, requested period) *chat.Reply {
+func (c *priceCommand) drawnReply(answer datedQuote, chart core.Chart, requested period) *chat.Reply {
 	quote := *answer.Value
 	reply := c.priceReply(answer, changeInChart(chart, answer.Value, requested), requested.name)
 	// One line is enough, because the picture has the price and its change.
@@ -218,10 +223,10 @@ func priceButtons(quote core.Quote, requested string) []chat.Action {
 	return append(append(buttons, again), pageLink(quote)...)
 }
 
-// refreshPrice returns the button that runs /price again. argument is the name of a period or an amount. If it is "",
-// which is also noPeriod, /price runs without an argument.
+// refreshPrice returns the button that runs /price again. argument is the name of a period, an amount, or noPeriod. For
+// noPeriod, /price runs without an argument.
 func refreshPrice(argument string) chat.Action {
-	if argument == "" {
+	if argument == noPeriod {
 		return refresh("price")
 	}
 	return refresh("price", argument)
@@ -277,7 +282,7 @@ func (c *priceCommand) priceReply(answer datedQuote, change priceChange, request
 		reply.Tone = chat.Warning
 		reply.Title = oldTitle(*q, c.Symbol)
 		reply.Checked = time.Time{}
-		reply.Source.AsOf = chat.Version{} // The title prints its age.
+		reply.Source.AsOf = chat.Version{} // The title prints an age, which changes while the price stays.
 		return reply
 	}
 	if change.percent.Valid {

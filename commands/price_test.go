@@ -1,6 +1,7 @@
 package commands_test
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -213,7 +214,7 @@ func stale(w *commandstest.Answers) { w.Price.Stale = true }
 func staleFor(reason core.Reason) func(*commandstest.Answers) {
 	return func(w *commandstest.Answers) {
 		w.Price.Stale = true
-		w.Price.Why = market.Service.Fail(reason, nil)
+		w.Price.Why = market.Service.Fail(reason, errors.New("failed"))
 	}
 }
 

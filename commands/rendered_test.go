@@ -1,6 +1,7 @@
 package commands_test
 
 import (
+	"errors"
 	"reflect"
 	"testing"
 	"testing/synctest"
@@ -43,7 +44,7 @@ func TestOnlyTheCurrentPriceIsRenderedOnce(t *testing.T) {
 			},
 			{
 				name:   "no newer price can be asked for",
-				change: func() { w.Price.Why = market.Service.Fail(core.Limited, nil) },
+				change: func() { w.Price.Why = market.Service.Fail(core.Limited, errors.New("failed")) },
 				want:   unshared,
 			},
 			{"a newer price can be asked for", func() { w.Price.Why = nil }, same},

@@ -14,7 +14,8 @@ type Service struct {
 	Name string
 	// Title is the name of the service in the table of `bot check`, for example "price provider".
 	Title string
-	// Settings names the settings to check, by the reason of a failure. The key "" stands for all other reasons.
+	// Settings names the settings to check, by the reason of a failure. The key "" stands for all other reasons. For
+	// example, {Denied: "PRICE_API_KEY", "": "PRICE_API_URL"}.
 	Settings map[Reason]string
 }
 
@@ -23,7 +24,7 @@ func (s *Service) SettingsFor(reason Reason) string {
 	return cmp.Or(s.Settings[reason], s.Settings[""])
 }
 
-// Fail returns the error of a service that failed for reason.
+// Fail returns the error of a service that failed for reason. err must meet the contract of Error.Err.
 func (s *Service) Fail(reason Reason, err error) *Error {
 	return &Error{Service: s, Reason: reason, Err: err}
 }
@@ -41,11 +42,11 @@ const (
 	// UsedUp: the service refuses calls until its limit per day or month is reset. A query.Budget may know that without a
 	// call.
 	UsedUp Reason = "used_up"
-	// NoCredit: the service was not called. A query.Budget spreads the calls of its plan over the month, and the next call
-	// is not due yet.
+	// NoCredit: Herald did not call the service, because Herald's own query.Budget has no call due yet. The Budget spreads
+	// the calls of a plan over the month.
 	NoCredit Reason = "no_credit"
-	// Denied: the service refuses the credentials or the signature, or is not the configured service. Only an operator
-	// can fix that.
+	// Denied: the service refuses Herald's credentials or signature, or is another service than configured, such as a node
+	// of another chain. Only an operator can fix that.
 	Denied Reason = "denied"
 	// Rejected: the service understood the question, and answered with an error of its own.
 	Rejected Reason = "rejected"
@@ -70,7 +71,9 @@ type Error struct {
 	// for example "GET /total-supply", or a JSON-RPC method. It contains no host, secret or personal data. The text of
 	// the error does not contain it. It is empty if the request is unknown or was not sent.
 	Asked string
-	Err   error
+	// Err is what went wrong. It must not be nil. It must not contain what the text of an Error never contains, because
+	// the text is logged.
+	Err error
 }
 
 func (e *Error) Error() string { return fmt.Sprintf("%s: %s: %v", e.Service.Name, e.Reason, e.Err) }
@@ -85,7 +88,7 @@ func ReasonOf(err error) Reason {
 	return ""
 }
 
-// During returns a copy of e with the name of the attempt in front of its text.
+// During returns a copy of e with the name of an attempt, such as "total supply", in front of Err's text.
 func (e *Error) During(attempt string) *Error {
 	failed := *e
 	failed.Err = fmt.Errorf("%s: %w", attempt, e.Err)
@@ -95,9 +98,10 @@ func (e *Error) During(attempt string) *Error {
 // InvalidError names the flaw of a person's input. It does not repeat the input.
 type InvalidError struct {
 	Flaw Flaw
-	// Platform is the platform of an invalid ID. For the flaw AnotherChain it is the name of the chain.
+	// Platform is the platform of an invalid ID. If Flaw is AnotherChain, it is the name of the chain that the wallet is
+	// on. Otherwise it is empty.
 	Platform string
-	// Example is a valid ID of Platform. It is empty if the input is a wallet.
+	// Example is a valid ID on Platform. It is empty if the input is a wallet or the name of a platform.
 	Example string
 	// Length is the length of an invalid wallet, in bytes.
 	Length int
@@ -108,7 +112,7 @@ func (e *InvalidError) Error() string { return "invalid: " + string(e.Flaw) }
 // Flaw is a flaw of a person's input. Members see the message "invalid."+Flaw of package words.
 type Flaw string
 
-// The flaws of a platform's name and of a wallet. platformRules has the flaws of IDs.
+// The flaws of a platform's name and of a wallet. platformRules has further Flaws, which are flaws of IDs.
 const (
 	UnknownPlatform Flaw = "platform"
 	// HiddenCharacters: white space, invisible or non-ASCII characters.

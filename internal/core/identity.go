@@ -84,7 +84,7 @@ var platformRules = []platformRule{
 		form:      regexp.MustCompile(`^([A-Za-z0-9+/_-]{48}|(0|-1):[0-9a-fA-F]{64})$`),
 		flaw:      "uid.ton",
 		example:   "EQCxE6mUtQJKFnGfaROTKOt1lZbDiiX1kCixRv7Nw2Id_sDs",
-		canonical: func(id string) string { return tonForms(id)[0] },
+		canonical: func(id string) string { return tonSpellings(id)[0] },
 	},
 	{
 		platforms: []string{"SOL"},
@@ -180,7 +180,7 @@ func evmIdentity(text string, wrongForm *InvalidError) (Identity, error) {
 // does not document which form it stores.
 func (id Identity) Spellings() []string {
 	if id.Platform == "TON" {
-		return tonForms(id.UID)
+		return tonSpellings(id.UID)
 	}
 	if lower := strings.ToLower(id.UID); id.Platform == EVM && lower != id.UID {
 		return []string{id.UID, lower}

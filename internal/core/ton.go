@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// The tags: the first byte of a TON address in base64, without the flag of the test network.
+// The tags of addresses on the main network. The tag is the first decoded byte of an address.
 const (
 	tonBounceable    = 0x11
 	tonNonBounceable = 0x51
@@ -16,32 +16,38 @@ const (
 
 var tonURLSafe = strings.NewReplacer("+", "-", "/", "_")
 
-// tonForms returns the three forms of a TON account
-// (https://docs.ton.org/v3/documentation/smart-contracts/addresses/address-formats): bounceable, as explorers show
-// it; non-bounceable, as wallets show it; and raw, as TON Connect passes it to apps. uid has one of these forms, in
+// tonSpellings returns the three spellings of a TON account
+// (https://docs.ton.org/v3/documentation/smart-contracts/addresses/address-formats):
+//
+//	bounceable        as explorers show it
+//	non-bounceable    as wallets show it
+//	raw               as TON Connect passes it to apps
+//
+// The first two are addresses in base64, and are returned in its URL-safe alphabet. uid is one of the spellings, in
 // base64 of either alphabet; the caller has checked that. If uid is an address of the test network or has a wrong
-// checksum, tonForms returns only uid.
-func tonForms(uid string) []string {
+// checksum, tonSpellings returns only uid, in the URL-safe alphabet.
+func tonSpellings(uid string) []string {
 	workchain, hash, isRaw := strings.Cut(uid, ":")
 	if isRaw {
-		return allTonForms(rawTonAccount(workchain, hash))
+		return spellingsOf(rawTonAccount(workchain, hash))
 	}
 	uid = tonURLSafe.Replace(uid)
-	address, _ := base64.URLEncoding.DecodeString(uid)
+	address, _ := base64.URLEncoding.DecodeString(uid) // cannot fail: uid has 48 digits of base64
+	// An address is a tag of 1 byte, an account of 33, and a CRC of 2.
 	tag, account := address[0], address[1:34]
-	isChecksumRight := uid == tonForm(tag, account)
+	isChecksumRight := uid == encodeTon(tag, account)
 	isMainNetwork := tag == tonBounceable || tag == tonNonBounceable
 	if !isChecksumRight || !isMainNetwork {
 		return []string{uid}
 	}
-	return allTonForms(account)
+	return spellingsOf(account)
 }
 
-// allTonForms returns the forms of an account in the order of tonForms.
-func allTonForms(account []byte) []string {
+// spellingsOf returns the spellings of an account in the order of tonSpellings.
+func spellingsOf(account []byte) []string {
 	return []string{
-		tonForm(tonBounceable, account),
-		tonForm(tonNonBounceable, account),
+		encodeTon(tonBounceable, account),
+		encodeTon(tonNonBounceable, account),
 		fmt.Sprintf("%d:%x", int8(account[0]), account[1:]),
 	}
 }
@@ -52,12 +58,12 @@ func rawTonAccount(workchain, hash string) []byte {
 	if workchain == "-1" {
 		account[0] = 0xff
 	}
-	account, _ = hex.AppendDecode(account, []byte(hash))
+	account, _ = hex.AppendDecode(account, []byte(hash)) // cannot fail: hash has 64 hexadecimal digits
 	return account
 }
 
-// tonForm returns an account's address in base64: a tag, the account, and the CRC-16/XMODEM of both.
-func tonForm(tag byte, account []byte) string {
+// encodeTon returns an account's address in base64: a tag, the account, and the CRC-16/XMODEM of both.
+func encodeTon(tag byte, account []byte) string {
 	address := append([]byte{tag}, account...)
 	return base64.URLEncoding.EncodeToString(binary.BigEndian.AppendUint16(address, crc16(address)))
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"image"
 	"image/png"
+	"io"
 	"os"
 
 	"golang.org/x/image/draw"
@@ -15,7 +16,7 @@ import (
 
 // Settings are what an operator chooses.
 type Settings struct {
-	// Logo is shown beside the title. It is nil if there is none.
+	// Logo is shown beside the title. It is already scaled. It is nil if there is none.
 	Logo image.Image
 }
 
@@ -38,21 +39,18 @@ const (
 	maxLogoSide  = 1024 // pixels
 )
 
-// The size in which a logo is drawn, in pixels. A wide logo is drawn less high, so that it is not wider than
+// The size of a drawn logo, in pixels. A logo is drawn logoHeight high, or lower if it would otherwise be wider than
 // maxLogoWidth.
 const (
 	logoHeight   = 80
 	maxLogoWidth = 240
 )
 
-// readLogo reads a PNG file, and scales the image to the size in which it is drawn.
+// readLogo reads a PNG file, and scales the image to the size in which it is drawn. The error does not repeat path.
 func readLogo(path string) (image.Image, error) {
-	content, err := os.ReadFile(path)
+	content, err := readLogoFile(path)
 	if err != nil {
-		return nil, fmt.Errorf("the file cannot be read: %w", config.WithoutPath(err))
-	}
-	if len(content) > maxLogoBytes {
-		return nil, fmt.Errorf("the file is larger than %d bytes", maxLogoBytes)
+		return nil, err
 	}
 	// Check the header first, because a few bytes can unpack to gigabytes.
 	header, err := png.DecodeConfig(bytes.NewReader(content))
@@ -60,16 +58,40 @@ func readLogo(path string) (image.Image, error) {
 		return nil, errors.New("the file is not a PNG image")
 	}
 	if header.Width > maxLogoSide || header.Height > maxLogoSide {
-		return nil, fmt.Errorf("the image has %d × %d pixels; at most %d a side are allowed",
+		return nil, fmt.Errorf("the image has %d × %d pixels; each side may have at most %d",
 			header.Width, header.Height, maxLogoSide)
 	}
 	whole, err := png.Decode(bytes.NewReader(content))
 	if err != nil {
 		return nil, errors.New("the file is a damaged PNG image")
 	}
-	scale := min(maxLogoWidth/float64(header.Width), logoHeight/float64(header.Height))
+	return scaledLogo(whole), nil
+}
+
+// readLogoFile returns the content of a file of at most maxLogoBytes.
+func readLogoFile(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("the file cannot be read: %w", config.WithoutPath(err))
+	}
+	defer f.Close()
+	content, err := io.ReadAll(io.LimitReader(f, maxLogoBytes+1))
+	if err != nil {
+		return nil, fmt.Errorf("the file cannot be read: %w", config.WithoutPath(err))
+	}
+	if len(content) > maxLogoBytes {
+		return nil, fmt.Errorf("the file is larger than %d bytes", maxLogoBytes)
+	}
+	return content, nil
+}
+
+// scaledLogo returns a logo in the size in which it is drawn.
+func scaledLogo(whole image.Image) image.Image {
+	size := whole.Bounds().Size()
+	scale := min(maxLogoWidth/float64(size.X), logoHeight/float64(size.Y))
+	// Without max, a logo of 1024 × 1 pixels would be 0 high.
 	scaled := func(pixels int) int { return max(1, int(scale*float64(pixels))) }
-	logo := image.NewRGBA(image.Rect(0, 0, scaled(header.Width), scaled(header.Height)))
+	logo := image.NewRGBA(image.Rect(0, 0, scaled(size.X), scaled(size.Y)))
 	draw.CatmullRom.Scale(logo, logo.Bounds(), whole, whole.Bounds(), draw.Src, nil)
-	return logo, nil
+	return logo
 }

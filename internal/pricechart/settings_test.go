@@ -5,6 +5,8 @@ import (
 	"image"
 	"image/color"
 	"image/png"
+	"os"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -53,8 +55,8 @@ func TestALogoThatIsNoSmallPNGIsRefused(t *testing.T) {
 		content string
 		want    string
 	}{
-		{"high", high, "the image has 1 × 1025 pixels; at most 1024 a side are allowed"},
-		{"wide", wide, "the image has 10000 × 1 pixels; at most 1024 a side are allowed"},
+		{"high", high, "the image has 1 × 1025 pixels; each side may have at most 1024"},
+		{"wide", wide, "the image has 10000 × 1 pixels; each side may have at most 1024"},
 		{"a text", "<svg/>", "the file is not a PNG image"},
 		{"nothing", "", "the file is not a PNG image"},
 		{"half a PNG", good[:len(good)/2], "the file is a damaged PNG image"},
@@ -64,6 +66,23 @@ func TestALogoThatIsNoSmallPNGIsRefused(t *testing.T) {
 		if err == nil || err.Error() != test.want {
 			t.Errorf("%s: %v, want %q", test.name, err, test.want)
 		}
+	}
+}
+
+func TestAHugeFileIsNotReadWhole(t *testing.T) {
+	path := configtest.File(t, "")
+	if err := os.Truncate(path, 64<<20); err != nil {
+		t.Fatal(err)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, err := readLogo(path)
+	runtime.ReadMemStats(&after)
+	if want := "the file is larger than 262144 bytes"; err == nil || err.Error() != want {
+		t.Errorf("%v, want %q", err, want)
+	}
+	if allocated := after.TotalAlloc - before.TotalAlloc; allocated > 16<<20 {
+		t.Errorf("readLogo allocated %d bytes", allocated)
 	}
 }
 

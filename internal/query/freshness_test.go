@@ -1,6 +1,7 @@
 package query
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -77,7 +78,7 @@ func TestTheFreshnessOfASharedAnswer(t *testing.T) {
 		f := newFixture(t, setup{ttl: time.Duration(test.ttl) * time.Second})
 		after := func(seconds int) time.Time { return noon.Add(time.Duration(seconds) * time.Second) }
 		if test.until > 0 {
-			why := marketService.Fail(core.NoCredit, nil)
+			why := marketService.Fail(core.NoCredit, errors.New("failed"))
 			f.market.pause = pause{why: why, until: after(test.recheck), retryAt: after(test.until)}
 		}
 		got := f.prices.freshnessOf(Snapshot[*core.Quote]{At: noon})
@@ -107,7 +108,8 @@ func TestAnAnswerThatIsNotSharedIsTooOldAfterItsTTL(t *testing.T) {
 
 func TestNoAnswerIsTooOld(t *testing.T) {
 	f := newFixture(t, setup{})
-	f.market.pause = pause{why: marketService.Fail(core.NoCredit, nil), retryAt: time.Now().Add(time.Hour)}
+	why := marketService.Fail(core.NoCredit, errors.New("failed"))
+	f.market.pause = pause{why: why, retryAt: time.Now().Add(time.Hour)}
 	if got := f.prices.freshnessOf(Snapshot[*core.Quote]{}).stageAt(time.Now()); got != tooOld {
 		t.Errorf("got %v", got)
 	}

@@ -27,19 +27,27 @@ func (d *Demo) seeDiscord(s fakediscord.Shown) {
 	}
 	e.ID = s.Message.ID
 	e.Message = encoded(s.Message.Payload(d.Discord.ApplicationID, s.Interaction.ChannelID))
-	for _, a := range s.Message.Attachments {
+	for _, a := range s.Message.Attachments { // The bot attaches one picture at most.
 		e.address = fmt.Sprintf("/file/discord/%s/%s", a.ID, a.Name)
 		e.picture = a.Bytes
 		e.Message = bytes.ReplaceAll(e.Message, encoded("attachment://"+a.Name), encoded(e.address))
 	}
 	d.feed.add(e)
-	// Once the answer to a command is public, everybody sees the command, too.
-	asked := d.feed.lookup(Discord, s.Interaction.ID)
-	isPublicAnswer := e.For == "" && s.Interaction.On == nil
-	if isPublicAnswer && asked.For != "" {
-		asked.For = ""
-		d.feed.add(asked)
+	isCommand := s.Interaction.On == nil
+	isPublic := e.For == ""
+	if isCommand && isPublic {
+		d.showCommandOf(s.Interaction)
 	}
+}
+
+// showCommandOf shows the command of an interaction to everybody in its chat. useCommand showed it only to its author.
+func (d *Demo) showCommandOf(i fakediscord.Interaction) {
+	asked := d.feed.lookup(Discord, i.ID)
+	if asked.For == "" {
+		return
+	}
+	asked.For = ""
+	d.feed.add(asked) // replaces the event with its ID
 }
 
 // discordEvent returns an Event without a message, from the bot in the chat of an interaction.
@@ -64,7 +72,11 @@ func (d *Demo) actOnDiscord(a Act, by community.Person) (result any, err error) 
 		name, options, _ := strings.Cut(a.Text[1:], " ")
 		return d.useCommand(a, by, name, strings.Fields(options), i)
 	case a.Kind == "pick":
-		i.Target = d.Community.People.Named(a.Target).DiscordID
+		target := d.Community.People.Named(a.Target)
+		if target.Name == "" {
+			return nil, errNotThere
+		}
+		i.Target = target.DiscordID
 		return d.useCommand(a, by, a.Text, nil, i)
 	case a.Kind == "press":
 		i.Button = a.Button
@@ -78,7 +90,7 @@ func (d *Demo) actOnDiscord(a Act, by community.Person) (result any, err error) 
 func interactionOf(a Act, by community.Person) fakediscord.Interaction {
 	i := fakediscord.Interaction{UserID: by.DiscordID, Locale: languageOf(a.Language).Info().Discord[0]}
 	if a.Chat == Private {
-		i.ChannelID = discordDirect + by.DiscordID[len(discordDirect):]
+		i.ChannelID = directChannelOf(by)
 		return i
 	}
 	i.GuildID = discordGuild
@@ -89,26 +101,26 @@ func interactionOf(a Act, by community.Person) fakediscord.Interaction {
 	return i
 }
 
-// offeredCommands returns the registered commands that a person's app lists in a chat. Moderators have every permission
-// that a command requires.
-func (d *Demo) offeredCommands(by community.Person, chat string) []*discordgo.ApplicationCommand {
+// offeredCommands returns the registered commands that a person's app lists in a chat.
+func (d *Demo) offeredCommands(by community.Person, chatName string) []*discordgo.ApplicationCommand {
 	place := discordgo.InteractionContextGuild
-	if chat == Private {
+	if chatName == Private {
 		place = discordgo.InteractionContextBotDM
 	}
 	var registered []*discordgo.ApplicationCommand
 	_ = json.Unmarshal(encoded(d.Discord.Commands("")), &registered) // cannot fail
 	return slices.DeleteFunc(registered, func(c *discordgo.ApplicationCommand) bool {
 		isElsewhere := c.Contexts != nil && !slices.Contains(*c.Contexts, place)
+		// Moderators have every permission that a command requires.
 		isForbidden := c.DefaultMemberPermissions != nil && !by.Moderator
 		return isElsewhere || isForbidden
 	})
 }
 
 // discordMenu returns the commands in the context menu of a user, as by's app shows it in a chat.
-func (d *Demo) discordMenu(chat string, by community.Person, l chat.Language) []map[string]any {
-	menu := []map[string]any{}
-	for _, c := range d.offeredCommands(by, chat) {
+func (d *Demo) discordMenu(chatName string, by community.Person, l chat.Language) []map[string]any {
+	menu := []map[string]any{} // not nil: JSON must have an array
+	for _, c := range d.offeredCommands(by, chatName) {
 		if c.Type != discordgo.UserApplicationCommand {
 			continue
 		}
@@ -132,10 +144,11 @@ func (d *Demo) useCommand(
 		return Result{Hint: "There is no command /" + name + " here."}, nil
 	}
 	command := offered[n]
-	if hint := d.setCommand(&i, command, words); hint != "" {
+	i, hint := d.fillCommand(i, command, words)
+	if hint != "" {
 		return Result{Hint: hint}, nil
 	}
-	options := []map[string]string{}
+	options := []map[string]string{} // not nil: JSON must have an array
 	for _, o := range command.Options {
 		person := d.nameOnDiscord(i.Users[o.Name])
 		value := i.Options[o.Name]
@@ -157,12 +170,11 @@ func (d *Demo) useCommand(
 	return Result{}, deliver()
 }
 
-// setCommand sets the command and the options of an interaction. Each word becomes the value of the first option
-// that has no value yet and accepts the word. If a word fits no option, or a required option is missing, setCommand
-// returns a Hint, and otherwise "".
-func (d *Demo) setCommand(
-	i *fakediscord.Interaction, command *discordgo.ApplicationCommand, words []string,
-) (hint string) {
+// fillCommand returns i with a command and its options. Each word becomes the value of the first option that has no
+// value yet and accepts the word. hint is "", unless a word fits no option or a required option is missing.
+func (d *Demo) fillCommand(
+	i fakediscord.Interaction, command *discordgo.ApplicationCommand, words []string,
+) (filled fakediscord.Interaction, hint string) {
 	i.Command = command.Name
 	i.Options = map[string]string{}
 	i.Users = map[string]string{}
@@ -177,7 +189,7 @@ func (d *Demo) setCommand(
 		})
 		switch {
 		case n < 0:
-			return fmt.Sprintf("/%s has no option for %q.", command.Name, word)
+			return i, fmt.Sprintf("/%s has no option for %q.", command.Name, word)
 		case person != "":
 			i.Users[free[n].Name] = person
 		default:
@@ -187,10 +199,10 @@ func (d *Demo) setCommand(
 	}
 	for _, o := range free {
 		if o.Required {
-			return fmt.Sprintf("/%s needs its option %q.", command.Name, o.Name)
+			return i, fmt.Sprintf("/%s needs its option %q.", command.Name, o.Name)
 		}
 	}
-	return ""
+	return i, ""
 }
 
 // hasChoice reports whether an option accepts a value: it has the value as a choice, or has no choices.

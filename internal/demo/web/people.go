@@ -13,8 +13,14 @@ const (
 	discordChannel = "820000000000000001"
 )
 
-// discordDirect replaces the first digits of a person's ID in the ID of their channel of direct messages.
-const discordDirect = "83"
+// directPrefix begins the IDs of channels of direct messages.
+const directPrefix = "83"
+
+// directChannelOf returns the ID of a person's channel of direct messages. It is the person's ID with directPrefix in
+// place of its first digits.
+func directChannelOf(by community.Person) string {
+	return directPrefix + by.DiscordID[len(directPrefix):]
+}
 
 // nameOnTelegram returns the name of the person with this user ID, or Bot if there is none.
 func (d *Demo) nameOnTelegram(id int64) string {

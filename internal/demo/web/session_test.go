@@ -363,6 +363,21 @@ func TestModeratorsAskAboutOthersByTheirMenu(t *testing.T) {
 	}
 }
 
+func TestTheMenuOfNobodyCannotBePicked(t *testing.T) {
+	ofNobody := pickUnregistered
+	ofNobody.Target = "nobody"
+	connect(t).checkNotThere(ofNobody)
+}
+
+// checkNotThere checks that an Act fails because its person or its message does not exist.
+func (c *client) checkNotThere(a web.Act) {
+	c.Helper()
+	status, text := c.send("POST", "/act", a, nil)
+	if status != http.StatusBadRequest || !strings.Contains(text, "no such person or message") {
+		c.Errorf("%+v: %d %s", a, status, text)
+	}
+}
+
 func TestModeratorsAskAboutOthersByAReply(t *testing.T) {
 	c := connect(t)
 	before := len(c.seen())
@@ -391,10 +406,7 @@ func TestHiddenButtonsCannotBePressed(t *testing.T) {
 		}
 		c.answer(press)
 		press.As = "moderator"
-		status, text := c.send("POST", "/act", press, nil)
-		if status != http.StatusBadRequest || !strings.Contains(text, "no such person or message") {
-			t.Errorf("%+v: %d %s", press, status, text)
-		}
+		c.checkNotThere(press)
 	}
 }
 

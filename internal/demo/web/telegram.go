@@ -11,7 +11,7 @@ import (
 	faketelegram "herald/internal/demo/fake/telegram"
 )
 
-// ephemeralMark begins the ID of an ephemeral message in Events.
+// ephemeralMark is the prefix of the ID of an ephemeral message in Events.
 const ephemeralMark = "e"
 
 // seeTelegram adds an event of the fake to the feed. The fake calls it, and waits for it.
@@ -40,16 +40,17 @@ func (d *Demo) seeTelegram(e faketelegram.Event) {
 	}
 }
 
-// everybody is the reader of a message that everybody in its chat sees.
+// everybody is the reader of a message that all in its chat see.
 const everybody = 0
 
 // telegramEvent returns an Event without a message, from the bot in a chat. reader is the user ID of the only
 // person that sees it, or everybody.
-func (d *Demo) telegramEvent(kind string, chat, reader int64) Event {
+func (d *Demo) telegramEvent(kind string, chatID, reader int64) Event {
 	e := Event{Kind: kind, Side: Telegram, Chat: Group, From: Bot}
-	if chat > 0 {
+	isPrivate := chatID > 0
+	if isPrivate {
 		e.Chat = Private
-		reader = chat
+		reader = chatID // A private chat has the ID of its user.
 	}
 	if reader != everybody {
 		e.For = d.nameOnTelegram(reader)
@@ -74,6 +75,7 @@ func (d *Demo) seeSaid(m faketelegram.Message) {
 		ID        int64 `json:"message_id"`
 		Ephemeral int64 `json:"ephemeral_message_id"`
 	}
+	// A Message is a map. Reading it through JSON is shorter than type assertions.
 	raw := encoded(m)
 	var said struct {
 		ids
@@ -97,9 +99,10 @@ func (d *Demo) seeSaid(m faketelegram.Message) {
 func (d *Demo) seeSent(m *faketelegram.Sent) {
 	e := d.telegramEvent(KindMessage, m.Chat, m.Reader)
 	e.ID = messageID(m.ID, m.Ephemeral)
-	e.ReplyTo = messageID(m.ReplyTo, 0)
 	if m.Ephemeral != 0 {
-		e.ReplyTo = messageID(0, m.ReplyTo)
+		e.ReplyTo = messageID(0, m.ReplyTo) // If this one is ephemeral, so is the other.
+	} else {
+		e.ReplyTo = messageID(m.ReplyTo, 0)
 	}
 	message := m.Message()
 	if m.Markup.ForceReply {
@@ -114,17 +117,18 @@ func (d *Demo) seeSent(m *faketelegram.Sent) {
 	d.feed.add(e)
 }
 
-// telegramChat returns the person's private chat if name is Private, and otherwise the group.
-func telegramChat(name string, by community.Person) faketelegram.Chat {
-	if name == Private {
+// telegramChat returns by's private chat if chatName is Private, and otherwise the group.
+func telegramChat(chatName string, by community.Person) faketelegram.Chat {
+	if chatName == Private {
 		return faketelegram.Private(by.TelegramID)
 	}
 	return community.Group()
 }
 
 // telegramMenu returns the commands that a person's app lists in a chat.
-func (d *Demo) telegramMenu(chat string, by community.Person, l chat.Language) []faketelegram.Command {
-	return append([]faketelegram.Command{}, d.Community.Menu(telegramChat(chat, by), by, string(l))...)
+func (d *Demo) telegramMenu(chatName string, by community.Person, l chat.Language) []faketelegram.Command {
+	menu := []faketelegram.Command{} // not nil: JSON must have an array
+	return append(menu, d.Community.Menu(telegramChat(chatName, by), by, string(l))...)
 }
 
 // actOnTelegram does an Act of a person on Telegram.
