@@ -83,7 +83,7 @@ func TestAPressSavesTheWalletAndGivesWhatItReaches(t *testing.T) {
 func TestAPressKeepsNoBadge(t *testing.T) {
 	low := func(m *membersTest) Row {
 		r := m.row(1, -1, "7001")
-		r.Badges[0].Low = Low{timeOf(time.Now().Add(-2 * time.Hour)), underOf(m.platform.tiers, "7001")}
+		r.Badges[0].Low = MissedCheck{timeOf(time.Now().Add(-2 * time.Hour)), underOf(m.platform.tiers, "7001")}
 		return r
 	}
 	runPress(t, map[string]pressCase{
