@@ -268,4 +268,4 @@ func statusInterval(budget *market.Budget) time.Duration {
 }
 
 // tokenID returns an ID for the token at its price provider. It is a hash, because the URL may contain a key.
-func tokenID(m market.Settings) string { return hash(m.URL, m.By, m.Token, m.Symbol) }
+func tokenID(m market.Settings) string { return hash(m.URL, m.TokenBy, m.Token, m.Symbol) }
