@@ -161,7 +161,8 @@ func (s *upstreams) newTicker(client *market.Client, prices *belief.Prices) *tic
 		language: s.cfg.Language,
 		symbol:   s.cfg.Market.Symbol,
 		maxAge:   s.cfg.Market.TTL + s.cfg.StaleFor,
-		interval: func() time.Duration { return statusInterval(client.Budget) },
+		// Before the TTL is over, the source would not ask the provider, and the price is not old.
+		interval: func() time.Duration { return max(s.cfg.Market.TTL, statusInterval(client.Budget)) },
 		source:   prices,
 		last: func() (last lastPrice) {
 			quote, known := client.Price.Last(struct{}{})

@@ -88,6 +88,17 @@ func TestThePresenceAsksEveryFiveMinutesIfCreditsAreNotLimited(t *testing.T) {
 	}
 }
 
+// Until its TTL is over, a price is fresh for /price. The presence must not mark it as old.
+func TestThePresenceAsksOnlyAfterTheTTL(t *testing.T) {
+	var c Config
+	c.Market.Unlimited = true
+	c.Market.TTL = time.Hour
+	client := market.New(c.Market, query.NewCache(query.CacheConfig{CallTimeout: time.Minute}), nil)
+	if got := (&upstreams{cfg: &c}).newTicker(client, nil).interval(); got != time.Hour {
+		t.Errorf("the interval is %v, want the TTL", got)
+	}
+}
+
 // priced returns a quote with this price in dollars and this change within a day in percent.
 func priced(price, change string) core.Quote {
 	return core.Quote{
