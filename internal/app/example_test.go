@@ -136,7 +136,7 @@ func TestTheMatchainExampleLoadsOnceItIsFilledIn(t *testing.T) {
 	if len(c.Staking.Pools) != 21 || c.Staking.ChainID != 698 {
 		t.Errorf("%d pools on chain %d, want 21 on chain 698", len(c.Staking.Pools), c.Staking.ChainID)
 	}
-	if c.Market.Symbol != "MAT" || c.Market.By != "symbol" {
-		t.Errorf("the token is %s by %s, want MAT by symbol", c.Market.Symbol, c.Market.By)
+	if c.Market.Symbol != "MAT" || c.Market.TokenBy != "symbol" {
+		t.Errorf("the token is %s by %s, want MAT by symbol", c.Market.Symbol, c.Market.TokenBy)
 	}
 }

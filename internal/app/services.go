@@ -163,7 +163,8 @@ func (s *upstreams) newTicker(client *market.Client, prices *belief.Prices) *tic
 		language: s.cfg.Language,
 		symbol:   s.cfg.Market.Symbol,
 		maxAge:   s.cfg.Market.TTL + s.cfg.StaleFor,
-		interval: func() time.Duration { return statusInterval(client.Budget) },
+		// Before the TTL is over, the source would not ask the provider, and the price is not old.
+		interval: func() time.Duration { return max(s.cfg.Market.TTL, statusInterval(client.Budget)) },
 		source:   prices,
 		last: func() (last lastPrice) {
 			quote, known := client.Price.Last(struct{}{})
@@ -270,4 +271,4 @@ func statusInterval(budget *market.Budget) time.Duration {
 }
 
 // tokenID returns an ID for the token at its price provider. It is a hash, because the URL may contain a key.
-func tokenID(m market.Settings) string { return hash(m.URL, m.By, m.Token, m.Symbol) }
+func tokenID(m market.Settings) string { return hash(m.URL, m.TokenBy, m.Token, m.Symbol) }

@@ -61,7 +61,7 @@ func TestLoadReadsEverySetting(t *testing.T) {
 		"Config.EnvFile",
 		"Config.Services.Staking.Multicall",
 		"Config.Discord.Presence",
-		"Config.Services.Market.Uncounted",
+		"Config.Services.Market.Unlimited",
 	}
 	visitFields("Config", reflect.ValueOf(*c), func(name string, field reflect.Value) {
 		if field.IsZero() != slices.Contains(unset, name) {

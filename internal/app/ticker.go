@@ -17,11 +17,12 @@ import (
 type ticker struct {
 	language chat.Language
 	symbol   string
-	// maxAge is the age at which a price is no longer shown.
+	// maxAge is the age at which a price is no longer shown. If the refresh interval is longer, that counts instead:
+	// before it has passed, the ticker does not ask for the next price.
 	maxAge time.Duration
 	// interval returns the refresh interval.
 	interval func() time.Duration
-	// source asks the provider.
+	// source asks the provider. If it gets a price, last returns that price afterwards. It logs and counts a failure.
 	source query.Source[struct{}, *core.Quote]
 	// last returns the last price.
 	last func() lastPrice
@@ -31,39 +32,40 @@ type ticker struct {
 
 // lastPrice is the last price that the provider gave to a command or to the ticker.
 type lastPrice struct {
-	// At is when the provider gave it, however long ago. It is zero if there is no price.
+	// At is when the provider gave it. That may be long ago. It is zero if there is no price.
 	At time.Time
-	// Quote is the price. Its Err is a *belief.DoubtError if the price is doubtful.
+	// Quote is the price. Its Err is nil, or a *belief.DoubtError if the price is doubtful.
 	Quote query.Answer[*core.Quote]
 }
 
-// isOlder reports whether the last price is at least d old. It returns true if there is no price.
-func (p lastPrice) isOlder(d time.Duration) bool { return time.Since(p.At) >= d }
+// hasAge reports whether the last price is at least d old. It returns true if there is no price.
+func (p lastPrice) hasAge(d time.Duration) bool { return time.Since(p.At) >= d }
 
 // Text returns one of these texts:
 //
 //	HRLD $0.04173 · 24h ▲ 2.72%      the price, with its change over 24 hours if that is known
 //	⚠️ HRLD $0.04173 (3 days old)     an old price
 //	⚠️ HRLD $894,000.00 (doubtful)    a doubtful price
-//	""                                no price, or one older than maxAge
+//	""                                no price, or one that is too old to be shown: see maxAge
 //
-// It blocks while it asks the provider, until ctx is done. A failure of the provider is logged and counted there.
+// It blocks while it asks the provider, until ctx is done.
 func (t *ticker) Text(ctx context.Context) string {
 	interval := t.interval()
 	price := t.last()
-	if price.isOlder(interval) && time.Since(t.askedAt) >= interval {
+	if price.hasAge(interval) && time.Since(t.askedAt) >= interval {
 		t.askedAt = time.Now()
-		_, _ = t.source.Get(ctx, struct{}{})
+		_, _ = t.source.Get(ctx, struct{}{}) // last returns the result.
 		price = t.last()
 	}
-	if price.isOlder(t.maxAge) {
+	if price.hasAge(max(t.maxAge, interval)) {
 		return ""
 	}
 	if headline, isDoubtful := commands.DoubtfulPrice(price.Quote.Err, t.symbol); isDoubtful {
 		return warningSign + t.say(headline)
 	}
 	quote := price.Quote.Snapshot
-	quote.Stale = price.isOlder(interval) // Then no newer one could be fetched.
+	// An older price means that the ticker has asked for a newer one, now or less than an interval ago, without success.
+	quote.Stale = price.hasAge(interval)
 	if headline, isOld := commands.OldPrice(quote, t.symbol); isOld {
 		return warningSign + t.say(headline)
 	}

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -24,6 +25,7 @@ type provider struct {
 	doubt *belief.DoubtError          // about the latest quote; nil if it is believed
 	last  query.Snapshot[*core.Quote] // the latest quote in the cache
 	calls int                         // how often the ticker called it
+	every time.Duration               // the ticker's interval; 0 stands for 15 minutes
 }
 
 // learn caches the quote, as a command would.
@@ -41,13 +43,13 @@ func (p *provider) Get(context.Context, struct{}) (query.Snapshot[*core.Quote], 
 	return p.last, nil
 }
 
-// ticker returns the Text of a ticker that calls the provider at most every 15 minutes, and shows a price for an hour.
+// ticker returns the Text of a ticker that calls the provider at most once per interval, and shows a price for an hour.
 func (p *provider) ticker(l chat.Language) func(context.Context) string {
 	t := &ticker{
 		language: l,
 		symbol:   "HRLD",
 		maxAge:   time.Hour,
-		interval: func() time.Duration { return 15 * time.Minute },
+		interval: func() time.Duration { return cmp.Or(p.every, 15*time.Minute) },
 		source:   p,
 		last: func() lastPrice {
 			if p.doubt != nil {
@@ -83,6 +85,17 @@ func TestThePresenceSpendsAtMostAThirdOfTheCredits(t *testing.T) {
 func TestThePresenceAsksEveryFiveMinutesIfCreditsAreNotLimited(t *testing.T) {
 	if got := statusInterval(nil); got != 5*time.Minute {
 		t.Errorf("the interval is %v, want 5m", got)
+	}
+}
+
+// Until its TTL is over, a price is fresh for /price. The presence must not mark it as old.
+func TestThePresenceAsksOnlyAfterTheTTL(t *testing.T) {
+	var c Config
+	c.Market.Unlimited = true
+	c.Market.TTL = time.Hour
+	client := market.New(c.Market, query.NewCache(query.CacheConfig{CallTimeout: time.Minute}), nil)
+	if got := (&upstreams{cfg: &c}).newTicker(client, nil).interval(); got != time.Hour {
+		t.Errorf("the interval is %v, want the TTL", got)
 	}
 }
 
@@ -198,6 +211,29 @@ func TestTheTickerStopsShowingAPriceThatCannotBeRenewed(t *testing.T) {
 		time.Sleep(15 * time.Minute)
 		if show(t.Context()) == "" {
 			t.Error("no price is shown after the provider has recovered")
+		}
+	})
+}
+
+// Few credits make the interval longer than STALE_FOR.
+func TestTheTickerShowsAPriceUntilItMayAskForTheNext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &provider{quote: priced("1000", "1"), every: 2 * time.Hour}
+		show := p.ticker(chat.English)
+		for minute := range 24 * 60 {
+			if shown := show(t.Context()); !strings.HasPrefix(shown, "HRLD") {
+				t.Fatalf("after %d minutes it shows %q", minute, shown)
+			}
+			time.Sleep(time.Minute)
+		}
+		if p.calls != 12 {
+			t.Errorf("%d calls in a day, want 12", p.calls)
+		}
+
+		p.fails = true
+		time.Sleep(2 * time.Hour)
+		if shown := show(t.Context()); shown != "" {
+			t.Errorf("after the provider has failed, it shows %q", shown)
 		}
 	})
 }

@@ -329,7 +329,7 @@ func (r *Row) earlier(d time.Duration) *Row {
 	moved := r.clone()
 	times := []*Time{&moved.SavedAt, &moved.Block}
 	for i := range moved.Badges {
-		times = append(times, &moved.Badges[i].Since, &moved.Badges[i].Low.Block)
+		times = append(times, &moved.Badges[i].Since, &moved.Badges[i].Low.BlockTime)
 	}
 	for _, t := range times {
 		if !t.IsZero() {

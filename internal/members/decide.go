@@ -18,7 +18,7 @@ import (
 //	reached, missed  what a check says of a badge's amount; or unknown, if the stake could not be read completely
 //	Low              the first check that missed the amount. The second one decides.
 //	Under            a hash of settings. What was found or decided under other settings than the present ones is void.
-//	GoesUnder        the settings (an Under) under which it was decided that the badge is removed; 0: not decided
+//	RemoveUnder      the settings (a SettingsHash) under which it was decided that the badge is removed; 0: not decided
 //	goes             it is decided under the present settings that the badge is removed
 //	fuse             stops removals in a community while too many users would lose a badge there; see census.go
 //	Released         an operator has decided that the fuse does not stop this removal; see release.go
@@ -89,7 +89,7 @@ func (c check) answersAny(badges []tier, a answer) bool {
 // tier is a badge of the settings.
 type tier struct {
 	chat.Badge
-	under Under // the chain, the pools and the badge's amount
+	under SettingsHash // the chain, the pools and the badge's amount
 }
 
 // tiers are the badges of a platform that the settings name, and what the rule needs to know of the settings.
@@ -97,18 +97,18 @@ type tiers struct {
 	// all are sorted by community and then by ascending amount.
 	all []tier
 	// underOf has for each community the chain, the pools and all its badges.
-	underOf map[string]Under
+	underOf map[string]SettingsHash
 	// amounts are the amounts of the badges, and 0, which any stake reaches, so that Row.Reached tells a low stake from
 	// none. They are ascending, and each is there once.
 	amounts  []decimal.Decimal
-	pools    Under // the chain and the pools
+	pools    SettingsHash // the chain and the pools
 	settings Settings
 }
 
 // newTiers returns the tiers for badges that come with a stake in pools of a chain. The badges must be sorted by
 // community and then by ascending amount.
 func newTiers(chain string, pools []core.Pool, badges []chat.Badge, settings Settings) tiers {
-	t := tiers{underOf: map[string]Under{}, amounts: []decimal.Decimal{decimal.Zero}, settings: settings}
+	t := tiers{underOf: map[string]SettingsHash{}, amounts: []decimal.Decimal{decimal.Zero}, settings: settings}
 	var addresses []string
 	for _, p := range pools {
 		addresses = append(addresses, p.Address.Hex())
@@ -129,13 +129,13 @@ func newTiers(chain string, pools []core.Pool, badges []chat.Badge, settings Set
 	return t
 }
 
-// hash returns an Under that stands for parts.
-func hash(parts ...string) Under {
+// hash returns a SettingsHash that stands for parts.
+func hash(parts ...string) SettingsHash {
 	h := sha256.New()
 	for _, part := range parts {
 		fmt.Fprintf(h, "%q ", part)
 	}
-	return Under(binary.BigEndian.Uint64(h.Sum(nil)))
+	return SettingsHash(binary.BigEndian.Uint64(h.Sum(nil)))
 }
 
 // in returns the badges of a community.
@@ -196,7 +196,7 @@ func (t tiers) decide(r Row, c check, now time.Time) Row {
 			r.setLost(Loss{
 				Community: after.Community,
 				Badge:     after.Badge,
-				First:     after.Low.Block,
+				First:     after.Low.BlockTime,
 				Second:    timeOf(block),
 				Disowned:  c.disowned,
 			})
@@ -209,7 +209,7 @@ func (t tiers) decide(r Row, c check, now time.Time) Row {
 // This is the rule by which a badge is lost:
 //
 //	answer                 Low before                          result
-//	reached                any                                 Low, GoesUnder, Released and Refused are cleared
+//	reached                any                                 Low, RemoveUnder, Released and Refused are cleared
 //	unknown, by the cycle  any                                 Low is cleared; Released, too, unless the badge goes
 //	unknown, by a press    any                                 Low stays: pressing must not keep a badge
 //	missed                 none, or older than lowLasts, or    this check becomes Low
@@ -226,11 +226,11 @@ func (t tiers) judge(h Held, c check) (after Held, isSecondMiss bool) {
 	switch c.answerFor(b.Amount) {
 	case reached:
 		after = h.withoutDecision()
-		after.Low = Low{}
+		after.Low = MissedCheck{}
 		return after, false
 	case unknown:
 		after = afterUnknown(h, c)
-		if after.Low == (Low{}) && after.GoesUnder == 0 {
+		if after.Low == (MissedCheck{}) && after.RemoveUnder == 0 {
 			after.Released = false // It was for the loss that is void now.
 		}
 		return after, false
@@ -241,44 +241,44 @@ func (t tiers) judge(h Held, c check) (after Held, isSecondMiss bool) {
 // withoutDecision takes back the decision to remove a badge, and what followed from it: a release, and the refusals of
 // the removal.
 func (h Held) withoutDecision() Held {
-	h.GoesUnder, h.Released, h.Refused = 0, false, Time{}
+	h.RemoveUnder, h.Released, h.Refused = 0, false, Time{}
 	return h
 }
 
 // withDecision decides, under these settings, to remove a badge. Refusals after an earlier decision do not count.
-func (h Held) withDecision(under Under) Held {
-	h.GoesUnder, h.Refused = under, Time{}
+func (h Held) withDecision(under SettingsHash) Held {
+	h.RemoveUnder, h.Refused = under, Time{}
 	return h
 }
 
 // hasVoid reports whether a badge was found low, or was to be removed, under other settings than these.
-func (h Held) hasVoid(under Under) bool {
+func (h Held) hasVoid(under SettingsHash) bool {
 	isLowVoid := h.Low.Under != 0 && h.Low.Under != under
-	isDecisionVoid := h.GoesUnder != 0 && h.GoesUnder != under
+	isDecisionVoid := h.RemoveUnder != 0 && h.RemoveUnder != under
 	return isLowVoid || isDecisionVoid
 }
 
 // afterUnknown returns a badge after a check that could not answer. Low is cleared, unless by a press.
 func afterUnknown(h Held, c check) Held {
 	if !c.press {
-		h.Low = Low{}
+		h.Low = MissedCheck{}
 	}
 	return h
 }
 
 // judgeMissed is judge for a check that missed what a badge needs under these settings.
-func (t tiers) judgeMissed(h Held, under Under, c check) (after Held, isSecondMiss bool) {
-	if h.GoesUnder == under {
+func (t tiers) judgeMissed(h Held, under SettingsHash, c check) (after Held, isSecondMiss bool) {
+	if h.RemoveUnder == under {
 		return h, false
 	}
 	if h.hasVoid(under) {
 		h = h.withoutDecision() // A Low that is void is replaced below.
 	}
-	sinceLow := c.block().Sub(h.Low.Block.Time)
+	sinceLow := c.block().Sub(h.Low.BlockTime.Time)
 	lowCounts := h.Low.Under == under && sinceLow <= t.lowLasts()
 	switch {
 	case !lowCounts:
-		h.Low = Low{timeOf(c.block()), under}
+		h.Low = MissedCheck{timeOf(c.block()), under}
 		return h, false
 	case sinceLow < minApart:
 		return h, false // Low stays.
@@ -306,9 +306,9 @@ func (t tiers) judgeRemoved(h Held, c check) Held {
 	case c.answersAny(others, unknown):
 		return afterUnknown(h, c)
 	case c.answersAny(others, reached):
-		h.Low = Low{}
+		h.Low = MissedCheck{}
 		h.Released = false // It was for the loss of all badges. This one is exchanged.
-		if h.GoesUnder != under {
+		if h.RemoveUnder != under {
 			h = h.withDecision(under)
 		}
 		return h
@@ -374,7 +374,7 @@ func (t tiers) reaches(r Row, amount decimal.Decimal) bool {
 }
 
 // current returns the settings under which a badge is judged now; 0: the settings name nothing in its community.
-func (t tiers) current(h Held) Under {
+func (t tiers) current(h Held) SettingsHash {
 	if b, configured := t.find(h.Community, h.Badge); configured {
 		return b.under
 	}
@@ -388,7 +388,7 @@ func (t tiers) earns(r Row, b tier) bool { return t.reaches(r, b.Amount) }
 
 // mustGo reports whether it was decided that a badge is removed. If the settings name no badge of its community any
 // more, the badge goes at once.
-func (t tiers) mustGo(h Held) bool { return !t.namesAny(h.Community) || h.GoesUnder == t.current(h) }
+func (t tiers) mustGo(h Held) bool { return !t.namesAny(h.Community) || h.RemoveUnder == t.current(h) }
 
 // isLosing reports whether the fuse counts a badge as one that its user loses. A configured badge counts from the first
 // low check on. A badge that the settings no longer name counts unless the user keeps or earns a configured badge
@@ -404,7 +404,7 @@ func (t tiers) isLosing(r Row, h Held) bool {
 }
 
 // isLow reports whether one check or two missed the amount of a configured badge, under the present settings.
-func isLow(h Held, b tier) bool { return h.Low.Under == b.under || h.GoesUnder == b.under }
+func isLow(h Held, b tier) bool { return h.Low.Under == b.under || h.RemoveUnder == b.under }
 
 // keepsOne reports whether the user of a row earns a configured badge of a community, or keeps one that they hold.
 func (t tiers) keepsOne(r Row, community string) bool {

@@ -20,7 +20,9 @@ func at(hours float64) time.Time { return noon.Add(time.Duration(hours * float64
 func testTiers() tiers { return newTiers("1", poolList(21), roles, Settings{Every: cycle}) }
 
 // underOf returns the settings of a badge of server 9001.
-func underOf(t tiers, badge string) Under { return t.current(Held{Community: "9001", Badge: badge}) }
+func underOf(t tiers, badge string) SettingsHash {
+	return t.current(Held{Community: "9001", Badge: badge})
+}
 
 // checkOf returns a check that found a stake at some hours after noon.
 func checkOf(stake int64, hours float64) check { return check{stake: stakeOf(stake, at(hours))} }
@@ -49,10 +51,10 @@ func judge(t *testing.T, tiers tiers, table map[string]judged) {
 		}
 		after, _ := tiers.judge(c.before, c.check)
 		got := flags(after)
-		if low := after.Low.Block; !low.IsZero() {
+		if low := after.Low.BlockTime; !low.IsZero() {
 			got += low.Format(" @15:04")
 		}
-		if after.GoesUnder != 0 && after.GoesUnder != tiers.current(after) {
+		if after.RemoveUnder != 0 && after.RemoveUnder != tiers.current(after) {
 			got += " under other settings"
 		}
 		if got != c.want {
@@ -64,8 +66,8 @@ func judge(t *testing.T, tiers tiers, table map[string]judged) {
 func TestABadgeGoesByTwoMissesAnHourApart(t *testing.T) {
 	tiers := testTiers()
 	under := underOf(tiers, "7002")
-	low := Held{Low: Low{timeOf(at(0)), under}}
-	goes := Held{Low: low.Low, GoesUnder: under}
+	low := Held{Low: MissedCheck{timeOf(at(0)), under}}
+	goes := Held{Low: low.Low, RemoveUnder: under}
 	judge(t, tiers, map[string]judged{
 		"reached":                              {low, checkOf(1000, 6), ""},
 		"reached by a press":                   {low, byPressOf(1000, 6), ""},
@@ -88,11 +90,13 @@ func TestABadgeGoesByTwoMissesAnHourApart(t *testing.T) {
 
 func TestAMissUnderOtherSettingsDoesNotCount(t *testing.T) {
 	tiers := testTiers()
-	ofAnotherAmount := Held{Low: Low{timeOf(at(0)), underOf(tiers, "7001")}}
+	ofOthers := Held{Low: MissedCheck{timeOf(at(0)), 1}}
+	decidedUnderOthers := Held{Low: ofOthers.Low, RemoveUnder: 1}
+	ofAnotherAmount := Held{Low: MissedCheck{timeOf(at(0)), underOf(tiers, "7001")}}
 	judge(t, tiers, map[string]judged{
-		"a first of other settings":     {Held{Low: Low{timeOf(at(0)), 1}}, checkOf(0, 6), " low @18:00"},
-		"two of other settings":         {Held{Low: Low{timeOf(at(0)), 1}, GoesUnder: 1}, checkOf(0, 6), " low @18:00"},
-		"two of others, then unknown":   {Held{GoesUnder: 1}, checkOf(-1, 6), " goes under other settings"},
+		"a first of other settings":     {ofOthers, checkOf(0, 6), " low @18:00"},
+		"two of other settings":         {decidedUnderOthers, checkOf(0, 6), " low @18:00"},
+		"two of others, then unknown":   {Held{RemoveUnder: 1}, checkOf(-1, 6), " goes under other settings"},
 		"a first of another amount":     {ofAnotherAmount, checkOf(0, 6), " low @18:00"},
 		"an amount that is not its own": {Held{Badge: "7001"}, checkOf(5, 6), ""},
 	})
@@ -101,9 +105,9 @@ func TestAMissUnderOtherSettingsDoesNotCount(t *testing.T) {
 func TestAReachedAmountAndOtherSettingsEndReleaseAndRefusal(t *testing.T) {
 	tiers := testTiers()
 	under := underOf(tiers, "7002")
-	held := Held{Low: Low{timeOf(noon), under}, GoesUnder: under, Released: true, Refused: timeOf(noon)}
+	held := Held{Low: MissedCheck{timeOf(noon), under}, RemoveUnder: under, Released: true, Refused: timeOf(noon)}
 	ofOthers := held
-	ofOthers.Low.Under, ofOthers.GoesUnder = 1, 1
+	ofOthers.Low.Under, ofOthers.RemoveUnder = 1, 1
 	judge(t, tiers, map[string]judged{
 		"reached":                     {held, checkOf(1000, 6), ""},
 		"missed":                      {held, checkOf(5, 6), " low goes released refused @12:00"},
@@ -115,11 +119,11 @@ func TestAReachedAmountAndOtherSettingsEndReleaseAndRefusal(t *testing.T) {
 // If refusals under other settings counted, the badge would be given up at its first refusal under the present ones.
 func TestARefusalCountsOnlyForTheDecisionThatWasRefused(t *testing.T) {
 	tiers := testTiers()
-	removed := Held{Badge: "6000", GoesUnder: 1, Refused: timeOf(noon)}
+	removed := Held{Badge: "6000", RemoveUnder: 1, Refused: timeOf(noon)}
 	goes := removed
-	goes.GoesUnder = tiers.underOf["9001"]
+	goes.RemoveUnder = tiers.underOf["9001"]
 	// Its removal was refused while the settings named no badge of its community. So nothing was decided.
-	undecided := Held{Low: Low{timeOf(noon), underOf(tiers, "7002")}, Refused: timeOf(noon)}
+	undecided := Held{Low: MissedCheck{timeOf(noon), underOf(tiers, "7002")}, Refused: timeOf(noon)}
 	judge(t, tiers, map[string]judged{
 		"a removed badge, decided again":        {removed, checkOf(5, 6), " goes"},
 		"a removed badge, decided once":         {goes, checkOf(5, 6), " goes refused"},
@@ -132,8 +136,8 @@ func TestARefusalCountsOnlyForTheDecisionThatWasRefused(t *testing.T) {
 
 // The configured badges of its community are given first. Whoever reaches none of them keeps it until a second check.
 func TestARemovedBadgeGoesAfterOneCompleteCheckIfAnotherIsReached(t *testing.T) {
-	low := Held{Badge: "6000", Low: Low{timeOf(at(0)), 1}}
-	lowNow := Held{Badge: "6000", Low: Low{timeOf(at(0)), testTiers().underOf["9001"]}}
+	low := Held{Badge: "6000", Low: MissedCheck{timeOf(at(0)), 1}}
+	lowNow := Held{Badge: "6000", Low: MissedCheck{timeOf(at(0)), testTiers().underOf["9001"]}}
 	partly := checkOf(5, 6)
 	partly.stake.Failed = make([]core.UnreadPool, 1)
 	judge(t, testTiers(), map[string]judged{
@@ -144,8 +148,8 @@ func TestARemovedBadgeGoesAfterOneCompleteCheckIfAnotherIsReached(t *testing.T) 
 		"by a press":            {low, byPressOf(5, 6), " goes"},
 		"unknown":               {low, checkOf(-1, 6), ""},
 		"only one is known":     {low, partly, ""},
-		"of other settings":     {Held{Badge: "6000", GoesUnder: 1}, checkOf(-1, 6), " goes under other settings"},
-		"of other settings, go": {Held{Badge: "6000", GoesUnder: 1}, checkOf(5, 6), " goes"},
+		"of other settings":     {Held{Badge: "6000", RemoveUnder: 1}, checkOf(-1, 6), " goes under other settings"},
+		"of other settings, go": {Held{Badge: "6000", RemoveUnder: 1}, checkOf(5, 6), " goes"},
 	})
 }
 
@@ -210,7 +214,7 @@ func TestACheckOfAnOlderBlockChangesNothing(t *testing.T) {
 		Block:     timeOf(at(6)),
 		CheckedAt: timeOf(at(6)),
 		Pools:     tiers.pools,
-		Badges:    []Held{{Community: "9001", Badge: "7001", Low: Low{timeOf(at(0)), underOf(tiers, "7001")}}},
+		Badges:    []Held{{Community: "9001", Badge: "7001", Low: MissedCheck{timeOf(at(0)), underOf(tiers, "7001")}}},
 	}
 	for name, c := range map[string]check{
 		"missed":     checkOf(0, 5),
@@ -244,7 +248,7 @@ func TestDecideDoesNotChangeTheRowBefore(t *testing.T) {
 type reachedCase struct {
 	name   string
 	before int64
-	pools  Under // that the row was checked in before
+	pools  SettingsHash // that the row was checked in before
 	check  check
 	after  int64
 }
@@ -310,7 +314,7 @@ func TestAWholeCheckSetsReached(t *testing.T) {
 
 func TestAnUnknownCheckCanOnlyRaiseReached(t *testing.T) {
 	here := testTiers().pools
-	const others = Under(1)
+	const others = SettingsHash(1)
 	partly := func(stake int64) check {
 		c := checkOf(stake, 6)
 		c.stake.Failed = make([]core.UnreadPool, 1)
@@ -401,7 +405,7 @@ func TestALossSaysThatTheWalletIsAnothers(t *testing.T) {
 // A badge whose community is not in the settings any more is gone for another reason.
 func TestABadgeWithoutACommunityIsNotALoss(t *testing.T) {
 	tiers := testTiers()
-	r := Row{Wallet: common.Address{1}, Badges: []Held{{Community: "8888", Badge: "6000", GoesUnder: 7}}}
+	r := Row{Wallet: common.Address{1}, Badges: []Held{{Community: "8888", Badge: "6000", RemoveUnder: 7}}}
 	r = tiers.decide(r, checkOf(5, 6), at(6))
 	if len(r.Lost) != 0 {
 		t.Errorf("%+v", r.Lost)
@@ -440,7 +444,7 @@ func TestPressingInTurnKeepsNoBadge(t *testing.T) {
 }
 
 func TestUnderStandsForChainPoolsAndAmount(t *testing.T) {
-	of := func(chain string, pools []core.Pool, amount int64) Under {
+	of := func(chain string, pools []core.Pool, amount int64) SettingsHash {
 		badges := []chat.Badge{{Community: "9001", ID: "7001", Amount: decimal.NewFromInt(amount)}}
 		return newTiers(chain, pools, badges, Settings{Every: cycle}).all[0].under
 	}
@@ -449,8 +453,8 @@ func TestUnderStandsForChainPoolsAndAmount(t *testing.T) {
 	if of("1", poolList(21), 5) != of("1", reversed, 5) {
 		t.Error("the order of the pools counts")
 	}
-	names := map[Under]string{}
-	for name, under := range map[string]Under{
+	names := map[SettingsHash]string{}
+	for name, under := range map[string]SettingsHash{
 		"as it is":            of("1", poolList(21), 5),
 		"another chain":       of("2", poolList(21), 5),
 		"chain and one digit": of("11", poolList(21), 5),
@@ -465,12 +469,12 @@ func TestUnderStandsForChainPoolsAndAmount(t *testing.T) {
 }
 
 func TestBadgesOfACommunityAreAListOfSettings(t *testing.T) {
-	list := func(badges ...chat.Badge) Under {
+	list := func(badges ...chat.Badge) SettingsHash {
 		return newTiers("1", poolList(21), badges, Settings{Every: cycle}).underOf["9001"]
 	}
 	renamed := chat.Badge{Community: "9001", ID: "7009", Amount: roles[1].Amount}
-	names := map[Under]string{}
-	for name, under := range map[string]Under{
+	names := map[SettingsHash]string{}
+	for name, under := range map[string]SettingsHash{
 		"as it is":     list(roles...),
 		"one less":     list(roles[0]),
 		"one renamed":  list(roles[0], renamed),

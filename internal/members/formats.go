@@ -81,8 +81,8 @@ type formerRow struct {
 	ProvenAt  Time                `json:"p,omitzero"`
 	CheckedAt Time                `json:"c,omitzero"`
 	Block     Time                `json:"b,omitzero"`
-	Pools     Under               `json:"o,omitempty"`
-	List      Under               `json:"l,omitempty"`
+	Pools     SettingsHash        `json:"o,omitempty"`
+	List      SettingsHash        `json:"l,omitempty"`
 	Level     int                 `json:"n,omitempty"`
 	Below     []Time              `json:"f,omitempty"`
 	Reached   decimal.NullDecimal `json:"m,omitzero"`

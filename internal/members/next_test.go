@@ -30,11 +30,11 @@ func heldOf(t tiers, badges string) (all []Held) {
 		for _, flag := range flags[1:] {
 			switch flag {
 			case "low":
-				h.Low = Low{timeOf(noon), t.current(h)}
+				h.Low = MissedCheck{timeOf(noon), t.current(h)}
 			case "goes":
-				h.GoesUnder = t.current(h)
+				h.RemoveUnder = t.current(h)
 			case "goesElsewhere":
-				h.GoesUnder = 1
+				h.RemoveUnder = 1
 			case "released":
 				h.Released = true
 			case "unsure":

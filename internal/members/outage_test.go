@@ -139,7 +139,7 @@ func TestATickWhoseTimeIsUpSettles(t *testing.T) {
 func TestShutdownKeepsTheFirstLowCheck(t *testing.T) {
 	inBubble(t, func(m *membersTest) {
 		r := m.row(1, 5, "7001")
-		r.Badges[0].Low = Low{r.Block, underOf(m.platform.tiers, "7001")}
+		r.Badges[0].Low = MissedCheck{r.Block, underOf(m.platform.tiers, "7001")}
 		r.Due = Time{}
 		m.put(r)
 		m.stakesNow(1, -1)

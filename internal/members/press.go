@@ -143,7 +143,7 @@ func rowWithWallet(old *Row, user chat.User, wallet common.Address, now time.Tim
 		pressed.Badges[i].Unsure = true // The platform is asked what the user wears.
 	}
 	if pressed.Wallet != wallet {
-		// What another wallet reached says nothing about this one. Low and GoesUnder of the badges stay: otherwise a
+		// What another wallet reached says nothing about this one. Low and RemoveUnder of the badges stay: otherwise a
 		// badge could be kept by saving two wallets in turn.
 		pressed.SavedAt, pressed.CheckedAt, pressed.Block = timeOf(now), Time{}, Time{}
 		pressed.Reached, pressed.Pools = decimal.NullDecimal{}, 0

@@ -87,7 +87,8 @@ func TestAPressSavesTheWalletAndGivesWhatItReaches(t *testing.T) {
 // missedRow returns a row of user 1 with a badge that was missed two hours ago: the stake was too low for it.
 func missedRow(m *membersTest) Row {
 	r := m.row(1, -1, "7001")
-	r.Badges[0].Low = Low{Block: timeOf(time.Now().Add(-2 * time.Hour)), Under: underOf(m.platform.tiers, "7001")}
+	twoHoursAgo := timeOf(time.Now().Add(-2 * time.Hour))
+	r.Badges[0].Low = MissedCheck{BlockTime: twoHoursAgo, Under: underOf(m.platform.tiers, "7001")}
 	return r
 }
 

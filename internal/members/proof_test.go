@@ -147,7 +147,7 @@ func TestABatchProvesAFewOwners(t *testing.T) {
 			m.dids[r.Wallet.Hex()] = "did:x"
 			m.dids[r.User.ID] = "did:x"
 			if id >= users-losing {
-				r.Badges[0].Low = Low{r.Block, underOf(m.platform.tiers, "7001")}
+				r.Badges[0].Low = MissedCheck{r.Block, underOf(m.platform.tiers, "7001")}
 			}
 			rows = append(rows, r)
 		}

@@ -49,7 +49,7 @@ func TestAReleaseLeavesUsersWhoAreHeldAfterwards(t *testing.T) {
 		m.releases(heldUsers)
 		for id := 20; id < 31; id++ {
 			later := m.row(id, -1, "7001")
-			later.Badges[0].GoesUnder = underOf(m.platform.tiers, "7001")
+			later.Badges[0].RemoveUnder = underOf(m.platform.tiers, "7001")
 			m.put(later)
 			m.wears("9001", id, "7001")
 		}
@@ -63,7 +63,7 @@ func TestAUserWhomNoFuseHoldsIsNotReleased(t *testing.T) {
 		m.putStakers(10, 5, "7001")
 		for id := range 10 {
 			r := m.row(id+1, -1, "7001")
-			r.Badges[0].Low = Low{r.Block, underOf(m.platform.tiers, "7001")}
+			r.Badges[0].Low = MissedCheck{r.Block, underOf(m.platform.tiers, "7001")}
 			m.put(r)
 		}
 		m.releases(0)
@@ -112,7 +112,7 @@ func (m *membersTest) onBothPlatforms() *Members {
 		first := p.tiers.all[0]
 		for id := range 11 {
 			held := Held{Community: first.Community, Badge: first.ID}
-			held.GoesUnder = p.tiers.current(held)
+			held.RemoveUnder = p.tiers.current(held)
 			r := Row{
 				User:   chat.User{Platform: name, ID: fmt.Sprint(id)},
 				Wallet: wallet(1),

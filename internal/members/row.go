@@ -16,16 +16,17 @@ import (
 // Row is what is saved about one user on one platform. It holds no name and no DID, and of the stake only the
 // highest configured amount that it reaches.
 //
-// Rows share the memory of their slices, so an edit changes a copy: see clone.
+// Copies of a Row share its slices. Call clone before set, drop, setLost, dropLost, setIdle or endIdle.
 type Row struct {
 	User chat.User `json:"-"`
-	// Wallet is the saved address. It is zero in a forgotten row: the badges are left to be removed.
+	// Wallet is the saved address. It is zero in a forgotten row: only its badges remain, to be removed.
 	Wallet common.Address `json:"w,omitzero"`
 	// SavedAt is when the address was saved.
 	SavedAt Time `json:"s,omitzero"`
 	// ProvenAt is when the address was last found to be the user's.
 	ProvenAt Time `json:"p,omitzero"`
-	// CheckedAt is when a check last knew for every configured amount, and for any stake, whether it is reached.
+	// CheckedAt is when a check was last conclusive: it knew for every configured amount, and for any stake, whether it
+	// is reached.
 	CheckedAt Time `json:"c,omitzero"`
 	// Due is when the cycle checks the address next.
 	Due Time `json:"d,omitzero"`
@@ -34,12 +35,13 @@ type Row struct {
 	// Reached is the highest configured amount that the stake reached at the latest check; 0 is any stake. It
 	// is not Valid if nothing was staked.
 	Reached decimal.NullDecimal `json:"m,omitzero"`
-	// Pools stands for the chain and the pools that the latest check read.
-	Pools Under `json:"o,omitempty"`
+	// Pools is the hash of the chain and the pools that the latest check read.
+	Pools SettingsHash `json:"o,omitempty"`
 	// Badges are those that the user was given, or may have been given.
 	Badges []Held `json:"h,omitempty"`
 	// Idle are the communities where no call is made for the user: they are not a member, or wear a tag that an
-	// administrator has set. It ends with a press, or with a command sent there without such a tag.
+	// administrator has set. A community leaves the list when the user presses a button or, without such a tag, sends a
+	// command there.
 	Idle []string `json:"i,omitempty"`
 	// Lost says why badges were removed. An entry stays until the amount is reached again.
 	Lost []Loss `json:"x,omitempty"`
@@ -58,30 +60,33 @@ type Held struct {
 	Since Time `json:"s,omitzero"`
 	// Unsure says that the platform is asked what the user wears before the next call in the community.
 	Unsure bool `json:"u,omitempty"`
-	// Low is the first check that missed this badge's amount. It is zero if there is none. See judge.
-	Low Low `json:"l,omitzero"`
-	// GoesUnder are the settings under which it was decided that the badge is to be removed: two checks missed its
-	// amount, or another badge of the settings replaces it. It is 0 if that was not decided. Under any other settings
-	// the badge stays.
-	GoesUnder Under `json:"g,omitempty"`
+	// Low is the first check that missed this badge's amount. It is zero if there is none. The second one decides: see
+	// judge.
+	Low MissedCheck `json:"l,omitzero"`
+	// RemoveUnder is 0 unless it was decided to remove the badge: two checks missed its amount, or another badge of the
+	// settings replaces it. If not 0, it is the hash of the settings then. The badge is to be removed as long as they
+	// still have this hash. It is the badge's hash or, if the settings do not name the badge, the community's.
+	RemoveUnder SettingsHash `json:"g,omitempty"`
 	// Released says that an operator has released the badge: the fuse does not hold it. A reached amount clears it.
 	Released bool `json:"r,omitempty"`
-	// Refused is since when the platform refuses this removal. It may have refused the same for another user, so that
-	// it was not tried for this one.
+	// Refused is since when the platform refuses this removal. The bot may not have tried it for this user, because the
+	// platform refused the same for another one.
 	Refused Time `json:"f,omitzero"`
 }
 
-// Low is a check that missed an amount.
-type Low struct {
-	Block Time  `json:"b"`
-	Under Under `json:"u"`
+// MissedCheck is a check that missed an amount.
+type MissedCheck struct {
+	// BlockTime is the time of the newest block that the check read.
+	BlockTime Time `json:"b"`
+	// Under is the hash of the settings at that check: the badge's or, if they did not name the badge, the community's.
+	Under SettingsHash `json:"u"`
 }
 
-// Under is a hash of settings. 0 stands for no settings. There are three kinds:
-//   - of a check: the chain and the pools (tiers.pools)
-//   - of a badge: these and its amount (tier.under)
-//   - of a community: these and all its badges (tiers.underOf)
-type Under uint64
+// SettingsHash is a hash of settings. 0 stands for no settings. There are three kinds:
+//   - a check's: of the chain and the pools (tiers.pools)
+//   - a badge's: of these and its amount (tier.under)
+//   - a community's: of these and all its badges (tiers.underOf)
+type SettingsHash uint64
 
 // Loss is why a badge goes, or is gone.
 type Loss struct {
@@ -100,10 +105,10 @@ func (r Row) Forgotten() bool { return r.Wallet == common.Address{} }
 // isEmpty reports whether nothing of the row needs to be saved.
 func (r Row) isEmpty() bool { return r.Forgotten() && len(r.Badges) == 0 }
 
-// FirstLow returns the earliest Low of all badges, or the zero time if there is none.
+// FirstLow returns the block time of the earliest Low of all badges, or the zero time if there is none.
 func (r Row) FirstLow() (first time.Time) {
 	for _, h := range r.Badges {
-		low := h.Low.Block.Time
+		low := h.Low.BlockTime.Time
 		if low.IsZero() {
 			continue
 		}
@@ -152,7 +157,7 @@ func (r Row) in(community string) (held []Held) {
 	return held
 }
 
-// set replaces the entry of a badge, or adds one.
+// set replaces the entry of a badge, or adds one. Call clone first.
 func (r *Row) set(h Held) {
 	if i := r.index(h.Community, h.Badge); i >= 0 {
 		r.Badges[i] = h
@@ -161,16 +166,16 @@ func (r *Row) set(h Held) {
 	}
 }
 
-// drop deletes the badges that match.
+// drop deletes the badges that match. Call clone first.
 func (r *Row) drop(match func(Held) bool) { r.Badges = slices.DeleteFunc(r.Badges, match) }
 
-// setLost replaces the Loss of a badge, or adds one.
+// setLost replaces the Loss of a badge, or adds one. Call clone first.
 func (r *Row) setLost(l Loss) {
 	r.dropLost(l.Community, l.Badge)
 	r.Lost = append(r.Lost, l)
 }
 
-// lost returns the Loss of a badge, or nil.
+// lost returns a copy of the Loss of a badge, or nil if there is none.
 func (r Row) lost(community, badge string) *Loss {
 	for _, l := range r.Lost {
 		if l.Community == community && l.Badge == badge {
@@ -180,18 +185,19 @@ func (r Row) lost(community, badge string) *Loss {
 	return nil
 }
 
-// dropLost deletes the Loss of a badge.
+// dropLost deletes the Loss of a badge, if there is one. Call clone first.
 func (r *Row) dropLost(community, badge string) {
 	r.Lost = slices.DeleteFunc(r.Lost, func(l Loss) bool { return l.Community == community && l.Badge == badge })
 }
 
-// setIdle adds a community to Idle, and endIdle deletes it.
+// setIdle adds a community to Idle, unless it is there. Call clone first.
 func (r *Row) setIdle(community string) {
 	if !slices.Contains(r.Idle, community) {
 		r.Idle = append(r.Idle, community)
 	}
 }
 
+// endIdle deletes a community from Idle, if it is there. Call clone first.
 func (r *Row) endIdle(community string) {
 	r.Idle = slices.DeleteFunc(r.Idle, func(id string) bool { return id == community })
 }
@@ -219,7 +225,7 @@ func (t *Time) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// checkUser returns an error if a row cannot be about the user, such as an anonymous one.
+// checkUser returns an error if a row cannot be about the user. For example, an anonymous user has no number as ID.
 func checkUser(u chat.User) error {
 	_, err := strconv.ParseUint(u.ID, 10, 64)
 	if err != nil || u.Platform == "" {

@@ -32,14 +32,14 @@ func fullRow(id string) Row {
 		Pools:     1 << 63,
 		Reached:   decimal.NewNullDecimal(decimal.RequireFromString("0.5")),
 		Badges: []Held{{
-			Community: "9001",
-			Badge:     "Big staker",
-			Since:     timeOf(at(1)),
-			Unsure:    true,
-			Low:       Low{timeOf(at(2)), 1<<64 - 1},
-			GoesUnder: 7,
-			Released:  true,
-			Refused:   timeOf(at(2)),
+			Community:   "9001",
+			Badge:       "Big staker",
+			Since:       timeOf(at(1)),
+			Unsure:      true,
+			Low:         MissedCheck{timeOf(at(2)), 1<<64 - 1},
+			RemoveUnder: 7,
+			Released:    true,
+			Refused:     timeOf(at(2)),
 		}},
 		Idle: []string{"9002"},
 		Lost: []Loss{{Community: "9001", Badge: "7001", First: timeOf(at(1)), Second: timeOf(at(2)), Disowned: true}},
@@ -75,6 +75,19 @@ func TestRowsAreAboutUsersWithANumber(t *testing.T) {
 		if checkUser(u) == nil {
 			t.Errorf("a row may be about %v", u)
 		}
+	}
+}
+
+// Rows that are already saved have these names, whatever the fields are called in Go.
+func TestTheStoredFormOfARowStays(t *testing.T) {
+	const want = `{"v":2,"u":"1","w":"0x0001000000000000000000000000000000000000","s":1795521600,"p":1795525200,` +
+		`"c":1795532400,"d":1795539600,"b":1795536000,"m":"0.5","o":9223372036854775808,` +
+		`"h":[{"c":"9001","b":"Big staker","s":1795525200,"u":true,` +
+		`"l":{"b":1795528800,"u":18446744073709551615},"g":7,"r":true,"f":1795528800}],` +
+		`"i":["9002"],` +
+		`"x":[{"c":"9001","b":"7001","f":1795525200,"s":1795528800,"d":true}]}`
+	if got := string(encode(fullRow("1"))); got != want {
+		t.Errorf("saved as\n%s\nwant\n%s", got, want)
 	}
 }
 

@@ -435,7 +435,7 @@ func forgets(m *membersTest) { m.put(m.saved(1).afterForget()) }
 func stakesLess(m *membersTest) {
 	r := m.saved(1)
 	r.Reached.Valid = false
-	r.Badges[0].GoesUnder = underOf(m.platform.tiers, "7001")
+	r.Badges[0].RemoveUnder = underOf(m.platform.tiers, "7001")
 	m.put(r)
 }
 
@@ -447,7 +447,7 @@ func stakesMore(m *membersTest) {
 
 func keepsBadge(m *membersTest) {
 	r := m.saved(1)
-	r.Badges[0].GoesUnder = 0
+	r.Badges[0].RemoveUnder = 0
 	m.put(r)
 }
 

@@ -230,8 +230,8 @@ func flags(h Held) (s string) {
 		word string
 		set  bool
 	}{
-		{" low", h.Low != Low{}},
-		{" goes", h.GoesUnder != 0},
+		{" low", h.Low != MissedCheck{}},
+		{" goes", h.RemoveUnder != 0},
 		{" unsure", h.Unsure},
 		{" released", h.Released},
 		{" refused", !h.Refused.IsZero()},

@@ -312,9 +312,9 @@ func (w walk) key() string {
 	fmt.Fprint(&b, w.tiers == settingsA, w.isMember, w.stake, w.worn, w.missedInARow, w.lost, w.found, w.isComplete,
 		w.row.Reached.Valid, w.row.Reached.Decimal, len(w.row.Idle))
 	for _, h := range w.row.Badges {
-		age := min(w.now.Sub(h.Low.Block.Time)/cycle, 3)
+		age := min(w.now.Sub(h.Low.BlockTime.Time)/cycle, 3)
 		isLow := h.Low.Under == w.tiers.current(h)
-		fmt.Fprint(&b, h.Badge, h.Unsure, h.GoesUnder, isLow, age, h.Refused.IsZero(), h.Since.IsZero())
+		fmt.Fprint(&b, h.Badge, h.Unsure, h.RemoveUnder, isLow, age, h.Refused.IsZero(), h.Since.IsZero())
 	}
 	return b.String()
 }

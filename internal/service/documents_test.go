@@ -121,7 +121,7 @@ func documentedLogins(t *testing.T, examples map[string]string) {
 // marketAnswering returns a client of a price provider that answers every request with text.
 func marketAnswering(t *testing.T, text string) *market.Client {
 	t.Helper()
-	settings := market.Settings{URL: serveText(t, text), By: "id", Token: "1027", Symbol: "ETH", Uncounted: true}
+	settings := market.Settings{URL: serveText(t, text), TokenBy: "id", Token: "1027", Symbol: "ETH", Unlimited: true}
 	return market.New(settings, newCache(t), slog.New(slog.DiscardHandler))
 }
 

@@ -104,7 +104,7 @@ func FuzzParse(f *testing.F) {
 		if refused != nil {
 			return
 		}
-		found, err := Settings{By: "id", Token: "42", Symbol: "HRD"}.listing(data, now)
+		found, err := Settings{TokenBy: "id", Token: "42", Symbol: "HRD"}.listing(data, now)
 		if err != nil {
 			return
 		}
@@ -115,4 +115,26 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("%q is taken for %+v", body, q)
 		}
 	})
+}
+
+func TestASymbolIsWrittenFromLeftToRight(t *testing.T) {
+	for text, isAllowed := range map[string]bool{
+		"HRD":        true,
+		"Ж":          true,
+		"元":          true,
+		"\u05d0":     false, // Hebrew
+		"\u0628":     false, // Arabic
+		"\u0710":     false, // Syriac
+		"\u0800":     false, // Samaritan
+		"\u0840":     false, // Mandaic
+		"A\u07ca":    false, // Nko
+		"\U00010d00": false, // Hanifi Rohingya
+		"\U00010e80": false, // Yezidi
+		"\U0001e800": false, // Mende Kikakui
+		"\U0001e900": false, // Adlam
+	} {
+		if _, err := symbol(text); (err == nil) != isAllowed {
+			t.Errorf("symbol %+q: %v", text, err)
+		}
+	}
 }

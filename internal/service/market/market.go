@@ -66,12 +66,12 @@ type Client struct {
 func New(s Settings, cache *query.Cache, log *slog.Logger) *Client {
 	c := &Client{
 		settings:   s,
-		parameters: url.Values{s.By: {s.Token}, "convert": {"USD"}},
+		parameters: url.Values{s.TokenBy: {s.Token}, "convert": {"USD"}},
 		rest:       rest.New(Service, cache.CallTimeout),
 		log:        log,
 	}
 	var budget query.Budget // An interface with a nil *Budget would not be nil.
-	if !s.Uncounted {
+	if !s.Unlimited {
 		isFailing := func() bool { return !c.Health().FailingSince.IsZero() }
 		c.Budget = newBudget(s.MonthlyCredits, c.Credits, isFailing)
 		budget = c.Budget

@@ -47,7 +47,7 @@ func ok(data string) string {
 
 // quote fetches a quote, past the cache.
 func quote(ctx context.Context, s market.Settings) (core.Quote, error) {
-	s.Uncounted = true
+	s.Unlimited = true
 	found, err := newClient(s).Price.Fetch(ctx, struct{}{})
 	return *found, err
 }
@@ -75,10 +75,10 @@ func serve(t *testing.T, status int, body string) string {
 func quoteBy(t *testing.T, by, token string, status int, body string) (core.Quote, error) {
 	t.Helper()
 	return quote(t.Context(), market.Settings{
-		URL:    serve(t, status, body),
-		By:     by,
-		Token:  token,
-		Symbol: "hrd",
+		URL:     serve(t, status, body),
+		TokenBy: by,
+		Token:   token,
+		Symbol:  "hrd",
 	})
 }
 
@@ -394,7 +394,7 @@ func TestAUsedUpPlanIsTriedAgainWithinTheHour(t *testing.T) {
 		w.WriteHeader(http.StatusTooManyRequests)
 		_, _ = io.WriteString(w, `{"status":{"error_code":1010}}`)
 	})
-	_, err := quote(t.Context(), market.Settings{URL: url, By: "id", Token: "42", Symbol: "hrd"})
+	_, err := quote(t.Context(), market.Settings{URL: url, TokenBy: "id", Token: "42", Symbol: "hrd"})
 	if failed := resttest.WantReason(t, err, market.Service, core.UsedUp); failed.RetryAfter > time.Hour {
 		t.Errorf("retry after %v, want at most an hour", failed.RetryAfter)
 	}
@@ -449,7 +449,7 @@ func TestTheLongerOfTwoWaitsCounts(t *testing.T) {
 			w.WriteHeader(http.StatusTooManyRequests)
 			io.WriteString(w, `{"status":{"error_code":1008}}`)
 		})
-		_, err := quote(t.Context(), market.Settings{URL: url, By: "id", Token: "42", Symbol: "hrd"})
+		_, err := quote(t.Context(), market.Settings{URL: url, TokenBy: "id", Token: "42", Symbol: "hrd"})
 		failed := resttest.WantReason(t, err, market.Service, core.Limited)
 		if failed.RetryAfter != want {
 			t.Errorf("Retry-After is %q: retry after %v, want %v", retryAfter, failed.RetryAfter, want)
@@ -463,10 +463,10 @@ func probeTwice(t *testing.T, body string) (err error, log string) {
 	var out bytes.Buffer
 	settings := market.Settings{
 		URL:       serve(t, http.StatusBadRequest, body),
-		By:        "symbol",
+		TokenBy:   "symbol",
 		Token:     "QQQ",
 		Symbol:    "QQQ",
-		Uncounted: true,
+		Unlimited: true,
 	}
 	cache := query.NewCache(query.CacheConfig{CallTimeout: time.Minute})
 	c := market.New(settings, cache, slog.New(slog.NewTextHandler(&out, nil)))

@@ -123,11 +123,11 @@ func inBubble(t *testing.T, p *provider, test func(*testing.T, *market.Client)) 
 		p.limit.Store(p.plan)
 		p.began = time.Now()
 		settings := market.Settings{
-			URL:    "http://prices.example.org",
-			By:     "id",
-			Token:  "42",
-			Symbol: "hrd",
-			TTL:    30 * time.Second,
+			URL:     "http://prices.example.org",
+			TokenBy: "id",
+			Token:   "42",
+			Symbol:  "hrd",
+			TTL:     30 * time.Second,
 		}
 		cache := query.NewCache(query.CacheConfig{
 			MaxItems:    10,

@@ -85,7 +85,7 @@ func (s Settings) matches(entry map[string]any) bool {
 	if !strings.EqualFold(symbol, s.Symbol) {
 		return false
 	}
-	return s.By != byID || rest.Text(entry["id"]) == s.Token
+	return s.TokenBy != byID || rest.Text(entry["id"]) == s.Token
 }
 
 // valuesOf returns the values in a list or in an object. It returns nil for anything else.

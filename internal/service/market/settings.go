@@ -13,16 +13,17 @@ type Settings struct {
 	// URL is the provider's origin, without a slash at its end; empty: there is no price provider.
 	URL    string
 	APIKey secret.Value // unset: none is sent
-	// By is what Token is, byID or bySymbol. It is also the name of the URL's query parameter.
-	By    string
+	// TokenBy says what Token is: byID or bySymbol. It is also the name of the URL's query parameter.
+	TokenBy string
+	// Token is the token's ID at the provider, or its symbol there.
 	Token string
 	// Symbol stands after amounts. A quote of another symbol is an error.
 	Symbol string
 	// MonthlyCredits is how many of the plan's credits the bot may use per month. 0 stands for as many as the provider
-	// says are left. It is not used if Uncounted is set.
+	// says are left. It is ignored if Unlimited is set.
 	MonthlyCredits int
-	// Uncounted is set if the bot may make any number of calls.
-	Uncounted bool
+	// Unlimited is set if the bot may make any number of calls.
+	Unlimited bool
 	// TTL is how long a quote is fresh.
 	TTL time.Duration
 	// MaxPriceAge is how old the provider's own quote may be before it is marked as old; 0: any age.
@@ -41,7 +42,8 @@ func (s Settings) IsOn() bool { return s.URL != "" }
 // coinMarketCap is the URL if only a key is set.
 const coinMarketCap = "https://pro-api.coinmarketcap.com"
 
-// Table declares the settings that fill s. PRICE_TOKEN_ID sets By and Token or, if it is not set, TOKEN_SYMBOL does.
+// Table declares the settings that fill s. TokenBy and Token come from PRICE_TOKEN_ID, or from TOKEN_SYMBOL if
+// that is unset.
 func (s *Settings) Table() []config.Setting {
 	return []config.Setting{
 		{
@@ -95,12 +97,16 @@ func (s *Settings) Table() []config.Setting {
 	}
 }
 
-// symbol must not contain right-to-left letters: they would reorder the line.
+// rightToLeft are the ranges that Unicode reserves for scripts written from right to left, as part of a regexp's class.
+// See DerivedBidiClass.txt. The package regexp does not know all these scripts by name.
+const rightToLeft = `\x{590}-\x{8FF}\x{FB1D}-\x{FDFF}\x{FE70}-\x{FEFF}\x{10800}-\x{10FFF}\x{1E800}-\x{1EFFF}`
+
+// symbol reads a token's symbol. Letters of rightToLeft would reorder the line.
 var symbol = config.Except(`\$.*`, "must be without $", config.Matching(
-	`[^\pC\pZ\x{FFFD}\p{Arabic}\p{Hebrew}\p{Syriac}\p{Thaana}\p{Nko}\p{Adlam}]{1,20}`,
+	`[^\pC\pZ\x{FFFD}`+rightToLeft+`]{1,20}`,
 	"at most 20 visible characters, written from left to right, without white space"))
 
-// setSymbol sets Symbol, and Token unless it is set.
+// setSymbol sets Symbol, and TokenBy and Token unless they are set.
 func (s *Settings) setSymbol(value string) error {
 	if err := config.Field(&s.Symbol, symbol)(value); err != nil {
 		return err
@@ -108,10 +114,10 @@ func (s *Settings) setSymbol(value string) error {
 	return s.setToken(bySymbol, config.Text)(value)
 }
 
-// setCredits sets MonthlyCredits, and Uncounted if value is 0.
+// setCredits sets MonthlyCredits, and Unlimited if value is 0.
 func (s *Settings) setCredits(value string) error {
 	err := config.Field(&s.MonthlyCredits, config.IntBetween(0, 100_000_000))(value)
-	s.Uncounted = s.MonthlyCredits == 0
+	s.Unlimited = s.MonthlyCredits == 0
 	return err
 }
 
@@ -123,16 +129,16 @@ func (s *Settings) setAPIKey(value string) error {
 	return err
 }
 
-// setToken returns a function that sets By, and Token to the value that read returns. The function only checks its
-// argument if an earlier setting has set them.
+// setToken returns a function that sets TokenBy to by, and Token to what read returns. If both are already set, the
+// function checks its argument but stores nothing: PRICE_TOKEN_ID comes before TOKEN_SYMBOL in Table.
 func (s *Settings) setToken(by string, read func(string) (string, error)) func(string) error {
 	return func(value string) error {
 		token, err := read(value)
 		if err != nil {
 			return err
 		}
-		if isFirst := s.By == ""; isFirst {
-			s.By = by
+		if s.TokenBy == "" {
+			s.TokenBy = by
 			s.Token = token
 		}
 		return nil

@@ -41,10 +41,10 @@ func (v *versions) probe(t *testing.T, check func(market.Listing, error)) (log s
 	var out bytes.Buffer
 	settings := market.Settings{
 		URL:       resttest.Serve(t, v.ServeHTTP),
-		By:        "id",
+		TokenBy:   "id",
 		Token:     "42",
 		Symbol:    "hrd",
-		Uncounted: true,
+		Unlimited: true,
 	}
 	cache := query.NewCache(query.CacheConfig{CallTimeout: time.Minute})
 	c := market.New(settings, cache, slog.New(slog.NewTextHandler(&out, nil)))
@@ -184,7 +184,7 @@ func TestAnErrorOfVersion3NamesVersion1(t *testing.T) {
 			}
 			test.v3(w, r)
 		})
-		_, err := newClient(market.Settings{URL: url, By: "id", Token: "42", Symbol: "hrd"}).Probe(t.Context())
+		_, err := newClient(market.Settings{URL: url, TokenBy: "id", Token: "42", Symbol: "hrd"}).Probe(t.Context())
 		resttest.WantReason(t, err, market.Service, test.want)
 		gone, is := errors.AsType[*market.V1GoneError](err)
 		if !is || gone.State != test.state || gone.Status != test.status {
@@ -213,7 +213,7 @@ func TestBothVersionsGiveTheSameQuote(t *testing.T) {
 			}
 			io.WriteString(w, ok(data))
 		})
-		q, err := quote(t.Context(), market.Settings{URL: url, By: "id", Token: "42", Symbol: "hrd"})
+		q, err := quote(t.Context(), market.Settings{URL: url, TokenBy: "id", Token: "42", Symbol: "hrd"})
 		if err != nil || !strings.HasPrefix(q.Endpoint, version) {
 			t.Fatalf("%s: got %+v, %v", version, q, err)
 		}

@@ -12,15 +12,15 @@ import (
 const (
 	// intervalTTL is how long the chain's block interval is cached.
 	intervalTTL = time.Hour
-	// maxIntervalWait is the maximum time that a stake waits for the block interval. Everything else about the stake is
-	// known by then.
+	// maxIntervalWait is the maximum time that a stake waits for the block interval. Everything else about the stake has
+	// been read before the wait begins.
 	maxIntervalWait = time.Second
 	// intervalBlocks is the number of blocks over which the interval is measured if ClaimBlocks is 0: 14 hours at two
 	// blocks per second, two weeks at one block every 12 seconds.
 	intervalBlocks = 100_000
-	// minOtherChain is the minimum difference between the times of two blocks that shows that they are blocks of two
-	// chains. A smaller difference between two blocks of the same number may be because two nodes answered.
-	minOtherChain = time.Hour
+	// otherChainGap: if two blocks with the same number are at least this far apart in time, they are of two chains. If
+	// they are closer, two nodes may have answered.
+	otherChainGap = time.Hour
 )
 
 // interval is the time between two blocks as contracts count blocks.
@@ -37,11 +37,11 @@ const (
 	intervalUnknown intervalState = iota
 	// intervalKnown: it was measured.
 	intervalKnown
-	// intervalUnknowable: contracts count the blocks of another chain. The node does not have their headers.
+	// intervalUnknowable: contracts count the blocks of another chain, whose headers the node does not have.
 	intervalUnknowable
 )
 
-// isCacheable reports whether another measurement would give the same.
+// isCacheable reports whether the measurement was conclusive: another one would give the same.
 func (i interval) isCacheable() bool { return i.state != intervalUnknown }
 
 // measureInterval measures the block interval: the average over the ClaimBlocks blocks before the newest block, or over
@@ -49,31 +49,36 @@ func (i interval) isCacheable() bool { return i.state != intervalUnknown }
 // arbitrary. ClaimBlocks must not be nil.
 //
 // If the height of the newest block is 1000 and ClaimBlocks is 100, it compares the times of the blocks 1000 and 900.
+//
+// On some chains, contracts count the blocks of another one: on Arbitrum they read Ethereum's block number. There, the
+// node's block with that number is an old one of its own chain, far in time from the newest, so the result is
+// intervalUnknowable.
 func (c *Client) measureInterval(ctx context.Context, _ struct{}) (interval, error) {
-	at, err := c.read(ctx, nil)
+	now, err := c.read(ctx, nil)
 	if err != nil {
 		return interval{}, during("find the newest block", err)
 	}
-	height := at.knownHeight()
+	height := now.knownHeight()
 	if height < 2 {
 		// The height is unknown, or there is no interval after block 1.
 		return interval{state: intervalUnknown}, nil
 	}
-	blocks := min(cmp.Or(*c.settings.ClaimBlocks, intervalBlocks), height-1)
-	newest, oldest, err := c.headers(ctx, height, height-blocks)
+	wanted := cmp.Or(*c.settings.ClaimBlocks, intervalBlocks)
+	blocks := min(wanted, height-1)
+	oldestHeight := height - blocks
+	newest, oldest, err := c.headers(ctx, height, oldestHeight)
 	if err != nil {
 		return interval{}, during("measure the time between blocks", err)
 	}
-	if !newest.isBlock(height) || !oldest.isBlock(height-blocks) {
+	if !newest.isBlock(height) || !oldest.isBlock(oldestHeight) {
 		return interval{state: intervalUnknown}, nil
 	}
-	// If contracts count another chain's blocks, newest is a block of the node's chain that only has the same number.
-	difference := newest.time().Sub(at.time()).Abs()
-	if difference >= minOtherChain {
+	gap := newest.time().Sub(now.time()).Abs()
+	if gap >= otherChainGap {
 		return interval{state: intervalUnknowable}, nil
 	}
-	if difference > 0 {
-		// Two nodes answered, and have different blocks with this number.
+	if gap > 0 {
+		// Two nodes may have answered, with different blocks of this number.
 		return interval{state: intervalUnknown}, nil
 	}
 	length := newest.time().Sub(oldest.time()) / time.Duration(blocks)
