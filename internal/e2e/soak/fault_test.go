@@ -23,8 +23,8 @@ func between(r *rand.Rand, least, most time.Duration) time.Duration {
 	return least + time.Duration(r.Int64N(int64(most-least)))
 }
 
-// fail begins loops that make everything fail at times. When they end, nothing fails.
-func (s *soak) fail(begin func(stream uint64, loop func(context.Context, *rand.Rand))) {
+// injectFaults begins loops that make everything fail at times. When they end, nothing fails.
+func (s *soak) injectFaults(begin func(stream uint64, loop func(context.Context, *rand.Rand))) {
 	for i, target := range fault.Targets {
 		begin(100+uint64(i), func(ctx context.Context, r *rand.Rand) { s.failService(ctx, target, r) })
 	}

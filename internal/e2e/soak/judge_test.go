@@ -63,8 +63,8 @@ func (s *soak) readerOf(e faketelegram.Event) *person {
 		return s.people[m.Reader]
 	default:
 		for _, id := range []int64{m.ID, m.ReplyTo} {
-			if q := s.owners[[2]int64{m.Chat, id}]; q != nil {
-				s.owners[[2]int64{m.Chat, m.ID}] = q
+			if q := s.owners[messageKey{m.Chat, id}]; q != nil {
+				s.owners[messageKey{m.Chat, m.ID}] = q
 				return q.person
 			}
 		}

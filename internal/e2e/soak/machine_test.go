@@ -23,11 +23,17 @@ func beBusy(t *testing.T, loops int) {
 		if err := loop.Start(); err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { _ = loop.Wait() }) // It was killed.
+		t.Cleanup(func() { _ = loop.Wait() }) // t.Context, which is done by now, has killed it.
 	}
 }
 
-// stalls records when this process, which includes the bot, waited for the machine.
+// stall is a time in which this process was not scheduled.
+type stall struct {
+	end    time.Time
+	length time.Duration
+}
+
+// stalls records when this process was not scheduled. The bot runs in it.
 type stalls struct {
 	mu      sync.Mutex
 	recent  []stall // in order of time
@@ -35,18 +41,12 @@ type stalls struct {
 	total   time.Duration
 }
 
-// stall is a wait for the machine.
-type stall struct {
-	end  time.Time
-	late time.Duration // how long it lasted
-}
-
 // watch records stalls until ctx is done.
 func (s *stalls) watch(ctx context.Context) {
 	const tick = 20 * time.Millisecond
 	for last := time.Now(); transport.Sleep(ctx, tick); last = time.Now() {
-		if late := time.Since(last) - tick; late > tick/2 {
-			s.add(stall{end: time.Now(), late: late})
+		if length := time.Since(last) - tick; length > tick/2 {
+			s.add(stall{end: time.Now(), length: length})
 		}
 	}
 }
@@ -54,8 +54,8 @@ func (s *stalls) watch(ctx context.Context) {
 func (s *stalls) add(one stall) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.longest = max(s.longest, one.late)
-	s.total += one.late
+	s.longest = max(s.longest, one.length)
+	s.total += one.length
 	for len(s.recent) > 0 && one.end.Sub(s.recent[0].end) > 2*patience {
 		s.recent = s.recent[1:]
 	}
@@ -67,7 +67,7 @@ func (s *stalls) during(from, to time.Time) (sum time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, one := range s.recent {
-		begin, end := one.end.Add(-one.late), one.end
+		begin, end := one.end.Add(-one.length), one.end
 		if begin.Before(from) {
 			begin = from
 		}
@@ -83,18 +83,20 @@ func TestStallsAreCountedWithinATime(t *testing.T) {
 	var s stalls
 	start := time.Now()
 	at := func(seconds int) time.Time { return start.Add(time.Duration(seconds) * time.Second) }
-	s.add(stall{end: at(3), late: 2 * time.Second})
-	s.add(stall{end: at(6), late: time.Second})
-	for _, test := range []struct{ from, to, want int }{
-		{0, 10, 3},
-		{2, 10, 2},
-		{3, 5, 0},
-		{0, 2, 1},
-		{7, 9, 0},
+	// There are stalls from 1 to 3 and from 5 to 6.
+	s.add(stall{end: at(3), length: 2 * time.Second})
+	s.add(stall{end: at(6), length: time.Second})
+	for name, test := range map[string]struct{ from, to, want int }{
+		"both":               {0, 10, 3},
+		"begins within one":  {2, 10, 2},
+		"between them":       {3, 5, 0},
+		"ends within one":    {0, 2, 1},
+		"exactly one":        {5, 6, 1},
+		"after the last one": {7, 9, 0},
 	} {
 		got := s.during(at(test.from), at(test.to))
 		if got != time.Duration(test.want)*time.Second {
-			t.Errorf("from %d to %d there are stalls of %v, want %d s", test.from, test.to, got, test.want)
+			t.Errorf("%s: there are stalls of %v, want %d s", name, got, test.want)
 		}
 	}
 	if s.longest != 2*time.Second || s.total != 3*time.Second {

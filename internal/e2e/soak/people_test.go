@@ -139,7 +139,7 @@ func (p *person) askOnce(r *rand.Rand) *question {
 	q.Asked = p.platform.Ask(command)
 	p.counts["commands"]++
 	if command.Group && !command.Ephemeral {
-		p.owners[[2]int64{group.ID, q.Message}] = q
+		p.owners[messageKey{group.ID, q.Message}] = q
 	}
 	p.mu.Unlock()
 	p.await(q)
@@ -320,7 +320,7 @@ func (p *person) await(q *question) {
 		return
 	}
 	waited := p.stalls.during(q.At, q.At.Add(p.discord.Discord.FirstResponse))
-	if p.platform.OnDiscord && waited >= stalled {
+	if p.platform.OnDiscord && waited >= stallExcuse {
 		p.end(q, "late")
 		p.count("late on a stalled machine", 1)
 		return

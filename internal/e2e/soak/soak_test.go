@@ -14,9 +14,10 @@
 // price is often older than its TTL; without, every call is made, so that it fails often.
 //
 // -soak.busy shell loops use the machine's time beside the test. A first response on Discord may be
-// late only while the machine keeps the process waiting, and only if the bot counts it. The price
-// provider never renews its quote, which is ten minutes old in the middle of a short run, and after
-// ten minutes of a long one: from then on, an answer during an outage must be marked as old.
+// late only while the machine keeps the process waiting, and only if the bot counts it.
+//
+// The quote is never renewed. It turns old (OldAfter) halfway through a run, or after ten minutes of
+// one longer than twenty. From then on, an answer during an outage must be marked as old.
 //
 // Telegram's pacing is off, because with it most answers in a busy group are "busy". No card is
 // cleaned away, because somebody may press it.
@@ -70,12 +71,17 @@ const (
 	// maxHeld is how long a delivery of Telegram may be held on a busy machine, beside its longest
 	// stall. The bot acknowledges a delivery after 0.1 s.
 	maxHeld = 2 * time.Second
-	// rarely is the minimum number of questions for each that is not answered.
-	rarely = 1000
-	// stalled is the minimum time of stalls within Discord's 3 seconds for a first response that
+	// askedPerUnanswered is the minimum number of questions for each one that is not answered.
+	askedPerUnanswered = 1000
+	// stallExcuse is the minimum time of stalls within Discord's 3 seconds for a first response that
 	// excuses a late one.
-	stalled = time.Second
+	stallExcuse = time.Second
+	// idleGoroutines is how many goroutines are left, at most, once idle connections are closed.
+	idleGoroutines = 60
 )
+
+// messageKey identifies a message on Telegram.
+type messageKey struct{ chat, id int64 }
 
 // soak is one run.
 type soak struct {
@@ -94,10 +100,10 @@ type soak struct {
 	mu       sync.Mutex // guards what follows
 	verdicts map[string]int
 	counts   map[string]int
-	people   map[int64]*person      // on Telegram, by user
-	owners   map[[2]int64]*question // whose command or card in a group a message is, by chat and ID
-	presses  map[string]*question   // on Telegram, not answered yet, by ID
-	queries  map[string]string      // inline queries not answered yet, by ID
+	people   map[int64]*person        // on Telegram, by user
+	owners   map[messageKey]*question // whose command or card in a group a message is
+	presses  map[string]*question     // on Telegram, not answered yet, by ID
+	queries  map[string]string        // inline queries not answered yet, by ID
 }
 
 // newSoak returns a run without a bot.
@@ -113,7 +119,7 @@ func newSoak(t *testing.T, way e2etest.Way) *soak {
 		verdicts: map[string]int{},
 		counts:   map[string]int{},
 		people:   map[int64]*person{},
-		owners:   map[[2]int64]*question{},
+		owners:   map[messageKey]*question{},
 		presses:  map[string]*question{},
 		queries:  map[string]string{},
 	}
@@ -183,8 +189,8 @@ func TestSoak(t *testing.T) {
 	atStart := measure()
 	s.phase(*soakTime-warmUp, *soakSeed+1)
 	atEnd := measure()
-	s.compare()
-	fallbacks := s.metric("herald_redis_fallbacks_total")
+	s.compareCounts()
+	fallbacks := s.exported("herald_redis_fallbacks_total")
 	s.bot.Stop()
 	if err := s.bot.AwaitEnd(); err != nil {
 		t.Errorf("the bot left with %v", err)
@@ -193,7 +199,7 @@ func TestSoak(t *testing.T) {
 
 	fmt.Printf("soak of %v by %s, -soak.seed %d\n", time.Since(began).Round(time.Second), way.Name, *soakSeed)
 	s.print(fallbacks, atStart, atEnd)
-	s.verify(atStart, atEnd)
+	s.checkEnd(atStart, atEnd)
 }
 
 // print prints what was counted and measured.
@@ -206,9 +212,9 @@ func (s *soak) print(fallbacks int, atStart, atEnd figures) {
 	fmt.Printf("at the start: %v\nat the end:   %v\n", atStart, atEnd)
 }
 
-// verify fails the test if a delivery was held too long, the process has grown, a redirect was
+// checkEnd fails the test if a delivery was held too long, the process has grown, a redirect was
 // followed, or Discord would refuse a call.
-func (s *soak) verify(atStart, atEnd figures) {
+func (s *soak) checkEnd(atStart, atEnd figures) {
 	if held, most := s.telegram.Held(), maxHeld+s.stalls.longest; held > most {
 		s.Errorf("a delivery took %v, want at most %v", held, most)
 	}
@@ -237,9 +243,8 @@ func (s *soak) phase(d time.Duration, seed uint64) {
 		begin(uint64(1000+n), s.person(s.telegram, n).live)
 		begin(uint64(2000+n), s.person(s.discord, n).live)
 	}
-	burstEvery := d / time.Duration(1+int(d.Seconds())/15) * 2 / 3
 	begin(1, func(ctx context.Context, r *rand.Rand) {
-		for transport.Sleep(ctx, burstEvery) {
+		for transport.Sleep(ctx, burstEvery(d)) {
 			for n := range 130 { // more than Telegram makes deliveries at a time
 				one := rand.New(rand.NewPCG(r.Uint64(), 0))
 				loops.Go(func() { s.person(s.telegram, firstBurst+n).askOnce(one) })
@@ -251,25 +256,44 @@ func (s *soak) phase(d time.Duration, seed uint64) {
 			s.forgetOwners(5 * patience)
 		}
 	})
-	s.fail(begin)
+	s.injectFaults(begin)
 	loops.Wait()
-	http.DefaultClient.CloseIdleConnections()
-	quiet, cancel := context.WithTimeout(s.Context(), min(*soakTime/4, 100*time.Second))
-	defer cancel()
-	for runtime.NumGoroutine() > 60 && transport.Sleep(quiet, 100*time.Millisecond) {
-	}
-	for _, p := range s.people {
+	s.awaitQuiet()
+	s.mu.Lock()
+	people := slices.Collect(maps.Values(s.people))
+	s.mu.Unlock()
+	for _, p := range people {
 		p.read()
 		p.forget(afterwards)
 	}
 	s.forgetOwners(0)
 }
 
+// burstEvery returns the time between bursts in a phase: at most ten seconds, and two thirds of a phase that is
+// shorter than 15 seconds, so that each phase has a burst.
+func burstEvery(phase time.Duration) time.Duration {
+	parts := 1 + int(phase.Seconds())/15
+	return phase / time.Duration(parts) * 2 / 3
+}
+
+// awaitQuiet waits until idle connections are closed. A short run does not wait as long as that takes.
+func (s *soak) awaitQuiet() {
+	http.DefaultClient.CloseIdleConnections()
+	ctx, cancel := context.WithTimeout(s.Context(), min(*soakTime/4, 100*time.Second))
+	defer cancel()
+	for runtime.NumGoroutine() > idleGoroutines {
+		if !transport.Sleep(ctx, 100*time.Millisecond) {
+			s.Logf("%d goroutines are left, idle ones are at most %d", runtime.NumGoroutine(), idleGoroutines)
+			return
+		}
+	}
+}
+
 // forgetOwners forgets who owns commands and cards of this age.
 func (s *soak) forgetOwners(old time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	maps.DeleteFunc(s.owners, func(_ [2]int64, q *question) bool { return time.Since(q.At) >= old })
+	maps.DeleteFunc(s.owners, func(_ messageKey, q *question) bool { return time.Since(q.At) >= old })
 }
 
 // count adds to what is counted under a name.
@@ -286,20 +310,39 @@ func (s *soak) counted(name string) int {
 	return s.counts[name]
 }
 
-// metric returns a counter of the bot.
-func (s *soak) metric(name string) (n int) {
-	_, rest, _ := strings.Cut(e2etest.Metrics(s, s.bot.URL), "\n"+name+" ")
-	_, _ = fmt.Sscan(rest, &n)
+// metric returns a counter of the bot, and whether the bot exports it.
+func (s *soak) metric(name string) (n int, isExported bool) {
+	_, rest, isExported := strings.Cut(e2etest.Metrics(s, s.bot.URL), "\n"+name+" ")
+	var value float64
+	_, _ = fmt.Sscan(rest, &value)
+	return int(value), isExported
+}
+
+// exported returns a counter that the bot exports from the start, and fails the test if it does not.
+func (s *soak) exported(name string) int {
+	n, isExported := s.metric(name)
+	if !isExported {
+		s.Errorf("the bot does not export %s", name)
+	}
 	return n
 }
 
-// event returns how often an adapter counted an event.
-func (s *soak) event(platform, name string) int {
-	return s.metric(`herald_adapter_events_total{event="` + name + `",platform="` + platform + `"}`)
+// eventSeries returns the name of the counter of an adapter's event.
+func eventSeries(platform, event string) string {
+	return `herald_adapter_events_total{event="` + event + `",platform="` + platform + `"}`
 }
 
-// compare compares what the fakes have counted with what the adapters have.
-func (s *soak) compare() {
+// event returns how often an adapter counted an event. It is not exported before the first time.
+func (s *soak) event(platform, name string) int {
+	n, _ := s.metric(eventSeries(platform, name))
+	return n
+}
+
+// alerted is like event, for an event that is exported from the start, because there is an alert on it.
+func (s *soak) alerted(platform, name string) int { return s.exported(eventSeries(platform, name)) }
+
+// compareCounts compares what the fakes have counted with what the adapters have.
+func (s *soak) compareCounts() {
 	// A send that hangs has an unknown outcome once its time is over.
 	e2etest.Eventually(s, "the adapter counts the sends that broke off", func() bool {
 		return s.event("telegram", "send_outcome_unknown") == s.counted("sends of unknown outcome")
@@ -308,9 +351,9 @@ func (s *soak) compare() {
 	unansweredQueries := s.event("telegram", "inline_unanswered")
 	abandoned := s.event("telegram", "send_abandoned")
 	late := s.event("discord", "too_late") +
-		s.event("discord", "answer_expired") +
-		s.event("discord", "answer_outcome_unknown")
-	panics := s.event("telegram", "panic") + s.event("discord", "panic") + s.event("members", "panic")
+		s.alerted("discord", "answer_expired") +
+		s.alerted("discord", "answer_outcome_unknown")
+	panics := s.alerted("telegram", "panic") + s.alerted("discord", "panic") + s.alerted("members", "panic")
 
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -328,7 +371,7 @@ func (s *soak) compare() {
 		s.Errorf("%d first responses are late, %d are counted", c["late on a stalled machine"], late)
 	}
 	asked := c["commands"] + c["presses"]
-	if c["unanswered"]*rarely > asked || c["unanswered"] > abandoned {
+	if c["unanswered"]*askedPerUnanswered > asked || c["unanswered"] > abandoned {
 		s.Errorf("%d of %d are not answered, %d are counted as abandoned", c["unanswered"], asked, abandoned)
 	}
 	if c["doubled"] > c["sends of unknown outcome"] {

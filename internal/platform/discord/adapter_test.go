@@ -170,6 +170,15 @@ func pass(d time.Duration) {
 	synctest.Wait()
 }
 
+// Opcodes of the gateway.
+const (
+	opReconnect      = 7
+	opInvalidSession = 9
+)
+
+// mend makes calls of the route succeed again.
+func (h *adapterTest) mend(route fakediscord.Route) { h.fake.Break(route, discordtest.Fault{}) }
+
 // command returns a command of user 5 in guild 7.
 func command(name string) fakediscord.Interaction {
 	return fakediscord.Interaction{Command: name, UserID: "5", GuildID: "7", ChannelID: "8"}

@@ -19,23 +19,19 @@ import (
 	"herald/internal/words"
 )
 
-// early is the response to an edit that reaches Discord before the first response. By
-// HTTP that can happen.
-var early = discordtest.Fault{Status: 404, Code: 10015}
+// priceAgain is the state of a button that asks for the price again.
+const priceAgain = "1 e 0 price"
 
 func TestASlowCommandIsDeferredThenEdited(t *testing.T) {
 	eachWay(t, func(t *testing.T, h *adapterTest) {
 		h.reply(5*time.Second, &chat.Reply{Title: chat.Say("at last")})
 		for name, ephemeral := range map[string]bool{"price": false, "mylogins": true} {
-			if h.way == byHTTP {
-				h.fake.Script(fakediscord.Edit, early, early)
-			}
 			p := h.send(t, command(name))
 			pass(api.FirstResponse)
 			a := p.Answer()
 			equal(t, name+" is deferred", a.Deferred, true)
 			equal(t, name+" is deferred for the user alone", a.Ephemeral, ephemeral)
-			equal(t, "early edits", a.Edits, 0)
+			equal(t, "edits while it runs", a.Edits, 0)
 			pass(5 * time.Second)
 			a = p.Answer()
 			equal(t, "edits", a.Edits, 1)
@@ -45,8 +41,22 @@ func TestASlowCommandIsDeferredThenEdited(t *testing.T) {
 	})
 }
 
+// early is the response to an edit that reaches Discord before the first response. By HTTP, that can happen.
+var early = discordtest.Fault{Status: http.StatusNotFound, Code: 10015}
+
+func TestAnEditBeforeTheFirstResponseIsRetried(t *testing.T) {
+	simulate(t, byHTTP, func(t *testing.T, h *adapterTest) {
+		h.fake.Script(fakediscord.Edit, early, early)
+		h.reply(5*time.Second, &chat.Reply{Title: chat.Say("at last")})
+		p := h.send(t, command("price"))
+		pass(api.FirstResponse + 5*time.Second)
+		equal(t, "calls", h.fake.Calls(fakediscord.Edit), 3)
+		equal(t, "edits", p.Answer().Edits, 1)
+		checkText(t, p.Answer(), "at last")
+	})
+}
+
 func TestAnAnswerArrivesWhateverFailsOnItsWay(t *testing.T) {
-	limited := discordtest.Fault{Status: 429, RetryAfter: 900 * time.Millisecond}
 	routes := map[fakediscord.Route]time.Duration{ // with how long the command takes
 		fakediscord.Callback: 0,
 		fakediscord.Edit:     5 * time.Second,
@@ -55,7 +65,7 @@ func TestAnAnswerArrivesWhateverFailsOnItsWay(t *testing.T) {
 		"connection lost before": {{Drop: true}, {Drop: true}},
 		"delivered, answer lost": {{DropAnswer: true}},
 		"server error":           {{Status: 502}, {Status: 503}},
-		"limited":                {limited},
+		"limited":                {{Status: 429, RetryAfter: 900 * time.Millisecond}},
 		"a proxy's page instead": {{Status: http.StatusOK}},
 		"no answer at all":       {{Hang: true}},
 	} {
@@ -69,8 +79,8 @@ func TestAnAnswerArrivesWhateverFailsOnItsWay(t *testing.T) {
 					checkText(t, p.Answer(), "the price")
 					h.checkCount(t, "answered", 1)
 					equal(t, "calls", h.fake.Calls(route), len(faults)+1)
-					if took := p.Answer().Final; name == "limited" && took < slow+limited.RetryAfter {
-						t.Errorf("tried again after %v", took)
+					if took, least := p.Answer().Final, slow+faults[0].RetryAfter; took < least {
+						t.Errorf("the answer took %v, want at least %v", took, least)
 					}
 				})
 			})
@@ -102,7 +112,8 @@ func checkUndelivered(t *testing.T, cases map[string]undelivered) {
 			h.fake.Script(tt.route, slices.Repeat([]discordtest.Fault{tt.fault}, tt.lasts)...)
 		}
 		p := h.send(t, command("price"))
-		for h.events.Of(tt.event) == 0 {
+		end := time.Now().Add(16 * time.Minute) // Discord takes an answer for 15 minutes.
+		for h.events.Of(tt.event) == 0 && time.Now().Before(end) {
 			pass(time.Second)
 		}
 		h.checkCount(t, tt.event, 1)
@@ -114,8 +125,8 @@ func checkUndelivered(t *testing.T, cases map[string]undelivered) {
 		equal(t, "lines of its level", h.logged.Lines("level="+tt.level), 1)
 		progress, _ := h.Dedup.Claim(t.Context(), "discord:interaction:"+p.ID)
 		equal(t, "claim", progress, tt.claim)
-		h.fake.Break(tt.route, discordtest.Fault{})
-		h.ask(t, command("price"))
+		h.mend(tt.route)
+		h.ask(t, command("price")) // The next command is answered.
 	})
 }
 
@@ -197,11 +208,11 @@ func TestARepeatedInteractionIsAnsweredOnce(t *testing.T) {
 		shown := h.ask(t, command("price"))
 		typed := command("price")
 		typed.ID, typed.Token = "1234567", "again"
-		pressed := shown.Press("5", "1 e 0 price")
+		pressed := shown.Press("5", priceAgain)
 		pressed.ID, pressed.Token = "1234568", "and again"
 		for n, i := range []fakediscord.Interaction{typed, pressed} {
 			h.ask(t, i)
-			h.fake.Do(fakediscord.Action{Op: 7})
+			h.fake.Do(fakediscord.Action{Op: opReconnect})
 			pass(2 * time.Minute)
 			h.send(t, i)
 			pass(time.Second)
@@ -220,7 +231,7 @@ func TestARepeatedInteractionIsAnsweredOnce(t *testing.T) {
 // The claim holds while the command still runs.
 func TestAPressRepeatedWhileItRunsIsHandledOnce(t *testing.T) {
 	eachWay(t, func(t *testing.T, h *adapterTest) {
-		press := h.ask(t, command("price")).Press("5", "1 e 0 price")
+		press := h.ask(t, command("price")).Press("5", priceAgain)
 		press.ID, press.Token = "1234567", "again"
 		h.reply(time.Second, &chat.Reply{Title: chat.Say("done")})
 		before := len(h.handler.Requests())
@@ -242,7 +253,7 @@ func TestInteractionsBeyondTheBoundAreDropped(t *testing.T) {
 		h.reply(5*time.Second, &chat.Reply{Title: chat.Say("done")})
 		first := h.send(t, command("price"))
 		pass(time.Second)
-		press := fakediscord.Interaction{Button: "1 e 0 price", On: &fakediscord.Message{Content: "x"}}
+		press := fakediscord.Interaction{Button: priceAgain, On: &fakediscord.Message{Content: "x"}}
 		for n, i := range []fakediscord.Interaction{command("price"), press} {
 			p := h.send(t, i)
 			pass(100 * time.Millisecond)
@@ -260,31 +271,35 @@ func TestInteractionsBeyondTheBoundAreDropped(t *testing.T) {
 	})
 }
 
-// Stopping lets commands finish, and ends those that take too long.
-func TestStoppingAnswersWhatIsInFlight(t *testing.T) {
-	for said, slow := range map[string]time.Duration{"done": 5 * time.Second, "stopped": time.Hour} {
-		eachWay(t, func(t *testing.T, h *adapterTest) {
-			h.handler.Reply = func(ctx context.Context, _ *chat.Request) *chat.Reply {
-				select {
-				case <-time.After(slow):
-					return &chat.Reply{Title: chat.Say("done")}
-				case <-ctx.Done():
-					return &chat.Reply{Title: chat.Say("stopped")}
-				}
-			}
-			p := h.send(t, command("price"))
-			pass(api.FirstResponse)
-			start := time.Now()
-			time.AfterFunc(time.Second, func() { equal(t, "ready while it stops", h.Ready(), false) })
-			equal(t, "Run", h.stop(), nil)
-			if took := time.Since(start); took >= platform.DrainTime {
-				t.Errorf("Run returned after %v", took)
-			}
-			equal(t, "connections to the gateway", h.fake.Connected(), 0)
-			equal(t, "edits", p.Answer().Edits, 1)
-			checkText(t, p.Answer(), said)
-		})
+// stopping checks that an adapter, stopped during a command that takes a time, answers it with said.
+func stopping(t *testing.T, h *adapterTest, slow time.Duration, said string) {
+	h.handler.Reply = func(ctx context.Context, _ *chat.Request) *chat.Reply {
+		select {
+		case <-time.After(slow):
+			return &chat.Reply{Title: chat.Say("done")}
+		case <-ctx.Done():
+			return &chat.Reply{Title: chat.Say("stopped")}
+		}
 	}
+	p := h.send(t, command("price"))
+	pass(api.FirstResponse)
+	start := time.Now()
+	time.AfterFunc(time.Second, func() { equal(t, "ready while it stops", h.Ready(), false) })
+	equal(t, "Run", h.stop(), nil)
+	if took := time.Since(start); took >= platform.DrainTime {
+		t.Errorf("Run returned after %v", took)
+	}
+	equal(t, "connections to the gateway", h.fake.Connected(), 0)
+	equal(t, "edits", p.Answer().Edits, 1)
+	checkText(t, p.Answer(), said)
+}
+
+func TestStoppingLetsACommandFinish(t *testing.T) {
+	eachWay(t, func(t *testing.T, h *adapterTest) { stopping(t, h, 5*time.Second, "done") })
+}
+
+func TestStoppingEndsACommandThatTakesTooLong(t *testing.T) {
+	eachWay(t, func(t *testing.T, h *adapterTest) { stopping(t, h, time.Hour, "stopped") })
 }
 
 // This is about what the adapter says by itself.
@@ -324,10 +339,10 @@ func TestSlowEditsHoldUpNothingElse(t *testing.T) {
 		if a := h.ask(t, command("supply")).Answer(); a.First > 500*time.Millisecond {
 			t.Errorf("a first response took %v", a.First)
 		}
-		h.fake.Do(fakediscord.Action{Op: 9}) // so that its address is asked for
+		h.fake.Do(fakediscord.Action{Op: opInvalidSession}) // so that the bot asks for the gateway's address
 		pass(5 * time.Second)
 		equal(t, "connected again", h.Ready(), true)
-		h.fake.Break(fakediscord.Edit, discordtest.Fault{})
+		h.mend(fakediscord.Edit)
 		pass(time.Minute)
 	})
 }
@@ -340,7 +355,8 @@ func TestALateFirstResponseIsNotSent(t *testing.T) {
 			h.send(t, command("price"))
 		}
 		pass(time.Minute)
-		// A permit is free again every 1.5 seconds, for 4 seconds.
+		// MaxFirst calls run at once, and each gives up after 1.5 s. No call starts later than 4 s, so there
+		// are at most three rounds.
 		if n := h.fake.Calls(fakediscord.Callback); n > 3*api.MaxFirst {
 			t.Errorf("%d calls", n)
 		}
@@ -350,8 +366,9 @@ func TestALateFirstResponseIsNotSent(t *testing.T) {
 	})
 }
 
-// "Already acknowledged" proves that the first response was delivered only if its outcome was unknown.
-func TestAlreadyAcknowledgedMeansDelivered(t *testing.T) {
+// The fake refuses another response to an interaction with 40060, which means "already acknowledged". That proves that
+// the first response was delivered only if its outcome was unknown.
+func TestAlreadyAcknowledgedMeansDeliveredOnlyAfterAnUnknownOutcome(t *testing.T) {
 	acknowledged := discordtest.Fault{Status: http.StatusBadRequest, Code: 40060}
 	type test struct {
 		faults    []discordtest.Fault
@@ -388,48 +405,54 @@ func showsCurve(m fakediscord.Message) bool {
 		shown.ContentType == "image/png" && bytes.Equal(shown.Bytes, curve.PNG)
 }
 
-// A picture that is sent twice is shown once. An answer does not depend on its picture.
-func TestAPictureArrivesOnceOrTheAnswerIsText(t *testing.T) {
+// checkAnswer fails the test unless there is one message, with the text and with curve if hasCurve is true.
+func (h *adapterTest) checkAnswer(t *testing.T, p *fakediscord.Pending, hasCurve bool) {
+	t.Helper()
+	a := p.Answer()
+	h.messages(t, 1)
+	equal(t, "text", strings.TrimSpace(a.Text()), "**Price**")
+	equal(t, "the picture is shown", showsCurve(a.Message), hasCurve)
+	equal(t, "nothing is attached", len(a.Attachments) == 0, !hasCurve)
+	equal(t, "it was deferred", a.Deferred, true)
+	equal(t, "the picture failed", h.events.Of("picture_failed") == 1, !hasCurve)
+	h.checkCount(t, "answered", 1)
+}
+
+func TestAPictureThatIsSentTwiceIsShownOnce(t *testing.T) {
+	each(t, map[string][]discordtest.Fault{
+		"nothing fails":                    nil,
+		"server error, but carried out":    {{Status: 502, Landed: true}},
+		"connection lost, but carried out": {{DropAnswer: true}},
+	}, func(t *testing.T, h *adapterTest, faults []discordtest.Fault) {
+		h.reply(0, &chat.Reply{Title: chat.Say("Price"), Image: &curve})
+		h.fake.Script(fakediscord.Edit, faults...)
+		p := h.send(t, command("price"))
+		pass(time.Minute)
+		equal(t, "calls", h.fake.Calls(fakediscord.Edit), len(faults)+1)
+		h.checkAnswer(t, p, true)
+	})
+}
+
+func TestAnAnswerDoesNotDependOnItsPicture(t *testing.T) {
 	type test struct {
-		faults []discordtest.Fault
-		until  time.Duration // how long the first of them lasts; 0: one call
-		text   bool
+		fault discordtest.Fault
+		lasts time.Duration // if it is 0, one call fails
 	}
 	each(t, map[string]test{
-		"nothing fails": {},
-		"server error, but carried out": {
-			faults: []discordtest.Fault{{Status: 502, Landed: true}},
-		},
-		"connection lost, but carried out": {
-			faults: []discordtest.Fault{{DropAnswer: true}},
-		},
-		"too large": {
-			faults: []discordtest.Fault{{Status: 413, Code: 40005}},
-			text:   true,
-		},
-		"nobody takes uploads": {
-			faults: []discordtest.Fault{{Status: 503}},
-			until:  pictureTime,
-			text:   true,
-		},
+		"too large":            {fault: discordtest.Fault{Status: 413, Code: 40005}},
+		"nobody takes uploads": {fault: discordtest.Fault{Status: 503}, lasts: pictureTime},
 	}, func(t *testing.T, h *adapterTest, tt test) {
 		h.reply(0, &chat.Reply{Title: chat.Say("Price"), Image: &curve})
-		h.fake.Script(fakediscord.Edit, tt.faults...)
-		if tt.until > 0 {
-			h.fake.Break(fakediscord.Edit, tt.faults[0])
+		if tt.lasts == 0 {
+			h.fake.Script(fakediscord.Edit, tt.fault)
+		} else {
+			h.fake.Break(fakediscord.Edit, tt.fault)
 		}
 		p := h.send(t, command("price"))
-		pass(tt.until)
-		h.fake.Break(fakediscord.Edit, discordtest.Fault{})
+		pass(tt.lasts)
+		h.mend(fakediscord.Edit)
 		pass(time.Minute)
-		a := p.Answer()
-		equal(t, "text", strings.TrimSpace(a.Text()), "**Price**")
-		h.messages(t, 1)
-		equal(t, "the picture is shown", showsCurve(a.Message), !tt.text)
-		equal(t, "nothing is attached", len(a.Attachments) == 0, tt.text)
-		equal(t, "it was deferred", a.Deferred, true)
-		equal(t, "the picture failed", h.events.Of("picture_failed") == 1, tt.text)
-		h.checkCount(t, "answered", 1)
+		h.checkAnswer(t, p, false)
 	})
 }
 
@@ -449,7 +472,7 @@ func TestAPictureGivesWayToTheNextAnswer(t *testing.T) {
 			{5 * time.Second, without},
 		} {
 			h.reply(tt.slow, tt.reply)
-			h.ask(t, p.Press("5", "1 e 0 price"))
+			h.ask(t, p.Press("5", priceAgain))
 			equal(t, "the picture is shown", showsCurve(p.Answer().Message), tt.reply.Image != nil)
 			h.messages(t, 1)
 		}

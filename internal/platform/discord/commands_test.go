@@ -47,7 +47,7 @@ func TestLongTextsOfCommandsAreShortened(t *testing.T) {
 func TestCommandsAreAnsweredBeforeRegistration(t *testing.T) {
 	eachWay(t, func(t *testing.T, h *adapterTest) {
 		h.ask(t, command("price"))
-		h.fake.Break(fakediscord.Application, discordtest.Fault{})
+		h.mend(fakediscord.Application)
 		pass(5 * time.Minute)
 		equal(t, "calls", h.fake.Overwrites(), 1)
 		h.checkCount(t, "as Herald", 1)

@@ -123,7 +123,6 @@ func TestDiscordgoStillLocksUpWithoutHello(t *testing.T) {
 func TestDiscordgoStillIdentifiesWhereItMayResume(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, d := openSession(t, fakediscord.Behaviour{})
-		const opInvalidSession = 9
 		d.Do(fakediscord.Action{Op: opInvalidSession, Resumable: true})
 		time.Sleep(time.Minute)
 		if identifies := len(d.Identifies()); identifies != 2 {

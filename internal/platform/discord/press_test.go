@@ -369,7 +369,7 @@ func TestFollowUpsAreRepeatedWithCare(t *testing.T) {
 		p := h.ask(t, command("price"))
 		h.reply(5*time.Second, &chat.Reply{Title: chat.Say("Too fast"), Audience: chat.SenderAlone})
 		h.fake.Script(fakediscord.FollowUp, tt.faults...)
-		h.send(t, p.Press("6", "1 e 0 price"))
+		h.send(t, p.Press("6", priceAgain))
 		pass(5*time.Second + tt.takes - time.Millisecond)
 		if n := h.fake.Calls(fakediscord.FollowUp); tt.takes > 0 && n >= tt.calls {
 			t.Errorf("%d calls too soon", n)
@@ -453,7 +453,7 @@ func TestAnAnswerThatWasNotShownDoesNotCount(t *testing.T) {
 		h.fake.Break(fakediscord.Callback, discordtest.Fault{Status: http.StatusForbidden, Code: 50001})
 		h.send(t, p.Press("6", refreshButton.CustomID))
 		pass(10 * time.Second)
-		h.fake.Break(fakediscord.Callback, discordtest.Fault{})
+		h.mend(fakediscord.Callback)
 		h.reply(0, atBlock(102))
 		h.ask(t, p.Press("6", refreshButton.CustomID))
 		checkText(t, p.Answer(), "block 102")

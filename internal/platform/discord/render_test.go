@@ -99,7 +99,7 @@ func TestTheHeadlineIsTheContentAndTheRestAnEmbed(t *testing.T) {
 			{&chat.Reply{}, "…", 0},
 		} {
 			h.reply(0, tt.reply)
-			h.ask(t, p.Press("5", "1 e 0 price"))
+			h.ask(t, p.Press("5", priceAgain))
 			m := p.Answer().Message
 			equal(t, "content", m.Content, tt.content)
 			equal(t, "embeds under "+tt.content, len(m.Embeds), tt.embeds)

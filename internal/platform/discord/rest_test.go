@@ -138,7 +138,7 @@ func TestALastingLimitIsMetByFewCalls(t *testing.T) {
 		a := h.ask(t, command("price")).Answer()
 		equal(t, "the next is deferred", a.Deferred, false)
 		equal(t, "its first response waits", a.First > time.Second, false)
-		h.fake.Break(fakediscord.Edit, discordtest.Fault{})
+		h.mend(fakediscord.Edit)
 		pass(time.Minute)
 		h.checkCount(t, "answered", 1001)
 	})
@@ -185,7 +185,7 @@ func TestEditsStopAfterTooManyRefusals(t *testing.T) {
 		}
 		equal(t, "lines about it", h.logged.Lines("level=ERROR"), 1)
 		h.ask(t, command("price"))
-		h.fake.Break(fakediscord.Edit, discordtest.Fault{})
+		h.mend(fakediscord.Edit)
 		pass(2 * time.Minute)
 		equal(t, "edits after the window", edited.Load(), int64(5500-n))
 	})

@@ -77,7 +77,7 @@ func TestRightsThatCannotBeReadMayPass(t *testing.T) {
 				equal(t, "may", r.May, "")
 				equal(t, "problem "+r.Problem, strings.Contains(r.Problem, "until Discord answers"), true)
 			}
-			h.fake.Break(fakediscord.Guild, discordtest.Fault{})
+			h.mend(fakediscord.Guild)
 			h.Rights(t.Context())
 		}
 	}, inServer)

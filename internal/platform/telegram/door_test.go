@@ -83,6 +83,13 @@ type process struct {
 	stop   func() error
 }
 
+// newProcess returns a process with the adapter of r. It does not run yet.
+func newProcess(r *adapterTest) *process {
+	p := &process{adapterTest: r}
+	r.adapter.api = botapi.New(botapi.Config{Token: r.adapter.Settings.Token, URL: r.api.URL, Transport: p})
+	return p
+}
+
 func (p *process) RoundTrip(req *http.Request) (*http.Response, error) {
 	if p.killed.Load() {
 		return nil, errors.New("the process is gone")
@@ -198,8 +205,7 @@ func (d *doorTest) stakeOf(_ context.Context, wallet common.Address) (core.Stake
 
 // start starts a process beside those that run.
 func (d *doorTest) start() {
-	p := &process{adapterTest: d.secondAdapter()}
-	p.adapter.api = botapi.New(botapi.Config{Token: p.adapter.Settings.Token, URL: d.api.URL, Transport: p})
+	p := newProcess(d.secondAdapter())
 	p.stop = p.serve(platformtest.Routed{Router: d.router})
 	live := append(slices.Clone(*d.live.Load()), p)
 	d.live.Store(&live)

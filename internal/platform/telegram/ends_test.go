@@ -1,119 +1,107 @@
 package telegram
 
 import (
-	"errors"
 	"fmt"
-	"net/http"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"herald/internal/chat"
 	faketelegram "herald/internal/demo/fake/telegram"
-	"herald/internal/platform/telegram/botapi"
 )
-
-// killable is an adapter. Once it is killed, none of its calls arrives.
-type killable struct {
-	*adapterTest
-	killed atomic.Bool
-}
-
-func (k *killable) RoundTrip(req *http.Request) (*http.Response, error) {
-	if k.killed.Load() {
-		return nil, errors.New("the process is gone")
-	}
-	return k.adapterTest.RoundTrip(req)
-}
 
 // load is the commands before a process ends. A 429 holds back groups meanwhile.
 type load struct {
 	hung    int // commands that hang, in private chats
-	waiting int // commands in ten groups
-	others  int // commands in private chats
+	limited int // commands in ten groups
+	quick   int // commands in private chats
 }
 
-// ask pushes the commands of a load. Those of the others come last.
-func (l load) ask(r *adapterTest) {
-	for i := range int64(l.waiting) {
+// ask pushes the commands of a load, and returns their number by chat. The quick ones come last.
+func (l load) ask(r *adapterTest) (asked map[int64]int) {
+	asked = map[int64]int{}
+	for i := range int64(l.limited) {
 		where := faketelegram.Group(group - i%10)
 		r.api.Push(writes(where, 1+i, fmt.Sprint("/staked ", i)))
+		asked[where.ID]++
 	}
-	for _, user := range people(l.hung + l.others) {
+	for _, user := range people(l.hung + l.quick) {
 		r.api.Push(inPrivate(user, "/price"))
+		asked[user]++
 	}
+	return asked
 }
 
-// lostBy returns how many commands of a load have no answer.
-func (l load) lostBy(r *adapterTest) (lost int) {
+// lost returns how many of the commands that were asked have no answer.
+func lost(r *adapterTest, asked map[int64]int) (n int) {
 	answers := perChat(r.api.Sent())
-	for _, user := range people(l.hung + l.others) {
-		lost += max(0, 1-answers[user])
+	for where, commands := range asked {
+		n += max(0, commands-answers[where])
 	}
-	for i := range int64(10) {
-		asked := (l.waiting - int(i) + 9) / 10
-		lost += max(0, asked-answers[group-i])
-	}
-	return lost
+	return n
 }
 
-// A process ends after five seconds. The next one answers the updates that are still at Telegram. A command that waits
-// or hangs is lost only if its update was acknowledged, which never happens while fewer than a batch are polled.
-func TestAnEndLosesOnlyWhatWasAcknowledged(t *testing.T) {
-	type test struct {
-		load
-		stopLoses int // at most
-		killLoses int // at most
-	}
-	tests := map[string]test{
-		"few hang, and others do not": {
-			load: load{hung: 40, others: 59},
-		},
-		"few wait for a 429, and others do not": {
-			load: load{waiting: 40, others: 59},
-		},
-		"many hang, and others do not": {
-			load:      load{hung: 150, others: 20},
-			stopLoses: 0, // Those that hang are answered within the drain.
-			killLoses: 150,
-		},
-		"many wait for a 429, and others do not": {
-			load:      load{waiting: 150, others: 20},
-			stopLoses: 150,
-			killLoses: 150,
-		},
-	}
-	for _, end := range []string{"stop", "kill"} {
-		t.Run(end, func(t *testing.T) {
-			inBubble(t, tests, func(t *testing.T, tt test) {
-				r := setUp(t)
-				r.holdGroups(25*time.Second, 0)
-				first := &killable{adapterTest: r}
-				r.adapter.api = botapi.New(botapi.Config{
-					Token:     r.adapter.Settings.Token,
-					URL:       r.api.URL,
-					Transport: first,
-				})
-				r.block(people(tt.hung)...)
-				stop := r.run()
-				tt.ask(r)
-				time.Sleep(5 * time.Second)
-				check(t, "others answered", len(r.api.Sent()), tt.others)
-				first.killed.Store(end == "kill")
-				_ = stop()
-				left, sent := len(r.api.Pending()), len(r.api.Sent())
+// losses is a load, and the largest number of its commands that an end after five seconds may lose.
+type losses struct {
+	load
+	most int
+}
 
-				r.answerAllWith(&chat.Reply{Title: chat.Say("x")})
-				next := r.secondAdapter()
-				next.run()
-				next.waitIdle(time.Minute)
-				time.Sleep(time.Minute) // for what outlasts the first drain
-				check(t, "answers of the next process", len(r.api.Sent())-sent, left)
-				most := map[string]int{"stop": tt.stopLoses, "kill": tt.killLoses}[end]
-				if lost := tt.lostBy(r); lost > most {
-					t.Errorf("%d commands are lost, want at most %d", lost, most)
-				}
-			})
-		})
+// checkLosses ends a process by the signal, starts the next one, and checks what is lost. The next process answers the
+// updates that are still at Telegram.
+func checkLosses(t *testing.T, by signal, tests map[string]losses) {
+	t.Helper()
+	inBubble(t, tests, func(t *testing.T, tt losses) {
+		r := setUp(t)
+		r.holdGroups(25*time.Second, 0)
+		first := newProcess(r)
+		r.block(people(tt.hung)...)
+		stop := r.run()
+		asked := tt.ask(r)
+		time.Sleep(5 * time.Second)
+		check(t, "quick ones answered", len(r.api.Sent()), tt.quick)
+		first.killed.Store(by == sigkill)
+		if err := stop(); err != nil {
+			t.Errorf("Run returned %v", err)
+		}
+		left, sent := len(r.api.Pending()), len(r.api.Sent())
+
+		r.answerAllWith(&chat.Reply{Title: chat.Say("x")})
+		next := r.secondAdapter()
+		next.run()
+		next.waitIdle(time.Minute)
+		time.Sleep(time.Minute) // for what outlasts the first drain
+		check(t, "answers of the next process", len(r.api.Sent())-sent, left)
+		if n := lost(r, asked); n > tt.most {
+			t.Errorf("%d commands are lost, want at most %d", n, tt.most)
+		}
+	})
+}
+
+// With fewer than a batch of updates, none is acknowledged before it is answered.
+func TestAnEndLosesNothingOfLessThanABatch(t *testing.T) {
+	const quick = batchSize - 1 - 40
+	tests := map[string]losses{
+		"few hang":           {load: load{hung: 40, quick: quick}},
+		"few wait for a 429": {load: load{limited: 40, quick: quick}},
 	}
+	t.Run("stop", func(t *testing.T) { checkLosses(t, sigterm, tests) })
+	t.Run("kill", func(t *testing.T) { checkLosses(t, sigkill, tests) })
+}
+
+// The commands of the first batch that hang or wait hide newer ones, so they may be acknowledged early. After them,
+// fewer than a batch are left, and none of these is lost.
+func TestAnEndLosesAtMostTheFirstBatch(t *testing.T) {
+	hung, limited := load{hung: 150, quick: 20}, load{limited: 150, quick: 20}
+	t.Run("stop", func(t *testing.T) {
+		checkLosses(t, sigterm, map[string]losses{
+			"many hang":           {load: hung, most: 0}, // They are answered within the drain.
+			"many wait for a 429": {load: limited, most: batchSize},
+		})
+	})
+	t.Run("kill", func(t *testing.T) {
+		checkLosses(t, sigkill, map[string]losses{
+			"many hang":           {load: hung, most: batchSize},
+			"many wait for a 429": {load: limited, most: batchSize},
+		})
+	})
 }
