@@ -17,8 +17,8 @@ import (
 //
 //	reached, missed  what a check says of a badge's amount; or unknown, if the stake could not be read completely
 //	Low              the first check that missed the amount. The second one decides.
-//	Under            a hash of settings. What was found or decided under other settings than the present ones is void.
-//	RemoveUnder      the settings (a SettingsHash) under which it was decided that the badge is removed; 0: not decided
+//	Under            a SettingsHash. What was found or decided under other settings than the present ones is void.
+//	RemoveUnder      the hash of the settings under which it was decided that the badge is removed; 0: not decided
 //	goes             it is decided under the present settings that the badge is removed
 //	fuse             stops removals in a community while too many users would lose a badge there; see census.go
 //	Released         an operator has decided that the fuse does not stop this removal; see release.go
