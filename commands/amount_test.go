@@ -28,7 +28,8 @@ type amountCase struct {
 	want  string
 }
 
-// checkAmounts asks for each amount in each way in. At a price of a dollar, so many dollars buy as many tokens.
+// checkAmounts asks for each amount by each way in. The price is a dollar, so an amount is the same in dollars and in
+// tokens.
 func checkAmounts(t *testing.T, cases []amountCase) {
 	t.Helper()
 	w := commandstest.Healthy()

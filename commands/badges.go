@@ -10,8 +10,7 @@ import (
 	"herald/internal/members"
 )
 
-// badgeOutcome is what became of a badge that was to be given or removed. The outcomes are in the order in which people
-// read them.
+// badgeOutcome is what became of a badge that was to be given or removed. A reply lists outcomes in this order.
 type badgeOutcome int
 
 const (

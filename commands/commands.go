@@ -34,7 +34,7 @@ type Sources struct {
 	// Logins answers with the logins of a DID, the latest first.
 	Logins query.Source[string, []core.Login]
 	Chart  Chart
-	// Services are the services that /status asks, in the order in which it shows them.
+	// Services are the services that /status asks and shows, in this order.
 	Services []Service
 	// Members saves addresses. It is never nil, but may not be Enabled.
 	Members Members

@@ -16,8 +16,8 @@ type helpCommand struct {
 	all chat.Commands
 }
 
-// help returns two commands: forHelp says what the bot can do, and forGreeting greets a group to which the bot was
-// added. others are all other commands in menus.
+// help returns two commands: forHelp says what the bot can do, and forGreeting greets a group that has added the bot.
+// others are all other commands in menus.
 func help(from Sources, options Options, others chat.Commands) (forHelp, forGreeting chat.Command) {
 	c := &helpCommand{inputs: inputs{from, options}}
 	forHelp = chat.Command{
@@ -55,7 +55,7 @@ func (c *helpCommand) answer(_ context.Context, req *chat.Request) (*chat.Reply,
 	return reply, nil
 }
 
-// hello says what the bot does, in a group to which it was added. It lists the first three commands, and shows
+// hello says what the bot does, in a group that has added it. It lists the first three commands, and shows
 // moderators how the settings name the group.
 func (c *helpCommand) hello(_ context.Context, req *chat.Request) (*chat.Reply, error) {
 	if req.Community == "" {

@@ -331,8 +331,8 @@ func flagHelp(names []string) (text string) {
 	return text
 }
 
-// usageError returns an error for which the program exits with exitUsage. Of the command line, text may only repeat
-// words that match plainName, because others may be secrets.
+// usageError returns an error that makes the program exit with exitUsage. text must not repeat words of the command
+// line, except those that match plainName: others may be secrets.
 func usageError(text string) error {
 	return config.Errors{"bot: " + text, "Run `bot help` for what there is."}
 }

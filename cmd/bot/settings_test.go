@@ -35,7 +35,7 @@ const (
 // secret is in every invalid value, and must not be repeated.
 const secret = "hidden9876543210"
 
-// goodSettings returns an environment without a mistake, in which every service is at url.
+// goodSettings returns an environment without a mistake. Every service is at url.
 func goodSettings(url string) []string {
 	return configtest.Environ(new(app.Config).Table(),
 		"PARTNER_BASE_URL="+url,
@@ -157,7 +157,7 @@ var wrongRuns = []wrongRun{
 	},
 }
 
-// transcribe runs the program, and returns what a person sees. The URL is that of every service.
+// transcribe runs the program with every service at url, and returns what a person sees.
 func (r wrongRun) transcribe(t *testing.T, url string) string {
 	t.Helper()
 	if err := os.WriteFile("herald.env", []byte(r.file), 0o600); err != nil {

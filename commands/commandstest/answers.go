@@ -75,7 +75,7 @@ type Answers struct {
 
 	Saved Saved
 
-	// Failing is the reason for which every service fails. If it is empty, each has its own error, above.
+	// Failing makes every service fail, for this reason. If it is empty, each service has its own error, above.
 	Failing core.Reason
 	// Stale makes the answers of MayBeOld stale, and StaleFor makes them older.
 	Stale    bool
@@ -221,7 +221,7 @@ func known(s string) decimal.NullDecimal { return decimal.NewNullDecimal(number(
 var picture, _ = base64.StdEncoding.DecodeString(
 	"iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAADklEQVR4nGL6DwgAAP//AQUBAlrdOc0AAAAASUVORK5CYII=")
 
-// MayBeOld names the services whose last answer is shown while they fail: those of a Query with SharedAs.
+// MayBeOld names the services that have a Query with SharedAs. While they fail, their last answer is shown.
 var MayBeOld = []string{market.Service.Name, supply.Service.Name}
 
 // ask is a query.Source.

@@ -6,7 +6,7 @@ type Args struct {
 	byName map[string]string
 }
 
-// Typed returns Args of words in the order in which they were typed.
+// Typed returns Args of words in the order of typing.
 func Typed(words ...string) Args { return Args{words: words} }
 
 // Named returns Args of values by the names of their parameters. The map must not be nil.

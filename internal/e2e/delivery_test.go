@@ -71,8 +71,8 @@ func TestACommandAsksRedisOnce(t *testing.T) {
 				t.Errorf("%d commands take %d scripts before the answer, want %d to %d",
 					commands, limits, commands, commands+cycle)
 			}
-			// By polling a command takes one script, because the bot does not claim its update. On a busy machine,
-			// calls that time out are retried, for which half a script for each command is left.
+			// By polling a command takes one script, because the bot does not claim its update. On a busy machine, calls
+			// that time out are retried: one for every second command is allowed.
 			maxAll := int32(2*commands + commands/2)
 			if way == e2etest.TelegramPolling {
 				maxAll = commands + commands/2

@@ -119,7 +119,7 @@ func testEventsAreExplained(t *testing.T, page string) {
 }
 
 // An alert compares a counter with its value before. So the events that alerts select are exported
-// before they happen, on each platform for which the document lists them.
+// before they happen, on each platform that the document lists with them.
 func testAlertedEventsAreExportedFromTheStart(t *testing.T, page string) {
 	lists := regexp.MustCompile(`(?m)^O[nf] .*:$`).Split(read(t, metricsDocument), -1)[1:]
 	listed := map[string]string{

@@ -62,8 +62,8 @@ const (
 	maxLosingPart = 20
 )
 
-// isBlown reports whether so many lose a badge that the fuse blows. For example, of 240 users 12 may lose it, and 13
-// may not.
+// isBlown reports whether too many users lose a badge, so that the fuse blows. For example, of 240 users 12 may lose
+// it, and 13 may not.
 func (t tally) isBlown() bool { return t.losing > maxLosing && t.losing*maxLosingPart > t.have }
 
 // newCensus returns a census without rows.
@@ -161,7 +161,7 @@ func tallyIn[K comparable](tallies map[K]*tally, key K) *tally {
 	return tallies[key]
 }
 
-// blown returns the tally of the badge for which a community's fuse blows, or false. If it blows for several badges, it
+// blown returns the tally of the badge that blows a community's fuse, or false if none does. If several do, blown
 // returns the tally of the badge that most users are losing.
 func (n *census) blown(community string) (t tally, blown bool) {
 	for key, each := range n.badges {

@@ -51,7 +51,7 @@ func (s *rows) load(ctx context.Context, id string) (*Row, error) {
 }
 
 // read is load, and also returns the saved value of the row. If there is none, it first looks for a row of format 1 and
-// rewrites it, for which it may have to wait.
+// rewrites it. That blocks while somebody else rewrites rows of the same shard.
 func (s *rows) read(ctx context.Context, id string) (row *Row, saved []byte, err error) {
 	row, saved, err = s.readValue(ctx, id)
 	if row != nil || err != nil {

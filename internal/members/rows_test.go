@@ -219,7 +219,7 @@ func TestAFileThatIsTooLargeStaysAndIsCounted(t *testing.T) {
 	})
 }
 
-// contested is a Store in which another replica is quicker, so many times.
+// contested is a Store where another replica saves first, a given number of times.
 type contested struct {
 	Store
 	races int

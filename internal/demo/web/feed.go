@@ -10,7 +10,7 @@ import (
 // maxEvents is the maximum number of events in a feed. When it has more, it discards the event that was added first.
 const maxEvents = 500
 
-// feed has the latest events. It numbers them in the order in which they are added. It is safe for concurrent use.
+// feed has the latest events. It numbers them as they are added. It is safe for concurrent use.
 type feed struct {
 	mu      sync.Mutex
 	events  []Event       // in the order in which pages show them

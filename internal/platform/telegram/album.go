@@ -29,7 +29,8 @@ type album struct {
 	id   string // media_group_id
 }
 
-// takesMessage reports whether a message of an album is the one to answer: the first for which takesMessage is called.
+// takesMessage reports whether a message of an album is the one to answer. That is the first one that takesMessage is
+// called with.
 func (a *albums) takesMessage(of album, message int) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()

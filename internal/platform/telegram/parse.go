@@ -389,8 +389,8 @@ func namesAnotherBot(m *models.Message, me *models.User, commands chat.Commands)
 	return known && !typed.isFor(me)
 }
 
-// askedFor returns the command for which m, a message of this bot, asks an argument, and the arguments before that one.
-// It returns "" if m is not such a question.
+// askedFor returns the command and the arguments that a user has sent already, if m, a message of this bot, asks for
+// the next argument. It returns "" if m is not such a question.
 //
 // Questions are not stored. The first character of a question is invisible and has a link that names the command.
 // Telegram quotes the link in a reply. A link in another sender's message does not count, and in this bot's messages,

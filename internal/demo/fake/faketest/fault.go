@@ -101,7 +101,7 @@ func (f *Faults[Call]) Add(call Call, faults ...Fault) {
 	f.next[call] = append(f.next[call], faults...)
 }
 
-// Set puts the fault on every later call for which Add has left none.
+// Set puts the fault on every later call that has none from Add.
 func (f *Faults[Call]) Set(call Call, fault Fault) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -45,8 +45,7 @@ func ResetBefore() Fault { return Fault{Drop: true} }
 // Fail makes the next calls of a method go wrong, one call a fault.
 func (s *Server) Fail(method string, faults ...Fault) { s.faults.Add(method, faults...) }
 
-// Break puts a fault on every call of a method for which Fail has left none; the zero Fault
-// mends it.
+// Break puts a fault on every call of a method that has none from Fail. The zero Fault mends the method.
 func (s *Server) Break(method string, fault Fault) { s.faults.Set(method, fault) }
 
 // Heal forgets the faults that are left of a method.

@@ -94,7 +94,7 @@ func carriesCommand(b models.InlineKeyboardButton) bool {
 // intoTelegram reports whether a link leads into Telegram.
 func intoTelegram(url string) bool { return strings.HasPrefix(url, "https://t.me/") }
 
-// keep returns c with only the entities and the buttons for which the functions return true.
+// keep returns c with only those entities and buttons that the functions accept.
 func (c Content) keep(
 	keepsEntity func(models.MessageEntity) bool, keepsButton func(models.InlineKeyboardButton) bool,
 ) Content {
@@ -117,7 +117,7 @@ func (c Content) keep(
 	return c
 }
 
-// filter returns a copy of all with only the elements for which keep returns true.
+// filter returns a copy of all with only the elements that keep accepts.
 func filter[T any](all []T, keep func(T) bool) []T {
 	return slices.DeleteFunc(slices.Clone(all), func(one T) bool { return !keep(one) })
 }
