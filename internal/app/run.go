@@ -14,15 +14,16 @@ import (
 	"herald/internal/platform"
 )
 
-// lameDuck is how long after the end of ctx the HTTP server still listens. It answers webhooks with 503 then, so that a
-// proxy in front of several replicas passes them to another replica, and no update is lost.
+// lameDuck is how long after the end of ctx the HTTP server still listens, if platforms call it. It answers /healthz and
+// webhooks with 503 then. A proxy in front of several replicas passes these webhooks to another replica, and sends no
+// more once it has asked for /healthz: in deploy/Caddyfile, after at most half of that time. So no update is lost.
 const lameDuck = time.Second
 
 // Run serves every platform whose token is set. It blocks until ctx is done and the commands in flight are answered,
 // and then returns nil. It returns an error if it cannot listen at HTTP_ADDR, or once every platform has stopped by
 // itself.
 func (b *Bot) Run(ctx context.Context) error {
-	server, err := b.startServer()
+	server, err := b.startServer(ctx)
 	if err != nil {
 		return err
 	}
@@ -106,8 +107,8 @@ func runInBackground(ctx context.Context, tasks ...func(context.Context)) (stop 
 }
 
 // startServer opens HTTP_ADDR and starts a server there for health, metrics and the platforms' webhooks. It returns a
-// nil server if HTTP_ADDR is off. The caller must close the server.
-func (b *Bot) startServer() (*ops.Server, error) {
+// nil server if HTTP_ADDR is off. ctx is done when the bot begins to stop. The caller must close the server.
+func (b *Bot) startServer(ctx context.Context) (*ops.Server, error) {
 	if b.cfg.Ops.Addr == "" {
 		return nil, nil
 	}
@@ -120,7 +121,7 @@ func (b *Bot) startServer() (*ops.Server, error) {
 		return nil, fmt.Errorf("listen on HTTP_ADDR: %w; stop what listens there, or set HTTP_ADDR to another port, or off",
 			err)
 	}
-	server := ops.NewServer(listener, b.metrics, adapters, b.log)
+	server := ops.NewServer(ctx, listener, b.metrics, adapters, b.log)
 	for _, c := range b.connections {
 		if c.webhook != nil {
 			server.Handle(c.webhookPath, c.webhook)

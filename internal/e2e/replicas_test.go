@@ -152,9 +152,9 @@ func TestReplicasComeAndGoUnderLoad(t *testing.T) {
 	t.Logf("of %d commands %d were lost with the killed replica", len(asked), lost)
 }
 
-// balancer hands requests to the replicas in turn, as Caddy does with deploy/Caddyfile. If a replica
-// refuses a request, with a 503 or because it does not listen, the next one gets it. If the connection
-// breaks, the response is a 502.
+// balancer hands requests to the replicas in turn, as Caddy does with deploy/Caddyfile. It passes over
+// those that are not healthy. If a replica refuses a request, with a 503 or because it does not listen,
+// the next one gets it. If the connection breaks, the response is a 502.
 type balancer struct {
 	mu       sync.Mutex
 	replicas []*e2etest.Process
@@ -184,7 +184,7 @@ func (b *balancer) add(p *e2etest.Process) {
 	b.taken[p] = map[string]bool{}
 }
 
-// next returns the replicas in the order in which to try them.
+// next returns all replicas, beginning with the one whose turn it is.
 func (b *balancer) next() []*e2etest.Process {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -201,7 +201,8 @@ var (
 )
 
 // RoundTrip tries the replicas every 50 ms, the lb_try_interval of deploy/Caddyfile. It tries for
-// longer than lb_try_duration, because a busy machine can spend that on one attempt.
+// longer than lb_try_duration, because a busy machine can spend that on one attempt. For the same reason it
+// asks for /healthz before each attempt, and not every health_interval.
 func (b *balancer) RoundTrip(r *http.Request) (*http.Response, error) {
 	const tryInterval = 50 * time.Millisecond
 	body, err := io.ReadAll(r.Body)
@@ -210,6 +211,9 @@ func (b *balancer) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	for until := time.Now().Add(e2etest.Patience); time.Now().Before(until); <-time.After(tryInterval) {
 		for _, replica := range b.next() {
+			if replica.Healthz() != http.StatusOK {
+				continue
+			}
 			resp, err := b.hand(replica, r, body)
 			if !refused(resp, err) {
 				return resp, err

@@ -2,6 +2,7 @@ package ops
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"io"
 	"log/slog"
@@ -50,7 +51,7 @@ func (l memoryListener) dial(begun string) net.Conn {
 func inMemory(t *testing.T, test func(t *testing.T, l memoryListener, hold chan struct{})) {
 	synctest.Test(t, func(t *testing.T) {
 		l, hold := memoryListener{make(chan net.Conn)}, make(chan struct{})
-		s := NewServer(l, NewMetrics(), nil, slog.New(slog.DiscardHandler))
+		s := NewServer(context.Background(), l, NewMetrics(), nil, slog.New(slog.DiscardHandler))
 		s.Handle("/hold", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			select {
 			case <-hold:
@@ -178,10 +179,21 @@ func (p *fakePlatform) Ready() bool             { return p.ready }
 
 // call requests a path of a server that exports m and adapters.
 func call(m *Metrics, adapters []platform.Adapter, path string) *httptest.ResponseRecorder {
-	s := NewServer(nil, m, adapters, slog.New(slog.DiscardHandler))
+	s := NewServer(context.Background(), nil, m, adapters, slog.New(slog.DiscardHandler))
 	w := httptest.NewRecorder()
 	s.http.Handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
 	return w
+}
+
+func TestHealthzAnswers503OnceTheBotBeginsToStop(t *testing.T) {
+	running, stop := context.WithCancel(context.Background())
+	s := NewServer(running, nil, NewMetrics(), nil, slog.New(slog.DiscardHandler))
+	stop()
+	w := httptest.NewRecorder()
+	s.http.Handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/healthz", nil))
+	if w.Code != http.StatusServiceUnavailable {
+		t.Errorf("%d, want 503", w.Code)
+	}
 }
 
 func TestCloseGivesARequestInFlightASecond(t *testing.T) {
@@ -200,7 +212,7 @@ func TestCloseGivesARequestInFlightASecond(t *testing.T) {
 }
 
 func TestAnAddedPathAcceptsOnlyPOST(t *testing.T) {
-	s := NewServer(nil, NewMetrics(), nil, slog.New(slog.DiscardHandler))
+	s := NewServer(context.Background(), nil, NewMetrics(), nil, slog.New(slog.DiscardHandler))
 	s.Handle("/hook", http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	for method, want := range map[string]int{
 		http.MethodPost: http.StatusOK,

@@ -72,9 +72,14 @@ type Server struct {
 }
 
 // NewServer returns a Server on listener. It accepts connections once Serve is called. Close closes the listener.
-func NewServer(listener net.Listener, m *Metrics, adapters []platform.Adapter, log *slog.Logger) *Server {
+//
+// running is done when the bot begins to stop. From then on, /healthz answers 503, so that a proxy in front of several
+// replicas sends nothing more. Close would break connections that still wait in the listener's queue.
+func NewServer(
+	running context.Context, listener net.Listener, m *Metrics, adapters []platform.Adapter, log *slog.Logger,
+) *Server {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { serveHealth(running, w) })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) { serveReady(w, adapters) })
 	mux.Handle("GET /metrics", promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{}))
 	return &Server{
@@ -90,6 +95,15 @@ func NewServer(listener net.Listener, m *Metrics, adapters []platform.Adapter, l
 		mux:      mux,
 		listener: netutil.LimitListener(listener, MaxConnections),
 	}
+}
+
+// serveHealth answers 200 until running is done, and then 503.
+func serveHealth(running context.Context, w http.ResponseWriter) {
+	if running.Err() != nil {
+		http.Error(w, "stopping", http.StatusServiceUnavailable)
+		return
+	}
+	fmt.Fprintln(w, "ok")
 }
 
 // explainer is implemented by adapters that can say why they are not Ready.

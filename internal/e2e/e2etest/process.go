@@ -92,6 +92,12 @@ func (p *Process) URL() string {
 	return ""
 }
 
+// Healthz returns the status of /healthz, 0 while nothing listens.
+func (p *Process) Healthz() int {
+	status, _ := get(p.URL() + "/healthz")
+	return status
+}
+
 // Readyz returns the status of /readyz, 0 while nothing listens.
 func (p *Process) Readyz() int {
 	status, _ := get(p.URL() + "/readyz")
