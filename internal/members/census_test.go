@@ -70,7 +70,7 @@ func runCounted(t *testing.T, table map[string]countedCase) {
 				c.change(&r)
 			}
 			n := newCensus()
-			n.add(m.platform, r)
+			n.add(m.platform, m.platform.tiers.withoutVoid(r))
 			m.equal(name+": role 7001", countsOf(n.badges[badgeKey{"9001", "7001"}]), c.lower)
 			m.equal(name+": role 7002", countsOf(n.badges[badgeKey{"9001", "7002"}]), c.higher)
 			m.equal(name+": server 9001", countsOf(n.communities["9001"]), c.server)

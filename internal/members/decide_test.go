@@ -21,7 +21,7 @@ func testTiers() tiers { return newTiers("1", poolList(21), roles, Settings{Ever
 
 // underOf returns the settings of a badge of server 9001.
 func underOf(t tiers, badge string) SettingsHash {
-	return t.current(Held{Community: "9001", Badge: badge})
+	return t.underNow(Held{Community: "9001", Badge: badge})
 }
 
 // checkOf returns a check that found a stake at some hours after noon.
@@ -49,13 +49,11 @@ func judge(t *testing.T, tiers tiers, table map[string]judged) {
 		if c.before.Badge == "" {
 			c.before.Badge = "7002"
 		}
-		after, _ := tiers.judge(c.before, c.check)
+		row := tiers.withoutVoid(Row{Wallet: wallet(1), Badges: []Held{c.before}})
+		after := tiers.decide(row, c.check, at(24)).Badges[0]
 		got := flags(after)
 		if low := after.Low.BlockTime; !low.IsZero() {
 			got += low.Format(" @15:04")
-		}
-		if after.RemoveUnder != 0 && after.RemoveUnder != tiers.current(after) {
-			got += " under other settings"
 		}
 		if got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
@@ -96,7 +94,7 @@ func TestAMissUnderOtherSettingsDoesNotCount(t *testing.T) {
 	judge(t, tiers, map[string]judged{
 		"a first of other settings":     {ofOthers, checkOf(0, 6), " low @18:00"},
 		"two of other settings":         {decidedUnderOthers, checkOf(0, 6), " low @18:00"},
-		"two of others, then unknown":   {Held{RemoveUnder: 1}, checkOf(-1, 6), " goes under other settings"},
+		"two of others, then unknown":   {Held{RemoveUnder: 1}, checkOf(-1, 6), ""},
 		"a first of another amount":     {ofAnotherAmount, checkOf(0, 6), " low @18:00"},
 		"an amount that is not its own": {Held{Badge: "7001"}, checkOf(5, 6), ""},
 	})
@@ -148,7 +146,7 @@ func TestARemovedBadgeGoesAfterOneCompleteCheckIfAnotherIsReached(t *testing.T) 
 		"by a press":            {low, byPressOf(5, 6), " goes"},
 		"unknown":               {low, checkOf(-1, 6), ""},
 		"only one is known":     {low, partly, ""},
-		"of other settings":     {Held{Badge: "6000", RemoveUnder: 1}, checkOf(-1, 6), " goes under other settings"},
+		"of other settings":     {Held{Badge: "6000", RemoveUnder: 1}, checkOf(-1, 6), ""},
 		"of other settings, go": {Held{Badge: "6000", RemoveUnder: 1}, checkOf(5, 6), " goes"},
 	})
 }
@@ -190,7 +188,7 @@ func TestAnAnswerNeedsABlockAndEveryPool(t *testing.T) {
 func TestABlockOfOtherPoolsIsNotOlder(t *testing.T) {
 	tiers := testTiers()
 	before := Row{Wallet: common.Address{1}, Block: timeOf(at(6)), Pools: tiers.pools + 1}
-	after := tiers.decide(before, checkOf(1000, 5), at(7))
+	after := tiers.decide(tiers.withoutVoid(before), checkOf(1000, 5), at(7))
 	if !after.Block.Equal(at(5)) || !tiers.reaches(after, decimal.NewFromInt(1000)) {
 		t.Errorf("%s", encode(after))
 	}
@@ -201,7 +199,7 @@ func TestTheBlockOfOtherPoolsIsForgottenIfTheNewOnesHaveNone(t *testing.T) {
 	before := Row{Wallet: common.Address{1}, Block: timeOf(at(6)), Pools: tiers.pools + 1}
 	withoutBlock := checkOf(1000, 5)
 	withoutBlock.stake.BlockTime = time.Time{}
-	after := tiers.decide(before, withoutBlock, at(7))
+	after := tiers.decide(tiers.withoutVoid(before), withoutBlock, at(7))
 	if !after.Block.IsZero() || !tiers.reaches(after, decimal.NewFromInt(1000)) {
 		t.Errorf("%s", encode(after))
 	}
@@ -262,7 +260,7 @@ func checkReached(t *testing.T, isConclusive bool, cases []reachedCase) {
 		if c.before >= 0 {
 			before.Reached = decimal.NewNullDecimal(decimal.NewFromInt(c.before))
 		}
-		after := tiers.decide(before, c.check, at(6))
+		after := tiers.decide(tiers.withoutVoid(before), c.check, at(6))
 		got := int64(-1)
 		for _, amount := range tiers.amounts {
 			if tiers.reaches(after, amount) {
@@ -418,15 +416,19 @@ func TestAmountsThatChangeBetweenTwoLowChecksTakeNothing(t *testing.T) {
 	changed := []chat.Badge{roles[0], {Community: "9001", ID: "7002", Amount: decimal.NewFromInt(2000)}, roles[2]}
 	raised := newTiers("1", poolList(21), changed, Settings{Every: cycle})
 	r := Row{Wallet: common.Address{1}, Badges: []Held{{Community: "9001", Badge: "7002"}}}
-	r = before.decide(r, checkOf(5, 0), at(0))
-	r = raised.decide(r, checkOf(5, 6), at(6))
-	r = before.decide(r, checkOf(5, 12), at(12))
-	if before.mustGo(r.Badges[0]) || raised.mustGo(r.Badges[0]) {
-		t.Errorf("%+v", r.Badges)
+	for i, under := range []tiers{before, raised, before} {
+		hours := float64(6 * i)
+		r = under.decide(under.withoutVoid(r), checkOf(5, hours), at(hours))
+		if r.Badges[0].goes() {
+			t.Errorf("after low check %d: %+v", i+1, r.Badges)
+		}
 	}
-	r = before.decide(r, checkOf(5, 18), at(18))
-	if !before.mustGo(r.Badges[0]) || raised.mustGo(r.Badges[0]) {
+	r = before.decide(before.withoutVoid(r), checkOf(5, 18), at(18))
+	if !r.Badges[0].goes() {
 		t.Errorf("after two under the same settings: %+v", r.Badges)
+	}
+	if r = raised.withoutVoid(r); r.Badges[0].goes() {
+		t.Errorf("under other settings: %+v", r.Badges)
 	}
 }
 

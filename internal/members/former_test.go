@@ -73,6 +73,7 @@ func TestEachFormatIsRead(t *testing.T) {
 			} else {
 				putValue(m, "1", string(file))
 			}
+			m.platform.rows.tiers.pools = 1 << 63 // the pools of the fixtures
 			r := m.saved(1)
 			m.equal(name, shown(r), "7001, 7002 unsure, idle 9002")
 			m.equal(name+": saved at", r.SavedAt.Unix(), 1795521600)

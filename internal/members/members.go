@@ -10,6 +10,7 @@
 //	forget, a command in a community ──────────────────┘
 //
 //	row.go        the saved row
+//	tiers.go      the badges that the settings name
 //	decide.go     the rule that removes a badge
 //	next.go       which call comes next, and the row after it
 //	settle.go     makes the calls
@@ -164,7 +165,7 @@ func newPlatform(c *Config, name chat.Platform, of Platform) *platform {
 	}
 	owner := string(name) + "-" + p.bot
 	p.releases = c.Bucket("releases/" + owner)
-	p.rows = &rows{platform: name, store: c.Bucket("members/" + owner), latest: p.latest}
+	p.rows = &rows{platform: name, store: c.Bucket("members/" + owner), tiers: p.tiers, latest: p.latest}
 	if c.Former != nil {
 		p.rows.former = &former{
 			platform: name,

@@ -179,7 +179,7 @@ func (r Row) afterSuccess(p place, s step, now time.Time) Row {
 	given.Since, given.Unsure = timeOf(now), false
 	r.set(given)
 	r.endIdle(p.community) // The platform has just taken the badge.
-	if given.RemoveUnder == 0 {
+	if !given.goes() {
 		r.dropLost(p.community, s.badge)
 	}
 	return r

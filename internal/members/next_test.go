@@ -30,9 +30,9 @@ func heldOf(t tiers, badges string) (all []Held) {
 		for _, flag := range flags[1:] {
 			switch flag {
 			case "low":
-				h.Low = MissedCheck{timeOf(noon), t.current(h)}
+				h.Low = MissedCheck{timeOf(noon), t.underNow(h)}
 			case "goes":
-				h.RemoveUnder = t.current(h)
+				h.RemoveUnder = t.underNow(h)
 			case "goesElsewhere":
 				h.RemoveUnder = 1
 			case "released":
@@ -60,6 +60,7 @@ func stepIn(t tiers, c nextCase, oneEach bool) string {
 	if c.idle {
 		r.Idle = []string{"9001"}
 	}
+	r = t.withoutVoid(r)
 	s := t.next(r, place{community: "9001", oneEach: oneEach, hold: c.hold, refused: strings.Fields(c.refused)})
 	return strings.TrimSpace([]string{"", "ask", "give ", "remove "}[s.action] + s.badge)
 }
@@ -197,8 +198,9 @@ func TestBadgesOfACommunityThatTheSettingsDoNotNameGoAtOnce(t *testing.T) {
 }
 
 func TestWhatWasReachedInOtherPoolsGivesNothing(t *testing.T) {
+	tiers := testTiers()
 	r := Row{Wallet: wallet(1), Pools: 1, Reached: decimal.NewNullDecimal(decimal.NewFromInt(1000))}
-	if s := testTiers().next(r, place{community: "9001"}); s != (step{}) {
+	if s := tiers.next(tiers.withoutVoid(r), place{community: "9001"}); s != (step{}) {
 		t.Errorf("%+v", s)
 	}
 }

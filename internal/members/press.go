@@ -146,7 +146,7 @@ func rowWithWallet(old *Row, user chat.User, wallet common.Address, now time.Tim
 		// What another wallet reached says nothing about this one. Low and RemoveUnder of the badges stay: otherwise a
 		// badge could be kept by saving two wallets in turn.
 		pressed.SavedAt, pressed.CheckedAt, pressed.Block = timeOf(now), Time{}, Time{}
-		pressed.Reached, pressed.Pools = decimal.NullDecimal{}, 0
+		pressed.Reached = decimal.NullDecimal{}
 		pressed.Lost = nil
 	}
 	pressed.Wallet = wallet

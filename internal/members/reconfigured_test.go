@@ -74,3 +74,51 @@ func TestABadgeOfARemovedCommunityIsRemoved(t *testing.T) {
 		m.equal("notices", len(m.notices), 0)
 	})
 }
+
+// The platform refuses the removal until the restart.
+func TestADecisionEndsWithTheSettingsThatMadeIt(t *testing.T) {
+	inBubble(t, func(m *membersTest) {
+		m.putStakers(1, 5, "7001", "7002")
+		m.failWith(failure(chat.NotAllowed))
+		m.run()
+		m.cycles(3)
+		m.equal("before the restart", shown(m.saved(1)), "7001, 7002 low goes refused, 7003")
+		m.failWith(nil)
+		m.restart(func(c *Config) {
+			raised := chat.Badge{Community: "9001", ID: "7002", Amount: decimal.NewFromInt(2000)}
+			c.setBadges([]chat.Badge{roles[0], raised, roles[2]})
+		})
+		m.equal("after it", shown(m.saved(1)), "7001, 7002, 7003")
+		m.cycles(1)
+		m.equal("after one check", m.seen("9001"), "1:7001+7002")
+		m.cycles(2)
+		m.equal("after two", m.seen("9001"), "1:7001")
+	})
+}
+
+func TestWhatOtherPoolsReachedIsNotKnownAfterARestart(t *testing.T) {
+	inBubble(t, func(m *membersTest) {
+		m.putStakers(1, 1000, "7001")
+		m.restart(func(c *Config) {
+			c.Pools = poolList(22)
+			c.Stakes = nil // nobody is checked
+		})
+		m.ticks(2)
+		m.equal("calls", m.called(), "")
+	})
+}
+
+func TestNoBadgeIsAtRiskBeforeACheckOfTheNewPools(t *testing.T) {
+	inBubble(t, func(m *membersTest) {
+		m.putStakers(1, 5, "7001")
+		m.restart(func(c *Config) {
+			c.setBadges([]chat.Badge{{Community: "9001", ID: "7009"}})
+			c.Pools = poolList(22)
+			c.Stakes = nil // nobody is checked
+		})
+		s, err := m.Saved(m.Context(), user(1))
+		if err != nil || len(s.Given) != 1 || len(s.AtRisk) != 0 {
+			t.Errorf("%+v, %v", s, err)
+		}
+	})
+}

@@ -112,7 +112,7 @@ func (m *membersTest) onBothPlatforms() *Members {
 		first := p.tiers.all[0]
 		for id := range 11 {
 			held := Held{Community: first.Community, Badge: first.ID}
-			held.RemoveUnder = p.tiers.current(held)
+			held.RemoveUnder = p.tiers.underNow(held)
 			r := Row{
 				User:   chat.User{Platform: name, ID: fmt.Sprint(id)},
 				Wallet: wallet(1),

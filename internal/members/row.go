@@ -35,7 +35,7 @@ type Row struct {
 	// Reached is the highest configured amount that the stake reached at the latest check; 0 is any stake. It
 	// is not Valid if nothing was staked.
 	Reached decimal.NullDecimal `json:"m,omitzero"`
-	// Pools is the hash of the chain and the pools that the latest check read.
+	// Pools is the hash of the chain and the pools that Block and Reached are about.
 	Pools SettingsHash `json:"o,omitempty"`
 	// Badges are those that the user was given, or may have been given.
 	Badges []Held `json:"h,omitempty"`
@@ -60,18 +60,30 @@ type Held struct {
 	Since Time `json:"s,omitzero"`
 	// Unsure says that the platform is asked what the user wears before the next call in the community.
 	Unsure bool `json:"u,omitempty"`
-	// Low is the first check that missed this badge's amount. It is zero if there is none. The second one decides: see
-	// judge.
+	// Low is the first check that missed this badge's amount. It is zero if there is none.
 	Low MissedCheck `json:"l,omitzero"`
-	// RemoveUnder is 0 unless it was decided to remove the badge: two checks missed its amount, or another badge of the
-	// settings replaces it. If not 0, it is the hash of the settings then. The badge is to be removed as long as they
-	// still have this hash. It is the badge's hash or, if the settings do not name the badge, the community's.
+	// RemoveUnder is not 0 if it was decided that the badge goes: two checks missed its amount, or the settings no longer
+	// name it. It is the hash of the settings that decided: the badge's or, if they do not name the badge, the
+	// community's.
 	RemoveUnder SettingsHash `json:"g,omitempty"`
-	// Released says that an operator has released the badge: the fuse does not hold it. A reached amount clears it.
+	// Released says that an operator has released the badge: the fuse does not hold it while it is being lost.
 	Released bool `json:"r,omitempty"`
 	// Refused is since when the platform refuses this removal. The bot may not have tried it for this user, because the
 	// platform refused the same for another one.
 	Refused Time `json:"f,omitzero"`
+}
+
+// isLow reports whether a check has missed the badge's amount, and no later one has cleared that.
+func (h Held) isLow() bool { return h.Low != MissedCheck{} }
+
+// goes reports whether it was decided that the badge is removed.
+func (h Held) goes() bool { return h.RemoveUnder != 0 }
+
+// toGo returns the badge after it was decided, under these settings, that it goes. What the platform refused after an
+// earlier decision does not count.
+func (h Held) toGo(under SettingsHash) Held {
+	h.RemoveUnder, h.Refused = under, Time{}
+	return h
 }
 
 // MissedCheck is a check that missed an amount.

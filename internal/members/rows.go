@@ -39,6 +39,7 @@ const maxRaces = 20
 type rows struct {
 	platform chat.Platform
 	store    Store
+	tiers    tiers
 	former   *former // may be nil, which has no rows
 	latest   *latest // learns of rows that are saved and deleted
 }
@@ -75,7 +76,7 @@ func (s *rows) readValue(ctx context.Context, id string) (row *Row, saved []byte
 	if saved == nil {
 		return nil, nil, nil
 	}
-	r, err := decode(s.platform, saved)
+	r, err := s.decode(saved)
 	if err == nil && r.User.ID != id {
 		err = ErrUnreadable
 	}
@@ -83,6 +84,12 @@ func (s *rows) readValue(ctx context.Context, id string) (row *Row, saved []byte
 		return nil, saved, err
 	}
 	return &r, saved, nil
+}
+
+// decode returns the row of a value, without what is void. It fails with ErrUnreadable.
+func (s *rows) decode(value []byte) (Row, error) {
+	r, err := decode(s.platform, value)
+	return s.tiers.withoutVoid(r), err
 }
 
 // update calls edit with the row of a user, which is nil if there is none, and saves the row that edit returns. If that
@@ -138,7 +145,7 @@ func (s *rows) replace(ctx context.Context, id string, saved []byte, updated *Ro
 // Store cannot be read. It does not look at format 1.
 func (s *rows) each(ctx context.Context, f func(Row)) (noRows int, err error) {
 	err = s.store.Each(ctx, func(value []byte) {
-		r, err := decode(s.platform, value)
+		r, err := s.decode(value)
 		if err != nil {
 			noRows++
 			return
@@ -165,7 +172,7 @@ func (s *rows) all(ctx context.Context) (all []Row, noRows int, err error) {
 	})
 	for _, r := range former {
 		if !isRewritten[r.User.ID] {
-			all = append(all, r.convert())
+			all = append(all, s.tiers.withoutVoid(r.convert()))
 		}
 	}
 	return all, noRows + s.former.unreadable(), cmp.Or(failed, err)

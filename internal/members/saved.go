@@ -88,7 +88,8 @@ func (m *Members) Saved(ctx context.Context, user chat.User) (*Saved, error) {
 		}
 		given := GivenBadge{p.badgeOf(h.Community, h.Badge), h.Since.Time}
 		s.Given = append(s.Given, given)
-		if p.tiers.isLosing(*row, h) {
+		wasChecked := !row.Block.IsZero() // in the present pools
+		if wasChecked && p.tiers.isLosing(*row, h) {
 			s.AtRisk = append(s.AtRisk, given)
 		}
 	}

@@ -31,47 +31,29 @@ type Change struct {
 	Later bool
 }
 
-// settle makes a community follow the row of a user, call by call, until nothing is left, the community refuses, or ctx
-// is done. It alone makes calls that give or remove. Before a call, the row says that the badge is unsure: after a
-// kill, the next settle asks the platform, and does not guess.
+// settle gives and removes badges of a user in a community, call by call, until they wear what their row says. It stops
+// early if the community refuses, or ctx is done. No other function makes calls that give or remove.
 //
-// If a give certainly fails, the row drops the badge. If a removal is refused, the row keeps the badge, and notes since
-// when its removal is refused. The table says more about each outcome. There, a community becomes idle for a user if no
-// call is made until they press or type.
+// Before a call, the row says that the badge is unsure. So after a kill, the next settle asks the platform, and does
+// not guess. After the call, the row is changed again:
 //
-//	the call                      the row                           settle
+//	the call                               the row
 //
-//	succeeded                     the badge is held, or gone        takes the next step
+//	succeeded                              the badge is held, or gone
+//	its outcome is not known (502)         the badge stays unsure, and the next settle asks
+//	a give failed                          the badge is dropped
+//	a removal failed, the role is deleted  the badge is dropped
+//	a removal failed otherwise             the badge is kept, and Refused says since when the platform refuses
+//	                                       the removal. After refusedFor it is dropped, and stays on the user.
+//	the user is no member, or can have     all their badges there are dropped, and the community is idle: no call is
+//	no badge there                         made for them until they press or type
 //
-//	its outcome is not known      the badge stays unsure            stops; the next settle asks
-//	(502)
+// After a success, settle takes the next step. It goes on with the other badges if the platform refuses one of them,
+// because the role is deleted, above the bot's own, or the bot has no right for it. After any other failure it stops.
+// What is left stays in the row. The next tick tries again, unless the community remembers a refusal: see record.
 //
-//	the user is no member, or     their badges there are dropped,   stops
-//	can have no badge there       and the community is idle
-//
-//	the user has to accept rules  as above                          stops, until the next cycle or a command
-//
-//	the role is deleted           the badge is dropped              tries another badge
-//
-//	the role is above the bot's,  as above                          tries another badge, and this one again
-//	or no right for it                                              in the next cycle
-//
-//	a right is missing for all    as above                          stops, until the next cycle
-//	badges
-//
-//	the community is unknown      as above                          stops, until the next cycle; other users
-//	                                                                are tried all the same
-//
-//	the community is unknown,     their badges there are dropped    stops
-//	and the user asked to be
-//	forgotten
-//
-//	failed for certain (429)      a removal is as before the call   stops, until the pause is over
-//
-// A removal that is refused for longer than refusedFor is given up: the badge is dropped and stays on the user.
-//
-// What is left stays in the row, for the next tick. A claim lets one caller of all replicas at a time settle a user
-// in a community; one that a killed process left ends after claim.Lasts.
+// A claim lets one caller of all replicas at a time settle a user in a community. A claim that a killed process left
+// ends after claim.Lasts.
 func (m *Members) settle(ctx context.Context, c *community, user chat.User, by caller) (changes []Change) {
 	ctx, cancel := context.WithTimeout(ctx, settleLasts)
 	defer cancel()
@@ -131,18 +113,18 @@ func (s *settling) takeStep(ctx context.Context) verdict {
 		return stop
 	}
 	if problem := s.c.refusedBefore(s.user.ID, planned, s.by); problem != "" {
-		return s.failStepRefusedBefore(ctx, planned, problem)
+		return s.skipStep(ctx, planned, problem)
 	}
 	if err := s.c.await(ctx); err != nil {
 		return s.noteLater(planned)
 	}
-	switch {
-	case planned.action == ask:
-		return s.askPlatform(ctx)
-	case s.mustSpareForeign():
-		return s.callUnlessForeign(ctx, *row, planned)
+	if planned.action == ask {
+		return s.ask(ctx)
 	}
-	return s.call(ctx, *row, planned)
+	if s.mustSpareForeign() && s.ask(ctx) == stop {
+		return stop
+	}
+	return s.call(ctx, planned)
 }
 
 // noteLater reports that a step is postponed, and stops.
@@ -155,7 +137,13 @@ func (s *settling) noteLater(planned step) verdict {
 
 // failStep reports that a step failed. If the problem concerns only the badge of the step, another badge may be tried.
 func (s *settling) failStep(planned step, problem chat.BadgeProblem) verdict {
-	s.noteFailed(planned, problem)
+	// Nobody is told of a community where they are not, or that is gone.
+	isTold := problem != chat.NotAMember && problem != chat.CommunityGone
+	if isTold {
+		s.changes = append(s.changes, Change{
+			Badge: s.c.badgeOf(planned.badge), Removed: planned.action == remove, Problem: problem,
+		})
+	}
 	mayTryAnother := planned.action != ask && concernsOneBadge(problem)
 	if !mayTryAnother {
 		return stop
@@ -164,20 +152,9 @@ func (s *settling) failStep(planned step, problem chat.BadgeProblem) verdict {
 	return goOn
 }
 
-// noteFailed adds the change that a step could not make.
-func (s *settling) noteFailed(planned step, problem chat.BadgeProblem) {
-	// Nobody is told of a community where they are not, or that is gone.
-	isTold := problem != chat.NotAMember && problem != chat.CommunityGone
-	if isTold {
-		s.changes = append(s.changes, Change{
-			Badge: s.c.badgeOf(planned.badge), Removed: planned.action == remove, Problem: problem,
-		})
-	}
-}
-
-// failStepRefusedBefore is failStep for a step that is not taken, because the platform refused the same a short time
-// ago. If the step removes a badge, the row notes since when that is refused.
-func (s *settling) failStepRefusedBefore(ctx context.Context, planned step, problem chat.BadgeProblem) verdict {
+// skipStep is failStep for a step that is not taken, because the platform refused the same a short time ago. If the
+// step removes a badge, the row notes since when that is refused.
+func (s *settling) skipStep(ctx context.Context, planned step, problem chat.BadgeProblem) verdict {
 	if planned.action == remove {
 		_ = s.saveOutcome(ctx, planned, &chat.BadgeError{Problem: problem, Err: errRefusedBefore})
 	}
@@ -186,28 +163,20 @@ func (s *settling) failStepRefusedBefore(ctx context.Context, planned step, prob
 
 var errRefusedBefore = errors.New("refused a short time ago")
 
-// askPlatform asks the platform which badges the user wears, and saves the answer in the row.
-func (s *settling) askPlatform(ctx context.Context) verdict {
-	wears, failed := s.readWorn(ctx)
-	if failed != nil {
-		return s.failStep(step{action: ask}, failed.Problem)
-	}
-	if s.saveWorn(ctx, wears) != nil {
-		return s.noteLater(step{action: ask})
-	}
-	return goOn
-}
-
-// readWorn asks the platform which badges the user wears. A failure is recorded, and saved in the row.
-func (s *settling) readWorn(ctx context.Context) (wears []string, failed *chat.BadgeError) {
+// ask asks the platform which badges the user wears, and saves the answer in the row.
+func (s *settling) ask(ctx context.Context) verdict {
+	asking := step{action: ask}
 	s.c.forgetWorn(s.user.ID)
 	wears, err := s.c.wears(ctx, s.user.ID)
-	failed = badgeError(err)
-	if failed != nil {
-		s.c.record(ctx, s.user.ID, step{action: ask}, failed)
-		_ = s.saveOutcome(ctx, step{action: ask}, failed) // If that fails, the next tick asks again.
+	if failed := badgeError(err); failed != nil {
+		s.c.record(ctx, s.user.ID, asking, failed)
+		_ = s.saveOutcome(ctx, asking, failed) // If that fails, the next tick asks again.
+		return s.failStep(asking, failed.Problem)
 	}
-	return wears, failed
+	if s.saveWorn(ctx, wears) != nil {
+		return s.noteLater(asking)
+	}
+	return goOn
 }
 
 // saveWorn saves in the row which badges the user wears. If they wear a foreign tag that is to be spared, the community
@@ -225,32 +194,18 @@ func (s *settling) saveWorn(ctx context.Context, wears []string) error {
 	return err
 }
 
-// mustSpareForeign reports whether giving a badge must not replace a foreign tag: a tag that an administrator set. A
-// role replaces nothing. A press asks for our tag in place of any other, or is a /forget, which gives none.
+// mustSpareForeign reports whether a call must not replace a foreign tag, which an administrator has set. A role
+// replaces nothing. A press asks for our tag in place of any other, or is a /forget, which gives none.
 func (s *settling) mustSpareForeign() bool { return s.c.adapter.OneEach() && s.by != byPress }
 
-// callUnlessForeign makes the call of a step, unless the user wears a foreign tag.
-func (s *settling) callUnlessForeign(ctx context.Context, row Row, planned step) verdict {
-	wears, failed := s.readWorn(ctx)
-	if failed != nil {
-		s.noteFailed(planned, failed.Problem)
-		return stop // The question would fail before any other badge too.
-	}
-	if s.c.isForeign(row, wears) {
-		_ = s.saveWorn(ctx, wears) // If that fails, the next tick asks again.
-		return stop
-	}
-	return s.call(ctx, row, planned)
-}
-
 // call makes the call of a step, between two changes of the row. It makes none if the row has changed meanwhile.
-func (s *settling) call(ctx context.Context, row Row, planned step) verdict {
-	isNext, err := s.begin(ctx, planned)
+func (s *settling) call(ctx context.Context, planned step) verdict {
+	row, isNext, err := s.begin(ctx, planned)
 	if err != nil {
 		return s.noteLater(planned)
 	}
 	if !isNext {
-		return goOn // Somebody else has changed the row. The next step is planned anew.
+		return goOn // The row has changed since the step was planned. The next step is planned anew.
 	}
 	do := s.c.adapter.Give
 	if planned.action == remove {
@@ -274,17 +229,18 @@ func (s *settling) call(ctx context.Context, row Row, planned step) verdict {
 	return goOn
 }
 
-// begin saves that the call of a step is about to be made. isNext is false if the step is not the next one of the row
-// any more; then begin saves nothing.
-func (s *settling) begin(ctx context.Context, planned step) (isNext bool, err error) {
+// begin saves that the call of a step is about to be made, and returns the row as it was before. isNext is false if the
+// step is not the next one of the row any more; then begin saves nothing.
+func (s *settling) begin(ctx context.Context, planned step) (before Row, isNext bool, err error) {
 	_, err = s.c.rows.update(ctx, s.user.ID, func(r *Row) *Row {
 		isNext = r != nil && s.c.tiers.next(*r, s.place()) == planned
 		if !isNext {
 			return r
 		}
+		before = *r
 		return new(r.afterBegin(s.c.id, planned))
 	})
-	return isNext, err
+	return before, isNext, err
 }
 
 // saveOutcome saves in the row what became of a step. A nil failed is a success. If the removal of a badge is given up,

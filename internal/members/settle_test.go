@@ -313,13 +313,13 @@ func TestATagOfAnAdministratorStaysUntilAPress(t *testing.T) {
 	})
 }
 
-// The answer says nothing of the badge that was to be given, so another badge is not tried.
+// The failure says nothing about the badge that was to be given, so another badge is not tried.
 func TestAQuestionThatFailsBeforeACallEndsSettle(t *testing.T) {
 	inBubble(t, func(m *membersTest) {
 		settleCase{reaches: 1000, oneEach: true}.prepare(m)
 		m.change(func() { m.fault = func(call) error { return failure(chat.RoleAbove) } })
 		changes := m.settle(m.Context(), m.platform.community("9001"), user(1), byCommand)
-		m.equal("told", changed(changes), "+7002 role_above")
+		m.equal("told", changed(changes), "+ role_above")
 		m.equal("calls", m.called(), "")
 		m.equal("questions", m.asked, 1)
 	})

@@ -134,14 +134,19 @@ func (w *walk) rename() string {
 	return ""
 }
 
+// load reads the row under the present settings.
+func (w *walk) load() { w.row = w.tiers.withoutVoid(w.row.clone()) }
+
 // cycle is a check by the cycle. It is conclusive if known is set.
 func (w *walk) cycle(known bool, o outcome) string {
+	w.load()
 	w.check(known, false)
 	return w.settle(o)
 }
 
 // press is a press that saves the wallet again.
 func (w *walk) press(known bool, o outcome) string {
+	w.load()
 	w.row = rowWithWallet(&w.row, w.row.User, w.row.Wallet, w.now)
 	w.check(known, true)
 	wrong := w.settle(o)
@@ -165,6 +170,7 @@ func (w *walk) lacksAfterPress() string {
 // command is a command in the community. A user who has left comes back first.
 func (w *walk) command(o outcome) string {
 	w.isMember = true
+	w.load()
 	w.row = w.row.afterCommand("9001", w.worn)
 	return w.settle(o)
 }
@@ -313,7 +319,7 @@ func (w walk) key() string {
 		w.row.Reached.Valid, w.row.Reached.Decimal, len(w.row.Idle))
 	for _, h := range w.row.Badges {
 		age := min(w.now.Sub(h.Low.BlockTime.Time)/cycle, 3)
-		isLow := h.Low.Under == w.tiers.current(h)
+		isLow := h.Low.Under == w.tiers.underNow(h)
 		fmt.Fprint(&b, h.Badge, h.Unsure, h.RemoveUnder, isLow, age, h.Refused.IsZero(), h.Since.IsZero())
 	}
 	return b.String()
