@@ -31,17 +31,17 @@ type place struct {
 	oneEach bool
 	// hold says that the fuse has blown: of the badges that are lost there, only those that are Released are removed.
 	hold bool
-	// refused are the badges for which the platform has refused a call since settle began.
+	// refused are the badges for which the platform has refused a call since settle began, and may take one for another
+	// badge. It is empty if oneEach is set.
 	refused []string
 }
 
 // next returns the next step for a row in a place, by the first of these rules that applies:
 //
-//	the community is idle        nothing
-//	a badge there is unsure      ask
-//	a badge that is earned is    give it; where a member has one badge at a time, only the highest
-//	not held
-//	a badge may be removed       remove it
+//	the community is idle            nothing
+//	a badge there is unsure          ask
+//	a badge is earned and not held   give it; where a member has one badge at a time, only the highest
+//	a badge may be removed           remove it
 //
 // It gives before it removes, so that users who fall to a lower badge always have one. A badge that the settings no
 // longer name is removed only once nothing is left to be given in its place.
@@ -76,13 +76,13 @@ func (t tiers) nextRole(r Row, p place) step {
 	return t.nextRemoval(r, p, lacksEarned)
 }
 
-// nextTag is next where a member has one badge at a time.
+// nextTag is next where a member has one badge at a time: a tag. To give one replaces the one that they wear.
 func (t tiers) nextTag(r Row, p place, held []Held) step {
-	target, lacksHigher := t.target(r, p)
+	target := t.target(r, p)
 	if target == "" {
-		return t.nextRemoval(r, p, lacksHigher)
+		return t.nextRemoval(r, p, false)
 	}
-	mayBeHigher := func(h Held) bool { return t.mayBeHigher(h, target, lacksHigher) }
+	mayBeHigher := func(h Held) bool { return t.mayBeHigher(h, target) }
 	isTargetHeld := r.index(p.community, target) >= 0
 	if isTargetHeld || slices.ContainsFunc(held, mayBeHigher) {
 		return step{}
@@ -90,38 +90,25 @@ func (t tiers) nextTag(r Row, p place, held []Held) step {
 	return step{give, target}
 }
 
-// target returns the highest tag that is earned, or held and not to be removed; "" if there is none. It leaves out tags
-// that the platform refuses to give. lacksHigher says that one of these is higher than the target.
-func (t tiers) target(r Row, p place) (target string, lacksHigher bool) {
+// target returns the highest tag that is earned, or held and not to be removed; "" if there is none.
+func (t tiers) target(r Row, p place) (target string) {
 	for _, b := range t.in(p.community) { // the lowest first
 		i := r.index(p.community, b.ID)
 		stays := i >= 0 && !t.mayRemove(r, r.Badges[i], p)
-		if !stays && !t.earns(r, b) {
-			continue
+		if stays || t.earns(r, b) {
+			target = b.ID
 		}
-		if slices.Contains(p.refused, b.ID) {
-			lacksHigher = true
-			continue
-		}
-		target, lacksHigher = b.ID, false
 	}
-	return target, lacksHigher
+	return target
 }
 
-// mayBeHigher reports whether a tag may be higher than the target, which would replace it. That can only be a tag that
-// the settings no longer name, in two cases: the platform refuses to give a higher tag than the target; or no check
-// under these settings has judged the tag yet, and the target is not the highest tag.
-func (t tiers) mayBeHigher(h Held, target string, lacksHigher bool) bool {
+// mayBeHigher reports whether a tag may be higher than the target: the settings no longer name it, no check under these
+// settings has judged it yet, and the target is not the highest tag of the settings.
+func (t tiers) mayBeHigher(h Held, target string) bool {
 	_, configured := t.find(h.Community, h.Badge)
-	switch {
-	case configured:
-		return false // The target is the highest of these.
-	case lacksHigher:
-		return true
-	}
 	all := t.in(h.Community)
-	isHighest := target == all[len(all)-1].ID
-	return !isHighest && !t.mustGo(h)
+	isTargetHighest := target == all[len(all)-1].ID
+	return !configured && !t.mustGo(h) && !isTargetHighest
 }
 
 // nextRemoval returns the removal of the newest badge that may be removed and whose removal the platform does not

@@ -48,7 +48,7 @@ type Change struct {
 //	the user is no member, or can have     all their badges there are dropped, and the community is idle: no call is
 //	no badge there                         made for them until they press or type
 //
-// After a success, settle takes the next step. It goes on with the other badges if the platform refuses one of them,
+// After a success, settle takes the next step. It goes on with the other roles if the platform refuses one of them,
 // because the role is deleted, above the bot's own, or the bot has no right for it. After any other failure it stops.
 // What is left stays in the row. The next tick tries again, unless the community remembers a refusal: see record.
 //
@@ -136,6 +136,7 @@ func (s *settling) noteLater(planned step) verdict {
 }
 
 // failStep reports that a step failed. If the problem concerns only the badge of the step, another badge may be tried.
+// Where a member has one badge at a time, none is.
 func (s *settling) failStep(planned step, problem chat.BadgeProblem) verdict {
 	// Nobody is told of a community where they are not, or that is gone.
 	isTold := problem != chat.NotAMember && problem != chat.CommunityGone
@@ -144,7 +145,7 @@ func (s *settling) failStep(planned step, problem chat.BadgeProblem) verdict {
 			Badge: s.c.badgeOf(planned.badge), Removed: planned.action == remove, Problem: problem,
 		})
 	}
-	mayTryAnother := planned.action != ask && concernsOneBadge(problem)
+	mayTryAnother := planned.action != ask && !s.c.adapter.OneEach() && concernsOneBadge(problem)
 	if !mayTryAnother {
 		return stop
 	}

@@ -325,6 +325,16 @@ func TestAQuestionThatFailsBeforeACallEndsSettle(t *testing.T) {
 	})
 }
 
+func TestARefusedTagIsNotReplacedByALowerOne(t *testing.T) {
+	inBubble(t, func(m *membersTest) {
+		settleCase{reaches: 1000, oneEach: true}.prepare(m)
+		m.failWith(failure(chat.NotAllowed))
+		changes := m.settle(m.Context(), m.platform.community("9001"), user(1), byPress)
+		m.equal("told", changed(changes), "+7002 not_allowed")
+		m.equal("calls", m.called(), "give 7002 1")
+	})
+}
+
 func TestAForgottenUserKeepsTheTagOfAnAdministrator(t *testing.T) {
 	inBubble(t, func(m *membersTest) {
 		c := settleCase{forgotten: true, badges: "7001", wears: "VIP", oneEach: true}

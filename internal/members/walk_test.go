@@ -231,7 +231,7 @@ func (w *walk) settle(o outcome) (wrong string) {
 			w.row = w.row.afterSuccess(p, next, w.now)
 		default:
 			w.row = w.row.afterFailure(p, next, failed, w.now)
-			if !concernsOneBadge(failed.Problem) || next.action == ask {
+			if w.oneEach || !concernsOneBadge(failed.Problem) || next.action == ask {
 				return wrong
 			}
 			p.refused = append(p.refused, next.badge)
