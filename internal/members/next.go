@@ -62,25 +62,22 @@ func isUnsure(h Held) bool { return h.Unsure }
 
 // nextRole is next where a member has any number of badges.
 func (t tiers) nextRole(r Row, p place) step {
-	lacksEarned := false // because the platform refuses to give it
 	for _, b := range t.in(p.community) {
-		isHeld := r.index(p.community, b.ID) >= 0
-		if isHeld || !t.earns(r, b) {
-			continue
-		}
-		if !slices.Contains(p.refused, b.ID) {
+		if t.lacks(r, b) && !slices.Contains(p.refused, b.ID) {
 			return step{give, b.ID}
 		}
-		lacksEarned = true
 	}
-	return t.nextRemoval(r, p, lacksEarned)
+	return t.nextRemoval(r, p)
 }
+
+// lacks reports whether the user of a row earns a badge and does not hold it.
+func (t tiers) lacks(r Row, b tier) bool { return t.earns(r, b) && r.index(b.Community, b.ID) < 0 }
 
 // nextTag is next where a member has one badge at a time: a tag. To give one replaces the one that they wear.
 func (t tiers) nextTag(r Row, p place, held []Held) step {
 	target := t.target(r, p)
 	if target == "" {
-		return t.nextRemoval(r, p, false)
+		return t.nextRemoval(r, p)
 	}
 	mayBeHigher := func(h Held) bool { return t.mayBeHigher(h, target) }
 	isTargetHeld := r.index(p.community, target) >= 0
@@ -112,11 +109,13 @@ func (t tiers) mayBeHigher(h Held, target string) bool {
 }
 
 // nextRemoval returns the removal of the newest badge that may be removed and whose removal the platform does not
-// refuse. While the user lacks a badge that they earn, a badge that the settings no longer name stays in its place.
-func (t tiers) nextRemoval(r Row, p place, lacksEarned bool) step {
+// refuse. While the user lacks a badge because the platform refuses to give it, a badge that the settings no longer name
+// stays in its place.
+func (t tiers) nextRemoval(r Row, p place) step {
+	lacksOne := slices.ContainsFunc(t.in(p.community), func(b tier) bool { return t.lacks(r, b) })
 	for _, h := range slices.Backward(r.in(p.community)) {
 		_, configured := t.find(h.Community, h.Badge)
-		isNeeded := lacksEarned && !configured
+		isNeeded := lacksOne && !configured
 		if t.mayRemove(r, h, p) && !isNeeded && !slices.Contains(p.refused, h.Badge) {
 			return step{remove, h.Badge}
 		}
