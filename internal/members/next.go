@@ -109,8 +109,8 @@ func (t tiers) mayBeHigher(h Held, target string) bool {
 }
 
 // nextRemoval returns the removal of the newest badge that may be removed and whose removal the platform does not
-// refuse. While the user lacks a badge because the platform refuses to give it, a badge that the settings no longer name
-// stays in its place.
+// refuse. While the user lacks a badge because the platform refuses to give it, a badge that the settings no longer
+// name stays in its place.
 func (t tiers) nextRemoval(r Row, p place) step {
 	lacksOne := slices.ContainsFunc(t.in(p.community), func(b tier) bool { return t.lacks(r, b) })
 	for _, h := range slices.Backward(r.in(p.community)) {
