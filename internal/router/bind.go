@@ -8,10 +8,18 @@ import (
 	"herald/internal/chat"
 )
 
-// bind chooses the form that req runs, and changes req accordingly: its Args become values by the names of the form's
-// parameters, and its Target becomes the argument of the parameter with Person. The first form that takes all arguments
-// is chosen, and bind returns that form alone. If the arguments are wrong, it returns the forms that the sender may
-// have meant, and what is wrong.
+// This file finds out which form of a command a request means. Its words:
+//
+//	form       a way to use a command, with its parameters: /staked <wallet>
+//	typed      arguments that are words in a row, as in a message: /staked 0x52…
+//	named      arguments with the names of their parameters, as Discord sends them
+//	take       a form takes the arguments of a request if each argument has a parameter, and the reverse
+//	Target     the person whom the request is about: who was replied to or picked
+//	Person     marks the parameter that a Target is for
+
+// bind chooses the first form that takes the arguments of req, and returns it alone. It changes req accordingly: its
+// Args become named arguments, and its Target becomes the argument of the parameter with Person. If the arguments are
+// wrong, bind returns the forms that the sender may have meant, and what is wrong.
 func (c route) bind(req *chat.Request) ([]chat.Form, *chat.InputError) {
 	c.prepare(req)
 	for i, f := range c.Forms {
@@ -35,11 +43,11 @@ func (c route) bind(req *chat.Request) ([]chat.Form, *chat.InputError) {
 
 // prepare rewrites the arguments and the Target of req as assign expects them:
 //
-//  1. A named phrase that may be other arguments becomes typed words.
-//  2. The parameters tidy the typed words.
-//  3. If there is no argument, the alias gives its own.
+//  1. A named argument that was meant for another parameter becomes typed words: amount "7d".
+//  2. The parameters tidy the typed words: "7 days" becomes "7d".
+//  3. If there is no argument, the alias gives its own: /chart is /price 24h.
 //  4. Typed words that no parameter accepts, such as "please", are dropped.
-//  5. A Target that no form could use is dropped.
+//  5. A Target is dropped if it is the sender, or if no form has a Person.
 func (c route) prepare(req *chat.Request) {
 	args := c.retyped(req.Args)
 	isTyped := args.ByName() == nil
