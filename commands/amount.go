@@ -149,7 +149,7 @@ func (c *priceCommand) convert(ctx context.Context, req *chat.Request) (*chat.Re
 	}
 	price, err := c.Price.Get(ctx, struct{}{})
 	if doubt, isDoubt := doubtOf(err); isDoubt {
-		return c.doubtfulAmountReply(doubt, amount, argument), partly(err)
+		return c.doubtfulAmountReply(doubt, amount, argument), asPartialError(err)
 	}
 	if err != nil {
 		return &chat.Reply{About: argument, Actions: []chat.Action{chat.TryAgain("price", argument)}}, err

@@ -77,7 +77,7 @@ func (c existsCommand) member(ctx context.Context, req *chat.Request) (*chat.Rep
 func (c existsCommand) typedIdentity(ctx context.Context, req *chat.Request) (*chat.Reply, error) {
 	id, err := core.NewIdentity(req.Args.Value(platformParam.Name), req.Args.Value(uidParam.Name))
 	if err != nil {
-		return nil, invalid(uidParam, err)
+		return nil, asInputError(uidParam, err)
 	}
 	return c.forModerator(ctx, req, id)
 }
@@ -103,7 +103,7 @@ func (c existsCommand) forModerator(ctx context.Context, req *chat.Request, id c
 	if isEmail && !isRegistered {
 		reply.Notes = append(reply.Notes, chat.Say("exists.email"))
 	}
-	return reply, partly(notesErr)
+	return reply, asPartialError(notesErr)
 }
 
 // registered says that a person is registered, in the words of textKey. checked is the time of the partner's answer.

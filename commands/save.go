@@ -73,7 +73,7 @@ func (c saveCommand) run(ctx context.Context, req *chat.Request) (*chat.Reply, e
 	if !isSavedKnown {
 		s = &members.Saved{Wallet: wallet}
 	}
-	return c.done(req, s, p, changes), partly(err)
+	return c.done(req, s, p, changes), asPartialError(err)
 }
 
 // done says that the address is saved, and what happened to the sender's badges.

@@ -25,7 +25,7 @@ func (c verifyCommand) ownSaved(ctx context.Context, req *chat.Request) (*chat.R
 	case err != nil:
 		reply.Notes = []chat.Text{chat.Say("save.unread")}
 	}
-	return reply, partly(err)
+	return reply, asPartialError(err)
 }
 
 // saveOrRefresh returns the end of a card about the sender's own wallet: refreshBadges if the wallet is saved,

@@ -70,7 +70,7 @@ func isWalletWord(word string) bool {
 // parseWallet returns the wallet in the arguments. The error is an InputError unless there is exactly one.
 func parseWallet(req *chat.Request) (common.Address, error) {
 	wallet, err := core.FindWallet(req.Args.Value(walletParam.Name))
-	return wallet, invalid(walletParam, err)
+	return wallet, asInputError(walletParam, err)
 }
 
 // stakedCommand answers /staked.
@@ -98,7 +98,7 @@ func (c stakedCommand) run(ctx context.Context, req *chat.Request) (*chat.Reply,
 	if stake.Err != nil {
 		return &chat.Reply{About: wallet.Hex()}, stake.Err
 	}
-	return c.reply(wallet, stake, price), partly(stake.Value.Err())
+	return c.reply(wallet, stake, price), asPartialError(stake.Value.Err())
 }
 
 // extraWait is the maximum wait for a part that an answer can do without: for the price in /staked, after the chain has

@@ -59,7 +59,7 @@ func (c supplyCommand) answer(ctx context.Context, _ *chat.Request) (*chat.Reply
 		return c.reply(f), nil
 	}
 	// If the staked sum is not known, the reply does not mention it, so this is not a PartialError.
-	return c.reply(f), partly(f.price.Err)
+	return c.reply(f), asPartialError(f.price.Err)
 }
 
 // errNoPrices is the Err of supplyFigures.price if there is no price provider.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 
@@ -96,7 +95,7 @@ func (c verifyCommand) ownWallet(ctx context.Context, req *chat.Request, wallet 
 	end, endErr := c.saveOrRefresh(ctx, req, p)
 	reply, err := c.ownCard(p, end)
 	if err == nil {
-		err = partly(endErr)
+		err = asPartialError(endErr)
 	}
 	return reply, err
 }
@@ -217,18 +216,7 @@ func (c verifyCommand) card(p proof, keys map[ownership]ownerKeys, more cardPart
 		Footer:     stake.Footer,
 		Actions:    more.actions,
 		Checked:    earlierKnown(owner.Checked, stake.Checked),
-	}, partly(errors.Join(ownerErr, stakeErr))
-}
-
-// earlierKnown returns the earlier of two times. A zero time is unknown, and does not count.
-func earlierKnown(a, b time.Time) time.Time {
-	switch {
-	case a.IsZero():
-		return b
-	case b.IsZero():
-		return a
-	}
-	return core.Earlier(a, b)
+	}, asPartialError(errors.Join(ownerErr, stakeErr))
 }
 
 // ownButtons returns the buttons that help a person with their own wallet: to register, to stake, and
