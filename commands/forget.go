@@ -55,7 +55,7 @@ func (c forgetCommand) run(ctx context.Context, req *chat.Request) (*chat.Reply,
 	reply := &chat.Reply{
 		Tone:  chat.Positive,
 		Title: chat.Say("forget.done"),
-		Notes: lines(badgeResults(req.Community, f.Changes)),
+		Notes: resultLines(badgeResults(req.Community, f.Changes)),
 	}
 	if hadWallet {
 		reply.Text = chat.SayWith("forget.text", chat.Values{"wallet": c.address(f.Wallet)})

@@ -187,11 +187,11 @@ func (c joinCommand) checkStaker(ctx context.Context, req *chat.Request, wallet 
 	}
 	p := c.prove(ctx, self, wallet)
 	switch p.ownership() {
-	case notRegistered:
+	case personUnregistered:
 		return c.unregistered(req), nil
 	case ownershipUnknown:
 		return couldNotCheck(req, "join.unknown", errors.Join(p.account.Err, p.owner.Err))
-	case otherOwner, noOwner:
+	case ownedByOther, ownedByNobody:
 		reply := c.wrongWallet(req, p, chat.Say("join.not_yours"), c.groupText("verify.you.another", req))
 		reply.Join.WhyLeftOut = chat.Say("details.not_theirs")
 		reply.Checked = core.Earlier(p.account.At, p.owner.At)
