@@ -285,7 +285,7 @@ func (c verifyCommand) stakePart(p proof) (*chat.Reply, error) {
 		Tone:       tone,
 		Subtitle:   verdict,
 		Sections:   []chat.Section{s.withdrawalLines()},
-		FullValues: s.full(p.wallet),
+		FullValues: s.fullValues(p.wallet),
 		Notes:      s.notes(),
 		Footer:     s.footer(),
 		Checked:    cmp.Or(s.BlockTime, p.stake.At),
