@@ -49,7 +49,7 @@ func joinRequests() []scene {
 		},
 		{
 			name:   "joining",
-			from:   &sender{id: Stranger, title: talk},
+			from:   &sender{id: Stranger, title: communityTitle},
 			change: joinChats(unchanged),
 			lines:  []string{joinMembers, joinStakers, joinStakers + " " + Wallet, status, "/help", "/start"},
 		},
@@ -91,7 +91,7 @@ func refusedJoinRequests() []scene {
 }
 
 // annJoins returns Ann, who asks to join a group.
-func annJoins() *sender { return &sender{id: Ann, title: talk} }
+func annJoins() *sender { return &sender{id: Ann, title: communityTitle} }
 
 // joinChats lets the bot answer the join requests of Members and Stakers, and then makes change.
 func joinChats(change func(*Answers)) func(*Answers) {

@@ -108,12 +108,12 @@ func badgesLeftByForget() []scene {
 }
 
 // annInGroup returns Ann in Community, where she does not moderate.
-func annInGroup() *sender { return &sender{id: Ann, community: Community, title: talk} }
+func annInGroup() *sender { return &sender{id: Ann, community: Community, title: communityTitle} }
 
 // savingOn lets members save addresses and get two badges, and then makes change.
 func savingOn(change func(*Answers)) func(*Answers) {
 	return func(w *Answers) {
-		w.Saved = Saved{
+		w.Saved = FakeMembers{
 			Badges: []chat.Badge{
 				{Community: Community, ID: "Staker"},
 				{Community: Stakers, ID: "Whale", Amount: number("1000")},

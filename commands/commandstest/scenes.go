@@ -59,7 +59,7 @@ func scenesOfSenders() []scene {
 		{name: "healthy", lines: append(examples(everything), "/price $100", verify, "/start", "/hello")},
 		{
 			name:  "healthy",
-			from:  &sender{id: Ann, community: Community, title: talk, ephemeral: true},
+			from:  &sender{id: Ann, community: Community, title: communityTitle, ephemeral: true},
 			lines: []string{"/help"},
 		},
 		{
@@ -89,18 +89,18 @@ func scenesOfSenders() []scene {
 		},
 		{
 			name:  "forbidden",
-			from:  &sender{id: Ann, role: chat.Member, community: Community, title: talk},
+			from:  &sender{id: Ann, role: chat.Member, community: Community, title: communityTitle},
 			lines: []string{existsBob, "/exists discord 5", verifyBob},
 		},
 		{
 			name:  "unlisted",
-			from:  &sender{id: Ann, role: chat.Moderator, community: "-1009876543210", title: talk},
+			from:  &sender{id: Ann, role: chat.Moderator, community: "-1009876543210", title: communityTitle},
 			lines: []string{existsBob, exists},
 		},
 		{name: "strangers", from: stranger(), lines: []string{logins, exists, verify}},
 		{
 			name:  "anonymous",
-			from:  &sender{id: "", role: chat.Moderator, community: Community, title: talk},
+			from:  &sender{id: "", role: chat.Moderator, community: Community, title: communityTitle},
 			lines: []string{logins, exists, verify},
 		},
 		{name: "others", lines: []string{"/verify " + BobsWallet, "/verify " + Wallet}},
@@ -109,7 +109,7 @@ func scenesOfSenders() []scene {
 
 // stranger returns somebody in Community who is not registered.
 func stranger() *sender {
-	return &sender{id: Stranger, role: chat.Member, community: Community, title: talk}
+	return &sender{id: Stranger, role: chat.Member, community: Community, title: communityTitle}
 }
 
 // scenesOfNames has names and texts of the operator and of the services: hostile ones, too many, and none.
@@ -390,7 +390,7 @@ func scenesOfFailedAccounts() []scene {
 // scenesOfRefusedLines has lines that ask no service: too many, unknown, or badly typed.
 func scenesOfRefusedLines() []scene {
 	return []scene{
-		{name: "limited", wait: limit(7 * time.Second), lines: []string{price, logins}},
+		{name: "limited", wait: fixedWait(7 * time.Second), lines: []string{price, logins}},
 		{name: "unknown", lines: []string{"/moon", "/prise", "/hlep"}},
 		{name: badlyTyped, lines: badlyTypedLines},
 	}
