@@ -21,8 +21,8 @@ var amountParam = chat.Param{
 	Like:    regexp.MustCompile(`(?i)^(\W*|-?` + dollar + `\W*)[0-9]`),
 }
 
-// convert answers /price <amount>. It returns what a number of tokens is worth, or how many tokens a sum in USD buys, and
-// the price of one token. If the price is doubtful, the reply lacks the conversion, and convert also returns a
+// convert answers /price <amount>. It returns what a number of tokens is worth, or how many tokens a sum in USD buys,
+// and the price of one token. If the price is doubtful, the reply lacks the conversion, and convert also returns a
 // PartialError.
 func (c *priceCommand) convert(ctx context.Context, req *chat.Request) (*chat.Reply, error) {
 	amount, err := c.parseAmount(req)
@@ -201,9 +201,9 @@ const (
 	dollarAfter
 )
 
-// readNumber parses digits with separators. thousands is the separator of thousands in the user's language. The last "."
-// or "," is the decimal point if it occurs only once, and does not divide thousands in that language: if thousands is
-// ".", 1.500 is 1500, and 1.5 is 1.5. ok is false if the separators are misplaced, or if there are no digits.
+// readNumber parses digits with separators. thousands is the separator of thousands in the user's language. The last
+// "." or "," is the decimal point if it occurs only once, and does not divide thousands in that language: if thousands
+// is ".", 1.500 is 1500, and 1.5 is 1.5. ok is false if the separators are misplaced, or if there are no digits.
 func readNumber(digits, thousands string) (n decimal.Decimal, ok bool) {
 	whole, fraction := digits, ""
 	if i := strings.LastIndexAny(digits, ".,"); i >= 0 {

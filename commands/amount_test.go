@@ -43,8 +43,8 @@ func checkAmounts(t *testing.T, languages []chat.Language, want map[string]strin
 	}
 }
 
-// amountReplies returns the replies to an amount in a language, by the way to ask: it is typed, it is given as an option,
-// and the [Refresh] button of the first reply is pressed by users of each language.
+// amountReplies returns the replies to an amount in a language, by the way to ask: it is typed, it is given as an
+// option, and the [Refresh] button of the first reply is pressed by users of each language.
 func amountReplies(t *testing.T, r *router.Router, l chat.Language, amount string) map[string]*chat.Reply {
 	t.Helper()
 	typed := inPrivate(t, r, l, "price", chat.Typed(strings.Fields(amount)...))
@@ -199,8 +199,8 @@ func TestASumOfMoneyIsWrittenLikeAnAmount(t *testing.T) {
 	})
 }
 
-// checkRefused types each line after /price, and gives it as an option. Each reply must have the hint and an example that
-// begins with example. The bot must not ask for the price: that would fail, and the reply would say so.
+// checkRefused types each line after /price, and gives it as an option. Each reply must have the hint and an example
+// that begins with example. The bot must not ask for the price: that would fail, and the reply would say so.
 func checkRefused(t *testing.T, hint, example string, lines ...string) {
 	t.Helper()
 	w := commandstest.Healthy()
@@ -344,8 +344,8 @@ func TestASumIsTurnedIntoTokens(t *testing.T) {
 	})
 }
 
-// checkPeriod types each line after /price. The reply must be the price with the picture of this name or, if the name is
-// empty, without a picture.
+// checkPeriod types each line after /price. The reply must be the price with the picture of this name or, if the name
+// is empty, without a picture.
 func checkPeriod(t *testing.T, picture string, lines ...string) {
 	t.Helper()
 	r := commandstest.Healthy().Router(t)

@@ -23,8 +23,8 @@ import (
 	"herald/internal/query"
 )
 
-// Sources answer the questions of commands. A source is nil if its service is off. All then leaves out the commands that
-// require it, and the other commands leave out the part that it would answer.
+// Sources answer the questions of commands. A source is nil if its service is off. All then leaves out the commands
+// that require it, and the other commands leave out the part that it would answer.
 type Sources struct {
 	Price  query.Source[struct{}, *core.Quote]
 	Supply query.Source[struct{}, core.Supply]
@@ -73,8 +73,8 @@ type JoinLog interface {
 
 // Moves knows which groups have got another ID, so that the settings still name them by the old one.
 type Moves interface {
-	// To returns the move of the group whose ID is now id, such as "telegram:-1001234567890". known is false if the ID of
-	// that group has not changed.
+	// To returns the move of the group whose ID is now id, such as "telegram:-1001234567890". known is false if the ID
+	// of that group has not changed.
 	To(id string) (moved chat.Move, known bool)
 }
 
@@ -89,7 +89,8 @@ type Chart func(
 type Options struct {
 	// Symbol is the symbol of the token, such as "HRLD".
 	Symbol string
-	// ServiceName is the partner's name. If it is empty, answers call the partner "the service" in the reader's language.
+	// ServiceName is the partner's name. If it is empty, answers call the partner "the service" in the reader's
+	// language.
 	ServiceName string
 	// ExplorerURL is the URL of a block explorer, without a slash at its end. If it is empty, addresses are not links.
 	ExplorerURL string
@@ -97,8 +98,8 @@ type Options struct {
 	RegisterURL, StakeURL string
 	// ChainID is the ID of the chain with the pools. It is 0 if the pools are off.
 	ChainID uint64
-	// JoinChats has the requirement of each group whose join requests the bot answers. A key is the group's entry in the
-	// settings, as entryOf returns it.
+	// JoinChats has the requirement of each group whose join requests the bot answers. A key is the group's entry in
+	// the settings, as entryOf returns it.
 	JoinChats map[string]chat.Requirement
 }
 
@@ -233,8 +234,8 @@ func asPartialError(err error) error {
 // serviceText returns the name of a core.Service in the reader's language.
 func serviceText(name string) chat.Text { return chat.Say("service." + name) }
 
-// asInputError turns a core.InvalidError about the argument of p into a chat.InputError, which the sender reads. It returns
-// any other error, or nil, unchanged.
+// asInputError turns a core.InvalidError about the argument of p into a chat.InputError, which the sender reads. It
+// returns any other error, or nil, unchanged.
 func asInputError(p chat.Param, err error) error {
 	flawed, isInvalid := errors.AsType[*core.InvalidError](err)
 	if !isInvalid {

@@ -332,8 +332,8 @@ func TestHelpShowsModeratorsFormsToModerators(t *testing.T) {
 	}
 }
 
-// checkLogged runs a command with the services after change. The reply must be partial, and the error for the log must be
-// want, without the wallet.
+// checkLogged runs a command with the services after change. The reply must be partial, and the error for the log must
+// be want, without the wallet.
 func checkLogged(
 	t *testing.T, change func(*commandstest.Answers), command string, args map[string]string, want string,
 ) {

@@ -10,8 +10,8 @@ import (
 
 const detailsName = "details"
 
-// detailsCommand answers the button [Details] under /status. Only moderators of a community may press it, and the answer
-// is only about that community. It uses two terms:
+// detailsCommand answers the button [Details] under /status. Only moderators of a community may press it, and the
+// answer is only about that community. It uses two terms:
 //
 //   - A user is left out of a group if their join request was not approved. The request stays open.
 //   - Badges are held back if too many users of a community would lose one at once: the fuse of package members then
@@ -27,8 +27,8 @@ func details(from Sources, options Options) chat.Command {
 }
 
 // run shows how settings name the community, and counts the join requests and badges that are configured for it. If
-// settings name it by an outdated ID, run says what to change. If the badges cannot be counted, it returns the rest and a
-// PartialError.
+// settings name it by an outdated ID, run says what to change. If the badges cannot be counted, it returns the rest and
+// a PartialError.
 func (c detailsCommand) run(_ context.Context, req *chat.Request) (*chat.Reply, error) {
 	if req.Community == "" {
 		return chat.OldButton(), nil
@@ -73,8 +73,8 @@ func (c detailsCommand) run(_ context.Context, req *chat.Request) (*chat.Reply, 
 	return reply, nil
 }
 
-// joinSections returns a line with the counts of join requests since the bot started and, if users were left out, a list
-// of the latest of them.
+// joinSections returns a line with the counts of join requests since the bot started and, if users were left out, a
+// list of the latest of them.
 func joinSections(started time.Time, counts chat.JoinCounts, last []chat.LeftOut) []chat.Section {
 	total := chat.SayWith("details.door", chat.Values{
 		"day":       chat.Day{Time: started},
@@ -100,7 +100,8 @@ func joinSections(started time.Time, counts chat.JoinCounts, last []chat.LeftOut
 }
 
 // badgeLines returns a line for each badge of a community, a line with the badges given and removed since the bot
-// started, lines about badges that are held back, and a line for each badge that the platform refuses to give or remove.
+// started, lines about badges that are held back, and a line for each badge that the platform refuses to give or
+// remove.
 func badgeLines(p chat.Platform, s members.Status, recheckEvery time.Duration, started time.Time) (lines []chat.Field) {
 	var all []members.Badge
 	for _, each := range s.Each {

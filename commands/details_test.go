@@ -30,8 +30,8 @@ func TestDetailsNameTheEntryOfAGroupThatMoved(t *testing.T) {
 	}
 }
 
-// withDetails returns a bot with something to hide. In Community, 7,654 users have a badge, 12 users have badges that are
-// held back, and Bob was left out. The Stranger was left out of unlistedGroup, which the settings do not name.
+// withDetails returns a bot with something to hide. In Community, 7,654 users have a badge, 12 users have badges that
+// are held back, and Bob was left out. The Stranger was left out of unlistedGroup, which the settings do not name.
 func withDetails() *commandstest.Answers {
 	w := savingMembers()
 	w.Saved.Status = members.Status{Have: 7654, HeldBack: 12}

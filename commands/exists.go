@@ -117,8 +117,8 @@ func (c existsCommand) registered(textKey string, id core.Identity, checked time
 	}
 }
 
-// unregistered says that a person is not registered. textKey is the message in the reply's text, and checked the time of
-// the partner's answer.
+// unregistered says that a person is not registered. textKey is the message in the reply's text, and checked the time
+// of the partner's answer.
 func (c existsCommand) unregistered(textKey string, id core.Identity, checked time.Time) *chat.Reply {
 	return &chat.Reply{
 		Tone:    chat.Negative,

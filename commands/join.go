@@ -67,8 +67,8 @@ func (c joinCommand) groupText(key string, req *chat.Request) chat.Text {
 	return chat.SayWith(key, chat.Values{"group": shown, "service": c.service()})
 }
 
-// checkAgain returns a button that checks the user who presses it again. The arguments of the check are the group in the
-// arguments of req, and args.
+// checkAgain returns a button that checks the user who presses it again. The arguments of the check are the group in
+// the arguments of req, and args.
 func checkAgain(label string, req *chat.Request, args ...string) chat.Action {
 	args = append([]string{req.Args.Value(groupParam.Name)}, args...)
 	return chat.Action{Label: chat.Say(label), Command: chat.JoinCommand, Args: args, Edit: true, NextStep: true}
@@ -105,8 +105,8 @@ func (c joinCommand) byGroup(ctx context.Context, req *chat.Request) (*chat.Repl
 	return reply, nil
 }
 
-// stakerRequirements lists what a group of stakers requires. It asks a registered sender for their wallet, and any other
-// sender to register.
+// stakerRequirements lists what a group of stakers requires. It asks a registered sender for their wallet, and any
+// other sender to register.
 func (c joinCommand) stakerRequirements(req *chat.Request, required chat.Requirement, isRegistered bool) *chat.Reply {
 	account := chat.Values{"what": c.groupText("join.account", req)}
 	stake := chat.Values{"what": c.withAmount("join.stake", "join.stake.amount", required)}
@@ -148,8 +148,8 @@ func (c joinCommand) withAmount(anyKey, amountKey string, required chat.Requirem
 	return chat.SayWith(amountKey, chat.Values{"amount": c.amount(required.Amount, chat.Exact)})
 }
 
-// anotherWallet is the argument of the button [Another wallet]. It asks for a wallet. It starts like an address, so that
-// walletParam accepts it.
+// anotherWallet is the argument of the button [Another wallet]. It asks for a wallet. It starts like an address, so
+// that walletParam accepts it.
 const anotherWallet = "0x?"
 
 // byWallet checks the sender with the wallet in the arguments. If the argument is not a wallet, it asks for one. If the
@@ -267,8 +267,8 @@ func (c joinCommand) notLetIn(req *chat.Request, result chat.ApprovalResult) (re
 	return reply
 }
 
-// welcome says that the sender is in the group. If p is not nil, it offers to save the wallet of p, unless that wallet is
-// saved already or the store does not answer.
+// welcome says that the sender is in the group. If p is not nil, it offers to save the wallet of p, unless that wallet
+// is saved already or the store does not answer.
 func (c joinCommand) welcome(ctx context.Context, req *chat.Request, p *proof) *chat.Reply {
 	reply := &chat.Reply{
 		Tone:    chat.Positive,

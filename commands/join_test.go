@@ -78,7 +78,8 @@ func TestOnlyACompleteProofIsAdmitted(t *testing.T) {
 	}
 }
 
-// As long as the sender has not named a wallet, the bot asks the partner only about the sender, and does not ask the chain.
+// As long as the sender has not named a wallet, the bot asks the partner only about the sender, and does not ask the
+// chain.
 func TestJoiningAsksAboutTheSenderOnly(t *testing.T) {
 	w := withJoin()
 	r := w.Router(t)
@@ -119,7 +120,8 @@ func TestOnlyChecksCountAgainstTheLimitOfJoining(t *testing.T) {
 	}
 }
 
-// annsRequest returns services by which Ann is registered, and Wallet is hers and stakes, after a change, which may be nil.
+// annsRequest returns services by which Ann is registered, and Wallet is hers and stakes, after a change, which may be
+// nil.
 func annsRequest(change func(*commandstest.Answers)) *commandstest.Answers {
 	w := withJoin()
 	w.Accounts = map[core.Identity]core.Account{annsAccount: {DID: "did:x:1"}, unclaimed: {DID: "did:x:1"}}

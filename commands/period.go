@@ -53,13 +53,13 @@ const notDrawn = "0h"
 const (
 	// maxPeriodDigits is the maximum length of the number in a period.
 	maxPeriodDigits = 5
-	// minUnitAlone is the minimum length of a unit that is a period without a number, in bytes. "day" and "天" have three
-	// bytes and mean one day; "d" alone is not a period.
+	// minUnitAlone is the minimum length of a unit that is a period without a number, in bytes. "day" and "天" have
+	// three bytes and mean one day; "d" alone is not a period.
 	minUnitAlone = 3
 )
 
-// parsePeriod reads a word such as "7d", "week" or "30дней". It returns the name of the period: "7d", "7d" and "30d". If
-// the period is not drawn, it returns notDrawn. ok is false if the word is not a period.
+// parsePeriod reads a word such as "7d", "week" or "30дней". It returns the name of the period: "7d", "7d" and "30d".
+// If the period is not drawn, it returns notDrawn. ok is false if the word is not a period.
 func parsePeriod(word string) (name string, ok bool) {
 	unit := strings.TrimLeft(word, "0123456789")
 	digits := strings.TrimSuffix(word, unit)

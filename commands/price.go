@@ -166,8 +166,8 @@ func (c *priceCommand) failedChartReply(answer datedQuote, chart core.Chart, req
 	}
 	reply := c.priceReply(answer, change, requested.name)
 	reply.Notes = append(reply.Notes, chat.Say("chart.failed"))
-	// A press on Refresh must draw again, even if the price is the same. If AsOf were set, the press would only be answered
-	// with "nothing new". FreshUntil would promise that a refresh finds the same reply.
+	// A press on Refresh must draw again, even if the price is the same. If AsOf were set, the press would only be
+	// answered with "nothing new". FreshUntil would promise that a refresh finds the same reply.
 	reply.Source.AsOf = chat.Version{}
 	reply.Source.FreshUntil = time.Time{}
 	return reply
@@ -239,8 +239,7 @@ func pageLink(quote core.Quote) []chat.Action {
 	return link(label, quote.Page)
 }
 
-// chartCaption describes a chart to readers who cannot see it. If the price is old, the caption ends
-// with its age.
+// chartCaption describes a chart to readers who cannot see it. If the price is old, the caption ends with its age.
 func (c *priceCommand) chartCaption(chart core.Chart, quote core.Quote) chat.Parts {
 	caption := chat.Parts{chat.SayWith("chart.alt", chat.Values{
 		"symbol": chat.Plain(c.Symbol),
@@ -260,8 +259,8 @@ func (c *priceCommand) chartCaption(chart core.Chart, quote core.Quote) chat.Par
 }
 
 // priceReply returns a reply with the price as its title, because push notifications show only the title. If change is
-// known, it is the subtitle. If the price is old, the title has its age, and the reply shows no change. requested is the
-// name of the requested period, or noPeriod.
+// known, it is the subtitle. If the price is old, the title has its age, and the reply shows no change. requested is
+// the name of the requested period, or noPeriod.
 func (c *priceCommand) priceReply(answer datedQuote, change priceChange, requested string) *chat.Reply {
 	q := answer.Value
 	reply := &chat.Reply{

@@ -105,7 +105,7 @@ const anotherSymbol = `\$[a-z]\w*|btc|bitcoin|eth|ethereum|bnb|sol|xrp|ton|trx|a
 var (
 	// onlyDollar matches a word for the dollar.
 	onlyDollar = regexp.MustCompile(`(?i)^` + dollar + `$`)
-	// namesToken matches an argument about another token: a word of two to five letters, alone or after a number, such as
-	// "abc" or "1500 abc", or anotherSymbol among other words, such as "$pepe 7d".
+	// namesToken matches an argument about another token: a word of two to five letters, alone or after a number, such
+	// as "abc" or "1500 abc", or anotherSymbol among other words, such as "$pepe 7d".
 	namesToken = regexp.MustCompile(`(?i)^([\W\d]* )?[a-z]{2,5}$|(^| )(` + anotherSymbol + `)( |$)`)
 )

@@ -151,8 +151,8 @@ func (c verifyCommand) badgeNotes(s *members.Saved) (notes []chat.Text) {
 	return notes
 }
 
-// byChecks groups lost badges. It takes two checks to lose a badge; the badges of a group were lost by the same two. The
-// groups are in the order of their first badges.
+// byChecks groups lost badges. It takes two checks to lose a badge; the badges of a group were lost by the same two.
+// The groups are in the order of their first badges.
 func byChecks(missing []members.LostBadge) (groups [][]members.LostBadge) {
 	for _, l := range missing {
 		i := slices.IndexFunc(groups, func(group []members.LostBadge) bool {
@@ -188,9 +188,9 @@ func (from Sources) noteForModerators(ctx context.Context, id core.Identity, com
 	return []chat.Text{chat.SayWith("exists.saved", values)}, nil
 }
 
-// savedState says what moderators of a community learn about a saved wallet. It is the first of these that applies: which
-// badges the owner is about to lose there, has there, or has lost there, or whether the wallet stakes. If community is
-// "", the badges are those of all communities.
+// savedState says what moderators of a community learn about a saved wallet. It is the first of these that applies:
+// which badges the owner is about to lose there, has there, or has lost there, or whether the wallet stakes. If
+// community is "", the badges are those of all communities.
 func savedState(s *members.Saved, community string) chat.Value {
 	if community != "" {
 		s = onlyIn(s, community)

@@ -106,8 +106,8 @@ func checkConsent(t *testing.T, badges []chat.Badge, want string) {
 	}
 }
 
-// checkTone runs /verify for Ann and her wallet, which is saved, and makes these changes. The reply must say that the wallet
-// is hers, in this tone.
+// checkTone runs /verify for Ann and her wallet, which is saved, and makes these changes. The reply must say that the
+// wallet is hers, in this tone.
 func checkTone(
 	t *testing.T, w *commandstest.Answers, saved members.Saved, changes []members.Change, want chat.Tone,
 ) {

@@ -57,7 +57,8 @@ var (
 	chainSlow   = staking.Service.Fail(core.SlowAnswer, errInner)
 )
 
-// noCredit returns the reason why the price cannot be asked for. In a test that atNoon runs, it can be asked for at 12:46.
+// noCredit returns the reason why the price cannot be asked for. In a test that atNoon runs, it can be asked for at
+// 12:46.
 func noCredit() *core.Error {
 	return &core.Error{
 		Service:    market.Service,
@@ -109,8 +110,8 @@ func withJoin() *commandstest.Answers {
 	return w
 }
 
-// registered registers Ann's account and Wallet under these DIDs. If a DID is empty, what it stands for is not registered.
-// If it is failingDID, the partner fails when it is asked about that.
+// registered registers Ann's account and Wallet under these DIDs. If a DID is empty, what it stands for is not
+// registered. If it is failingDID, the partner fails when it is asked about that.
 func registered(w *commandstest.Answers, annsDID, walletsDID string) {
 	w.AccountErrs = map[string]error{}
 	for id, did := range map[core.Identity]string{annsAccount: annsDID, unclaimed: walletsDID} {
@@ -135,8 +136,8 @@ func savingMembers() *commandstest.Answers {
 // allCommands returns the commands that ask the services of w.
 func allCommands(w *commandstest.Answers) chat.Commands { return commands.All(w.Sources(), w.Options) }
 
-// run runs a command for Ann in a private chat, without the Router's checks. It runs the form that has the parameters in
-// args.
+// run runs a command for Ann in a private chat, without the Router's checks. It runs the form that has the parameters
+// in args.
 func run(t *testing.T, all chat.Commands, command string, args map[string]string) (*chat.Reply, error) {
 	t.Helper()
 	return runFor(t, &chat.Request{From: ann}, all, command, args)
@@ -192,7 +193,8 @@ func inGroup(t *testing.T, r *router.Router, user, line string) *chat.Reply {
 	})
 }
 
-// buttons returns the states of a reply's buttons that run a command, by their labels. A press sends the button's state.
+// buttons returns the states of a reply's buttons that run a command, by their labels. A press sends the button's
+// state.
 func buttons(t *testing.T, r *chat.Reply) map[string]string {
 	t.Helper()
 	card := words.Print(r)

@@ -73,9 +73,9 @@ const (
 	maxPools = 5
 )
 
-// poolSections returns a line with the stake in each pool, the largest first. If there are many pools, the line has only
-// the largest maxPools, a second line has the sum of the others, and others has a field for each of them. A single pool
-// is never summed up: of 6 pools all are shown, and of 7 pools 5 and the sum of 2.
+// poolSections returns a line with the stake in each pool, the largest first. If there are many pools, the line has
+// only the largest maxPools, a second line has the sum of the others, and others has a field for each of them. A single
+// pool is never summed up: of 6 pools all are shown, and of 7 pools 5 and the sum of 2.
 func (s stakeText) poolSections() (sections []chat.Section, others []chat.Field) {
 	byAmount := func(a, b core.PoolAmount) int { return b.Amount.Cmp(a.Amount) }
 	largest := slices.SortedStableFunc(slices.Values(s.Staked), byAmount)
@@ -113,9 +113,9 @@ func poolFields(pools []core.PoolAmount, options Options) []chat.Field {
 	return fields
 }
 
-// withdrawalLines returns a line about the sum that can be claimed, and a line about the sum that cannot be claimed yet.
-// The second line also says when the next part of it can be. A line is left out if its sum is 0. If a pool was not read
-// completely, the lines say "at least".
+// withdrawalLines returns a line about the sum that can be claimed, and a line about the sum that cannot be claimed
+// yet. The second line also says when the next part of it can be. A line is left out if its sum is 0. If a pool was not
+// read completely, the lines say "at least".
 func (s stakeText) withdrawalLines() (lines chat.Section) {
 	claimable, unstaking := "stake.claimable", "stake.unstaking"
 	if !s.Complete() {

@@ -106,8 +106,8 @@ func (c stakedCommand) run(ctx context.Context, req *chat.Request) (*chat.Reply,
 	return c.reply(wallet, stake, price), asPartialError(stake.Value.Err())
 }
 
-// extraWait is the maximum wait for a part that an answer can do without: the price in /staked, once the stake is known,
-// and the staked sum in /supply.
+// extraWait is the maximum wait for a part that an answer can do without: the price in /staked, once the stake is
+// known, and the staked sum in /supply.
 const extraWait = time.Second
 
 // stakeAndPrice returns the wallet's stake and the price. The price is the zero Snapshot if the wallet stakes nothing,

@@ -84,8 +84,8 @@ func TestAStakeIsAsOfItsBlock(t *testing.T) {
 	}
 }
 
-// unstaking500And1087 returns a stake of which 500 and 1,087.17 tokens are being unstaked. The amount next can be claimed
-// after a time.
+// unstaking500And1087 returns a stake of which 500 and 1,087.17 tokens are being unstaked. The amount next can be
+// claimed after a time.
 func unstaking500And1087(next string, after time.Duration) *commandstest.Answers {
 	w := commandstest.Healthy()
 	w.Stake.Unbonding = []core.PoolAmount{{Amount: number("500")}, {Amount: number("1087.17")}}
@@ -257,8 +257,8 @@ func TestOfManyPoolsFiveAreShownAndTheSumOfTheOthers(t *testing.T) {
 	}
 }
 
-// askStaked runs /staked while the answer to a question about the price takes delay. It returns the reply, how many times
-// the price was asked for, and how long the reply took.
+// askStaked runs /staked while the answer to a question about the price takes delay. It returns the reply, how many
+// times the price was asked for, and how long the reply took.
 func askStaked(
 	t *testing.T, w *commandstest.Answers, delay time.Duration,
 ) (reply *chat.Reply, pricesAsked int, took time.Duration) {

@@ -97,8 +97,8 @@ func statusOf(service Service, pinged query.Answer[any]) (s serviceStatus) {
 	return s
 }
 
-// pingError returns the error of a ping, or nil. The reason of a Stale answer counts as an error, unless the answer is a
-// quote: quoteStatus shows how old that is.
+// pingError returns the error of a ping, or nil. The reason of a Stale answer counts as an error, unless the answer is
+// a quote: quoteStatus shows how old that is.
 func pingError(pinged query.Answer[any]) error {
 	_, isQuote := pinged.Value.(*core.Quote)
 	isStale := pinged.Stale && pinged.Why != nil
@@ -109,8 +109,8 @@ func pingError(pinged query.Answer[any]) error {
 }
 
 // endedEndpoints returns the endpoints that a service has ended, so that the bot calls others in their place. It finds
-// them in the answer to the ping, which may be a doubtful quote, and in the error or in the reason why there is no newer
-// answer.
+// them in the answer to the ping, which may be a doubtful quote, and in the error or in the reason why there is no
+// newer answer.
 func endedEndpoints(service Service, pinged query.Answer[any]) []query.EndedEndpoint {
 	answer := pinged.Value
 	if doubt, isDoubt := doubtOf(pinged.Err); isDoubt {

@@ -74,7 +74,8 @@ var errNoPrices = errors.New("there is no price provider")
 // hasProvider reports whether there is a price provider. It may have failed.
 func (f supplyFigures) hasProvider() bool { return !errors.Is(f.price.Err, errNoPrices) }
 
-// stakeKnown reports whether the staked sum is known: every pool was read, and the sum is not more than the total supply.
+// stakeKnown reports whether the staked sum is known: every pool was read, and the sum is not more than the total
+// supply.
 func (f supplyFigures) stakeKnown() bool {
 	s := f.staked.Value
 	return f.staked.Err == nil && s.Checked > 0 && s.Complete() && !s.Total().GreaterThan(f.supply.Value.Total)
@@ -251,8 +252,8 @@ func worthFields(s core.Supply, q core.Quote) []chat.Field {
 }
 
 // otherCap returns a note with the provider's market cap if it differs by a tenth or more from the worth of the
-// circulating supply: the provider then counts another supply. For example, if the worth is 100, there is a note about a
-// market cap of 90 or 110, but not about 95. There is no note if the price is old.
+// circulating supply: the provider then counts another supply. For example, if the worth is 100, there is a note about
+// a market cap of 90 or 110, but not about 95. There is no note if the price is old.
 func otherCap(s core.Supply, q core.Quote) []chat.Text {
 	if q.Old() || !q.MarketCap.Valid {
 		return nil

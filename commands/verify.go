@@ -125,8 +125,8 @@ type proof struct {
 	stake query.Answer[core.Stake]
 }
 
-// prove asks the partner and the pools about a person and a wallet at the same time. It blocks until every call has been
-// answered or has failed.
+// prove asks the partner and the pools about a person and a wallet at the same time. It blocks until every call has
+// been answered or has failed.
 func (c verifyCommand) prove(ctx context.Context, person core.Identity, wallet common.Address) proof {
 	p := proof{wallet: wallet}
 	var asking sync.WaitGroup
@@ -140,8 +140,8 @@ func (c verifyCommand) prove(ctx context.Context, person core.Identity, wallet c
 	return p
 }
 
-// ownership returns whether the person registered the wallet. If the person has no account, the owner of the wallet need
-// not be known. Otherwise both accounts must be known.
+// ownership returns whether the person registered the wallet. If the person has no account, the owner of the wallet
+// need not be known. Otherwise both accounts must be known.
 func (p proof) ownership() ownership {
 	switch {
 	case p.account.Err == nil && !p.account.Value.Registered():
@@ -217,8 +217,8 @@ func (c verifyCommand) card(p proof, keys map[ownership]ownerKeys, more cardPart
 	}, asPartialError(errors.Join(ownerErr, stakeErr))
 }
 
-// ownButtons returns the buttons that help a person with their own wallet: to register or to stake and, if a part of the
-// proof is unknown, to try again.
+// ownButtons returns the buttons that help a person with their own wallet: to register or to stake and, if a part of
+// the proof is unknown, to try again.
 func (c verifyCommand) ownButtons(p proof) (buttons []chat.Action) {
 	owner := p.ownership()
 	switch owner {
@@ -265,8 +265,8 @@ func (c verifyCommand) ownerPart(p proof, keys map[ownership]ownerKeys) (*chat.R
 	}, nil
 }
 
-// stakePart returns the part of a card that says what the wallet stakes. If that is unknown, or a pool was not read, the
-// part says so, and stakePart also returns an error. If the pools are off, the part has only the wallet.
+// stakePart returns the part of a card that says what the wallet stakes. If that is unknown, or a pool was not read,
+// the part says so, and stakePart also returns an error. If the pools are off, the part has only the wallet.
 func (c verifyCommand) stakePart(p proof) (*chat.Reply, error) {
 	if c.Stakes == nil {
 		return &chat.Reply{FullValues: c.fullAddress(p.wallet)}, nil

@@ -15,8 +15,8 @@ import (
 	"herald/internal/core"
 )
 
-// proof is what services know about Ann and Wallet. A DID is empty if nothing is registered, and failingDID if the partner
-// fails.
+// proof is what services know about Ann and Wallet. A DID is empty if nothing is registered, and failingDID if the
+// partner fails.
 type proof struct {
 	account string // the DID of Ann's account
 	owner   string // the DID under which Wallet is registered

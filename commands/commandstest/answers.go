@@ -1,5 +1,5 @@
-// Package commandstest runs every command in many scenes, for the tests of the commands and of the platforms. A scene is
-// a state of the services, and lines that a user types in it. Cases returns the reply to each line, and Transcripts
+// Package commandstest runs every command in many scenes, for the tests of the commands and of the platforms. A scene
+// is a state of the services, and lines that a user types in it. Cases returns the reply to each line, and Transcripts
 // compares them with golden files. Answers are fake services, for other tests.
 package commandstest
 
@@ -73,8 +73,8 @@ type Answers struct {
 	// Stale makes the answers of the services in MayBeOld stale. They are then older by StaleFor.
 	Stale    bool
 	StaleFor time.Duration
-	// FailingFor is how long a service that fails has failed. If it is 0, the service has failed since 18 minutes before
-	// Noon.
+	// FailingFor is how long a service that fails has failed. If it is 0, the service has failed since 18 minutes
+	// before Noon.
 	FailingFor time.Duration
 	// NeverAsked says that no call to a service has ended yet, so that none counts as failing.
 	NeverAsked bool
@@ -90,8 +90,8 @@ type Answers struct {
 	mu    sync.Mutex
 }
 
-// Doubt makes the price doubtful: it contradicts the price before, which was believed at a time. If that time is zero, it
-// contradicts the market cap.
+// Doubt makes the price doubtful: it contradicts the price before, which was believed at a time. If that time is zero,
+// it contradicts the market cap.
 func (w *Answers) Doubt(price string, believedAt time.Time) {
 	doubt := &belief.DoubtError{Answer: w.Price}
 	if !believedAt.IsZero() {
@@ -146,8 +146,8 @@ func (w *Answers) Sources() commands.Sources {
 // MayBeOld names the services whose latest answer is shown while they fail. Their Query has SharedAs.
 var MayBeOld = []string{market.Service.Name, supply.Service.Name}
 
-// source returns a source of the service s. It answers as get does, unless w says that the service fails or is stale. It
-// adds the service to w.asked.
+// source returns a source of the service s. It answers as get does, unless w says that the service fails or is stale.
+// It adds the service to w.asked.
 func source[K, V any](w *Answers, s *core.Service, get func(K) (query.Snapshot[V], error)) query.Source[K, V] {
 	return sourceFunc[K, V](func(key K) (query.Snapshot[V], error) {
 		w.mu.Lock()

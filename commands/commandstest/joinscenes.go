@@ -67,7 +67,8 @@ func joinRequests() []scene {
 	}
 }
 
-// refusedJoinRequests returns scenes in which Ann asks to join, and a requirement, a service or Telegram may keep her out.
+// refusedJoinRequests returns scenes in which Ann asks to join, and a requirement, a service or Telegram may keep her
+// out.
 func refusedJoinRequests() []scene {
 	bothFail := joinChats(func(w *Answers) {
 		partnerDown(w)

@@ -20,8 +20,8 @@ import (
 	"herald/internal/store"
 )
 
-// FakeMembers has what the real package members needs: a store of saved addresses, and a platform with badges. Its fields
-// make them fail.
+// FakeMembers has what the real package members needs: a store of saved addresses, and a platform with badges. Its
+// fields make them fail.
 type FakeMembers struct {
 	// Off says that addresses cannot be saved, as if neither DATA_DIR nor REDIS_URL were set.
 	Off bool

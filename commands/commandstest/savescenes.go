@@ -99,8 +99,8 @@ func badgeRefusals() []scene {
 	return all
 }
 
-// badgesLeftByForget returns scenes in which /forget cannot remove a badge: the platform refuses to, or the community has
-// deleted the badge.
+// badgesLeftByForget returns scenes in which /forget cannot remove a badge: the platform refuses to, or the community
+// has deleted the badge.
 func badgesLeftByForget() []scene {
 	return []scene{
 		{from: annInGroup(), change: badgesRefused(chat.RoleAbove), lines: []string{save, verify, "/forget"}},

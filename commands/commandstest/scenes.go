@@ -513,7 +513,8 @@ func unreadPools(n int) []core.UnreadPool {
 	return unread
 }
 
-// unstaking adds amounts that are unstaked and cannot be claimed yet. The first of them can be claimed at Noon plus after.
+// unstaking adds amounts that are unstaked and cannot be claimed yet. The first of them can be claimed at Noon plus
+// after.
 func unstaking(w *Answers, after time.Duration, amounts ...string) {
 	for _, amount := range amounts {
 		w.Stake.Unbonding = append(w.Stake.Unbonding, core.PoolAmount{

@@ -12,8 +12,8 @@ import (
 	"herald/internal/config/configtest"
 )
 
-// Transcripts compares the replies to all Cases in English with golden files, one for each name of a scene. show returns
-// the text of a reply. If update is set, Transcripts writes the files instead.
+// Transcripts compares the replies to all Cases in English with golden files, one for each name of a scene. show
+// returns the text of a reply. If update is set, Transcripts writes the files instead.
 func Transcripts(t *testing.T, update bool, show func(Case) string) {
 	t.Helper()
 	transcripts := map[string]string{}
@@ -21,9 +21,9 @@ func Transcripts(t *testing.T, update bool, show func(Case) string) {
 	compare(t, filepath.Join("testdata", "scenes"), transcripts, update)
 }
 
-// Previews compares two things about each reply in English with a golden file: its first 60 characters, which are what a
-// push notification shows, and how many lines it has. show returns the text of a reply. If update is set, Previews writes
-// the file instead.
+// Previews compares two things about each reply in English with a golden file: its first 60 characters, which are what
+// a push notification shows, and how many lines it has. show returns the text of a reply. If update is set, Previews
+// writes the file instead.
 func Previews(t *testing.T, update bool, show func(Case) string) {
 	t.Helper()
 	var all strings.Builder
@@ -36,8 +36,8 @@ func Previews(t *testing.T, update bool, show func(Case) string) {
 	compare(t, filepath.Join("testdata", "previews"), map[string]string{"previews": all.String()}, update)
 }
 
-// Languages compares the replies to all Cases with golden files, one for each language. show returns the text of a reply.
-// If update is set, Languages writes the files instead.
+// Languages compares the replies to all Cases with golden files, one for each language. show returns the text of a
+// reply. If update is set, Languages writes the files instead.
 func Languages(t *testing.T, update bool, show func(Case) string) {
 	t.Helper()
 	transcripts := map[string]string{}
@@ -60,8 +60,8 @@ func (c Case) transcript(show func(Case) string) string {
 	return fmt.Sprintf("> %s\n%s\n\n", line, show(c))
 }
 
-// compare compares transcripts with the golden files in dir, which has a file for each name of a transcript and no other
-// file. If update is set, it writes the files instead.
+// compare compares transcripts with the golden files in dir, which has a file for each name of a transcript and no
+// other file. If update is set, it writes the files instead.
 func compare(t *testing.T, dir string, transcripts map[string]string, update bool) {
 	t.Helper()
 	if update {
