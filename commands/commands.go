@@ -103,7 +103,7 @@ type Options struct {
 	JoinChats map[string]chat.Requirement
 }
 
-// inputs are the Sources and Options that a command uses. Most commands are a type inputs with methods.
+// inputs are the Sources and Options that a command uses.
 type inputs struct {
 	Sources
 	Options

@@ -31,10 +31,10 @@ func (c verifyCommand) ownSaved(ctx context.Context, req *chat.Request) (*chat.R
 
 // offerOrRefresh returns the end of a card about the sender and their wallet:
 //
-//	the wallet is saved                   what refreshBadges returns
-//	it is not saved, but can be           what offerSave returns
-//	the sender's row cannot be read       a note that says so, and the error
-//	otherwise                             nothing
+//	the wallet is theirs, and saved             what refreshBadges returns
+//	it is theirs and not saved, but can be      what offerSave returns
+//	it is theirs, and their row is unreadable   a note that says so, and the error
+//	otherwise                                   nothing
 //
 // It ignores other errors of the store, because the card answers the question without the store.
 func (c verifyCommand) offerOrRefresh(ctx context.Context, req *chat.Request, p proof) (cardParts, error) {

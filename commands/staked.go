@@ -36,12 +36,11 @@ var walletParam = chat.Param{
 
 // joinWallets makes the wallet one word, and moves it behind the other typed words:
 //
-//	typed has                       the last word is
+//	typed has                   the last word is
 //
-//	one address                     the address, without the text around it, so that a button has room for it
-//	several addresses               all words that look like wallets, joined, so that the error is about all of them
-//	an address with a wrong         all words that look like wallets, joined
-//	checksum
+//	one address                 the address, without the text around it, so that a button has room for it
+//	several addresses, or one   all words that look like wallets, joined, so that the error is about them
+//	with a wrong checksum
 //
 // Otherwise, typed has no address, and joinWallets returns it unchanged.
 func joinWallets(typed []string) []string {

@@ -28,8 +28,8 @@ import (
 // Noon is when services answered. In Cases it is two minutes ago.
 var Noon = time.Date(2026, 6, 30, 12, 0, 0, 0, time.UTC)
 
-// Answers are what the services answer, and what they were asked. Healthy returns them, and a test changes some of them
-// before it calls Sources or Router.
+// Answers are what the services answer, and what they were asked. Healthy returns Answers, and a test changes some of
+// their fields.
 type Answers struct {
 	Price     query.Snapshot[*core.Quote]
 	PriceErr  error
