@@ -12,7 +12,7 @@ import (
 	"herald/internal/words"
 )
 
-// Languages by how they write one thousand and a half.
+// Languages, by how they write the number that is 1,000.5 in English.
 var (
 	everyLanguage = chat.Languages()
 	withPoint     = []chat.Language{chat.English, chat.Chinese}                  // 1,000.5
@@ -20,38 +20,31 @@ var (
 	russian       = []chat.Language{chat.Russian}                                // 1 000,5
 )
 
-// amountCase is an amount that somebody types in some languages, and what an English answer to it begins with. The
-// answer has a dollar sign if the amount is a sum of money, and not if it is a number of tokens.
-type amountCase struct {
-	typed string
-	in    []chat.Language
-	want  string
-}
-
-// checkAmounts asks for each amount by each way in. The price is a dollar, so an amount is the same in dollars and in
-// tokens.
-func checkAmounts(t *testing.T, cases []amountCase) {
+// checkAmounts asks for amounts in languages, by each way to ask. want has what an English reply repeats of each amount
+// that is typed: "$100" for a sum of money, and "100" for a number of tokens. The price is a dollar, so that both are
+// worth the same.
+func checkAmounts(t *testing.T, languages []chat.Language, want map[string]string) {
 	t.Helper()
 	w := commandstest.Healthy()
 	w.Price.Value.Price = decimal.NewFromInt(1)
 	r := w.Router(t)
-	for _, c := range cases {
-		for _, language := range c.in {
-			for way, reply := range amountReplies(t, r, language, c.typed) {
+	for typed, amount := range want {
+		for _, language := range languages {
+			for way, reply := range amountReplies(t, r, language, typed) {
 				reply.Language = chat.English
 				title := words.Print(reply).Title.String()
 				got, worth, _ := strings.Cut(strings.ReplaceAll(title, "\u00a0TKN", ""), " ≈ ")
-				bothAreDollars := strings.Contains(got, "$") == strings.Contains(worth, "$")
-				if got != c.want || bothAreDollars {
-					t.Errorf("%q in %s, %s, is %q, want %q", c.typed, language, way, title, c.want)
+				isConverted := strings.Contains(got, "$") != strings.Contains(worth, "$")
+				if got != amount || !isConverted {
+					t.Errorf("%q in %s, %s, is %q, want %q", typed, language, way, title, amount)
 				}
 			}
 		}
 	}
 }
 
-// amountReplies returns the replies to an amount that is typed, that is given as an option, and whose [Refresh] button
-// is pressed in each language.
+// amountReplies returns the replies to an amount in a language, by the way to ask: it is typed, it is given as an
+// option, and the [Refresh] button of the first reply is pressed by users of each language.
 func amountReplies(t *testing.T, r *router.Router, l chat.Language, amount string) map[string]*chat.Reply {
 	t.Helper()
 	typed := inPrivate(t, r, l, "price", chat.Typed(strings.Fields(amount)...))
@@ -72,128 +65,142 @@ func amountReplies(t *testing.T, r *router.Router, l chat.Language, amount strin
 }
 
 func TestAPlainAmountIsReadInEveryLanguage(t *testing.T) {
-	checkAmounts(t, []amountCase{
-		{"1500", everyLanguage, "1,500"},
-		{"007", everyLanguage, "7"},
-		{"1_500", everyLanguage, "1,500"},
-		{"1 500", everyLanguage, "1,500"},
-		{"1500 TKN", everyLanguage, "1,500"},
-		{"TKN 5", everyLanguage, "5"},
-		{"5 $TKN", everyLanguage, "5"},
-		{"0.25", everyLanguage, "0.25"},
-		{"0,25", everyLanguage, "0.25"},
-		{".5", everyLanguage, "0.5"},
-		{"1.25", everyLanguage, "1.25"},
-		{"0.125", everyLanguage, "0.125"},
-		{"0,125", everyLanguage, "0.125"},
-		{"1.1250", everyLanguage, "1.125"},
-		{strings.Repeat("9", 30), everyLanguage, "999,999,999,999,999,999,999,999,999,999"},
-		{"0." + strings.Repeat("9", 29), everyLanguage, "0." + strings.Repeat("9", 29)},
+	checkAmounts(t, everyLanguage, map[string]string{
+		"1500":                         "1,500",
+		"007":                          "7",
+		"1_500":                        "1,500",
+		"1 500":                        "1,500",
+		"1500 TKN":                     "1,500",
+		"TKN 5":                        "5",
+		"5 $TKN":                       "5",
+		"0.25":                         "0.25",
+		"0,25":                         "0.25",
+		".5":                           "0.5",
+		"1.25":                         "1.25",
+		"0.125":                        "0.125",
+		"0,125":                        "0.125",
+		"1.1250":                       "1.125",
+		strings.Repeat("9", 30):        "999,999,999,999,999,999,999,999,999,999",
+		"0." + strings.Repeat("9", 29): "0." + strings.Repeat("9", 29),
 	})
 }
 
-// A separator before three digits divides thousands or begins decimals, as the language has it. Any other separator
-// can be read in one way only.
+// The language decides whether the separator in 1,500 divides thousands or begins decimals. If only one of these is
+// possible, as in 1234.567, all languages agree.
 func TestASeparatorIsReadInTheLanguageOfTheAnswer(t *testing.T) {
-	checkAmounts(t, []amountCase{
-		{"1,500", withPoint, "1,500"},
-		{"1,500", withComma, "1.5"},
-		{"1,500", russian, "1.5"},
-		{"1.500", withPoint, "1.5"},
-		{"1.500", withComma, "1,500"},
-		{"1.500", russian, "1.5"},
-		{"1,125", withComma, "1.125"},
-		{"1.125", withPoint, "1.125"},
-		{"1,500k", withPoint, "1,500,000"},
-		{"1.500k", withComma, "1,500,000"},
-		{"1,500.250", everyLanguage, "1,500.25"},
-		{"1.500,250", everyLanguage, "1,500.25"},
-		{"1\u00a0500,25\u00a0TKN", everyLanguage, "1,500.25"},
-		{"1234.567", everyLanguage, "1,234.567"},
-		{"1 234.567", everyLanguage, "1,234.567"},
-		{"1.234,5", everyLanguage, "1,234.5"},
-		{"1,234,567", everyLanguage, "1,234,567"},
-		{"1.234.567", everyLanguage, "1,234,567"},
+	checkAmounts(t, withPoint, map[string]string{
+		"1,500":  "1,500",
+		"1.500":  "1.5",
+		"1.125":  "1.125",
+		"1,500k": "1,500,000",
+	})
+	checkAmounts(t, withComma, map[string]string{
+		"1,500":  "1.5",
+		"1.500":  "1,500",
+		"1,125":  "1.125",
+		"1.500k": "1,500,000",
+	})
+	checkAmounts(t, russian, map[string]string{
+		"1,500": "1.5",
+		"1.500": "1.5",
+	})
+	checkAmounts(t, everyLanguage, map[string]string{
+		"1,500.250":              "1,500.25",
+		"1.500,250":              "1,500.25",
+		"1\u00a0500,25\u00a0TKN": "1,500.25",
+		"1234.567":               "1,234.567",
+		"1 234.567":              "1,234.567",
+		"1.234,5":                "1,234.5",
+		"1,234,567":              "1,234,567",
+		"1.234.567":              "1,234,567",
 	})
 }
 
 func TestAnAmountMayHaveAUnitOrAnExponent(t *testing.T) {
-	checkAmounts(t, []amountCase{
-		{"1.5k", everyLanguage, "1,500"},
-		{"1,5K", everyLanguage, "1,500"},
-		{"1.5 k", everyLanguage, "1,500"},
-		{"2m", everyLanguage, "2,000,000"},
-		{"2M tkn", everyLanguage, "2,000,000"},
-		{"1b", everyLanguage, "1,000,000,000"},
-		{"2bn", everyLanguage, "2,000,000,000"},
-		{"2 BN", everyLanguage, "2,000,000,000"},
-		{"1.5b TKN", everyLanguage, "1,500,000,000"},
-		{"1e9", everyLanguage, "1,000,000,000"},
-		{"1.5E+3", everyLanguage, "1,500"},
-		{"1e-3", everyLanguage, "0.001"},
-		{"25e0", everyLanguage, "25"},
-		{"1e000000003", everyLanguage, "1,000"},
-		{"1,500e3", withPoint, "1,500,000"},
-		{"1.500e3", withComma, "1,500,000"},
+	checkAmounts(t, everyLanguage, map[string]string{
+		"1.5k":        "1,500",
+		"1,5K":        "1,500",
+		"1.5 k":       "1,500",
+		"2m":          "2,000,000",
+		"2M tkn":      "2,000,000",
+		"1b":          "1,000,000,000",
+		"2bn":         "2,000,000,000",
+		"2 BN":        "2,000,000,000",
+		"1.5b TKN":    "1,500,000,000",
+		"1e9":         "1,000,000,000",
+		"1.5E+3":      "1,500",
+		"1e-3":        "0.001",
+		"25e0":        "25",
+		"1e000000003": "1,000",
+	})
+	checkAmounts(t, withPoint, map[string]string{
+		"1,500e3": "1,500,000",
+	})
+	checkAmounts(t, withComma, map[string]string{
+		"1.500e3": "1,500,000",
 	})
 }
 
 func TestASumOfMoneyIsReadWhereverTheDollarIs(t *testing.T) {
-	checkAmounts(t, []amountCase{
-		{"$100", everyLanguage, "$100"},
-		{"$ 100", everyLanguage, "$100"},
-		{"100$", everyLanguage, "$100"},
-		{"100 $", everyLanguage, "$100"},
-		{"100 usd", everyLanguage, "$100"},
-		{"USD 100", everyLanguage, "$100"},
-		{"usd100", everyLanguage, "$100"},
-		{"US$100", everyLanguage, "$100"},
-		{"$100 usd", everyLanguage, "$100"},
-		{"$100 TKN", everyLanguage, "$100"},
-		{"TKN $100", everyLanguage, "$100"},
-		{"100 usd in TKN", everyLanguage, "$100"},
-		{"100 dollars", everyLanguage, "$100"},
-		{"100 dólares", everyLanguage, "$100"},
-		{"100 долларов", everyLanguage, "$100"},
-		{"100美元", everyLanguage, "$100"},
-		{"100 dolar", everyLanguage, "$100"},
-		{"100 đô la", everyLanguage, "$100"},
+	checkAmounts(t, everyLanguage, map[string]string{
+		"$100":           "$100",
+		"$ 100":          "$100",
+		"100$":           "$100",
+		"100 $":          "$100",
+		"100 usd":        "$100",
+		"USD 100":        "$100",
+		"usd100":         "$100",
+		"US$100":         "$100",
+		"$100 usd":       "$100",
+		"$100 TKN":       "$100",
+		"TKN $100":       "$100",
+		"100 usd in TKN": "$100",
+		"100 dollars":    "$100",
+		"100 dólares":    "$100",
+		"100 долларов":   "$100",
+		"100美元":          "$100",
+		"100 dolar":      "$100",
+		"100 đô la":      "$100",
 	})
 }
 
 func TestTokensInDollarsAreNoSumOfMoney(t *testing.T) {
-	checkAmounts(t, []amountCase{
-		{"100 in usd", everyLanguage, "100"},
-		{"100 to dollars", everyLanguage, "100"},
-		{"100 TKN in USD", everyLanguage, "100"},
-		{"100 tkn usd", everyLanguage, "100"},
-		{"100 tkn = $", everyLanguage, "100"},
+	checkAmounts(t, everyLanguage, map[string]string{
+		"100 in usd":     "100",
+		"100 to dollars": "100",
+		"100 TKN in USD": "100",
+		"100 tkn usd":    "100",
+		"100 tkn = $":    "100",
 	})
 }
 
 func TestASumOfMoneyIsWrittenLikeAnAmount(t *testing.T) {
-	checkAmounts(t, []amountCase{
-		{"$1.5k", everyLanguage, "$1,500"},
-		{"1,5k$", everyLanguage, "$1,500"},
-		{"$2bn", everyLanguage, "$2,000,000,000"},
-		{"1e3 usd", everyLanguage, "$1,000"},
-		{"$.5", everyLanguage, "$0.5"},
-		{"$0,25", everyLanguage, "$0.25"},
-		{"$1.125", withPoint, "$1.125"},
-		{"$1,500", withPoint, "$1,500"},
-		{"$1,500", withComma, "$1.5"},
-		{"$1.500", withComma, "$1,500"},
-		{"1.500 $", withComma, "$1,500"},
-		{"1 500 $", everyLanguage, "$1,500"},
-		{"$1_500", everyLanguage, "$1,500"},
-		{"1\u00a0500,25\u00a0$", everyLanguage, "$1,500.25"},
-		{"1.500,25 usd", everyLanguage, "$1,500.25"},
-		{"$1,234,567.89", everyLanguage, "$1,234,567.89"},
+	checkAmounts(t, everyLanguage, map[string]string{
+		"$1.5k":                "$1,500",
+		"1,5k$":                "$1,500",
+		"$2bn":                 "$2,000,000,000",
+		"1e3 usd":              "$1,000",
+		"$.5":                  "$0.5",
+		"$0,25":                "$0.25",
+		"1 500 $":              "$1,500",
+		"$1_500":               "$1,500",
+		"1\u00a0500,25\u00a0$": "$1,500.25",
+		"1.500,25 usd":         "$1,500.25",
+		"$1,234,567.89":        "$1,234,567.89",
+	})
+	checkAmounts(t, withPoint, map[string]string{
+		"$1.125": "$1.125",
+		"$1,500": "$1,500",
+	})
+	checkAmounts(t, withComma, map[string]string{
+		"$1,500":  "$1.5",
+		"$1.500":  "$1,500",
+		"1.500 $": "$1,500",
 	})
 }
 
-// checkRefused types each line after /price and gives it as an option. The answer must have a hint and an example, and
-// no figure. The price service fails, and the answer would say so if the service were asked.
+// checkRefused types each line after /price, and gives it as an option. Each reply must have the hint and an example
+// that begins with example. The bot must not ask for the price: that would fail, and the reply would say so.
 func checkRefused(t *testing.T, hint, example string, lines ...string) {
 	t.Helper()
 	w := commandstest.Healthy()
@@ -217,7 +224,7 @@ func checkRefused(t *testing.T, hint, example string, lines ...string) {
 	}
 }
 
-// Examples that an answer to a refused amount begins with.
+// What the example in a reply to a refused amount begins with.
 const (
 	anyExample    = "/price "
 	periodExample = "/price 7d`"
@@ -286,68 +293,59 @@ func TestAPeriodAndAnAmountDoNotGoTogether(t *testing.T) {
 	}
 }
 
-// worthCase is an amount that is typed at a price, and the title of its answer.
-type worthCase struct {
-	price string
-	typed string
-	want  string
-}
-
-func checkTitles(t *testing.T, cases []worthCase) {
+// checkTitles types amounts after /price. want has the title of the reply to each of them, when a token has this price.
+func checkTitles(t *testing.T, price string, want map[string]string) {
 	t.Helper()
-	for _, c := range cases {
-		w := commandstest.Healthy()
-		w.Price.Value.Price = number(c.price)
-		card := words.Print(commandstest.Ask(t, w.Router(t), "/price "+c.typed))
-		if got := spaced(card.Title.String()); got != c.want {
-			t.Errorf("%s at %s: %q, want %q", c.typed, c.price, got, c.want)
+	w := commandstest.Healthy()
+	w.Price.Value.Price = number(price)
+	r := w.Router(t)
+	for typed, title := range want {
+		card := words.Print(commandstest.Ask(t, r, "/price "+typed))
+		if got := spaced(card.Title.String()); got != title {
+			t.Errorf("%s at %s: %q, want %q", typed, price, got, title)
 		}
 	}
 }
 
 func TestTheWorthOfAnAmountIsShownInDigits(t *testing.T) {
-	checkTitles(t, []worthCase{
-		{"0.0417352", "1500", "1,500 TKN ≈ $62.60"},
-		{"0.0417352", "24", "24 TKN ≈ $1.00"},
-		{"0.0417352", "23", "23 TKN ≈ $0.9599"},
-		{"0.0417352", "0.25", "0.25 TKN ≈ $0.01043"},
-		{"0.0417352", "2m", "2,000,000 TKN ≈ $83,470"},
-		{"0.00000001234567", "1", "1 TKN ≈ $0.00000001235"},
-		{"0.00000001234567", "0.0000001", "0.0000001 TKN ≈ $0.000000000000001235"},
-		{
-			price: "64123.456",
-			typed: strings.Repeat("9", 30),
-			want:  "999,999,999,999,999,999,999,999,999,999 TKN ≈ > $999,999T",
-		},
+	checkTitles(t, "0.0417352", map[string]string{
+		"1500": "1,500 TKN ≈ $62.60",
+		"24":   "24 TKN ≈ $1.00",
+		"23":   "23 TKN ≈ $0.9599",
+		"0.25": "0.25 TKN ≈ $0.01043",
+		"2m":   "2,000,000 TKN ≈ $83,470",
+	})
+	checkTitles(t, "0.00000001234567", map[string]string{
+		"1":         "1 TKN ≈ $0.00000001235",
+		"0.0000001": "0.0000001 TKN ≈ $0.000000000000001235",
+	})
+	checkTitles(t, "64123.456", map[string]string{
+		strings.Repeat("9", 30): "999,999,999,999,999,999,999,999,999,999 TKN ≈ > $999,999T",
 	})
 }
 
-// The tokens for a sum have four digits or are whole, and are never 0.
+// The number of tokens has four digits or is whole, and is never 0.
 func TestASumIsTurnedIntoTokens(t *testing.T) {
-	checkTitles(t, []worthCase{
-		{"0.0417352", "$100", "$100 ≈ 2,396 TKN"},
-		{"0.0417352", "$1", "$1 ≈ 23.96 TKN"},
-		{"0.0417352", "$41.73", "$41.73 ≈ 999.9 TKN"},
-		{"0.0417352", "$41.735", "$41.735 ≈ 1,000 TKN"},
-		{"0.0417352", "$0.001", "$0.001 ≈ 0.02396 TKN"},
-		{"0.0417352", "$1m", "$1,000,000 ≈ 23,960,590 TKN"},
-		{"0.00000001234567", "$1", "$1 ≈ 81,000,059 TKN"},
-		{"64123.456", "$1", "$1 ≈ 0.00001559 TKN"},
-		{
-			price: "64123.456",
-			typed: "$1e-29",
-			want:  "$0.00000000000000000000000000001 ≈ 0.0000000000000000000000000000000001559 TKN",
-		},
-		{
-			price: "64123.456",
-			typed: "$" + strings.Repeat("9", 30),
-			want:  "$999,999,999,999,999,999,999,999,999,999 ≈ 15,594,917,404,327,053,114,542,048 TKN",
-		},
+	checkTitles(t, "0.0417352", map[string]string{
+		"$100":    "$100 ≈ 2,396 TKN",
+		"$1":      "$1 ≈ 23.96 TKN",
+		"$41.73":  "$41.73 ≈ 999.9 TKN",
+		"$41.735": "$41.735 ≈ 1,000 TKN",
+		"$0.001":  "$0.001 ≈ 0.02396 TKN",
+		"$1m":     "$1,000,000 ≈ 23,960,590 TKN",
+	})
+	checkTitles(t, "0.00000001234567", map[string]string{
+		"$1": "$1 ≈ 81,000,059 TKN",
+	})
+	checkTitles(t, "64123.456", map[string]string{
+		"$1":                          "$1 ≈ 0.00001559 TKN",
+		"$1e-29":                      "$0.00000000000000000000000000001 ≈ 0.0000000000000000000000000000000001559 TKN",
+		"$" + strings.Repeat("9", 30): "$999,999,999,999,999,999,999,999,999,999 ≈ 15,594,917,404,327,053,114,542,048 TKN",
 	})
 }
 
-// checkPeriod types each line after /price. The answer must be the price, with the picture of this name, or without one
-// if the name is empty.
+// checkPeriod types each line after /price. The reply must be the price with the picture of this name or, if the name
+// is empty, without a picture.
 func checkPeriod(t *testing.T, picture string, lines ...string) {
 	t.Helper()
 	r := commandstest.Healthy().Router(t)

@@ -10,18 +10,19 @@ import (
 	"herald/internal/members"
 )
 
-// badgeOutcome is what became of a badge that was to be given or removed. A reply lists outcomes in this order.
+// badgeOutcome is what became of a badge that was to be given or removed. A reply lists the outcomes in this order, the
+// most important first.
 type badgeOutcome int
 
 const (
 	badgeGivenHere badgeOutcome = iota
 	badgeGivenElsewhere
-	badgeAwaitsRules // it is given once the person has accepted the rules of the server
+	badgeAwaitsRules // is given once the user has accepted the rules of the server
 	badgeNotGiven
 	badgeNotRemoved // or not yet
 	badgeGivenLater
 	badgeRemoved
-	badgeDeleted // it was to be removed, and does not exist any more
+	badgeDeleted // was to be removed, but the community has deleted the badge itself
 )
 
 // outcomeKeys are the messages about each outcome.
@@ -38,16 +39,9 @@ var outcomeKeys = [...]string{
 
 // outcomeOf returns the outcome of a change, for a reader in the community here.
 func outcomeOf(c members.Change, here string) badgeOutcome {
-	if c.Removed {
-		switch {
-		case c.Later:
-			return badgeNotRemoved
-		case c.Problem == chat.BadgeGone:
-			return badgeDeleted
-		case c.Problem != "":
-			return badgeNotRemoved
-		}
-		return badgeRemoved
+	isRemoval := c.Removed // even if it did not succeed
+	if isRemoval {
+		return removalOutcome(c)
 	}
 	switch {
 	case c.Later:
@@ -62,7 +56,20 @@ func outcomeOf(c members.Change, here string) badgeOutcome {
 	return badgeGivenElsewhere
 }
 
-// badgeResult is a group of changes that one line tells: badges of one community that have one outcome, and one
+// removalOutcome returns the outcome of a change that was to remove a badge.
+func removalOutcome(c members.Change) badgeOutcome {
+	switch {
+	case c.Later:
+		return badgeNotRemoved
+	case c.Problem == chat.BadgeGone:
+		return badgeDeleted
+	case c.Problem != "":
+		return badgeNotRemoved
+	}
+	return badgeRemoved
+}
+
+// badgeResult is what one line of a reply is about: badges of one community that have the same outcome and the same
 // problem.
 type badgeResult struct {
 	outcome badgeOutcome
@@ -70,13 +77,12 @@ type badgeResult struct {
 	problem chat.BadgeProblem // why the badges were not given or removed, or ""
 }
 
-// includes reports whether a change with this outcome belongs to the group.
+// includes reports whether the line of r is also about a change with this outcome.
 func (r badgeResult) includes(c members.Change, outcome badgeOutcome) bool {
 	return r.badges[0].Community == c.Badge.Community && r.outcome == outcome && r.problem == c.Problem
 }
 
-// badgeResults groups changes by community, outcome and problem, and returns the groups in the order of their
-// outcomes. The reader is in the community here.
+// badgeResults groups changes into results, in the order of their outcomes. The reader is in the community here.
 func badgeResults(here string, changes []members.Change) (all []badgeResult) {
 	for _, c := range changes {
 		outcome := outcomeOf(c, here)
@@ -91,7 +97,7 @@ func badgeResults(here string, changes []members.Change) (all []badgeResult) {
 	return all
 }
 
-// isBad reports whether the result is bad news for the person: a badge was removed, or was not given.
+// isBad reports whether the result is bad news for the user: a badge was removed, or could not be given.
 func (r badgeResult) isBad() bool { return r.outcome == badgeNotGiven || r.outcome == badgeRemoved }
 
 // line returns the message about the result.
@@ -99,16 +105,16 @@ func (r badgeResult) line() chat.Text {
 	return chat.SayWith(outcomeKeys[r.outcome], chat.Values{"badge": badgeText(r.badges), "group": r.badges[0].Group()})
 }
 
-// lines returns the line of each result.
-func lines(results []badgeResult) (all []chat.Text) {
+// resultLines returns the line of each result.
+func resultLines(results []badgeResult) (all []chat.Text) {
 	for _, r := range results {
 		all = append(all, r.line())
 	}
 	return all
 }
 
-// badgeText returns the names of badges, each once. If one name is not known, it returns words that stand for all
-// the badges.
+// badgeText returns the names of badges, such as "Staker, Whale", each once. If the name of any badge is unknown, it
+// returns a message that stands for all of them.
 func badgeText(badges []members.Badge) chat.Value {
 	var names []string
 	for _, b := range badges {
@@ -130,19 +136,20 @@ func badgeTextIn(here string, badges []members.Badge) chat.Value {
 	return badgeTextByCommunity(badges)
 }
 
-// badgeTextByCommunity returns the names of badges, each with its community.
+// badgeTextByCommunity returns the names of badges with their communities, such as "Staker in Token talk, Whale in
+// Staking lounge".
 func badgeTextByCommunity(badges []members.Badge) (list chat.Value) {
 	var communities []string
-	in := map[string][]members.Badge{}
+	byCommunity := map[string][]members.Badge{}
 	for _, b := range badges {
-		if in[b.Community] == nil {
+		if byCommunity[b.Community] == nil {
 			communities = append(communities, b.Community)
 		}
-		in[b.Community] = append(in[b.Community], b)
+		byCommunity[b.Community] = append(byCommunity[b.Community], b)
 	}
 	for _, community := range communities {
-		there := in[community]
-		next := chat.SayWith("badge.at", chat.Values{"badge": badgeText(there), "group": there[0].Group()})
+		group := byCommunity[community]
+		next := chat.SayWith("badge.at", chat.Values{"badge": badgeText(group), "group": group[0].Group()})
 		if list == nil {
 			list = next
 		} else {
@@ -152,7 +159,7 @@ func badgeTextByCommunity(badges []members.Badge) (list chat.Value) {
 	return list
 }
 
-// givenBadges returns the badges without their times.
+// givenBadges returns the badges without the times when they were given.
 func givenBadges(given []members.GivenBadge) (all []members.Badge) {
 	for _, g := range given {
 		all = append(all, g.Badge)
@@ -173,7 +180,7 @@ func problemText(p chat.Platform, problem chat.BadgeProblem) chat.Text {
 	return chat.SayWith("badge.why."+string(problem), chat.Values{"right": chat.Say("badge.right." + string(p))})
 }
 
-// everyText returns words such as "every 6 hours", in hours if d is a whole number of them, and else in minutes.
+// everyText returns words such as "every 6 hours" or, if d is not a whole number of hours, "every 90 minutes".
 func everyText(d time.Duration) chat.Text {
 	if d%time.Hour == 0 {
 		return chat.SayWith("every.hours", chat.Values{"n": chat.Count(d / time.Hour)})
@@ -181,8 +188,8 @@ func everyText(d time.Duration) chat.Text {
 	return chat.SayWith("every.minutes", chat.Values{"n": chat.Count(d / time.Minute)})
 }
 
-// forgetButton returns the button that deletes what is saved of the person who presses it. If the person has badges,
-// the label says that they go, too.
+// forgetButton returns the button that deletes what is saved about the user who presses it. badges are the user's: if
+// there are any, the label says that they are removed.
 func forgetButton(badges []members.Badge) chat.Action {
 	label := chat.Say("button.forget")
 	if len(badges) > 0 {

@@ -16,7 +16,7 @@ import (
 	"herald/internal/words"
 )
 
-// Anybody may ask about a wallet.
+// A question about a user is for moderators; one about a wallet is for everybody.
 func TestQuestionsAboutOthersAreForModerators(t *testing.T) {
 	for _, c := range commandstest.Healthy().Router(t).Commands() {
 		for _, f := range c.Forms {
@@ -170,7 +170,7 @@ func TestWordsThatAreLikeNoArgumentAreIgnored(t *testing.T) {
 	}
 }
 
-// The next answer to the same question finds what to replace by what the reply is about.
+// A newer reply replaces an earlier one that is about the same wallet.
 func TestAReplyIsAboutTheWalletAsItIsWritten(t *testing.T) {
 	lowerCase := inDirectChat(t, commandstest.Healthy(), "/staked "+strings.ToLower(commandstest.Wallet))
 	if lowerCase.About != commandstest.Wallet {
@@ -182,7 +182,7 @@ func TestAReplyIsAboutTheWalletAsItIsWritten(t *testing.T) {
 	}
 }
 
-// Beginnings of the lines that end with a wallet.
+// takesWallet are the beginnings of lines that end with a wallet.
 var takesWallet = []string{
 	"/staked ",
 	"/verify ",
@@ -274,7 +274,7 @@ func TestAUsernameLikeAWalletIsAUsername(t *testing.T) {
 	}
 }
 
-// helpFor returns what /help says to somebody in Community.
+// helpFor returns what /help with these arguments says to a user in Community.
 func helpFor(t *testing.T, user chat.User, role chat.Role, args chat.Args) string {
 	t.Helper()
 	return texts(commandstest.Healthy().Router(t).Handle(t.Context(), &chat.Request{
@@ -315,10 +315,10 @@ func TestHelpShowsModeratorsFormsToModerators(t *testing.T) {
 		role      chat.Role
 		moderates bool
 	}{
-		{ann, chat.Member, false},
-		{ann, chat.Moderator, true},
-		{ann, chat.UnknownRole, true},
-		{bob, chat.UnknownRole, false},
+		{user: ann, role: chat.Member, moderates: false},
+		{user: ann, role: chat.Moderator, moderates: true},
+		{user: ann, role: chat.UnknownRole, moderates: true}, // The Router asks for the role.
+		{user: bob, role: chat.UnknownRole, moderates: false},
 	} {
 		for command, moderatorsForm := range map[string]string{
 			"exists": "`/exists Telegram 123456789`",
@@ -332,8 +332,8 @@ func TestHelpShowsModeratorsFormsToModerators(t *testing.T) {
 	}
 }
 
-// checkLogged runs a command while services answer as after change. The log must get a reason that an answer is
-// partial, without the wallet.
+// checkLogged runs a command with the services after change. The reply must be partial, and the error for the log must
+// be want, without the wallet.
 func checkLogged(
 	t *testing.T, change func(*commandstest.Answers), command string, args map[string]string, want string,
 ) {

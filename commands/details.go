@@ -10,12 +10,12 @@ import (
 
 const detailsName = "details"
 
-// detailsCommand answers the button under /status. Only moderators of a chat may press it, and the answer is only about
-// that chat.
+// detailsCommand answers the button [Details] under /status. Only moderators of a community may press it, and the
+// answer is only about that community. It uses two terms:
 //
-// Two things have their own words. A person is left out of a group if their join request was not approved; it stays
-// open. The fuse of package members holds badges back: if too many users of a community would lose one at once, it
-// removes none.
+//   - A user is left out of a group if their join request was not approved. The request stays open.
+//   - Badges are held back if too many users of a community would lose one at once: the fuse of package members then
+//     removes none.
 type detailsCommand inputs
 
 func details(from Sources, options Options) chat.Command {
@@ -26,9 +26,9 @@ func details(from Sources, options Options) chat.Command {
 	}
 }
 
-// run shows how the settings name the chat. If join requests or badges are configured for the chat, it counts them. If
-// the settings name the chat by an outdated ID, it says what to change. If the badges cannot be counted, it returns the
-// rest and a PartialError.
+// run shows how settings name the community, and counts the join requests and badges that are configured for it. If
+// settings name it by an outdated ID, run says what to change. If the badges cannot be counted, it returns the rest and
+// a PartialError.
 func (c detailsCommand) run(_ context.Context, req *chat.Request) (*chat.Reply, error) {
 	if req.Community == "" {
 		return chat.OldButton(), nil
@@ -73,22 +73,11 @@ func (c detailsCommand) run(_ context.Context, req *chat.Request) (*chat.Reply, 
 	return reply, nil
 }
 
-// mentionHeldBack mentions the first users whose badges are held back, and counts the others.
-func mentionHeldBack(s members.Status) (users chat.Parts) {
-	for _, u := range s.FirstHeldBack {
-		users = append(users, chat.Mention{User: u})
-	}
-	if others := s.HeldBack - len(s.FirstHeldBack); others > 0 {
-		users = append(users, chat.SayWith("more", chat.Values{"n": chat.Count(others)}))
-	}
-	return users
-}
-
-// joinSections returns a line with the counts of join requests since a time and, if anybody was left out, a list of the
-// last people who were.
-func joinSections(since time.Time, counts chat.JoinCounts, last []chat.LeftOut) []chat.Section {
+// joinSections returns a line with the counts of join requests since the bot started and, if users were left out, a
+// list of the latest of them.
+func joinSections(started time.Time, counts chat.JoinCounts, last []chat.LeftOut) []chat.Section {
 	total := chat.SayWith("details.door", chat.Values{
-		"day":       chat.Day{Time: since},
+		"day":       chat.Day{Time: started},
 		"in":        chat.Count(counts.LetIn),
 		"open":      chat.Count(counts.LeftOpen),
 		"unchecked": chat.Count(counts.Unchecked),
@@ -110,9 +99,10 @@ func joinSections(since time.Time, counts chat.JoinCounts, last []chat.LeftOut) 
 	return append(sections, people)
 }
 
-// badgeLines returns a line for each badge of a community, a line with the gives and removals since a time, lines about
-// badges that are held back, and a line for each badge that the platform refuses.
-func badgeLines(p chat.Platform, s members.Status, recheckEvery time.Duration, since time.Time) (lines []chat.Field) {
+// badgeLines returns a line for each badge of a community, a line with the badges given and removed since the bot
+// started, lines about badges that are held back, and a line for each badge that the platform refuses to give or
+// remove.
+func badgeLines(p chat.Platform, s members.Status, recheckEvery time.Duration, started time.Time) (lines []chat.Field) {
 	var all []members.Badge
 	for _, each := range s.Each {
 		all = append(all, each.Badge)
@@ -124,7 +114,7 @@ func badgeLines(p chat.Platform, s members.Status, recheckEvery time.Duration, s
 		}))
 	}
 	lines = append(lines, textField("details.since", chat.Values{
-		"day":     chat.Day{Time: since},
+		"day":     chat.Day{Time: started},
 		"given":   chat.Count(s.Gives),
 		"removed": chat.Count(s.Removals),
 	}))
@@ -146,6 +136,17 @@ func badgeLines(p chat.Platform, s members.Status, recheckEvery time.Duration, s
 		}
 	}
 	return lines
+}
+
+// mentionHeldBack mentions the first users whose badges are held back, and says how many others there are.
+func mentionHeldBack(s members.Status) (users chat.Parts) {
+	for _, u := range s.FirstHeldBack {
+		users = append(users, chat.Mention{User: u})
+	}
+	if others := s.HeldBack - len(s.FirstHeldBack); others > 0 {
+		users = append(users, chat.SayWith("more", chat.Values{"n": chat.Count(others)}))
+	}
+	return users
 }
 
 // textField returns a message of package words as a line.

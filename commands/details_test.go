@@ -30,10 +30,8 @@ func TestDetailsNameTheEntryOfAGroupThatMoved(t *testing.T) {
 	}
 }
 
-const unlistedGroup = "-1009"
-
-// withDetails returns services whose details of Community have 7,654 members with a badge, 12 members who are held, and
-// Bob, who was left out. A Stranger was left out of unlistedGroup.
+// withDetails returns a bot with something to hide. In Community, 7,654 users have a badge, 12 users have badges that
+// are held back, and Bob was left out. The Stranger was left out of unlistedGroup, which the settings do not name.
 func withDetails() *commandstest.Answers {
 	w := savingMembers()
 	w.Saved.Status = members.Status{Have: 7654, HeldBack: 12}
@@ -48,7 +46,9 @@ func withDetails() *commandstest.Answers {
 	return w
 }
 
-// askAs returns the reply to a command of somebody with a role in a group.
+const unlistedGroup = "-1009"
+
+// askAs returns the reply to a command of a user who has a role in a group.
 func askAs(t *testing.T, w *commandstest.Answers, role chat.Role, group, command string) *chat.Reply {
 	t.Helper()
 	return w.Router(t).Handle(t.Context(), &chat.Request{
@@ -69,7 +69,7 @@ func TestDetailsTellAModeratorOfTheirGroup(t *testing.T) {
 	}
 	users := fmt.Sprint(reply)
 	if n := strings.Count(users, "{telegram held"); n != 10 {
-		t.Errorf("%d members who are held are named, want 10", n)
+		t.Errorf("%d users whose badges are held back are named, want 10", n)
 	}
 	if !strings.Contains(users, commandstest.Bob) || strings.Contains(users, "{telegram "+commandstest.Stranger+"}") {
 		t.Errorf("want Bob, and not somebody who was left out elsewhere, in %s", users)
@@ -80,11 +80,22 @@ func TestDetailsTellAModeratorOfTheirGroup(t *testing.T) {
 var othersOfDetails = map[string]struct {
 	role  chat.Role
 	group string
-	says  string // in the answer to /details; empty: anything
+	says  string // a part of the reply to /details
 }{
-	"a member":                       {chat.Member, commandstest.Community, "moderators"},
-	"a sender whose role is unknown": {chat.UnknownRole, unlistedGroup, ""},
-	"a moderator of an unlisted one": {chat.Moderator, unlistedGroup, "telegram:" + unlistedGroup},
+	"a member": {
+		role:  chat.Member,
+		group: commandstest.Community,
+		says:  "moderators",
+	},
+	"a sender whose role is unknown": {
+		role:  chat.UnknownRole,
+		group: unlistedGroup,
+	},
+	"a moderator of an unlisted group": {
+		role:  chat.Moderator,
+		group: unlistedGroup,
+		says:  "telegram:" + unlistedGroup,
+	},
 }
 
 func TestDetailsTellNobodyElse(t *testing.T) {

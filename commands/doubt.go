@@ -10,13 +10,15 @@ import (
 	"herald/internal/chat"
 )
 
+// A price is doubtful if it differs too much from the last price that was believed, or contradicts the market cap. The
+// price source then returns a belief.DoubtError, which holds the doubtful price.
+
 // doubtOf returns the belief.DoubtError in err. isDoubt is false if there is none.
 func doubtOf(err error) (doubt *belief.DoubtError, isDoubt bool) {
 	return errors.AsType[*belief.DoubtError](err)
 }
 
-// DoubtfulPrice returns a headline with the price in a belief.DoubtError. isDoubt is false if err is
-// another error.
+// DoubtfulPrice returns a headline with the price in a belief.DoubtError. isDoubt is false if err is another error.
 func DoubtfulPrice(err error, symbol string) (headline chat.Text, isDoubt bool) {
 	doubt, isDoubt := doubtOf(err)
 	if !isDoubt {
@@ -33,11 +35,10 @@ func doubtTitle(doubt *belief.DoubtError, symbol string) chat.Text {
 	})
 }
 
-// WhyDoubtful explains why a price is doubtful: it differs too much from the last price that was believed, or it
-// contradicts the market cap.
+// WhyDoubtful explains why a price is doubtful.
 func WhyDoubtful(doubt *belief.DoubtError) chat.Text {
 	service := serviceText("price")
-	contradictsCap := doubt.Last.Price.IsZero()
+	contradictsCap := doubt.Last.Price.IsZero() // Otherwise the price contradicts the last one.
 	if contradictsCap {
 		return chat.SayWith("doubt.cap", chat.Values{"service": service})
 	}
@@ -60,8 +61,8 @@ func twoDigits(n decimal.Decimal) decimal.Decimal {
 	return n.Round(int32(2 - wholeDigits))
 }
 
-// doubtfulReply returns the reply to /price while the price is doubtful. It has the price, and why it is doubtful, but
-// nothing that is computed from the price. argument is the period or the amount in the request, or "".
+// doubtfulReply returns the reply to /price while the price is doubtful. It has the price and why it is doubtful, but
+// nothing that is computed from it. argument is the requested period or amount, or noPeriod.
 func (c *priceCommand) doubtfulReply(doubt *belief.DoubtError, argument string) *chat.Reply {
 	answer := dated(doubt.Answer)
 	q := answer.Value
@@ -77,7 +78,7 @@ func (c *priceCommand) doubtfulReply(doubt *belief.DoubtError, argument string) 
 }
 
 // doubtfulAmountReply returns the reply to /price <amount> while the price is doubtful. It does not convert the amount.
-// argument is the amount as the argument of a button.
+// argument is the amount in the form that buttons repeat.
 func (c *priceCommand) doubtfulAmountReply(
 	doubt *belief.DoubtError, amount chat.Value, argument string,
 ) *chat.Reply {

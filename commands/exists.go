@@ -77,13 +77,13 @@ func (c existsCommand) member(ctx context.Context, req *chat.Request) (*chat.Rep
 func (c existsCommand) typedIdentity(ctx context.Context, req *chat.Request) (*chat.Reply, error) {
 	id, err := core.NewIdentity(req.Args.Value(platformParam.Name), req.Args.Value(uidParam.Name))
 	if err != nil {
-		return nil, invalid(uidParam, err)
+		return nil, asInputError(uidParam, err)
 	}
 	return c.forModerator(ctx, req, id)
 }
 
-// forModerator tells a moderator whether a person is registered, and adds noteForModerators about the moderator's
-// community. If the saved wallet is unreadable, it returns the reply and a PartialError.
+// forModerator tells a moderator whether a person is registered, and adds noteForModerators. If the person's saved row
+// cannot be read, it returns the reply and a PartialError.
 func (c existsCommand) forModerator(ctx context.Context, req *chat.Request, id core.Identity) (*chat.Reply, error) {
 	account, err := c.Accounts.Get(ctx, id)
 	if err != nil {
@@ -103,10 +103,11 @@ func (c existsCommand) forModerator(ctx context.Context, req *chat.Request, id c
 	if isEmail && !isRegistered {
 		reply.Notes = append(reply.Notes, chat.Say("exists.email"))
 	}
-	return reply, partly(notesErr)
+	return reply, asPartialError(notesErr)
 }
 
-// registered says that a person is registered, in the words of textKey. checked is the time of the partner's answer.
+// registered says that a person is registered. textKey is the message in the reply's text, and checked the time of the
+// partner's answer.
 func (c existsCommand) registered(textKey string, id core.Identity, checked time.Time) *chat.Reply {
 	return &chat.Reply{
 		Tone:    chat.Positive,
@@ -116,8 +117,8 @@ func (c existsCommand) registered(textKey string, id core.Identity, checked time
 	}
 }
 
-// unregistered says that a person is not registered, in the words of textKey. checked is the time of the partner's
-// answer.
+// unregistered says that a person is not registered. textKey is the message in the reply's text, and checked the time
+// of the partner's answer.
 func (c existsCommand) unregistered(textKey string, id core.Identity, checked time.Time) *chat.Reply {
 	return &chat.Reply{
 		Tone:    chat.Negative,

@@ -46,7 +46,7 @@ func (c forgetCommand) run(ctx context.Context, req *chat.Request) (*chat.Reply,
 		}, &chat.PartialError{Err: err}
 	}
 	for i := range f.Changes {
-		f.Changes[i].Removed = true // Members leaves it out of a change that it could not begin.
+		f.Changes[i].Removed = true // Members does not set it in a change that it could not begin.
 	}
 	hadWallet := f.Wallet != common.Address{}
 	if !hadWallet && len(f.Changes) == 0 {
@@ -55,13 +55,13 @@ func (c forgetCommand) run(ctx context.Context, req *chat.Request) (*chat.Reply,
 	reply := &chat.Reply{
 		Tone:  chat.Positive,
 		Title: chat.Say("forget.done"),
-		Notes: lines(badgeResults(req.Community, f.Changes)),
+		Notes: resultLines(badgeResults(req.Community, f.Changes)),
 	}
 	if hadWallet {
 		reply.Text = chat.SayWith("forget.text", chat.Values{"wallet": c.address(f.Wallet)})
 	}
-	areSomeLeft := slices.ContainsFunc(f.Changes, func(c members.Change) bool { return !isRemoved(c) })
-	if areSomeLeft {
+	hasBadgesLeft := slices.ContainsFunc(f.Changes, func(c members.Change) bool { return !isRemoved(c) })
+	if hasBadgesLeft {
 		reply.Tone = chat.Warning
 		reply.Title = chat.Say("forget.later")
 		reply.Actions = []chat.Action{chat.TryAgain(forgetName)}
@@ -72,19 +72,17 @@ func (c forgetCommand) run(ctx context.Context, req *chat.Request) (*chat.Reply,
 	return reply, nil
 }
 
-// isRemoved reports whether the user has the badge of a removal no more: it was removed, or it does not exist any more.
+// isRemoved reports whether a removal has succeeded. If the badge itself was deleted, nothing is left to remove.
 func isRemoved(c members.Change) bool {
 	isRefused := c.Problem != "" && c.Problem != chat.BadgeGone
 	return !c.Later && !isRefused
 }
 
-// problemsOf returns why badges could not be removed, each reason once.
+// problemsOf returns why badges could not be removed, each problem once.
 func problemsOf(removals []members.Change) (problems []chat.BadgeProblem) {
 	for _, c := range removals {
-		if isRemoved(c) || c.Problem == "" {
-			continue
-		}
-		if !slices.Contains(problems, c.Problem) {
+		isNew := c.Problem != "" && !slices.Contains(problems, c.Problem)
+		if isNew && !isRemoved(c) {
 			problems = append(problems, c.Problem)
 		}
 	}

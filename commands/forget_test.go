@@ -10,17 +10,17 @@ import (
 	"herald/internal/members"
 )
 
-// forget returns the reply of /forget if it makes these changes, and its keys.
-func forget(t *testing.T, changes ...members.Change) (*chat.Reply, string) {
+// forget returns the reply to /forget when it makes these changes, and the keys of its messages.
+func forget(t *testing.T, changes ...members.Change) (reply *chat.Reply, said string) {
 	t.Helper()
-	reply, err := run(t, commandsWith(savingMembers(), changes, nil), "forget", nil)
+	reply, err := run(t, commandsWithMembers(savingMembers(), changes, nil), "forget", nil)
 	if err != nil {
 		t.Error(err)
 	}
 	return reply, strings.Join(keys(reply), " ")
 }
 
-// removal returns the removal of a badge of a community, with a problem or without one ("").
+// removal returns the removal of a badge of a community. It failed because of the problem, or succeeded if that is "".
 func removal(community string, problem chat.BadgeProblem) members.Change {
 	return members.Change{
 		Badge:   members.Badge{Badge: chat.Badge{Community: community}},

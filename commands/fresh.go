@@ -9,21 +9,22 @@ import (
 	"herald/internal/query"
 )
 
-// Three words say that an answer could be newer:
+// Replies use three words for an answer that could be newer:
 //
-//	Stale      it is past its TTL, because the service fails
-//	Overdue    it is Stale, or there is another reason why there is no newer one
-//	old        it is too old to be taken for current, so that its title prints its age
+//	Overdue   a newer answer is due, and the service does not give it or is not asked for it
+//	Stale     the answer is overdue, because the service was asked and failed
+//	old       the answer must not be taken for current, so the title shows its age
+//
+// An overdue price is old from the age oldAfter on. Any price is old if the quote says so (core.Quote.Old).
 
-// oldAfter is the age from which an overdue answer is old. A reply with a younger Stale price only says why there is no
-// newer one.
+// oldAfter is the age from which an overdue answer is old. Below this age, a reply only says why there is no newer one.
 const oldAfter = 10 * time.Minute
 
-// datedQuote is a price in the form that the replies of this package show. dated returns it.
+// datedQuote is a price whose quote has all the times that replies need. dated returns it.
 type datedQuote struct{ query.Snapshot[*core.Quote] }
 
-// dated returns s in the form that replies show. If s is overdue, the Value is a copy of the quote. The copy has a
-// LastUpdated, and it is old from the age oldAfter on, or earlier if the quote says so.
+// dated completes the times of an overdue quote: it sets LastUpdated if that is unknown, and makes the quote old from
+// the age oldAfter on. It changes a copy of the quote. If s is not overdue, dated returns it unchanged.
 func dated(s query.Snapshot[*core.Quote]) datedQuote {
 	if !s.Overdue() {
 		return datedQuote{s}
@@ -35,11 +36,22 @@ func dated(s query.Snapshot[*core.Quote]) datedQuote {
 	return datedQuote{s}
 }
 
-// isCurrent reports whether the price is neither overdue nor old. The reply then shows no age, and does not change with
-// time.
+// isCurrent reports whether the price is neither overdue nor old. A reply that shows it does not change with time,
+// because it has no age.
 func (d datedQuote) isCurrent() bool { return !d.Overdue() && !d.Value.Old() }
 
-// OldPrice returns a headline with the price and its age. isOld is false if the price is not old.
+// earlierKnown returns the earlier of two times. A zero time is unknown, and does not count.
+func earlierKnown(a, b time.Time) time.Time {
+	switch {
+	case a.IsZero():
+		return b
+	case b.IsZero():
+		return a
+	}
+	return core.Earlier(a, b)
+}
+
+// OldPrice returns a headline with the price and its age, if the price is old. Otherwise isOld is false.
 func OldPrice(s query.Snapshot[*core.Quote], symbol string) (headline chat.Text, isOld bool) {
 	q := dated(s).Value
 	if !q.Old() {
@@ -48,7 +60,7 @@ func OldPrice(s query.Snapshot[*core.Quote], symbol string) (headline chat.Text,
 	return oldTitle(*q, symbol), true
 }
 
-// oldTitle returns the title of an old price, with its age. It leaves out the change, which is not the change of today.
+// oldTitle returns the title of an old price, with its age. It leaves out the change, which is not today's.
 func oldTitle(q core.Quote, symbol string) chat.Text {
 	return chat.SayWith("old.title", chat.Values{
 		"symbol": chat.Plain(symbol),
@@ -57,8 +69,8 @@ func oldTitle(q core.Quote, symbol string) chat.Text {
 	})
 }
 
-// failureKeys are the messages that explain why there is no newer answer. The message for any other
-// reason is "why.wrong".
+// failureKeys are the messages that explain why there is no newer answer, by the reason of the failure. The message for
+// any other reason is "why.wrong".
 var failureKeys = map[core.Reason]string{
 	core.Unreachable: "why.silent",
 	core.SlowAnswer:  "why.silent",
@@ -72,8 +84,8 @@ var failureKeys = map[core.Reason]string{
 	core.Behind:      "why.behind",
 }
 
-// failureText explains why a service gave no newer answer. It also says when the service is asked
-// again, if that is over a minute away. It returns the zero Text if failed is nil.
+// failureText explains why a service gave no newer answer. If the service is not asked again for over a minute, it also
+// says when. It returns the zero Text if failed is nil.
 func failureText(failed *core.Error) chat.Text {
 	if failed == nil {
 		return chat.Text{}
@@ -90,15 +102,14 @@ func failureText(failed *core.Error) chat.Text {
 	return chat.SayWith("why.next", chat.Values{"why": why, "when": next})
 }
 
-// priceSource returns the end of a reply with a price. It names the provider. If the price is Stale or old, it explains
-// instead why there is no newer one: the provider fails, or it answers and its price does not change.
+// priceSource returns the end of a reply with a price: the provider's name or, if the price is Stale or old, why there
+// is no newer price.
 func priceSource(price datedQuote) chat.Value {
 	isOld := price.Value.Old()
-	isOverdue := price.Overdue()
 	switch {
-	case price.Stale || (isOld && isOverdue):
+	case price.Stale, isOld && price.Overdue():
 		return failureText(price.Why)
-	case isOld:
+	case isOld: // The provider answers, but its price does not change.
 		return chat.SayWith("why.unchanged", chat.Values{"service": serviceText("price")})
 	}
 	return chat.Plain(price.Value.Source)

@@ -12,12 +12,12 @@ import (
 // helpCommand answers /help, /start and chat.HelloCommand.
 type helpCommand struct {
 	inputs
-	// all has all commands in menus, /help last.
+	// all are the commands in menus. /help is the last of them.
 	all chat.Commands
 }
 
 // help returns two commands: forHelp says what the bot can do, and forGreeting greets a group that has added the bot.
-// others are all other commands in menus.
+// others are the other commands in menus.
 func help(from Sources, options Options, others chat.Commands) (forHelp, forGreeting chat.Command) {
 	c := &helpCommand{inputs: inputs{from, options}}
 	forHelp = chat.Command{
@@ -36,8 +36,8 @@ func help(from Sources, options Options, others chat.Commands) (forHelp, forGree
 	return forHelp, forGreeting
 }
 
-// answer returns groupHelp if everybody in a group sees the reply, because a longer one would fill their screens. If
-// only the sender sees it, answer returns start for /start, and fullHelp for /help. It adds waysIn to each of them.
+// answer returns groupHelp if everybody in a group sees the reply, because a longer one would fill their screens.
+// Otherwise it returns start for /start, and fullHelp for /help. It adds waysIn to each of them.
 func (c *helpCommand) answer(_ context.Context, req *chat.Request) (*chat.Reply, error) {
 	var reply *chat.Reply
 	isSeenByAll := !req.Direct && !req.CanReplyEphemerally
@@ -49,7 +49,7 @@ func (c *helpCommand) answer(_ context.Context, req *chat.Request) (*chat.Reply,
 	default:
 		reply = fullHelp(c.all, req.MightModerate())
 	}
-	// Only the first section, if there is one, is the list of commands for everybody.
+	// If there is a first section, it is the list of commands.
 	afterCommands := min(1, len(reply.Sections))
 	reply.Sections = slices.Insert(reply.Sections, afterCommands, c.waysIn(req))
 	return reply, nil
@@ -74,7 +74,7 @@ func (c *helpCommand) hello(_ context.Context, req *chat.Request) (*chat.Reply, 
 }
 
 // waysIn says how to get the badges of the sender's community or, in a private chat, of all communities. It also names
-// the other groups that people can join, except groups whose names are unknown.
+// the groups that users can ask to join, except the sender's and those whose names are unknown.
 func (c *helpCommand) waysIn(req *chat.Request) (ways chat.Section) {
 	if badges := c.Members.ConfiguredBadges(req.From.Platform, req.Community); len(badges) > 0 {
 		values := chat.Values{"command": chat.CommandLink("/verify"), "badge": badgeTextIn(req.Community, badges)}
@@ -119,8 +119,8 @@ func (c *helpCommand) start() *chat.Reply {
 	return reply
 }
 
-// about returns the message of key about the token's symbol and the topics of the public commands. If no public
-// command has a topic, it names the topics of all commands.
+// about returns the message of key, which names the token and the topics of the public commands. If no public command
+// has a topic, it names the topics of all commands.
 func (c *helpCommand) about(key string) chat.Text {
 	isNotPublic := func(command chat.Command) bool { return command.Visibility != chat.Public }
 	topics := slices.DeleteFunc(slices.Clone(c.all), isNotPublic).Topics()

@@ -16,13 +16,13 @@ import (
 // maxGroupName is the maximum length of a group's name as it is shown, in characters.
 const maxGroupName = 64
 
-// groupParam is the ID of a group. Join requests, buttons and links give it.
+// groupParam is the ID of a group. It comes from a join request, a button or a link.
 var groupParam = chat.Param{Name: "group", Like: regexp.MustCompile(`^-[0-9]{1,19}$`)}
 
-// joinCommand answers chat.JoinCommand, about a person who asked to join one of the groups in JoinChats. It checks
-// whether they meet the group's Requirement: an account, and in a group for stakers also a stake. If they do, their
-// join request is approved. Otherwise it stays open for moderators, who read why the person was left out. joinCommand
-// never declines a join request.
+// joinCommand answers chat.JoinCommand. The sender has asked to join one of the groups in JoinChats, and joinCommand
+// checks whether they meet its Requirement: an account and, in a group for stakers, a stake. If they do, their join
+// request is approved. Otherwise it stays open for moderators, who read why the sender was left out. joinCommand never
+// declines a join request.
 type joinCommand struct{ verifyCommand }
 
 func join(from Sources, options Options) chat.Command {
@@ -38,22 +38,21 @@ func join(from Sources, options Options) chat.Command {
 	}
 }
 
-// form returns an unlisted form. A person can be checked three times a minute for each group.
+// form returns an unlisted form with a limit: a user is checked at most three times a minute for each group.
 func (c joinCommand) form(run chat.Run, params ...chat.Param) chat.Form {
 	limit := chat.Limit{Uses: 3, Per: time.Minute, Of: groupParam.Name, Counts: c.isCheck}
 	return chat.Form{Params: params, Unlisted: true, Limit: limit, Run: run}
 }
 
-// isCheck reports whether a request counts for the limit of form: it has all that a check of the sender needs. To a
-// group for stakers, that includes a wallet.
+// isCheck reports whether a request counts against the limit of form. It does if it names a group in JoinChats and, for
+// a group of stakers, a wallet.
 func (c joinCommand) isCheck(req *chat.Request) bool {
 	required, listed := c.requirement(req)
 	isWalletMissing := required.Staker && req.Args.Value(walletParam.Name) == ""
 	return listed && !isWalletMissing
 }
 
-// requirement returns the requirement of the group in the arguments. listed is false if the group
-// is not in JoinChats.
+// requirement returns the requirement of the group in the arguments. listed is false if the group is not in JoinChats.
 func (c joinCommand) requirement(req *chat.Request) (required chat.Requirement, listed bool) {
 	required, listed = c.JoinChats[entryOf(req.From.Platform, req.Args.Value(groupParam.Name))]
 	return required, listed
@@ -68,17 +67,16 @@ func (c joinCommand) groupText(key string, req *chat.Request) chat.Text {
 	return chat.SayWith(key, chat.Values{"group": shown, "service": c.service()})
 }
 
-// checkAgain returns a button that checks again whether the person who presses it may join the group.
-// args are added to the group's ID.
+// checkAgain returns a button that checks the user who presses it again. The arguments of the check are the group in
+// the arguments of req, and args.
 func checkAgain(label string, req *chat.Request, args ...string) chat.Action {
 	args = append([]string{req.Args.Value(groupParam.Name)}, args...)
 	return chat.Action{Label: chat.Say(label), Command: chat.JoinCommand, Args: args, Edit: true, NextStep: true}
 }
 
-// byGroup checks the sender without a wallet in the arguments. If the group requires only an account, byGroup lets in
-// every registered person. If the group requires a stake, it checks the sender's saved wallet, and asks for a wallet if
-// no wallet is saved or the saved one cannot be read. If the group is not in JoinChats, it returns OldButton, because
-// anybody can forge the ID.
+// byGroup checks the sender without a wallet in the arguments. If the group requires only an account, it lets in every
+// registered user. If the group requires a stake, it checks the sender's saved wallet or, if it cannot find one, asks
+// for a wallet. The group may not be in JoinChats, because anybody can forge its ID.
 func (c joinCommand) byGroup(ctx context.Context, req *chat.Request) (*chat.Reply, error) {
 	required, listed := c.requirement(req)
 	if !listed {
@@ -107,8 +105,8 @@ func (c joinCommand) byGroup(ctx context.Context, req *chat.Request) (*chat.Repl
 	return reply, nil
 }
 
-// stakerRequirements lists what a group of stakers requires. It asks a registered sender for their wallet,
-// and any other sender to register.
+// stakerRequirements lists what a group of stakers requires. It asks a registered sender for their wallet, and any
+// other sender to register.
 func (c joinCommand) stakerRequirements(req *chat.Request, required chat.Requirement, isRegistered bool) *chat.Reply {
 	account := chat.Values{"what": c.groupText("join.account", req)}
 	stake := chat.Values{"what": c.withAmount("join.stake", "join.stake.amount", required)}
@@ -141,7 +139,7 @@ func askForWallet(req *chat.Request) *chat.Ask {
 	}
 }
 
-// withAmount returns the message of amountKey if an amount is required, and of anyKey if any stake is enough.
+// withAmount returns the message of amountKey with the required amount or, if any stake is enough, that of anyKey.
 func (c joinCommand) withAmount(anyKey, amountKey string, required chat.Requirement) chat.Text {
 	isAnyEnough := required.Amount.IsZero()
 	if isAnyEnough {
@@ -150,12 +148,12 @@ func (c joinCommand) withAmount(anyKey, amountKey string, required chat.Requirem
 	return chat.SayWith(amountKey, chat.Values{"amount": c.amount(required.Amount, chat.Exact)})
 }
 
-// anotherWallet is the argument of the button with which the sender wants to send another wallet. It starts like an
-// address, so that walletParam accepts it.
+// anotherWallet is the argument of the button [Another wallet]. It asks for a wallet. It starts like an address, so
+// that walletParam accepts it.
 const anotherWallet = "0x?"
 
-// byWallet lets the sender in if the wallet in the arguments is theirs and stakes enough. If the argument is not a
-// wallet, it asks for one. If the group requires no stake, or is not in JoinChats, it does what byGroup does.
+// byWallet checks the sender with the wallet in the arguments. If the argument is not a wallet, it asks for one. If the
+// group requires no stake, or is not in JoinChats, it ignores the wallet and does what byGroup does.
 func (c joinCommand) byWallet(ctx context.Context, req *chat.Request) (*chat.Reply, error) {
 	if required, _ := c.requirement(req); !required.Staker {
 		return c.byGroup(ctx, req)
@@ -187,11 +185,11 @@ func (c joinCommand) checkStaker(ctx context.Context, req *chat.Request, wallet 
 	}
 	p := c.prove(ctx, self, wallet)
 	switch p.ownership() {
-	case notRegistered:
+	case personUnregistered:
 		return c.unregistered(req), nil
 	case ownershipUnknown:
 		return couldNotCheck(req, "join.unknown", errors.Join(p.account.Err, p.owner.Err))
-	case otherOwner, noOwner:
+	case ownedByOther, ownedByNobody:
 		reply := c.wrongWallet(req, p, chat.Say("join.not_yours"), c.groupText("verify.you.another", req))
 		reply.Join.WhyLeftOut = chat.Say("details.not_theirs")
 		reply.Checked = core.Earlier(p.account.At, p.owner.At)
@@ -200,7 +198,7 @@ func (c joinCommand) checkStaker(ctx context.Context, req *chat.Request, wallet 
 	return c.checkStake(ctx, req, p)
 }
 
-// checkStake lets the sender, who is the owner of the wallet of p, in if the wallet stakes enough.
+// checkStake lets the sender in if the wallet of p, which is theirs, stakes enough.
 func (c joinCommand) checkStake(ctx context.Context, req *chat.Request, p proof) (*chat.Reply, error) {
 	if p.stake.Err != nil {
 		return couldNotCheck(req, "join.unread", p.stake.Err)
@@ -221,8 +219,8 @@ func (c joinCommand) checkStake(ctx context.Context, req *chat.Request, p proof)
 	return couldNotCheck(req, "join.unread", stake.Err())
 }
 
-// approve returns a reply that makes the adapter approve the sender's join request. The reply after the approval offers
-// to save the wallet of p. p is the proof of a staker, or nil if the group requires no stake.
+// approve returns a reply that makes the adapter approve the sender's join request, and then show the reply of welcome
+// or, if that failed, of notLetIn. p is the proof of a staker, or nil if the group requires no stake.
 func (c joinCommand) approve(ctx context.Context, req *chat.Request, p *proof) *chat.Reply {
 	welcome := c.welcome(ctx, req, p)
 	say := func(result chat.ApprovalResult) *chat.Reply {
@@ -237,7 +235,8 @@ func (c joinCommand) approve(ctx context.Context, req *chat.Request, p *proof) *
 	}
 }
 
-// notLetIn says why the join request of a sender who meets the requirement was not approved, and what they can do.
+// notLetIn says why the platform did not approve the join request of a sender who meets the requirement, and what they
+// can do.
 func (c joinCommand) notLetIn(req *chat.Request, result chat.ApprovalResult) (reply *chat.Reply) {
 	leftOut := "details.not_approved"
 	switch result {
@@ -268,8 +267,8 @@ func (c joinCommand) notLetIn(req *chat.Request, result chat.ApprovalResult) (re
 	return reply
 }
 
-// welcome says that the sender is in the group. It offers to save the wallet of p, unless that wallet is already saved,
-// or what is saved cannot be read. p is the proof of a staker, or nil.
+// welcome says that the sender is in the group. If p is not nil, it offers to save the wallet of p, unless that wallet
+// is saved already or the store does not answer.
 func (c joinCommand) welcome(ctx context.Context, req *chat.Request, p *proof) *chat.Reply {
 	reply := &chat.Reply{
 		Tone:    chat.Positive,
@@ -310,8 +309,8 @@ func (c joinCommand) wrongWallet(req *chat.Request, p proof, title, text chat.Te
 	return reply
 }
 
-// couldNotCheck says under the title of titleKey that the sender could not be checked. It also returns err as a
-// PartialError.
+// couldNotCheck says that the sender could not be checked because of err. titleKey is the message in the title. It also
+// returns err as a PartialError.
 func couldNotCheck(req *chat.Request, titleKey string, err error) (*chat.Reply, error) {
 	return leftOpen(req, chat.Warning, chat.Say(titleKey), Explain(err)), &chat.PartialError{Err: err}
 }

@@ -27,11 +27,31 @@ func TestOnlyACompleteProofIsAdmitted(t *testing.T) {
 		change func(*commandstest.Answers)
 		proves bool
 	}{
-		{"staking", unchanged, true},
-		{"staking, some pools unread", func(w *commandstest.Answers) { w.Stake.Failed = unreadPool() }, true},
-		{"not staking", stakesNothing, false},
-		{"undetermined", stakeUndetermined, false},
-		{"unread", func(w *commandstest.Answers) { w.StakeErr = chainSlow }, false},
+		{
+			name:   "staking",
+			change: unchanged,
+			proves: true,
+		},
+		{
+			name:   "staking, a pool unread",
+			change: func(w *commandstest.Answers) { w.Stake.Failed = unreadPool() },
+			proves: true,
+		},
+		{
+			name:   "not staking",
+			change: stakesNothing,
+			proves: false,
+		},
+		{
+			name:   "undetermined",
+			change: stakeUndetermined,
+			proves: false,
+		},
+		{
+			name:   "unread",
+			change: func(w *commandstest.Answers) { w.StakeErr = chainSlow },
+			proves: false,
+		},
 	}
 	for _, account := range []string{did, "", failingDID} {
 		for _, owner := range []string{did, "did:x:2", "", failingDID} {
@@ -58,7 +78,8 @@ func TestOnlyACompleteProofIsAdmitted(t *testing.T) {
 	}
 }
 
-// Until a wallet is named, a join request asks the partner about the sender's account only, and does not ask the chain.
+// As long as the sender has not named a wallet, the bot asks the partner only about the sender, and does not ask the
+// chain.
 func TestJoiningAsksAboutTheSenderOnly(t *testing.T) {
 	w := withJoin()
 	r := w.Router(t)
@@ -99,8 +120,9 @@ func TestOnlyChecksCountAgainstTheLimitOfJoining(t *testing.T) {
 	}
 }
 
-// openRequest returns services that prove a join request of Ann with Wallet, after change, which may be nil.
-func openRequest(change func(*commandstest.Answers)) *commandstest.Answers {
+// annsRequest returns services by which Ann is registered, and Wallet is hers and stakes, after a change, which may be
+// nil.
+func annsRequest(change func(*commandstest.Answers)) *commandstest.Answers {
 	w := withJoin()
 	w.Accounts = map[core.Identity]core.Account{annsAccount: {DID: "did:x:1"}, unclaimed: {DID: "did:x:1"}}
 	if change != nil {
@@ -163,7 +185,7 @@ func TestModeratorsReadWhyARequestStaysOpen(t *testing.T) {
 			change: func(w *commandstest.Answers) { w.AccountsErr = partnerDown },
 		},
 	} {
-		reply := commandstest.Ask(t, openRequest(test.change).Router(t), test.line)
+		reply := commandstest.Ask(t, annsRequest(test.change).Router(t), test.line)
 		if got := reply.Join.WhyLeftOut.Key; got != test.want {
 			t.Errorf("%s: moderators read %q, want %q", test.name, got, test.want)
 		}
@@ -179,7 +201,7 @@ func TestModeratorsReadWhyAnApprovalFailed(t *testing.T) {
 		chat.BannedThere:     "details.banned",
 		chat.AccountDeleted:  "details.deleted",
 	} {
-		reply := commandstest.Ask(t, openRequest(nil).Router(t), joinStakersWallet)
+		reply := commandstest.Ask(t, annsRequest(nil).Router(t), joinStakersWallet)
 		if got := reply.Join.Admit.Say(outcome).Join.WhyLeftOut.Key; got != want {
 			t.Errorf("outcome %d: moderators read %q, want %q", outcome, got, want)
 		}
@@ -218,7 +240,7 @@ func TestWhichRequestsHoldAProof(t *testing.T) {
 
 // Each outcome has words of its own. If the sender can change it, the words say how.
 func TestARefusedApprovalSaysWhatToDo(t *testing.T) {
-	admit := commandstest.Ask(t, openRequest(nil).Router(t), joinMembers).Join.Admit
+	admit := commandstest.Ask(t, annsRequest(nil).Router(t), joinMembers).Join.Admit
 	for outcome, want := range map[chat.ApprovalResult]string{
 		chat.LetIn:            "join.in  []",
 		chat.NotRequested:     "join.gone.title join.gone.text []",

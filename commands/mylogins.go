@@ -16,10 +16,10 @@ const (
 	maxLoginName = 60
 )
 
-// pageParam is the number of a page, from 1. Only buttons give it.
+// pageParam is the number of a page. The first page is 1. Only buttons have this argument.
 var pageParam = chat.Param{Name: "page"}
 
-// myLoginsCommand answers /mylogins.
+// myLoginsCommand answers /mylogins: when the sender logged in to which dapp, by which of their accounts or wallets.
 type myLoginsCommand inputs
 
 func myLogins(from Sources, options Options) chat.Command {
@@ -56,12 +56,12 @@ func (c myLoginsCommand) run(ctx context.Context, req *chat.Request) (*chat.Repl
 	}
 	page := 1
 	if arg := req.Args.Value(pageParam.Name); arg != "" {
-		page, _ = strconv.Atoi(arg) // If arg is not a number, page is one that does not exist.
+		page, _ = strconv.Atoi(arg) // If arg is not a number, page is 0, which does not exist.
 	}
 	return loginsReply(logins.Value, page)
 }
 
-// unregistered says that a person has no account, and how to get one.
+// unregistered says that the sender has no account, and how to get one. id is the sender's.
 func (c myLoginsCommand) unregistered(id core.Identity) *chat.Reply {
 	return &chat.Reply{
 		Tone:  chat.Negative,
@@ -74,7 +74,7 @@ func (c myLoginsCommand) unregistered(id core.Identity) *chat.Reply {
 	}
 }
 
-// loginsReply returns a page of the logins. The first page is 1. The error is an InputError if there is no such page.
+// loginsReply returns a page of the logins. If there is no such page, the error is an InputError.
 func loginsReply(logins []core.Login, page int) (*chat.Reply, error) {
 	if len(logins) == 0 {
 		return &chat.Reply{Title: chat.Say("logins.none"), Text: chat.Say("logins.none_text")}, nil
@@ -107,16 +107,16 @@ func loginsReply(logins []core.Login, page int) (*chat.Reply, error) {
 	return reply, nil
 }
 
-// pageButton returns a button that replaces the page by another one.
-func pageButton(label string, page int) chat.Action {
-	return chat.Action{Label: chat.Say(label), Command: "mylogins", Args: []string{strconv.Itoa(page)}, Edit: true}
+// pageButton returns a button that replaces the page by another one. labelKey is the message on the button.
+func pageButton(labelKey string, page int) chat.Action {
+	return chat.Action{Label: chat.Say(labelKey), Command: "mylogins", Args: []string{strconv.Itoa(page)}, Edit: true}
 }
 
 // walletPlatforms are the platforms in core.Platforms where an account is a wallet.
 var walletPlatforms = []string{core.EVM, "BTC", "TRON", "TON", "SOL"}
 
-// loginPlatform returns "via Telegram" or "via EVM wallet", or only the name of a platform that is not in
-// core.Platforms.
+// loginPlatform returns words such as "via Telegram" or "via EVM wallet". If the platform is not in core.Platforms, it
+// returns only its name.
 func loginPlatform(platform string) chat.Value {
 	via := chat.Values{"platform": chat.Plain(platform)}
 	switch {
@@ -128,8 +128,7 @@ func loginPlatform(platform string) chat.Value {
 	return loginName(platform)
 }
 
-// loginName returns the name of a dapp or a platform as Untrusted text, or "unnamed" if no character of the name can be
-// shown.
+// loginName returns the name of a dapp or a platform. If no character of the name can be shown, it returns "unnamed".
 func loginName(name string) chat.Value {
 	if shown := chat.NewUntrusted(name, maxLoginName); shown != "" {
 		return shown

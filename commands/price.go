@@ -19,54 +19,23 @@ var periodParam = chat.Param{
 	Summary: chat.Say("param.period"),
 	Example: "7d",
 	Choices: drawnNames,
-	// tidy turns every other period into notDrawn first. Like accepts notDrawn and other tokens' symbols, although they
-	// are no Choices, so that wrongArgument answers them.
+	// Like also matches two kinds of words that are not Choices: notDrawn, which tidy puts in place of a period that is
+	// not drawn, and other tokens' symbols. The user then reads what wrongArgument says about them.
 	Like: regexp.MustCompile(`(?i)^(` + strings.Join(drawnNames, "|") + `|` + notDrawn + `|` + anotherSymbol + `)$`),
 }
 
-// minCoverage is the part of a period, from 0 to 1, for which prices should be known. If less is known, the reply says
-// that the chart has gaps.
+// minCoverage is the minimum part of a period, from 0 to 1, for which prices are known. If prices are known for less,
+// the reply says that the chart has gaps.
 const minCoverage = 0.9
 
-// noPeriod stands for the name of the requested period if none was requested.
+// noPeriod is the name of the requested period if the user requested none.
 const noPeriod = ""
 
 // priceCommand answers /price.
 type priceCommand struct {
 	inputs
-	// shared caches the reply of plainReply to the latest current answer, so that adapters render it once for everybody.
+	// shared has the reply of plainReply to the latest current answer, so that adapters render it once for everybody.
 	shared sharedReply
-}
-
-// sharedReply caches the latest reply that many requests get. It is safe for concurrent use. Its zero value is ready to
-// use.
-type sharedReply struct{ latest atomic.Pointer[replyTo] }
-
-// replyTo is a reply, and the answer that it shows.
-type replyTo struct {
-	answer datedQuote
-	reply  chat.Reply
-}
-
-// shows reports whether r shows this answer. All callers get the same quote from the cache, so that == compares the
-// pointers of quotes.
-func (r *replyTo) shows(answer datedQuote) bool { return r.answer == answer }
-
-// get returns a shallow copy of the latest reply if that shows this answer, and nil otherwise. Copies share Rendered
-// and all slices; each has its own Language.
-func (s *sharedReply) get(answer datedQuote) *chat.Reply {
-	latest := s.latest.Load()
-	if latest == nil || !latest.shows(answer) {
-		return nil
-	}
-	reply := latest.reply
-	return &reply
-}
-
-// put makes a shallow copy of reply the latest. It sets Rendered in both, so that adapters render them once.
-func (s *sharedReply) put(answer datedQuote, reply *chat.Reply) {
-	reply.Rendered = new(chat.Rendered)
-	s.latest.Store(&replyTo{answer: answer, reply: *reply})
 }
 
 func price(from Sources, options Options) chat.Command {
@@ -89,7 +58,7 @@ func price(from Sources, options Options) chat.Command {
 	}
 }
 
-// run returns the price, with a picture of the period if the arguments name one.
+// run returns the price, with a chart if the arguments name a period.
 func (c *priceCommand) run(ctx context.Context, req *chat.Request) (*chat.Reply, error) {
 	requested := req.Args.Value(periodParam.Name)
 	latest, err := c.Price.Get(ctx, struct{}{})
@@ -105,30 +74,63 @@ func (c *priceCommand) run(ctx context.Context, req *chat.Request) (*chat.Reply,
 	return c.plainReply(dated(latest)), nil
 }
 
-// plainReply returns the price without a picture. As long as an answer is current, plainReply returns copies of one
+// plainReply returns the price without a chart. While the answer is current, every call returns a copy of the same
 // reply.
 func (c *priceCommand) plainReply(answer datedQuote) *chat.Reply {
-	if !answer.isCurrent() {
-		return c.priceReply(answer, dayChange(answer.Value), noPeriod)
+	isShared := answer.isCurrent()
+	if isShared {
+		if reply := c.shared.get(answer); reply != nil {
+			return reply
+		}
 	}
-	reply := c.shared.get(answer)
-	if reply == nil {
-		reply = c.priceReply(answer, dayChange(answer.Value), noPeriod)
+	reply := c.priceReply(answer, dayChange(answer.Value), noPeriod)
+	if isShared {
 		c.shared.put(answer, reply)
 	}
 	return reply
 }
 
+// sharedReply caches the latest reply that many requests get. It is safe for concurrent use. Its zero value is ready to
+// use.
+type sharedReply struct{ latest atomic.Pointer[replyTo] }
+
+// replyTo is the reply that shows an answer.
+type replyTo struct {
+	answer datedQuote
+	reply  chat.Reply
+}
+
+// get returns a shallow copy of the latest reply if it shows this answer, and nil otherwise. Copies share Rendered and
+// all slices; each has its own Language.
+func (s *sharedReply) get(answer datedQuote) *chat.Reply {
+	latest := s.latest.Load()
+	if latest == nil || !latest.shows(answer) {
+		return nil
+	}
+	reply := latest.reply
+	return &reply
+}
+
+// shows reports whether r shows this answer. It compares the pointers of quotes: as long as the cached quote does not
+// change, every request gets the same pointer.
+func (r *replyTo) shows(answer datedQuote) bool { return r.answer == answer }
+
+// put makes a shallow copy of reply the latest. Both share a new Rendered, so that adapters render them once.
+func (s *sharedReply) put(answer datedQuote, reply *chat.Reply) {
+	reply.Rendered = new(chat.Rendered)
+	s.latest.Store(&replyTo{answer: answer, reply: *reply})
+}
+
 // priceChange is how much the price has changed over a period.
 type priceChange struct {
 	over    period
-	percent decimal.NullDecimal // not Valid: unknown
+	percent decimal.NullDecimal // unknown if it is not Valid
 }
 
 // dayChange returns the change over the last day.
 func dayChange(q *core.Quote) priceChange { return priceChange{over: lastDay, percent: q.Change24h} }
 
-// changeInChart returns the change over the requested period: as the chart shows it, or else as the quote has it.
+// changeInChart returns the change over the requested period: the chart's or, if the chart has none, the quote's.
 func changeInChart(chart core.Chart, q *core.Quote, requested period) priceChange {
 	if chart.Change.Valid {
 		return priceChange{over: requested, percent: chart.Change}
@@ -142,8 +144,8 @@ func (c priceChange) text() chat.Text {
 	return chat.SayWith("price.change", chat.Values{"change": percent, "period": c.over.label()})
 }
 
-// chartReply returns the price with a picture of the requested period. If the picture cannot be drawn, chartReply
-// returns the price without it, and a *chat.PartialError.
+// chartReply returns the price with a chart of the requested period. If the chart cannot be drawn, it returns the price
+// without a chart, and a *chat.PartialError.
 func (c *priceCommand) chartReply(
 	ctx context.Context, req *chat.Request, answer datedQuote, requested period,
 ) (*chat.Reply, error) {
@@ -155,8 +157,8 @@ func (c *priceCommand) chartReply(
 	return c.drawnReply(answer, chart, requested), nil
 }
 
-// failedChartReply returns the price and a note that the chart failed. The chart has no PNG, but may have a Change. The
-// change in the reply is the change over the requested period, or over lastDay if that change is unknown.
+// failedChartReply returns the price and a note that the chart failed. Its change is over the requested period or, if
+// that change is unknown, over lastDay. The chart has no picture, but may have a Change.
 func (c *priceCommand) failedChartReply(answer datedQuote, chart core.Chart, requested period) *chat.Reply {
 	change := changeInChart(chart, answer.Value, requested)
 	if !change.percent.Valid {
@@ -164,15 +166,14 @@ func (c *priceCommand) failedChartReply(answer datedQuote, chart core.Chart, req
 	}
 	reply := c.priceReply(answer, change, requested.name)
 	reply.Notes = append(reply.Notes, chat.Say("chart.failed"))
-	// A press on Refresh must draw again, even if the price is the same. Without AsOf, the press is not answered with
-	// "nothing new". Without FreshUntil, the reply does not promise that a refresh finds the same.
+	// A press on Refresh must draw again, even if the price is the same. If AsOf were set, the press would only be
+	// answered with "nothing new". FreshUntil would promise that a refresh finds the same reply.
 	reply.Source.AsOf = chat.Version{}
 	reply.Source.FreshUntil = time.Time{}
 	return reply
 }
 
-// drawnReply returns the price and the picture of the chart. The change in the reply is the change over the requested
-// period.
+// drawnReply returns the price and the chart. Its change is over the requested period.
 func (c *priceCommand) drawnReply(answer datedQuote, chart core.Chart, requested period) *chat.Reply {
 	quote := *answer.Value
 	reply := c.priceReply(answer, changeInChart(chart, answer.Value, requested), requested.name)
@@ -188,8 +189,8 @@ func (c *priceCommand) drawnReply(answer datedQuote, chart core.Chart, requested
 	return reply
 }
 
-// chartNotes says when the chart will have a line, or that the line has gaps. It returns nil if neither applies, or if
-// it is not known when there will be a line.
+// chartNotes returns a note if the chart's line has gaps, or if the chart has no line but it is known when it will have
+// one.
 func chartNotes(chart core.Chart) []chat.Text {
 	isLineDue := !chart.HasLine && !chart.LineFrom.IsZero()
 	hasGaps := chart.HasLine && chart.Seen < minCoverage
@@ -238,8 +239,7 @@ func pageLink(quote core.Quote) []chat.Action {
 	return link(label, quote.Page)
 }
 
-// chartCaption describes a chart to readers who cannot see it. If the price is old, the caption ends
-// with its age.
+// chartCaption describes a chart to readers who cannot see it. If the price is old, the caption ends with its age.
 func (c *priceCommand) chartCaption(chart core.Chart, quote core.Quote) chat.Parts {
 	caption := chat.Parts{chat.SayWith("chart.alt", chat.Values{
 		"symbol": chat.Plain(c.Symbol),
@@ -258,9 +258,9 @@ func (c *priceCommand) chartCaption(chart core.Chart, quote core.Quote) chat.Par
 	return caption
 }
 
-// priceReply returns a reply with the price as its title, because push notifications show only the title. The subtitle
-// is change, if that is known. If the price is old, the title has its age, and there are no changes. requested is the
-// name of the requested period, or noPeriod.
+// priceReply returns a reply with the price as its title, because push notifications show only the title. If change is
+// known, it is the subtitle. If the price is old, the title has its age, and the reply shows no change. requested is
+// the name of the requested period, or noPeriod.
 func (c *priceCommand) priceReply(answer datedQuote, change priceChange, requested string) *chat.Reply {
 	q := answer.Value
 	reply := &chat.Reply{
@@ -301,8 +301,7 @@ func sourceOf(answer datedQuote) chat.Source {
 	}
 }
 
-// changeFields returns the known changes over the listed periods, without the period except. It returns none for an
-// old quote.
+// changeFields returns the known changes over the listed periods other than except. It returns nil if the quote is old.
 func changeFields(q core.Quote, except period) (fields []chat.Field) {
 	if q.Old() {
 		return nil
@@ -316,7 +315,8 @@ func changeFields(q core.Quote, except period) (fields []chat.Field) {
 	return fields
 }
 
-// marketFields returns the market cap and the volume, each if it is known. The keys name the fields.
+// marketFields returns the market cap and the volume, each if it is known. capKey and volumeKey are the messages with
+// the fields' names.
 func marketFields(q core.Quote, capKey, volumeKey string) (fields []chat.Field) {
 	if q.MarketCap.Valid {
 		fields = append(fields, moneyField(capKey, q.MarketCap.Decimal))
@@ -327,7 +327,7 @@ func marketFields(q core.Quote, capKey, volumeKey string) (fields []chat.Field) 
 	return fields
 }
 
-// moneyField returns a sum in USD under the name of key.
-func moneyField(key string, sum decimal.Decimal) chat.Field {
-	return chat.Field{Name: chat.Say(key), Value: chat.Money{Decimal: sum}}
+// moneyField returns a sum in USD. nameKey is the message with the field's name.
+func moneyField(nameKey string, sum decimal.Decimal) chat.Field {
+	return chat.Field{Name: chat.Say(nameKey), Value: chat.Money{Decimal: sum}}
 }

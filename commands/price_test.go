@@ -15,14 +15,14 @@ import (
 	"herald/internal/words"
 )
 
-// topOfPrice is the first part of an answer to /price.
+// topOfPrice is the first part of a reply to /price.
 type topOfPrice struct {
 	title string
 	tone  chat.Tone
 	below string // the first line below the title
 }
 
-// checkTop asks for a price while services answer as after change.
+// checkTop checks the first part of the reply to a line, with the services after change.
 func checkTop(t *testing.T, line string, change func(*commandstest.Answers), want topOfPrice) {
 	t.Helper()
 	card := words.Print(commandstest.Ask(t, answersTo(change).Router(t), line))
@@ -75,8 +75,8 @@ func TestWithoutAPictureTheChangeIsTheProviders(t *testing.T) {
 	})
 }
 
-// ageCase is a price of some age. The price is old if its provider has no newer one, or if it is ten minutes old though
-// there should be a newer one.
+// ageCase is a price of some age, and what replies show of it. Replies show a price as old from an age on: the operator
+// sets this age, and it is at most ten minutes if the provider does not answer or may not be asked.
 type ageCase struct {
 	name   string
 	age    time.Duration
@@ -85,7 +85,7 @@ type ageCase struct {
 	source string // the last line
 }
 
-// ageCases returns prices of all ages. They are at the time of atNoon.
+// ageCases returns prices of all ages, for tests that atNoon runs.
 func ageCases() []ageCase {
 	return slices.Concat(answeredPrices(), unansweredPrices(), refusedPrices(), pricesWithoutCredit())
 }
@@ -208,6 +208,7 @@ func pricesWithoutCredit() []ageCase {
 // nextRequest says when the price is asked for again if noCredit is the reason to wait.
 const nextRequest = "I've used my share of price requests. Next request 2026-06-30 12:46 UTC"
 
+// stale makes the price stale because the provider does not answer.
 func stale(w *commandstest.Answers) { w.Price.Stale = true }
 
 // staleFor returns a change that makes the price stale for a reason.
@@ -218,13 +219,13 @@ func staleFor(reason core.Reason) func(*commandstest.Answers) {
 	}
 }
 
-// oldAfter returns a change that makes the price old from an age on, which is the operator's setting.
+// oldAfter returns a change that makes the price old from this age on, like the operator's setting.
 func oldAfter(age time.Duration) func(*commandstest.Answers) {
 	return func(w *commandstest.Answers) { w.Price.Value.CurrentUntil = w.Price.Value.LastUpdated.Add(age) }
 }
 
-// askPrices calls see with the answer to each line about each of ageCases, and with what services answered. plainTitle
-// is the title without an age.
+// askPrices calls see for each of ageCases and each of some lines, with the services of the case and the reply to the
+// line. plainTitle is the title that the reply would have if the price were not old.
 func askPrices(
 	t *testing.T, see func(t *testing.T, c ageCase, w *commandstest.Answers, reply *chat.Reply, plainTitle string),
 ) {

@@ -13,14 +13,14 @@ import (
 	"herald/internal/service/market"
 )
 
-// Each step changes the price's answer after the steps before it. Renderings may be shared only by replies to the same
-// answer that show no age.
+// Adapters render a reply once if replies to the same answer share a chat.Rendered. Replies that show an age must not
+// share one. Each step changes the answer to the price a little more.
 func TestOnlyTheCurrentPriceIsRenderedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const (
 			unshared = iota // the reply has no Rendered
-			same            // it has the Rendered of the shared reply before
-			another         // it has another one
+			same            // the reply has the Rendered of the previous reply that had one
+			another         // the reply has a new Rendered
 		)
 		w := commandstest.Healthy()
 		w.Price.At = time.Now()

@@ -13,7 +13,7 @@ import (
 
 const saveName = "save"
 
-// saveLimit is how often a person may save an address, because each time calls the chat platform.
+// saveLimit is how often a user may save an address. Each time, the bot may call the chat platform to give badges.
 var saveLimit = chat.Limit{Uses: 6, Per: time.Minute}
 
 // saveCommand answers the button that saves an address.
@@ -32,13 +32,13 @@ func save(from Sources, options Options) chat.Command {
 				Limit:    saveLimit,
 				Run:      c.run,
 			},
-			{Unlisted: true, Run: c.ownSaved}, // without a wallet, as somebody may type it
+			{Unlisted: true, Run: c.ownSaved}, // for users who type /save
 		},
 	}
 }
 
 // run saves the wallet in the arguments. It first proves again that the wallet is the sender's, because anybody can
-// forge the button. If it cannot prove that, or the stake is not known, it returns a card that says so.
+// forge the button. If it cannot prove that, or the stake is unknown, it saves nothing and returns a card that says so.
 func (c saveCommand) run(ctx context.Context, req *chat.Request) (*chat.Reply, error) {
 	id, err := sender(req)
 	if err != nil {
@@ -69,38 +69,37 @@ func (c saveCommand) run(ctx context.Context, req *chat.Request) (*chat.Reply, e
 		}, &chat.PartialError{Err: err}
 	}
 	s, err := c.Members.Saved(ctx, req.From)
-	isSavedKnown := err == nil && s != nil // The row may be unreadable just now, or be deleted again.
-	if !isSavedKnown {
+	if err != nil || s == nil { // The store does not answer, or the row was deleted again.
 		s = &members.Saved{Wallet: wallet}
 	}
-	return c.done(req, s, p, changes), partly(err)
+	return c.savedReply(req, s, p, changes), asPartialError(err)
 }
 
-// done says that the address is saved, and what happened to the sender's badges.
-func (c saveCommand) done(req *chat.Request, s *members.Saved, p proof, changes []members.Change) *chat.Reply {
+// savedReply says that the address is saved, and what happened to the sender's badges.
+func (c saveCommand) savedReply(req *chat.Request, s *members.Saved, p proof, changes []members.Change) *chat.Reply {
 	values := chat.Values{
 		"wallet": c.address(s.Wallet),
 		"every":  everyText(c.Members.RecheckEvery()),
 		"verify": chat.CommandLink("/verify"),
 		"forget": chat.CommandLink("/" + forgetName),
 	}
-	var reply *chat.Reply
-	// The results come most important first. A badge that does not exist any more is only a note. It comes last, so if it
-	// comes first, there is nothing else.
 	results := badgeResults(req.Community, changes)
-	hasMoreThanNotes := len(results) > 0 && results[0].outcome != badgeDeleted
-	if hasMoreThanNotes {
-		reply = c.withResults(req, s, results, values)
+	// badgeDeleted is the least important outcome: if the first result has it, all have it. It is only worth a note.
+	isAboutAddress := len(results) == 0 || results[0].outcome == badgeDeleted
+	var reply *chat.Reply
+	if isAboutAddress {
+		reply = c.replyAboutAddress(req, s, p, values)
+		reply.Notes = append(reply.Notes, resultLines(results)...)
 	} else {
-		reply = c.withoutResults(req, s, p, values)
-		reply.Notes = append(reply.Notes, lines(results)...)
+		reply = c.replyAboutBadges(req, s, results, values)
 	}
 	reply.Actions = append(reply.Actions, forgetButton(givenBadges(s.Given)))
 	return reply
 }
 
-// withoutResults says that the address is saved, and which badges the sender has, or will get when they stake.
-func (c saveCommand) withoutResults(req *chat.Request, s *members.Saved, p proof, values chat.Values) *chat.Reply {
+// replyAboutAddress says that the address is saved. Its notes are about the badges that the sender has or, if they have
+// none and stake nothing, can get.
+func (c saveCommand) replyAboutAddress(req *chat.Request, s *members.Saved, p proof, values chat.Values) *chat.Reply {
 	reply := &chat.Reply{
 		Tone:  chat.Positive,
 		Title: chat.Say("save.done"),
@@ -116,22 +115,22 @@ func (c saveCommand) withoutResults(req *chat.Request, s *members.Saved, p proof
 	return reply
 }
 
-// withResults puts the first result into the title, explains it, and lists the others.
-func (c saveCommand) withResults(
+// replyAboutBadges has the first result as its title, explains it, and lists the other results.
+func (c saveCommand) replyAboutBadges(
 	req *chat.Request, s *members.Saved, results []badgeResult, values chat.Values,
 ) *chat.Reply {
 	first := results[0]
-	others := withReasons(req.From.Platform, lines(results[1:]), results)
+	others := append(resultLines(results[1:]), otherProblems(req.From.Platform, results)...)
 	why, lacksStake := c.whyRemoved(first, s)
 	switch {
-	case lacksStake: // The badge was removed, and the reply says which stake it needs.
+	case lacksStake: // A badge was removed, and the reply says which stake it needs.
 		return &chat.Reply{
 			Tone:  chat.Negative,
 			Title: first.line(),
 			Text:  why,
 			Notes: append(others, chat.Say("badge.failed_saved")),
 		}
-	case first.problem != "": // A call to the platform failed, and the person may try again.
+	case first.problem != "": // The platform refused to give or remove a badge, and the user can try again.
 		return &chat.Reply{
 			Tone:    chat.Warning,
 			Title:   first.line(),
@@ -139,7 +138,7 @@ func (c saveCommand) withResults(
 			Notes:   append(others, chat.Say("badge.failed_saved")),
 			Actions: []chat.Action{chat.TryAgain(saveName, s.Wallet.Hex())},
 		}
-	case first.outcome == badgeRemoved: // for another reason
+	case first.outcome == badgeRemoved: // for a reason other than the stake
 		return &chat.Reply{
 			Tone:  chat.Negative,
 			Title: first.line(),
@@ -156,12 +155,13 @@ func (c saveCommand) withResults(
 	}
 }
 
-// withReasons returns notes followed by further problems: those of results with the same outcome as the first one. The
-// explanation of the first result would otherwise seem to explain them, too. Each problem is told once.
-func withReasons(p chat.Platform, notes []chat.Text, results []badgeResult) []chat.Text {
-	explained := []chat.BadgeProblem{"", results[0].problem}
+// otherProblems explains the results that have the outcome of the first one, but another problem. Without these notes,
+// the explanation of the first result would seem to explain them, too. It explains each problem once.
+func otherProblems(p chat.Platform, results []badgeResult) (notes []chat.Text) {
+	first := results[0]
+	explained := []chat.BadgeProblem{"", first.problem}
 	for _, r := range results[1:] {
-		if r.outcome == results[0].outcome && !slices.Contains(explained, r.problem) {
+		if r.outcome == first.outcome && !slices.Contains(explained, r.problem) {
 			notes = append(notes, problemText(p, r.problem))
 			explained = append(explained, r.problem)
 		}
@@ -169,8 +169,8 @@ func withReasons(p chat.Platform, notes []chat.Text, results []badgeResult) []ch
 	return notes
 }
 
-// whyRemoved explains a result that says that a badge was removed for lack of stake. It returns false for any other
-// result.
+// whyRemoved explains why the badge of r was removed, if it was removed for lack of stake. Otherwise lacksStake is
+// false.
 func (c saveCommand) whyRemoved(r badgeResult, s *members.Saved) (why chat.Text, lacksStake bool) {
 	if r.outcome != badgeRemoved {
 		return chat.Text{}, false

@@ -18,7 +18,7 @@ import (
 	"herald/internal/words"
 )
 
-// fixedMembers is a Members with a fixed saved address. Save, Refresh and Forget return its changes.
+// fixedMembers is a Members with this saved address, even after Forget. Save, Refresh and Forget return these changes.
 type fixedMembers struct {
 	commands.Members
 	changes []members.Change
@@ -43,8 +43,8 @@ func (f fixedMembers) Forget(context.Context, chat.User) (members.Forgotten, err
 	return members.Forgotten{Changes: f.changes}, nil
 }
 
-// commandsWith returns the commands of a bot that asks the services of w, and whose Members is fixed.
-func commandsWith(w *commandstest.Answers, changes []members.Change, saved *members.Saved) chat.Commands {
+// commandsWithMembers returns the commands of a bot that asks the services of w, and whose Members is fixedMembers.
+func commandsWithMembers(w *commandstest.Answers, changes []members.Change, saved *members.Saved) chat.Commands {
 	from := w.Sources()
 	from.Members = fixedMembers{Members: from.Members, changes: changes, saved: saved}
 	return commands.All(from, commands.Options{})
@@ -63,14 +63,15 @@ func offersToSave(r *chat.Reply) bool {
 // saveCase is a press of a button that saves a wallet.
 type saveCase struct {
 	name   string
-	user   string
+	user   string // who presses
 	wallet string
 	change func(*commandstest.Answers)
 	saved  bool // the address is saved
 	given  bool // the user gets the badge
 }
 
-// A press proves the ownership again, for the user who presses, whatever the button says.
+// saveCases returns presses by all kinds of users. A press proves again that the wallet is the user's, because anybody
+// can forge the button.
 func saveCases() []saveCase {
 	const anns = commandstest.AnnsWallet
 	return []saveCase{
@@ -106,6 +107,7 @@ func saveCases() []saveCase {
 	}
 }
 
+// answers returns the services of the case.
 func (c saveCase) answers() *commandstest.Answers {
 	w := savingMembers()
 	if c.change != nil {
@@ -152,10 +154,10 @@ func TestVerifyGivesNoBadgeBeforeThePress(t *testing.T) {
 	}
 }
 
-// A press that finds a role deleted is about the address that it saves.
+// If the only change is that a role was deleted, the reply is about the address.
 func TestSavingSaysLastThatARoleIsDeleted(t *testing.T) {
 	deleted := []members.Change{{Removed: true, Problem: chat.BadgeGone}}
-	all := commandsWith(savingMembers(), deleted, &members.Saved{})
+	all := commandsWithMembers(savingMembers(), deleted, &members.Saved{})
 	reply, err := run(t, all, "save", aboutAnns)
 	said := strings.Join(keys(reply), " ")
 	if err != nil || said != "badge.deleted save.done" || reply.Tone != chat.Positive {
@@ -328,19 +330,18 @@ func whaleIn(community string) members.Badge {
 	return badge
 }
 
-// answer is the first part of a reply. The text explains the title.
+// answer is the first part of a reply. The text explains the title. Both are keys of messages.
 type answer struct {
 	title string
 	text  string
 	tone  chat.Tone
 }
 
-// checkSaved presses a button that saves an address. Of the changes that the press makes, the reply must begin with the
-// most important one.
+// checkSaved presses a button that saves an address, and makes these changes. The reply must begin with want.
 func checkSaved(t *testing.T, saved *members.Saved, changes []members.Change, want answer) {
 	t.Helper()
 	req := &chat.Request{From: ann, Community: commandstest.Community}
-	reply, err := runFor(t, req, commandsWith(savingMembers(), changes, saved), "save", aboutAnns)
+	reply, err := runFor(t, req, commandsWithMembers(savingMembers(), changes, saved), "save", aboutAnns)
 	got := answer{reply.Title.Key, reply.Text.Key, reply.Tone}
 	if err != nil || got != want {
 		t.Errorf("after %+v: %+v, %v, want %+v", changes, got, err, want)
@@ -365,7 +366,7 @@ func TestSavingExplainsRolesOfOneServerByTheirOwnProblems(t *testing.T) {
 	other := members.Badge{Badge: chat.Badge{Community: "B", ID: "2"}, Name: "Whale"}
 	changes := []members.Change{roleNotGiven, {Badge: other, Problem: chat.CannotHave}}
 	req := &chat.Request{From: ann, Community: commandstest.Community}
-	reply, err := runFor(t, req, commandsWith(savingMembers(), changes, nil), "save", aboutAnns)
+	reply, err := runFor(t, req, commandsWithMembers(savingMembers(), changes, nil), "save", aboutAnns)
 	if err != nil || strings.Contains(words.Say(chat.English, reply.Title), "Whale") {
 		t.Errorf("title %q, %v, want one about Staker only", words.Say(chat.English, reply.Title), err)
 	}
@@ -403,7 +404,7 @@ func TestARemovedRoleIsExplainedByItsOwnChecks(t *testing.T) {
 		{Badge: badgeIn("B"), Why: lostIn(time.March)},
 		{Badge: whaleIn("A"), Why: lostIn(time.November)},
 	}}
-	all := commandsWith(savingMembers(), []members.Change{roleRemoved}, saved)
+	all := commandsWithMembers(savingMembers(), []members.Change{roleRemoved}, saved)
 	req := &chat.Request{From: ann, Community: commandstest.Community}
 	reply, err := runFor(t, req, all, "save", aboutAnns)
 	said := texts(reply)

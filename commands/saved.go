@@ -12,7 +12,8 @@ import (
 	"herald/internal/members"
 )
 
-// ownSaved returns the card about the sender and their saved wallet. If none is saved, it asks for a wallet.
+// ownSaved answers /verify without a wallet: it returns the card about the sender and their saved wallet. If none is
+// saved, it asks for a wallet.
 func (c verifyCommand) ownSaved(ctx context.Context, req *chat.Request) (*chat.Reply, error) {
 	s, err := c.Members.Saved(ctx, req.From)
 	if s != nil {
@@ -25,13 +26,18 @@ func (c verifyCommand) ownSaved(ctx context.Context, req *chat.Request) (*chat.R
 	case err != nil:
 		reply.Notes = []chat.Text{chat.Say("save.unread")}
 	}
-	return reply, partly(err)
+	return reply, asPartialError(err)
 }
 
-// saveOrRefresh returns the end of a card about the sender's own wallet: refreshBadges if the wallet is saved,
-// offerSave if it can be, and otherwise nothing. If the saved row is unreadable, a note says so, and saveOrRefresh also
-// returns the error. It ignores other errors of the store, because the card answers the question without it.
-func (c verifyCommand) saveOrRefresh(ctx context.Context, req *chat.Request, p proof) (cardParts, error) {
+// offerOrRefresh returns the end of a card about the sender and their wallet:
+//
+//	the wallet is theirs, and saved             what refreshBadges returns
+//	it is theirs and not saved, but can be      what offerSave returns
+//	it is theirs, and their row is unreadable   a note that says so, and the error
+//	otherwise                                   nothing
+//
+// It ignores other errors of the store, because the card answers the question without the store.
+func (c verifyCommand) offerOrRefresh(ctx context.Context, req *chat.Request, p proof) (cardParts, error) {
 	if !p.owned() || !c.canSave() {
 		return cardParts{}, nil
 	}
@@ -43,15 +49,15 @@ func (c verifyCommand) saveOrRefresh(ctx context.Context, req *chat.Request, p p
 		return cardParts{}, nil
 	case s != nil && s.Wallet == p.wallet:
 		return c.refreshBadges(ctx, req, p, s), nil
-	case !p.stakeKnown(): // A press would save nothing.
+	case !p.stakeKnown(): // A press of the button would save nothing.
 		return cardParts{}, nil
 	}
 	note, button := c.offerSave(ctx, req.From, req.Community, p)
 	return cardParts{notes: []chat.Text{note}, actions: []chat.Action{button}}, nil
 }
 
-// offerSave returns the button that saves a wallet, and the note that people read before they press it: what is saved,
-// who sees what, which badges they get, and where. The user is in the community here.
+// offerSave returns the button that saves the wallet of p, and the note that the user reads before they press it: what
+// is saved, who sees what, which badges they get, and where. The user is in the community here.
 func (c verifyCommand) offerSave(
 	ctx context.Context, user chat.User, here string, p proof,
 ) (note chat.Text, button chat.Action) {
@@ -77,8 +83,9 @@ func (c verifyCommand) offerSave(
 	return chat.SayWith(consent, values), button
 }
 
-// refreshBadges gives the sender the badges that the stake of their saved wallet reaches. It returns notes about the
-// changes, or else about the badges that they have, and the button that deletes what is saved.
+// refreshBadges gives the sender the badges that they lack, if the stake of their saved wallet is enough. It returns
+// notes about these changes or, if there are none, about the badges that s has, and the button that deletes what is
+// saved.
 func (c verifyCommand) refreshBadges(ctx context.Context, req *chat.Request, p proof, s *members.Saved) cardParts {
 	var changes []members.Change
 	if p.stake.Err == nil {
@@ -86,7 +93,7 @@ func (c verifyCommand) refreshBadges(ctx context.Context, req *chat.Request, p p
 		changes, _ = c.Members.Refresh(ctx, req.From, req.Community, p.wallet, p.stake.Value)
 	}
 	var waiting []members.Change
-	if req.RulesPending { // Then the sender has no role there, even if one was given before they left.
+	if req.RulesPending { // The sender has no badge here, even if they had one before they left and came back.
 		s = s.Elsewhere(req.Community)
 		waiting = c.waitingForRules(req, p)
 	}
@@ -94,20 +101,20 @@ func (c verifyCommand) refreshBadges(ctx context.Context, req *chat.Request, p p
 	isBad := len(s.AtRisk) > 0 || len(s.Missing) > 0
 	if len(changes) > 0 {
 		results := badgeResults(req.Community, changes)
-		notes, isBad = lines(results), slices.ContainsFunc(results, badgeResult.isBad)
+		notes = resultLines(results)
+		isBad = slices.ContainsFunc(results, badgeResult.isBad)
 		if after, err := c.Members.Saved(ctx, req.From); err == nil && after != nil {
 			s = after
 		}
 	}
 	if len(waiting) > 0 {
-		notes = append(notes, lines(badgeResults(req.Community, waiting))...)
+		notes = append(notes, resultLines(badgeResults(req.Community, waiting))...)
 		notes = append(notes, problemText(req.From.Platform, chat.RulesPending))
 	}
 	return cardParts{notes: notes, actions: []chat.Action{forgetButton(givenBadges(s.Given))}, isBad: isBad}
 }
 
-// waitingForRules returns the badges that the sender's stake reaches in the community of req, where they have not
-// accepted the rules yet, and therefore got no badge.
+// waitingForRules returns the badges that the sender would have in the community of req if they had accepted its rules.
 func (c verifyCommand) waitingForRules(req *chat.Request, p proof) (changes []members.Change) {
 	if p.stake.Err != nil {
 		return nil
@@ -120,14 +127,14 @@ func (c verifyCommand) waitingForRules(req *chat.Request, p proof) (changes []me
 	return changes
 }
 
-// badgeNotes tells the person who saved s since when they have each badge, which badges they lose at the next check,
-// and why they lost others.
+// badgeNotes tells the user of s since when they have each badge, which badges they lose if the next check finds as
+// little as the latest one, and why they lost others.
 func (c verifyCommand) badgeNotes(s *members.Saved) (notes []chat.Text) {
-	for _, h := range s.Given {
+	for _, given := range s.Given {
 		notes = append(notes, chat.SayWith("badge.since", chat.Values{
-			"badge": badgeText([]members.Badge{h.Badge}),
-			"group": h.Badge.Group(),
-			"day":   chat.Day{Time: h.Since},
+			"badge": badgeText([]members.Badge{given.Badge}),
+			"group": given.Badge.Group(),
+			"day":   chat.Day{Time: given.Since},
 		}))
 	}
 	if len(s.AtRisk) > 0 {
@@ -144,7 +151,8 @@ func (c verifyCommand) badgeNotes(s *members.Saved) (notes []chat.Text) {
 	return notes
 }
 
-// byChecks groups badges that were lost by the same two checks. The groups are in the order of their first badges.
+// byChecks groups lost badges. It takes two checks to lose a badge; the badges of a group were lost by the same two.
+// The groups are in the order of their first badges.
 func byChecks(missing []members.LostBadge) (groups [][]members.LostBadge) {
 	for _, l := range missing {
 		i := slices.IndexFunc(groups, func(group []members.LostBadge) bool {
@@ -162,9 +170,9 @@ func byChecks(missing []members.LostBadge) (groups [][]members.LostBadge) {
 // clock returns a time of day, such as "14:05 UTC".
 func clock(t time.Time) chat.Plain { return chat.Plain(t.UTC().Format("15:04 UTC")) }
 
-// noteForModerators returns a note about a person's saved wallet for moderators of a community. It does not show the
-// address. It returns no note if no wallet is saved, or if that is not known. If the saved row is unreadable, the note
-// says so, and noteForModerators also returns the error.
+// noteForModerators returns a note for moderators of a community: whether the saved wallet of a user stakes, and which
+// badges the user has. It does not show the address. If no wallet is saved, or the store does not answer, it returns no
+// note. If the user's row cannot be read, the note says so, and noteForModerators also returns the error.
 func (from Sources) noteForModerators(ctx context.Context, id core.Identity, community string) ([]chat.Text, error) {
 	if !from.canSave() {
 		return nil, nil
@@ -180,8 +188,9 @@ func (from Sources) noteForModerators(ctx context.Context, id core.Identity, com
 	return []chat.Text{chat.SayWith("exists.saved", values)}, nil
 }
 
-// savedState says whether a saved wallet stakes, and which badges its owner has, is about to lose, or has lost in a
-// community. If community is "", it says so of all communities.
+// savedState says what moderators of a community learn about a saved wallet. It is the first of these that applies:
+// which badges the owner is about to lose there, has there, or has lost there, or whether the wallet stakes. If
+// community is "", the badges are those of all communities.
 func savedState(s *members.Saved, community string) chat.Value {
 	if community != "" {
 		s = onlyIn(s, community)
@@ -189,20 +198,20 @@ func savedState(s *members.Saved, community string) chat.Value {
 	checked := chat.Moment{Time: s.CheckedAt}
 	switch {
 	case len(s.AtRisk) > 0:
-		going := badgeText(givenBadges(s.AtRisk))
-		return chat.SayWith("exists.going", chat.Values{"badge": going, "time": clock(s.LastBlock)})
+		atRisk := badgeText(givenBadges(s.AtRisk))
+		return chat.SayWith("exists.going", chat.Values{"badge": atRisk, "time": clock(s.LastBlock)})
 	case len(s.Given) > 0:
 		return chat.SayWith("exists.has", chat.Values{"badge": badgeText(givenBadges(s.Given)), "checked": checked})
 	case len(s.Missing) > 0:
-		return losses(s.Missing)
+		return lossTexts(s.Missing)
 	case s.Stakes:
 		return chat.SayWith("exists.stakes", chat.Values{"checked": checked})
 	}
 	return chat.SayWith("exists.idle", chat.Values{"checked": checked})
 }
 
-// losses says which badges were lost, when and why. Badges that were lost by the same two checks share a sentence.
-func losses(missing []members.LostBadge) (sentences chat.Parts) {
+// lossTexts says which badges were lost, when and why. Badges that were lost by the same two checks share a sentence.
+func lossTexts(missing []members.LostBadge) (sentences chat.Parts) {
 	for _, lost := range byChecks(missing) {
 		key := "exists.lost"
 		why := lost[0].Why
@@ -215,7 +224,7 @@ func losses(missing []members.LostBadge) (sentences chat.Parts) {
 	return sentences
 }
 
-// onlyIn returns a copy of s with the badges of one community.
+// onlyIn returns a copy of s that has only the badges of one community.
 func onlyIn(s *members.Saved, community string) *members.Saved {
 	copied := *s
 	isElsewhere := func(b members.GivenBadge) bool { return b.Community != community }

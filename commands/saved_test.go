@@ -12,7 +12,7 @@ import (
 	"herald/internal/members"
 )
 
-// A sender with a saved address need not name it to join a group for stakers.
+// A user with a saved address need not send it to join a group for stakers.
 func TestASavedAddressLetsAStakerIn(t *testing.T) {
 	w := savingMembers()
 	w.Options.JoinChats = map[string]chat.Requirement{"telegram:" + commandstest.Stakers: {Staker: true}}
@@ -49,12 +49,13 @@ func TestASavedAddressThatStakesNothingIsReplacedByAnother(t *testing.T) {
 	}
 }
 
-// consentAfterVerify and consentAfterJoining return the reply of w that offers to save Ann's wallet.
+// consentAfterVerify returns the reply to /verify that offers to save Ann's wallet.
 func consentAfterVerify(t *testing.T, w *commandstest.Answers) *chat.Reply {
 	t.Helper()
 	return inGroup(t, w.Router(t), commandstest.Ann, verify)
 }
 
+// consentAfterJoining returns the reply that offers to save Ann's wallet when she has joined Stakers with it.
 func consentAfterJoining(t *testing.T, w *commandstest.Answers) *chat.Reply {
 	t.Helper()
 	w.Options.JoinChats = map[string]chat.Requirement{"telegram:" + commandstest.Stakers: {Staker: true}}
@@ -105,18 +106,20 @@ func checkConsent(t *testing.T, badges []chat.Badge, want string) {
 	}
 }
 
-// checkTone verifies Ann's wallet, which is saved. The reply says that it is hers, in a tone.
+// checkTone runs /verify for Ann and her wallet, which is saved, and makes these changes. The reply must say that the
+// wallet is hers, in this tone.
 func checkTone(
 	t *testing.T, w *commandstest.Answers, saved members.Saved, changes []members.Change, want chat.Tone,
 ) {
 	t.Helper()
 	saved.Wallet = annsWallet
-	reply, err := run(t, commandsWith(w, changes, &saved), "verify", aboutAnns)
+	reply, err := run(t, commandsWithMembers(w, changes, &saved), "verify", aboutAnns)
 	if err != nil || reply.Title.Key != "verify.you.yes" || reply.Tone != want {
 		t.Errorf("after %+v: tone %d, want %d: %s, %v", changes, reply.Tone, want, texts(reply), err)
 	}
 }
 
+// A badge, and a saved address whose owner has lost it.
 var (
 	stakerBadge = members.Badge{Name: "Staker"}
 	stakerLost  = members.Saved{Missing: []members.LostBadge{{Badge: stakerBadge}}}
@@ -136,7 +139,7 @@ func TestVerifyExplainsEachLossByItsOwnChecks(t *testing.T) {
 		{Badge: members.Badge{Name: "Whale"}, Why: lostIn(time.November)},
 		{Badge: members.Badge{Name: "Shark"}, Why: lostIn(time.November)},
 	}}
-	reply, err := run(t, commandsWith(savingMembers(), nil, saved), "verify", aboutAnns)
+	reply, err := run(t, commandsWithMembers(savingMembers(), nil, saved), "verify", aboutAnns)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,7 +184,7 @@ func TestVerifySaysThatARoleWaitsForTheRules(t *testing.T) {
 		false: "badge.since",
 	} {
 		req := &chat.Request{From: ann, Community: commandstest.Community, RulesPending: pending}
-		reply, err := runFor(t, req, commandsWith(savingMembers(), nil, saved), "verify", nil)
+		reply, err := runFor(t, req, commandsWithMembers(savingMembers(), nil, saved), "verify", nil)
 		var said []string
 		for _, note := range reply.Notes {
 			if strings.HasPrefix(note.Key, "badge.") {
@@ -203,7 +206,7 @@ func TestModeratorsReadOfTheirCommunityOnly(t *testing.T) {
 		{Badge: other, Why: lostIn(time.March)},
 		{Badge: here, Why: lostIn(time.November)},
 	}}
-	all := commandsWith(savingMembers(), nil, saved)
+	all := commandsWithMembers(savingMembers(), nil, saved)
 	aboutBob := map[string]string{"platform": "telegram", "uid": commandstest.Bob}
 	for range 2 {
 		req := &chat.Request{From: ann, Role: chat.Moderator, Community: commandstest.Community}
@@ -234,7 +237,7 @@ func TestModeratorsReadOfEachLossByItsOwnChecks(t *testing.T) {
 	req := &chat.Request{From: ann, Role: chat.Moderator}
 	aboutBob := map[string]string{"platform": "telegram", "uid": commandstest.Bob}
 
-	reply, err := runFor(t, req, commandsWith(savingMembers(), nil, saved), "exists", aboutBob)
+	reply, err := runFor(t, req, commandsWithMembers(savingMembers(), nil, saved), "exists", aboutBob)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,11 +38,11 @@ var (
 	ann = chat.User{Platform: "telegram", ID: commandstest.Ann}
 	bob = chat.User{Platform: "telegram", ID: commandstest.Bob}
 
-	// annsAccount and unclaimed are what the partner is asked about. Nobody has registered unclaimed.
+	annsWallet = common.HexToAddress(commandstest.AnnsWallet)
+
+	// What the partner is asked about: Ann as a user of Telegram, and Wallet, which nobody has registered.
 	annsAccount = core.Identity{Platform: "Telegram", UID: commandstest.Ann}
 	unclaimed   = identityOf(commandstest.Wallet)
-
-	annsWallet = common.HexToAddress(commandstest.AnnsWallet)
 
 	// Arguments of a command about a wallet.
 	aboutWallet = map[string]string{"wallet": commandstest.Wallet}
@@ -57,7 +57,8 @@ var (
 	chainSlow   = staking.Service.Fail(core.SlowAnswer, errInner)
 )
 
-// noCredit returns the reason why the price is not asked for until 12:46 at the time of atNoon.
+// noCredit returns the reason why the price cannot be asked for. In a test that atNoon runs, it can be asked for at
+// 12:46.
 func noCredit() *core.Error {
 	return &core.Error{
 		Service:    market.Service,
@@ -72,7 +73,7 @@ func unchanged(*commandstest.Answers) {}
 // stakesNothing makes the chain answer that the wallet stakes nothing.
 func stakesNothing(w *commandstest.Answers) { w.Stake = core.Stake{Checked: 21} }
 
-// stakeUndetermined makes the chain answer that the wallet stakes nothing in all pools but one, which is unread.
+// stakeUndetermined makes the chain answer that the wallet stakes nothing in 20 pools, and that another pool is unread.
 func stakeUndetermined(w *commandstest.Answers) {
 	w.Stake = core.Stake{Checked: 20, Failed: unreadPool()}
 }
@@ -82,13 +83,14 @@ func unreadPool() []core.UnreadPool {
 	return []core.UnreadPool{{Pool: core.Pool{Address: common.Address{5}}, Err: chainSlow}}
 }
 
+// identityOf returns what the partner is asked about a wallet.
 func identityOf(address string) core.Identity { return core.IdentityOf(common.HexToAddress(address)) }
 
 func number(s string) decimal.Decimal { return decimal.RequireFromString(s) }
 
 func known(s string) decimal.NullDecimal { return decimal.NewNullDecimal(number(s)) }
 
-// answersTo returns what services answer after change, which may be nil.
+// answersTo returns healthy services after a change, which may be nil.
 func answersTo(change func(*commandstest.Answers)) *commandstest.Answers {
 	w := commandstest.Healthy()
 	if change != nil {
@@ -97,8 +99,8 @@ func answersTo(change func(*commandstest.Answers)) *commandstest.Answers {
 	return w
 }
 
-// withJoin returns healthy services of a bot that answers join requests: those of Members from everybody who is
-// registered, and those of Stakers from stakers.
+// withJoin returns healthy services of a bot that answers join requests: registered users can join Members, and stakers
+// can join Stakers.
 func withJoin() *commandstest.Answers {
 	w := commandstest.Healthy()
 	w.Options.JoinChats = map[string]chat.Requirement{
@@ -108,8 +110,8 @@ func withJoin() *commandstest.Answers {
 	return w
 }
 
-// registered registers Ann's account and Wallet under these DIDs. If a DID is empty, the account or the wallet is not
-// registered. If it is failingDID, the partner fails when it is asked about it.
+// registered registers Ann's account and Wallet under these DIDs. If a DID is empty, what it stands for is not
+// registered. If it is failingDID, the partner fails when it is asked about that.
 func registered(w *commandstest.Answers, annsDID, walletsDID string) {
 	w.AccountErrs = map[string]error{}
 	for id, did := range map[core.Identity]string{annsAccount: annsDID, unclaimed: walletsDID} {
@@ -120,6 +122,7 @@ func registered(w *commandstest.Answers, annsDID, walletsDID string) {
 	}
 }
 
+// failingDID stands for an answer of the partner that fails.
 const failingDID = "failing"
 
 // savingMembers returns healthy services of a bot that saves addresses and gives stakers a badge of Community.
@@ -133,14 +136,14 @@ func savingMembers() *commandstest.Answers {
 // allCommands returns the commands that ask the services of w.
 func allCommands(w *commandstest.Answers) chat.Commands { return commands.All(w.Sources(), w.Options) }
 
-// run runs a command for Ann in a private chat: its form whose parameters are those in args. It makes none of the
-// Router's checks.
+// run runs a command for Ann in a private chat, without the Router's checks. It runs the form that has the parameters
+// in args.
 func run(t *testing.T, all chat.Commands, command string, args map[string]string) (*chat.Reply, error) {
 	t.Helper()
 	return runFor(t, &chat.Request{From: ann}, all, command, args)
 }
 
-// runFor is run with a request that may name another sender, and a community. It sets the request's Args.
+// runFor is like run for the sender and the community of a request. It sets the request's Args.
 func runFor(
 	t *testing.T, req *chat.Request, all chat.Commands, command string, args map[string]string,
 ) (*chat.Reply, error) {
@@ -165,7 +168,7 @@ func runFor(
 	return nil, nil
 }
 
-// inPrivate returns the reply to Ann, who asks in a private chat in a language.
+// inPrivate returns the reply to a command of Ann in her private chat with the bot. Her language is l.
 func inPrivate(t *testing.T, r *router.Router, l chat.Language, command string, args chat.Args) *chat.Reply {
 	t.Helper()
 	return r.Handle(t.Context(), &chat.Request{
@@ -190,7 +193,8 @@ func inGroup(t *testing.T, r *router.Router, user, line string) *chat.Reply {
 	})
 }
 
-// buttons returns the states of a reply's buttons that ask a command, by their labels.
+// buttons returns the states of a reply's buttons that run a command, by their labels. A press sends the button's
+// state.
 func buttons(t *testing.T, r *chat.Reply) map[string]string {
 	t.Helper()
 	card := words.Print(r)
@@ -238,10 +242,10 @@ func keys(r *chat.Reply) []string {
 // spaced returns text with ordinary spaces.
 func spaced(text string) string { return strings.ReplaceAll(text, "\u00a0", " ") }
 
-// texts returns everything that a reply shows, in its language.
+// texts returns everything that a reply shows, in its language. See shown.
 func texts(r *chat.Reply) string { return shown(words.Print(r)) }
 
-// shown returns everything that a card shows, with marks around what is not plain text.
+// shown returns everything that a card shows, as text: each part on a line, with marks that say what the part is.
 func shown(c words.Card) string {
 	lines := []string{fmt.Sprintf("[%d] %s", c.Tone, marked(words.Join(c.Title, c.Subtitle)))}
 	add := func(format string, line words.Line) {
@@ -278,7 +282,7 @@ func shown(c words.Card) string {
 	return strings.Join(lines, "\n")
 }
 
-// marked returns a line with marks around what is not plain text.
+// marked returns a line as text, with marks around links, mentions, code and untrusted text.
 func marked(l words.Line) string {
 	var b strings.Builder
 	for _, s := range l {

@@ -11,33 +11,31 @@ import (
 	"herald/internal/core"
 )
 
-const (
-	// maxPoolName is the maximum length of a pool's name as it is shown, in characters.
-	maxPoolName = 40
-	// maxPools is the number of pools that are shown one by one. A single further pool is shown too.
-	maxPools = 5
-)
-
-// stakeText words a stake for the commands that show one.
+// stakeText words a stake, which is what a wallet has in the pools. Tokens leave a pool in two steps: their owner
+// unstakes them and, some days later, claims them. Until they can be claimed, they are Unbonding; then, Withdrawable.
 type stakeText struct {
 	core.Stake
 	Options
 }
 
-// stakeKeys are the messages of a verdict: the wallet stakes exactly or at least a sum, or nothing.
+// stakeKeys are the messages of a verdict. The wallet stakes a sum (yes), at least a sum (atLeast), or nothing (no).
 type stakeKeys struct{ yes, atLeast, no string }
 
 var (
+	// titleKeys are for the title of a reply.
 	titleKeys = stakeKeys{yes: "stake.yes", atLeast: "stake.at_least", no: "stake.no"}
-	// subtitleKeys have the same meaning, but follow a title about the wallet's owner.
+	// subtitleKeys are for a line after a title about the wallet's owner.
 	subtitleKeys = stakeKeys{yes: "verify.stakes", atLeast: "verify.stakes_least", no: "verify.stakes_nothing"}
 )
 
 // verdict says what the wallet stakes, as far as that is known:
-//   - a stake was found, and every pool was read: how much is staked;
-//   - a stake was found, and some pools could not be read: that at least so much is staked;
-//   - nothing was found, and every pool was read: that nothing is staked;
-//   - nothing was found, and some pools could not be read: how many, with the tone Warning.
+//
+//	found     all pools read   verdict
+//
+//	a stake   yes              how much is staked
+//	a stake   no               that at least this much is staked
+//	nothing   yes              that nothing is staked
+//	nothing   no               how many pools were not read, with the tone Warning
 func (s stakeText) verdict(keys stakeKeys) (chat.Tone, chat.Text) {
 	total := chat.Values{"total": s.amount(s.Total(), chat.Short)}
 	isAllRead := len(s.Failed) == 0
@@ -56,7 +54,7 @@ func (s stakeText) verdict(keys stakeKeys) (chat.Tone, chat.Text) {
 	})
 }
 
-// worth says what the stake is worth. It returns nil if that is less than a cent, or if q is nil.
+// worth says what the stake is worth at the price q. It returns nil if that is less than a cent, or if q is nil.
 func (s stakeText) worth(q *core.Quote) chat.Value {
 	if q == nil {
 		return nil
@@ -68,9 +66,16 @@ func (s stakeText) worth(q *core.Quote) chat.Value {
 	return chat.SayWith("stake.worth", chat.Values{"worth": chat.Money{Decimal: worth}})
 }
 
-// poolSections returns a line with the stake in each pool, the largest first. If there are more than maxPools+1 pools,
-// it returns a line with the largest maxPools, and a line with the sum of the other pools. others then has a field for
-// each other pool. For example, of 6 pools it shows all, and of 7 pools it shows 5 and the sum of 2.
+const (
+	// maxPoolName is the maximum length of a pool's name as it is shown, in characters.
+	maxPoolName = 40
+	// maxPools is the number of pools that are shown one by one if the others are summed up.
+	maxPools = 5
+)
+
+// poolSections returns a line with the stake in each pool, the largest first. If there are many pools, the line has
+// only the largest maxPools, a second line has the sum of the others, and others has a field for each of them. A single
+// pool is never summed up: of 6 pools all are shown, and of 7 pools 5 and the sum of 2.
 func (s stakeText) poolSections() (sections []chat.Section, others []chat.Field) {
 	byAmount := func(a, b core.PoolAmount) int { return b.Amount.Cmp(a.Amount) }
 	largest := slices.SortedStableFunc(slices.Values(s.Staked), byAmount)
@@ -89,13 +94,13 @@ func (s stakeText) poolSections() (sections []chat.Section, others []chat.Field)
 	return sections, poolFields(summedUp, s.Options)
 }
 
-// withoutSymbol returns options with which amounts lack the token's symbol. The title or the line shows it already.
+// withoutSymbol returns a copy of o whose amounts lack the token's symbol, for use beside an amount that has it.
 func (o Options) withoutSymbol() Options {
 	o.Symbol = ""
 	return o
 }
 
-// poolFields returns a field for each pool: its name, or else its address, and the amount.
+// poolFields returns a field for each pool: its name or, if it has none, its address, and the amount.
 func poolFields(pools []core.PoolAmount, options Options) []chat.Field {
 	var fields []chat.Field
 	for _, p := range pools {
@@ -108,9 +113,9 @@ func poolFields(pools []core.PoolAmount, options Options) []chat.Field {
 	return fields
 }
 
-// withdrawalLines returns a line about the sum that can be claimed, and a line about the sum that is still being
-// unstaked. The second line also says when the next part can be claimed. A line is left out if its sum is 0. The sums
-// are "at least" if a pool was not read completely.
+// withdrawalLines returns a line about the sum that can be claimed, and a line about the sum that cannot be claimed
+// yet. The second line also says when the next part of it can be. A line is left out if its sum is 0. If a pool was not
+// read completely, the lines say "at least".
 func (s stakeText) withdrawalLines() (lines chat.Section) {
 	claimable, unstaking := "stake.claimable", "stake.unstaking"
 	if !s.Complete() {
@@ -130,19 +135,13 @@ func (s stakeText) sumLine(key string, sum decimal.Decimal) chat.Text {
 	return chat.SayWith(key, chat.Values{"amount": chat.Strong{Value: s.amount(sum, chat.Short)}})
 }
 
-// maxStandstill is the maximum age of the latest block. If the block is older, the chain may have stopped, and it is
-// unknown when a claim will be ready.
-const maxStandstill = 10 * time.Minute
-
-// addNextWithdrawal completes a line about the sum that is being unstaked. It adds when the next part of that sum can
-// be claimed, and how large the part is, unless it is the whole sum. It returns the line unchanged if the time is
-// unknown, or if a pool is unread, because that pool may have an earlier claim.
+// addNextWithdrawal completes the line about the sum that cannot be claimed yet. It adds when the next part of the sum
+// can be claimed and, unless that is all of it, how much. If the time is unknown, it returns the line unchanged.
 func (s stakeText) addNextWithdrawal(unstaking chat.Text) chat.Text {
-	next := s.NextWithdrawal
-	isTimeUnknown := next.At.IsZero() || time.Since(s.BlockTime) > maxStandstill
-	if isTimeUnknown || !s.Complete() {
+	if !s.knowsNextWithdrawal() {
 		return unstaking
 	}
+	next := s.NextWithdrawal
 	when := chat.Values{"unstaking": unstaking, "when": inAbout(time.Until(next.At))}
 	isAll := next.Amount.Equal(core.Sum(s.Unbonding))
 	if isAll {
@@ -152,8 +151,20 @@ func (s stakeText) addNextWithdrawal(unstaking chat.Text) chat.Text {
 	return chat.SayWith("stake.claimable_next", when)
 }
 
-// inAbout says how far away something is: less than an hour, or in hours, or from two days on in days. It rounds hours
-// and days: 90 minutes are 2 hours, and 59 hours are 2 days.
+// maxStandstill is the maximum age of the latest block. If the block is older, the chain may have stopped, and it is
+// unknown when tokens can be claimed.
+const maxStandstill = 10 * time.Minute
+
+// knowsNextWithdrawal reports whether it is known when the next part can be claimed. It returns false if a pool was not
+// read completely, because an earlier part may be in that pool.
+func (s stakeText) knowsNextWithdrawal() bool {
+	hasTime := !s.NextWithdrawal.At.IsZero()
+	isChainRunning := time.Since(s.BlockTime) <= maxStandstill
+	return hasTime && isChainRunning && s.Complete()
+}
+
+// inAbout says how far away something is: less than an hour, a number of hours or, from two days on, a number of days.
+// It rounds: 90 minutes are 2 hours, and 59 hours are 2 days.
 func inAbout(d time.Duration) chat.Text {
 	const day = 24 * time.Hour
 	rounded := d.Round(time.Hour)
@@ -166,15 +177,8 @@ func inAbout(d time.Duration) chat.Text {
 	return chat.SayWith("stake.in_days", chat.Values{"n": chat.Count(d.Round(day) / day)})
 }
 
-// fullAddress returns the unshortened address of a wallet.
-func (o Options) fullAddress(wallet common.Address) []chat.Field {
-	address := o.address(wallet)
-	address.Full = true
-	return []chat.Field{{Value: address}}
-}
-
-// full returns the unshortened address of the wallet and, if every pool was read, its stake to the last digit.
-func (s stakeText) full(wallet common.Address) []chat.Field {
+// fullValues returns the unshortened address of the wallet and, if every pool was read, its stake to the last digit.
+func (s stakeText) fullValues(wallet common.Address) []chat.Field {
 	fields := s.fullAddress(wallet)
 	if s.StakerStatus() == core.Staker && len(s.Failed) == 0 {
 		fields = append(fields, chat.Field{Name: chat.Say("stake.exact"), Value: s.amount(s.Total(), chat.Exact)})
@@ -182,7 +186,14 @@ func (s stakeText) full(wallet common.Address) []chat.Field {
 	return fields
 }
 
-// notes says how many pools gave the stake, but not the withdrawals. If there are none, it returns nil.
+// fullAddress returns the unshortened address of a wallet.
+func (o Options) fullAddress(wallet common.Address) []chat.Field {
+	address := o.address(wallet)
+	address.Full = true
+	return []chat.Field{{Value: address}}
+}
+
+// notes returns a note if some pools gave the stake, but not what is being unstaked there.
 func (s stakeText) notes() []chat.Text {
 	withoutWithdrawals := s.WithoutWithdrawals()
 	if withoutWithdrawals == 0 {
@@ -194,7 +205,8 @@ func (s stakeText) notes() []chat.Text {
 	})}
 }
 
-// footer returns the number of the block, and how many pools were read unless the verdict says that.
+// footer returns how many pools were read, and the number of the block. If the stake is Undetermined, the verdict has
+// already said how many pools were read.
 func (s stakeText) footer() (parts chat.Parts) {
 	if s.StakerStatus() != core.Undetermined {
 		parts = append(parts, s.poolsRead())
@@ -214,5 +226,5 @@ func (s stakeText) poolsRead() chat.Text {
 	return chat.SayWith(key, chat.Values{"checked": chat.Count(s.Checked), "n": s.poolCount()})
 }
 
-// poolCount returns the number of pools, read or not.
+// poolCount returns the number of all pools, whether they were read or not.
 func (s stakeText) poolCount() chat.Count { return chat.Count(s.Checked + len(s.Failed)) }

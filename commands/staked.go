@@ -15,8 +15,8 @@ import (
 	"herald/internal/query"
 )
 
-// likeWallet matches addresses, and what people type instead of one: .eth names, and addresses of other chains.
-// core.FindWallet rejects these, each with its own error.
+// likeWallet matches addresses and what users type instead of one, such as an .eth name or an address of another chain.
+// core.FindWallet rejects each of these with its own error.
 var likeWallet = regexp.MustCompile(`(?i)\b0x|\.eth$|^[0-9a-z+/_:-]{26,}$|[0-9a-f]{40}`)
 
 // atAddress matches an address after an @. Any other word that begins with @ is a username.
@@ -34,11 +34,15 @@ var walletParam = chat.Param{
 	WrongTitle: chat.Say("check.wallet"),
 }
 
-// joinWallets moves the wallet to the end of typed, as one word:
+// joinWallets makes the wallet one word, and moves it behind the other typed words:
 //
-//	typed contains one address             the word is that address, so that a button has room for it
-//	several, or one with a wrong checksum  the word has all words like wallets, so that the error is about them
-//	no address                             joinWallets returns typed
+//	typed has                   the last word is
+//
+//	one address                 the address, without the text around it, so that a button has room for it
+//	several addresses, or one   all words that look like wallets, joined, so that the error is about them
+//	with a wrong checksum
+//
+// Otherwise, typed has no address, and joinWallets returns it unchanged.
 func joinWallets(typed []string) []string {
 	var wallets, others []string
 	for _, word := range typed {
@@ -61,16 +65,16 @@ func joinWallets(typed []string) []string {
 	return append(others, strings.Join(wallets, " "))
 }
 
-// isWalletWord reports whether a word looks like a wallet and is not a username.
+// isWalletWord reports whether a word looks like a wallet, and not like a username.
 func isWalletWord(word string) bool {
 	isUsername := strings.HasPrefix(word, "@") && !atAddress.MatchString(word)
 	return likeWallet.MatchString(word) && !isUsername
 }
 
-// parseWallet returns the wallet in the arguments. The error is an InputError unless there is exactly one.
+// parseWallet returns the wallet in the arguments. If there is none, or more than one, the error is an InputError.
 func parseWallet(req *chat.Request) (common.Address, error) {
 	wallet, err := core.FindWallet(req.Args.Value(walletParam.Name))
-	return wallet, invalid(walletParam, err)
+	return wallet, asInputError(walletParam, err)
 }
 
 // stakedCommand answers /staked.
@@ -87,8 +91,8 @@ func staked(from Sources, options Options) chat.Command {
 	}
 }
 
-// run returns the stake of the wallet in the arguments, and what it is worth. If some pools are unread, it also returns
-// a PartialError.
+// run returns the stake of the wallet in the arguments, and what it is worth. If a pool was not read, it also returns a
+// PartialError.
 func (c stakedCommand) run(ctx context.Context, req *chat.Request) (*chat.Reply, error) {
 	wallet, err := parseWallet(req)
 	if err != nil {
@@ -98,15 +102,15 @@ func (c stakedCommand) run(ctx context.Context, req *chat.Request) (*chat.Reply,
 	if stake.Err != nil {
 		return &chat.Reply{About: wallet.Hex()}, stake.Err
 	}
-	return c.reply(wallet, stake, price), partly(stake.Value.Err())
+	return c.reply(wallet, stake, price), asPartialError(stake.Value.Err())
 }
 
-// extraWait is the maximum wait for a part that an answer can do without: for the price in /staked, after the chain has
-// answered, and for the staked sum in /supply.
+// extraWait is the maximum wait for a part that an answer can do without: the price in /staked, once the stake is
+// known, and the staked sum in /supply.
 const extraWait = time.Second
 
-// stakeAndPrice returns the wallet's stake and the price. The price is the zero Snapshot if it is old, unknown or off,
-// or if the wallet does not stake. It blocks for at most extraWait after the stake is known.
+// stakeAndPrice returns the wallet's stake and the price. The price is the zero Snapshot if the wallet stakes nothing,
+// or if the price is old, unknown or off. stakeAndPrice blocks for at most extraWait after the stake is known.
 func (from Sources) stakeAndPrice(
 	ctx context.Context, wallet common.Address,
 ) (stake query.Answer[core.Stake], price query.Snapshot[*core.Quote]) {
@@ -115,7 +119,7 @@ func (from Sources) stakeAndPrice(
 	if !isStaker || from.Price == nil {
 		return stake, query.Snapshot[*core.Quote]{}
 	}
-	// The price is asked only now, because it costs a credit, and most wallets do not stake.
+	// The price is asked for last, because it costs a credit, and most wallets do not stake.
 	ctx, cancel := context.WithTimeout(ctx, extraWait)
 	defer cancel()
 	quote := query.Ask(ctx, from.Price, struct{}{})
@@ -146,7 +150,7 @@ func (c stakedCommand) reply(
 		Title:      verdict,
 		Subtitle:   s.worth(price.Value),
 		Sections:   append(pools, s.withdrawalLines()),
-		FullValues: s.full(wallet),
+		FullValues: s.fullValues(wallet),
 		Folded:     otherPools,
 		Notes:      s.notes(),
 		Footer:     s.footer(),
@@ -159,7 +163,7 @@ func (c stakedCommand) reply(
 		Actions: c.buttons(wallet, staking),
 	}
 	switch staking {
-	case core.Staker: // The price is a part of the answer: either figure may change it.
+	case core.Staker: // The price is a part of the answer, so the answer is as fresh as both figures.
 		reply.Source.AsOf.Time = core.Later(stake.At, price.At)
 		reply.Source.FreshUntil = core.Earlier(stake.FreshUntil, price.FreshUntil)
 	case core.Undetermined: // A sentence is too long for a title.

@@ -84,7 +84,8 @@ func TestAStakeIsAsOfItsBlock(t *testing.T) {
 	}
 }
 
-// unstaking500And1087 returns a stake of 1,587.17 that is being withdrawn. next of it can be claimed after a time.
+// unstaking500And1087 returns a stake of which 500 and 1,087.17 tokens are being unstaked. The amount next can be
+// claimed after a time.
 func unstaking500And1087(next string, after time.Duration) *commandstest.Answers {
 	w := commandstest.Healthy()
 	w.Stake.Unbonding = []core.PoolAmount{{Amount: number("500")}, {Amount: number("1087.17")}}
@@ -92,7 +93,8 @@ func unstaking500And1087(next string, after time.Duration) *commandstest.Answers
 	return w
 }
 
-// checkUnstaking asks /staked and /verify. Both must have these lines, and speak of a claim only if a line does.
+// checkUnstaking checks /staked and /verify. Both replies must have these lines, one below the other, and must have the
+// word "claim" only if a line has it.
 func checkUnstaking(t *testing.T, name string, w *commandstest.Answers, lines ...string) {
 	t.Helper()
 	hasClaim := strings.Contains(strings.Join(lines, "\n"), "claim")
@@ -105,14 +107,15 @@ func checkUnstaking(t *testing.T, name string, w *commandstest.Answers, lines ..
 	}
 }
 
-// nextClaim is when the next part of 1,587.17 can be claimed.
+// nextClaim is the next part of 1,587.17 tokens that can be claimed.
 type nextClaim struct {
 	name  string
-	next  string
+	next  string // the amount
 	after time.Duration
-	want  string
+	want  string // a line of the replies
 }
 
+// checkNextClaims checks /staked and /verify for each case.
 func checkNextClaims(t *testing.T, cases []nextClaim) {
 	t.Helper()
 	for _, c := range cases {
@@ -254,9 +257,9 @@ func TestOfManyPoolsFiveAreShownAndTheSumOfTheOthers(t *testing.T) {
 	}
 }
 
-// worthOf asks /staked. It returns the reply, how often the price was asked for, and how long the reply took. The price
-// comes after a delay.
-func worthOf(
+// askStaked runs /staked while the answer to a question about the price takes delay. It returns the reply, how many
+// times the price was asked for, and how long the reply took.
+func askStaked(
 	t *testing.T, w *commandstest.Answers, delay time.Duration,
 ) (reply *chat.Reply, pricesAsked int, took time.Duration) {
 	t.Helper()
@@ -275,7 +278,11 @@ func TestAStakesWorthIsShownAtTodaysPrice(t *testing.T) {
 		change func(*commandstest.Answers)
 		worth  bool
 	}{
-		{"today's", unchanged, true},
+		{
+			name:   "today's",
+			change: unchanged,
+			worth:  true,
+		},
 		{
 			name:   "today's, and some pools are unread",
 			change: func(w *commandstest.Answers) { w.Stake.Failed = unreadPool() },
@@ -306,7 +313,7 @@ func TestAStakesWorthIsShownAtTodaysPrice(t *testing.T) {
 		},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			reply, asked, took := worthOf(t, answersTo(test.change), 0)
+			reply, asked, took := askStaked(t, answersTo(test.change), 0)
 			if hasWorth := strings.Contains(texts(reply), "≈\u00a0$15,242"); hasWorth != test.worth {
 				t.Errorf("%s: the worth is shown: %t, want %t:\n%s", test.name, hasWorth, test.worth, texts(reply))
 			}
@@ -327,7 +334,7 @@ func TestStakedWaitsForThePriceASecondAtMost(t *testing.T) {
 		{delay: time.Hour, took: time.Second, worth: false},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			reply, asked, took := worthOf(t, commandstest.Healthy(), test.delay)
+			reply, asked, took := askStaked(t, commandstest.Healthy(), test.delay)
 			if took != test.took || asked != 1 {
 				t.Errorf("a price after %v: asked %d times, after %v", test.delay, asked, took)
 			}
@@ -345,7 +352,7 @@ func TestNoPriceIsAskedForWithoutAStake(t *testing.T) {
 		"an unknown stake": func(w *commandstest.Answers) { w.StakeErr = staking.Service.Fail(core.Limited, errInner) },
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			_, asked, took := worthOf(t, answersTo(change), time.Hour)
+			_, asked, took := askStaked(t, answersTo(change), time.Hour)
 			if asked != 0 || took != 0 {
 				t.Errorf("%s: asked for the price %d times, after %v", name, asked, took)
 			}

@@ -20,9 +20,9 @@ type Service interface {
 	EndedEndpoints(answer any, err error) []query.EndedEndpoint
 }
 
-// statusCommand answers /status. It shows a service as failing if the latest call of any command failed. Otherwise the
-// answer to a ping decides. A ping is a question that the service can always answer, such as the price. Pings are
-// cached, so that nobody can make the bot call a service often.
+// statusCommand answers /status. It shows a service as failing if the latest call of any command failed. Otherwise it
+// goes by the answer to a ping, a question that the service can always answer, such as the price. Pings are cached, so
+// that nobody can make the bot call a service often.
 type statusCommand inputs
 
 func status(from Sources, options Options) chat.Command {
@@ -34,8 +34,8 @@ func status(from Sources, options Options) chat.Command {
 	}
 }
 
-// answer says whether each service works. In a community it has a button to the details, for moderators. It blocks
-// until every ping has been answered or has failed.
+// answer says whether each service works. In a community, the reply has a button to the details for moderators. answer
+// blocks until every ping has been answered or has failed.
 func (c statusCommand) answer(ctx context.Context, req *chat.Request) (*chat.Reply, error) {
 	pinged := make([]query.Answer[any], len(c.Services))
 	var asking sync.WaitGroup
@@ -56,17 +56,16 @@ func (c statusCommand) answer(ctx context.Context, req *chat.Request) (*chat.Rep
 
 // serviceStatus is the status of one service.
 type serviceStatus struct {
-	name  string
-	asked time.Time // when the latest call ended, here or in another replica
-	// headline says in the title of the reply what does not work. It has no Key if the service works.
+	name     string
+	lastCall time.Time // when the latest call ended, by this process or another replica
+	// headline is what the reply's title says about the service. It has no Key if the service works.
 	headline chat.Text
-	// state says beside the service's name whether the service works.
+	// state is what stands beside the service's name.
 	state chat.Value
 	notes []chat.Text
 }
 
-// failingStates are the messages about a failing service, by the reason. The message for any other reason is
-// "status.broken".
+// failingStates are the states of a failing service, by the reason. The state for any other reason is "status.broken".
 var failingStates = map[core.Reason]string{
 	core.Unreachable: "status.silent",
 	core.SlowAnswer:  "status.silent",
@@ -94,12 +93,12 @@ func statusOf(service Service, pinged query.Answer[any]) (s serviceStatus) {
 	}
 	s.notes = append(s.notes, endpointNotes(endedEndpoints(service, pinged))...)
 	s.name = health.Service.Name
-	s.asked = cmp.Or(health.LastCall, pinged.At)
+	s.lastCall = cmp.Or(health.LastCall, pinged.At)
 	return s
 }
 
-// pingError returns the error of a ping, or nil. A Stale answer counts as an error, unless it is a quote: quoteStatus
-// shows how old a quote is.
+// pingError returns the error of a ping, or nil. The reason of a Stale answer counts as an error, unless the answer is
+// a quote: quoteStatus shows how old that is.
 func pingError(pinged query.Answer[any]) error {
 	_, isQuote := pinged.Value.(*core.Quote)
 	isStale := pinged.Stale && pinged.Why != nil
@@ -109,8 +108,9 @@ func pingError(pinged query.Answer[any]) error {
 	return pinged.Err
 }
 
-// endedEndpoints returns the endpoints that a service has ended. It looks for them in the answer to its ping, which may
-// be a doubtful quote, and in the error or, if there is none, in the reason why there is no newer answer.
+// endedEndpoints returns the endpoints that a service has ended, so that the bot calls others in their place. It finds
+// them in the answer to the ping, which may be a doubtful quote, and in the error or in the reason why there is no
+// newer answer.
 func endedEndpoints(service Service, pinged query.Answer[any]) []query.EndedEndpoint {
 	answer := pinged.Value
 	if doubt, isDoubt := doubtOf(pinged.Err); isDoubt {
@@ -126,7 +126,7 @@ func endedEndpoints(service Service, pinged query.Answer[any]) []query.EndedEndp
 // failingStatus says that a service fails, and for how long. err is the error of its ping.
 func failingStatus(h query.Health, err error) serviceStatus {
 	s := serviceStatus{headline: chat.Say("status.down." + h.Service.Name)}
-	if h.Reason == core.Limited { // Earlier answers are shown, or the next attempt succeeds: answers are only delayed.
+	if h.Reason == core.Limited { // Users still get earlier answers, or an answer to their next attempt.
 		s.headline = chat.Say("status.delayed." + h.Service.Name)
 	}
 	key, known := failingStates[h.Reason]
@@ -138,14 +138,14 @@ func failingStatus(h query.Health, err error) serviceStatus {
 	return s
 }
 
-// replacementKeys are the messages about an ended endpoint, by the state of its replacement.
+// replacementKeys are the messages about an ended endpoint, by the state of the endpoint that is called in its place.
 var replacementKeys = map[query.ReplacementState]string{
 	query.ReplacementWorks:   "status.v1_gone",
 	query.ReplacementRefuses: "status.v3_status",
 	query.ReplacementBroken:  "status.v3_broken",
 }
 
-// endpointNotes says which endpoints a service has ended, and how their replacements work.
+// endpointNotes says which endpoints a service has ended, and whether their replacements work.
 func endpointNotes(ended []query.EndedEndpoint) (notes []chat.Text) {
 	for _, e := range ended {
 		notes = append(notes, chat.SayWith(replacementKeys[e.State], chat.Values{
@@ -186,7 +186,7 @@ func stakeStatus(s stakeText) serviceStatus {
 	return serviceStatus{headline: chat.Say("status.partly"), state: s.poolsRead(), notes: s.notes()}
 }
 
-// quoteStatus says that the price works. If the latest price is old, it says instead how old, and why there is no newer
+// quoteStatus says that the price service works or, if the latest price is old, how old it is and why there is no newer
 // one.
 func quoteStatus(s query.Snapshot[*core.Quote]) serviceStatus {
 	price := dated(s).Value
@@ -212,8 +212,8 @@ func lasting(d time.Duration) chat.Text {
 	return chat.SayWith("lasts.minutes", chat.Values{"n": chat.Count(max(d/time.Minute, 1))})
 }
 
-// statusReply returns the reply about all services. If every service works, the reply is Positive, and it is as of the
-// earliest of their latest calls. Otherwise its title names what does not work.
+// statusReply returns the reply about all services. If every service works, the reply is Positive, and as old as the
+// earliest lastCall. Otherwise its title names what does not work.
 func statusReply(all []serviceStatus) *chat.Reply {
 	var fields []chat.Field
 	var notes []chat.Text
@@ -225,8 +225,8 @@ func statusReply(all []serviceStatus) *chat.Reply {
 		if s.headline.Key != "" {
 			headlines = append(headlines, s.headline)
 		}
-		if i == 0 || s.asked.Before(earliest) {
-			earliest = s.asked
+		if i == 0 || s.lastCall.Before(earliest) {
+			earliest = s.lastCall
 		}
 	}
 	reply := &chat.Reply{

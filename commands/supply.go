@@ -29,8 +29,8 @@ func supply(from Sources, options Options) chat.Command {
 	}
 }
 
-// answer returns the supply. If the price is unknown, it also returns a PartialError. It waits for the staked sum for
-// at most extraWait.
+// answer returns the supply with the staked sum and what the supply is worth. It leaves out the staked sum if the chain
+// does not answer within extraWait. If the price is unknown, it also returns a PartialError.
 func (c supplyCommand) answer(ctx context.Context, _ *chat.Request) (*chat.Reply, error) {
 	var f supplyFigures
 	var asking sync.WaitGroup
@@ -55,31 +55,35 @@ func (c supplyCommand) answer(ctx context.Context, _ *chat.Request) (*chat.Reply
 			return c.doubtfulReply(f, doubt, q.Source), nil
 		}
 	}
-	if c.Price == nil {
+	if !f.hasProvider() {
 		return c.reply(f), nil
 	}
 	// If the staked sum is not known, the reply does not mention it, so this is not a PartialError.
-	return c.reply(f), partly(f.price.Err)
+	return c.reply(f), asPartialError(f.price.Err)
 }
-
-// errNoPrices is the Err of supplyFigures.price if there is no price provider.
-var errNoPrices = errors.New("there is no price provider")
 
 // supplyFigures are the answers to what /supply asks.
 type supplyFigures struct {
 	supply query.Answer[core.Supply]
-	price  query.Answer[*core.Quote] // dated; Err is set if it is unknown
+	price  query.Answer[*core.Quote] // dated; its Err is errNoPrices if there is no price provider
 	staked query.Answer[core.Stake]  // of all wallets together; used only if stakeKnown
 }
 
-// stakeKnown reports whether every pool was read. It returns false if more is staked than there is.
+var errNoPrices = errors.New("there is no price provider")
+
+// hasProvider reports whether there is a price provider. It may have failed.
+func (f supplyFigures) hasProvider() bool { return !errors.Is(f.price.Err, errNoPrices) }
+
+// stakeKnown reports whether the staked sum is known: every pool was read, and the sum is not more than the total
+// supply.
 func (f supplyFigures) stakeKnown() bool {
 	s := f.staked.Value
 	return f.staked.Err == nil && s.Checked > 0 && s.Complete() && !s.Total().GreaterThan(f.supply.Value.Total)
 }
 
-// quoteForCounts returns the quote with the price provider's counts of tokens. known is false if there is no quote. If
-// the price is doubtful, it leaves out the market cap, which may be as wrong.
+// quoteForCounts returns the quote by which belief judges the supply. The quote has the price provider's own counts of
+// the tokens. If the price is doubtful, quoteForCounts leaves out the market cap, which may be as wrong. known is false
+// if there is no quote.
 func (f supplyFigures) quoteForCounts() (q core.Quote, known bool) {
 	if doubt, isDoubt := doubtOf(f.price.Err); isDoubt {
 		q = *doubt.Answer.Value
@@ -92,18 +96,18 @@ func (f supplyFigures) quoteForCounts() (q core.Quote, known bool) {
 	return *f.price.Value, true
 }
 
-// doubtfulReply returns the reply to a supply of which one figure contradicts the count of the price provider source.
-// It has nothing that is computed from the doubtful figure.
+// doubtfulReply returns the reply if the circulating or the total supply contradicts the count of the price provider,
+// whose name is source. The reply shows the other supply, and nothing that is computed from the doubtful one.
 func (c supplyCommand) doubtfulReply(f supplyFigures, doubt *belief.SupplyDoubt, source string) *chat.Reply {
 	values := chat.Values{
 		"circulating": c.amount(f.supply.Value.Circulating, chat.Whole),
 		"total":       c.amount(f.supply.Value.Total, chat.Whole),
 	}
 	title, text := "supply.doubtful", "supply.doubt"
-	undoubted := c.supplyFields(f)[0]
+	otherSupply := c.totalField(f)
 	if doubt.IsTotal {
 		title, text = "supply.total_doubtful", "supply.total_doubt"
-		undoubted = chat.Field{Value: chat.SayWith("supply.title", values)}
+		otherSupply = chat.Field{Value: chat.SayWith("supply.title", values)}
 	}
 	times := f.times()
 	reply := &chat.Reply{
@@ -113,7 +117,7 @@ func (c supplyCommand) doubtfulReply(f supplyFigures, doubt *belief.SupplyDoubt,
 			"source": chat.Plain(source),
 			"amount": c.amount(doubt.Count, chat.Short),
 		}),
-		Sections: []chat.Section{{Fields: []chat.Field{undoubted}}},
+		Sections: []chat.Section{{Fields: []chat.Field{otherSupply}}},
 		Checked:  f.supply.At,
 		Source: chat.Source{
 			Why:        failureText(f.supply.Why),
@@ -149,7 +153,7 @@ func (c supplyCommand) reply(f supplyFigures) *chat.Reply {
 		Actions: []chat.Action{refresh("supply")},
 	}
 	isOld := f.supply.Stale && time.Since(f.supply.At) >= oldAfter
-	if isOld { // The title prints the age of the supply, in place of Checked.
+	if isOld { // The title shows the age of the supply, in place of Checked.
 		reply.Tone = chat.Warning
 		reply.Title = chat.SayWith("supply.old", title)
 		reply.Subtitle = nil
@@ -157,7 +161,7 @@ func (c supplyCommand) reply(f supplyFigures) *chat.Reply {
 		reply.Source.AsOf = chat.Version{}
 	}
 	switch {
-	case errors.Is(f.price.Err, errNoPrices): // Nobody expects a worth then.
+	case !f.hasProvider(): // The reply does not mention a price.
 	case f.price.Err != nil:
 		reply.Notes = []chat.Text{chat.Say("supply.unpriced"), Explain(f.price.Err)}
 	default:
@@ -170,10 +174,10 @@ func (c supplyCommand) reply(f supplyFigures) *chat.Reply {
 
 // supplyTimes are the times of a Reply. A zero time is left out of the Reply.
 type supplyTimes struct {
-	// checked is when the oldest figure was read. It is zero if the price is old, because the footer prints its age.
+	// checked is when the oldest figure was read. It is zero if the price is old, because the footer shows its age.
 	checked time.Time
-	// priceAsOf is when the price was quoted. Of two replies, it says which is newer, because the price changes more often
-	// than the supply. It is zero if there is no price, or an old one.
+	// priceAsOf is when the price was quoted. It decides which of two replies is newer, because the price changes more
+	// often than the supply. It is zero if the price is unknown or old.
 	priceAsOf time.Time
 	// freshUntil is when the first of the figures expires. It is zero if the price could not be read.
 	freshUntil time.Time
@@ -186,9 +190,8 @@ func (f supplyFigures) times() supplyTimes {
 		checked = core.Earlier(checked, cmp.Or(f.staked.Value.BlockTime, f.staked.At))
 		freshUntil = core.Earlier(freshUntil, f.staked.FreshUntil)
 	}
-	hasNoProvider := errors.Is(f.price.Err, errNoPrices)
 	switch {
-	case hasNoProvider:
+	case !f.hasProvider():
 		return supplyTimes{checked: checked, freshUntil: freshUntil}
 	case f.price.Err != nil:
 		return supplyTimes{checked: checked}
@@ -201,34 +204,42 @@ func (f supplyFigures) times() supplyTimes {
 	return supplyTimes{checked: core.Earlier(checked, quoted), priceAsOf: quoted, freshUntil: freshUntil}
 }
 
-// share returns part as a share of whole, in per cent: of 200, 50 is 25. whole must not be 0, as the Total of a
-// core.Supply never is.
+// share returns part as a share of whole in percent: 50 of 200 is 25. whole must not be 0; the Total of a core.Supply
+// never is.
 func share(part, whole decimal.Decimal) chat.Share {
 	const digits = 40 // so that a share above 0 is not rounded to 0
 	return chat.Share{Decimal: part.Shift(2).DivRound(whole, digits)}
 }
 
-// supplyFields returns the total supply and, if it is known, how much of that is staked.
+// supplyFields returns the total supply and, if it is known, how much of it is staked.
 func (c supplyCommand) supplyFields(f supplyFigures) []chat.Field {
-	plain := c.Options
-	plain.Symbol = "" // The title shows it.
-	total := f.supply.Value.Total
-	fields := []chat.Field{{Name: chat.Say("supply.total"), Value: chat.Strong{Value: plain.amount(total, chat.Whole)}}}
-	if !f.stakeKnown() {
-		return fields
+	fields := []chat.Field{c.totalField(f)}
+	if f.stakeKnown() {
+		fields = append(fields, c.stakedField(f))
 	}
-	staked := f.staked.Value.Total()
-	return append(fields, chat.Field{
-		Name: chat.Say("supply.staked"),
-		Value: chat.SayWith("supply.amount_part", chat.Values{
-			"amount": chat.Strong{Value: plain.amount(staked, chat.Short)},
-			"share":  share(staked, total),
-		}),
-	})
+	return fields
 }
 
-// worthFields returns what both supplies are worth. If the price is old, only these fields are marked, because the
-// supplies are current.
+// totalField returns the total supply.
+func (c supplyCommand) totalField(f supplyFigures) chat.Field {
+	total := c.withoutSymbol().amount(f.supply.Value.Total, chat.Whole)
+	return chat.Field{Name: chat.Say("supply.total"), Value: chat.Strong{Value: total}}
+}
+
+// stakedField returns the staked sum and its share of the total supply.
+func (c supplyCommand) stakedField(f supplyFigures) chat.Field {
+	staked := f.staked.Value.Total()
+	return chat.Field{
+		Name: chat.Say("supply.staked"),
+		Value: chat.SayWith("supply.amount_part", chat.Values{
+			"amount": chat.Strong{Value: c.withoutSymbol().amount(staked, chat.Short)},
+			"share":  share(staked, f.supply.Value.Total),
+		}),
+	}
+}
+
+// worthFields returns what the circulating and the total supply are worth. If the price is old, the name of the first
+// field says so.
 func worthFields(s core.Supply, q core.Quote) []chat.Field {
 	name := chat.Say("price.cap")
 	if q.Old() {
@@ -240,9 +251,9 @@ func worthFields(s core.Supply, q core.Quote) []chat.Field {
 	}
 }
 
-// otherCap returns a note with the provider's market cap, if it differs from the worth of the circulating supply by a
-// tenth or more: the provider then counts another supply. For example, if the worth is 100, that is a market cap of at
-// most 90 or at least 110. It returns no note if the price is old.
+// otherCap returns a note with the provider's market cap if it differs by a tenth or more from the worth of the
+// circulating supply: the provider then counts another supply. For example, if the worth is 100, there is a note about
+// a market cap of 90 or 110, but not about 95. There is no note if the price is old.
 func otherCap(s core.Supply, q core.Quote) []chat.Text {
 	if q.Old() || !q.MarketCap.Valid {
 		return nil
@@ -258,7 +269,7 @@ func otherCap(s core.Supply, q core.Quote) []chat.Text {
 	})}
 }
 
-// supplyFooter returns the price that was used, and the provider or why there is no newer figure.
+// supplyFooter returns the price that was used, followed by its provider, or by why there is no newer price or supply.
 func supplyFooter(f supplyFigures) (footer chat.Parts) {
 	if f.supply.Stale {
 		footer = chat.Parts{failureText(f.supply.Why)}
@@ -273,8 +284,8 @@ func supplyFooter(f supplyFigures) (footer chat.Parts) {
 		at = chat.SayWith("supply.at_old", price)
 	}
 	footer = append(chat.Parts{at}, footer...)
-	isPriceCurrent := !q.Old() && !f.price.Stale
-	if f.supply.Stale && isPriceCurrent { // The reason is already there, and the price needs none.
+	isOnlySupplyStale := f.supply.Stale && !f.price.Stale && !q.Old()
+	if isOnlySupplyStale { // The footer explains that already.
 		return footer
 	}
 	return append(footer, priceSource(datedQuote{f.price.Snapshot}))

@@ -32,8 +32,8 @@ func withTotal(tokens string, at time.Time) *commandstest.Answers {
 	return w
 }
 
-// checkTotal checks /supply: what all wallets stake, as it is written, or that the reply does not mention it if staked
-// is empty. The reply is whole in either case.
+// checkTotal checks what /supply says about the tokens that all wallets have staked. The reply must contain staked or,
+// if staked is empty, must not mention a stake. In either case it must not lack anything else.
 func checkTotal(t *testing.T, name string, w *commandstest.Answers, staked string) {
 	t.Helper()
 	reply, err := run(t, allCommands(w), "supply", nil)

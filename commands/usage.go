@@ -7,7 +7,7 @@ import (
 	"herald/internal/chat"
 )
 
-// commandParam is text that contains the name of a command.
+// commandParam is text that contains the name of a command, such as "price" or "with /price please".
 var commandParam = chat.Param{Name: "command", Summary: chat.Say("param.command"), Example: "price", Phrase: true}
 
 // usage explains the first command that the argument names. If the argument names none, usage answers like /help

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 
@@ -19,36 +18,36 @@ import (
 type ownership int
 
 const (
-	// ownershipUnknown means that the partner could not be asked.
+	// ownershipUnknown means that the partner did not answer.
 	ownershipUnknown ownership = iota
-	// isOwner means that the person registered the wallet.
-	isOwner
-	// notRegistered means that the person has no account. Whose the wallet is does not matter then.
-	notRegistered
-	// otherOwner means that another person registered the wallet.
-	otherOwner
-	// noOwner means that nobody registered the wallet.
-	noOwner
+	// ownedByPerson means that the person registered the wallet.
+	ownedByPerson
+	// personUnregistered means that the person has no account, and therefore has not registered the wallet.
+	personUnregistered
+	// ownedByOther means that another person registered the wallet.
+	ownedByOther
+	// ownedByNobody means that nobody registered the wallet.
+	ownedByNobody
 )
 
-// ownerKeys are the messages about an ownership.
+// ownerKeys are the messages on a card about an ownership.
 type ownerKeys struct{ title, text string }
 
 var (
-	// yourWallet has the messages for the person themself. Only a moderator learns whether another
-	// person registered the wallet, so otherOwner and noOwner have the same messages.
+	// yourWallet has the messages for the person themself. They must not learn whether another person registered the
+	// wallet, so ownedByOther and ownedByNobody have the same messages.
 	yourWallet = map[ownership]ownerKeys{
-		isOwner:       {title: "verify.you.yes", text: "verify.you.same"},
-		notRegistered: {title: "verify.you.new", text: "verify.you.unregistered"},
-		otherOwner:    {title: "verify.you.no", text: "verify.you.another"},
-		noOwner:       {title: "verify.you.no", text: "verify.you.another"},
+		ownedByPerson:      {title: "verify.you.yes", text: "verify.you.same"},
+		personUnregistered: {title: "verify.you.new", text: "verify.you.unregistered"},
+		ownedByOther:       {title: "verify.you.no", text: "verify.you.another"},
+		ownedByNobody:      {title: "verify.you.no", text: "verify.you.another"},
 	}
-	// theirWallet has the messages for a moderator.
+	// theirWallet has the messages for a moderator who asks about the person.
 	theirWallet = map[ownership]ownerKeys{
-		isOwner:       {title: "verify.they.yes", text: "verify.they.same"},
-		notRegistered: {title: "verify.they.new", text: "verify.they.unregistered"},
-		otherOwner:    {title: "verify.they.no", text: "verify.they.another"},
-		noOwner:       {title: "verify.they.no", text: "verify.they.nobody"},
+		ownedByPerson:      {title: "verify.they.yes", text: "verify.they.same"},
+		personUnregistered: {title: "verify.they.new", text: "verify.they.unregistered"},
+		ownedByOther:       {title: "verify.they.no", text: "verify.they.another"},
+		ownedByNobody:      {title: "verify.they.no", text: "verify.they.nobody"},
 	}
 )
 
@@ -68,7 +67,7 @@ func verify(from Sources, options Options) chat.Command {
 		Visibility:       chat.Private,
 		Asks:             []string{"partner", "chain"},
 		Forms: []chat.Form{
-			// First, so that a reply to somebody's message with a wallet is about them.
+			// The moderators' form comes first: if /verify <wallet> replies to a user's message, it is about that user.
 			{Params: []chat.Param{personParam, walletParam}, Moderators: true, Run: c.theirs},
 			{Params: []chat.Param{walletParam}, Run: c.own},
 			{Run: c.ownSaved},
@@ -85,18 +84,18 @@ func (c verifyCommand) own(ctx context.Context, req *chat.Request) (*chat.Reply,
 	return c.ownWallet(ctx, req, wallet)
 }
 
-// ownWallet returns the card about the sender and a wallet. The card offers to save the wallet, or
-// refreshes the sender's badges if it is saved.
+// ownWallet returns the card about the sender and a wallet. If the wallet is saved, ownWallet refreshes the sender's
+// badges. Otherwise the card offers to save it.
 func (c verifyCommand) ownWallet(ctx context.Context, req *chat.Request, wallet common.Address) (*chat.Reply, error) {
 	id, err := sender(req)
 	if err != nil {
 		return nil, err
 	}
 	p := c.prove(ctx, id, wallet)
-	end, endErr := c.saveOrRefresh(ctx, req, p)
+	end, endErr := c.offerOrRefresh(ctx, req, p)
 	reply, err := c.ownCard(p, end)
 	if err == nil {
-		err = partly(endErr)
+		err = asPartialError(endErr)
 	}
 	return reply, err
 }
@@ -115,7 +114,7 @@ func (c verifyCommand) theirs(ctx context.Context, req *chat.Request) (*chat.Rep
 	return c.card(c.prove(ctx, id, wallet), theirWallet, cardParts{sections: []chat.Section{person}})
 }
 
-// proof holds the answers about a person and a wallet.
+// proof holds what the partner and the pools answered about a person and a wallet.
 type proof struct {
 	wallet common.Address
 	// account is the person's account.
@@ -126,8 +125,8 @@ type proof struct {
 	stake query.Answer[core.Stake]
 }
 
-// prove asks the partner and the pools about a person and a wallet, all at once. It blocks until every
-// call has been answered or has failed.
+// prove asks the partner and the pools about a person and a wallet at the same time. It blocks until every call has
+// been answered or has failed.
 func (c verifyCommand) prove(ctx context.Context, person core.Identity, wallet common.Address) proof {
 	p := proof{wallet: wallet}
 	var asking sync.WaitGroup
@@ -141,27 +140,26 @@ func (c verifyCommand) prove(ctx context.Context, person core.Identity, wallet c
 	return p
 }
 
-// ownership returns whether the person registered the wallet. A person without an account owns no wallet, so that it
-// does not matter then whether the wallet's owner is known. Otherwise both accounts must be known.
+// ownership returns whether the person registered the wallet. If the person has no account, the owner of the wallet
+// need not be known. Otherwise both accounts must be known.
 func (p proof) ownership() ownership {
 	switch {
 	case p.account.Err == nil && !p.account.Value.Registered():
-		return notRegistered
+		return personUnregistered
 	case p.account.Err != nil || p.owner.Err != nil:
 		return ownershipUnknown
 	case p.owner.Value.DID == p.account.Value.DID:
-		return isOwner
+		return ownedByPerson
 	case p.owner.Value.Registered():
-		return otherOwner
+		return ownedByOther
 	}
-	return noOwner
+	return ownedByNobody
 }
 
 // owned reports whether it is known that the person registered the wallet.
-func (p proof) owned() bool { return p.ownership() == isOwner }
+func (p proof) owned() bool { return p.ownership() == ownedByPerson }
 
-// staking returns whether the wallet stakes anything. It is Undetermined if the pools did not answer or
-// are off.
+// staking returns whether the wallet stakes anything. It is Undetermined if the pools did not answer or are off.
 func (p proof) staking() core.StakerStatus {
 	if p.stake.Err != nil {
 		return core.Undetermined
@@ -169,32 +167,29 @@ func (p proof) staking() core.StakerStatus {
 	return p.stake.Value.StakerStatus()
 }
 
-// stakeKnown reports whether it is known that the wallet stakes, or that it does not.
+// stakeKnown reports whether it is known if the wallet stakes anything.
 func (p proof) stakeKnown() bool { return p.staking() != core.Undetermined }
 
-// cardParts are what a card has beside the owner and the stake.
+// cardParts are the parts of a card that are about neither the owner nor the stake.
 type cardParts struct {
 	sections []chat.Section // before the stake
-	notes    []chat.Text    // after all others
-	actions  []chat.Action  // after all others
-	// isBad says that the sender has fewer badges than they expect.
+	notes    []chat.Text    // after the notes about the owner and the stake
+	actions  []chat.Action
+	// isBad says that the sender lost a badge, is about to lose one, or could not be given one.
 	isBad bool
 }
 
-// ownCard returns the card for the person themself, with the buttons that help them before those of more.
+// ownCard returns the card for the person themself. It adds the buttons that help them before the actions of more.
 func (c verifyCommand) ownCard(p proof, more cardParts) (*chat.Reply, error) {
 	more.actions = append(c.ownButtons(p), more.actions...)
 	return c.card(p, yourWallet, more)
 }
 
-// card says whether the wallet belongs to the person, and what the wallet stakes. keys has a message for each ownership
-// but ownershipUnknown.
+// card returns a card that says whether the wallet belongs to the person, and what the wallet stakes. keys are the
+// messages for each ownership except ownershipUnknown.
 //
-// The tone is Positive only if the stake is not Negative and more is not bad: readers take the sign in the first line
-// for that of the whole card.
-//
-// If a part of the answer is missing, card returns the rest and a PartialError. Unread pools are a missing part. If the
-// owner is unknown and no stake can be shown, card returns no reply, and the plain error.
+// If the owner or the stake is unknown, or a pool was not read, card returns the rest and a PartialError. If nothing
+// is left to show, it returns no reply and an error that is not a PartialError.
 func (c verifyCommand) card(p proof, keys map[ownership]ownerKeys, more cardParts) (*chat.Reply, error) {
 	owner, ownerErr := c.ownerPart(p, keys)
 	stake, stakeErr := c.stakePart(p)
@@ -202,8 +197,10 @@ func (c verifyCommand) card(p proof, keys map[ownership]ownerKeys, more cardPart
 	if ownerErr != nil && !canShowStake {
 		return nil, errors.Join(ownerErr, stakeErr)
 	}
+	// Readers take the sign in the first line for that of the whole card: it must not hide bad news.
 	tone := owner.Tone
-	if tone == chat.Positive && (stake.Tone == chat.Negative || more.isBad) {
+	hasBadNews := stake.Tone == chat.Negative || more.isBad
+	if tone == chat.Positive && hasBadNews {
 		tone = chat.Negative
 	}
 	return &chat.Reply{
@@ -217,28 +214,17 @@ func (c verifyCommand) card(p proof, keys map[ownership]ownerKeys, more cardPart
 		Footer:     stake.Footer,
 		Actions:    more.actions,
 		Checked:    earlierKnown(owner.Checked, stake.Checked),
-	}, partly(errors.Join(ownerErr, stakeErr))
+	}, asPartialError(errors.Join(ownerErr, stakeErr))
 }
 
-// earlierKnown returns the earlier of two times. A zero time is unknown, and does not count.
-func earlierKnown(a, b time.Time) time.Time {
-	switch {
-	case a.IsZero():
-		return b
-	case b.IsZero():
-		return a
-	}
-	return core.Earlier(a, b)
-}
-
-// ownButtons returns the buttons that help a person with their own wallet: to register, to stake, and
-// to try again if a part of the proof is unknown.
+// ownButtons returns the buttons that help a person with their own wallet: to register or to stake and, if a part of
+// the proof is unknown, to try again.
 func (c verifyCommand) ownButtons(p proof) (buttons []chat.Action) {
 	owner := p.ownership()
 	switch owner {
-	case notRegistered, otherOwner, noOwner:
+	case personUnregistered, ownedByOther, ownedByNobody:
 		buttons = nextStep("button.register", c.RegisterURL)
-	case isOwner:
+	case ownedByPerson:
 		if p.staking() == core.NotStaker {
 			buttons = nextStep("button.stake", c.StakeURL)
 		}
@@ -250,8 +236,8 @@ func (c verifyCommand) ownButtons(p proof) (buttons []chat.Action) {
 	return buttons
 }
 
-// ownerPart returns the part of a card that says whether the person registered the wallet. If that is
-// unknown, the part says so, and ownerPart also returns the error.
+// ownerPart returns the part of a card that says whether the person registered the wallet. If that is unknown, the part
+// says so, and ownerPart also returns the error.
 func (c verifyCommand) ownerPart(p proof, keys map[ownership]ownerKeys) (*chat.Reply, error) {
 	owner := p.ownership()
 	if owner == ownershipUnknown {
@@ -264,11 +250,11 @@ func (c verifyCommand) ownerPart(p proof, keys map[ownership]ownerKeys) (*chat.R
 		}, err
 	}
 	tone := chat.Negative
-	if owner == isOwner {
+	if owner == ownedByPerson {
 		tone = chat.Positive
 	}
 	checked := core.Earlier(p.account.At, p.owner.At)
-	if owner == notRegistered { // The verdict does not depend on p.owner, which may have failed.
+	if owner == personUnregistered { // p.owner does not matter then, and may have failed.
 		checked = p.account.At
 	}
 	return &chat.Reply{
@@ -279,9 +265,8 @@ func (c verifyCommand) ownerPart(p proof, keys map[ownership]ownerKeys) (*chat.R
 	}, nil
 }
 
-// stakePart returns the part of a card that says what the wallet stakes. If that is unknown, or some
-// pools are unread, the part says so, and stakePart also returns an error. If the pools are off, the
-// part has only the wallet.
+// stakePart returns the part of a card that says what the wallet stakes. If that is unknown, or a pool was not read,
+// the part says so, and stakePart also returns an error. If the pools are off, the part has only the wallet.
 func (c verifyCommand) stakePart(p proof) (*chat.Reply, error) {
 	if c.Stakes == nil {
 		return &chat.Reply{FullValues: c.fullAddress(p.wallet)}, nil
@@ -300,7 +285,7 @@ func (c verifyCommand) stakePart(p proof) (*chat.Reply, error) {
 		Tone:       tone,
 		Subtitle:   verdict,
 		Sections:   []chat.Section{s.withdrawalLines()},
-		FullValues: s.full(p.wallet),
+		FullValues: s.fullValues(p.wallet),
 		Notes:      s.notes(),
 		Footer:     s.footer(),
 		Checked:    cmp.Or(s.BlockTime, p.stake.At),

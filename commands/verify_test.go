@@ -15,14 +15,15 @@ import (
 	"herald/internal/core"
 )
 
-// proof is what services know of Ann's account, of Wallet and of its stake.
+// proof is what services know about Ann and Wallet. A DID is empty if nothing is registered, and failingDID if the
+// partner fails.
 type proof struct {
-	account string // the DID of Ann's account; empty: not registered; or failingDID
-	owner   string // the DID of Wallet, in the same way
-	stake   string // the key of the message about the stake
+	account string // the DID of Ann's account
+	owner   string // the DID under which Wallet is registered
+	stake   string // the key of the message about the stake, in stakesByMessage
 }
 
-// stakesByMessage has how the chain answers, by the key of the message about its answer.
+// stakesByMessage has each kind of answer of the chain, by the key of the message about it.
 var stakesByMessage = map[string]func(*commandstest.Answers){
 	"stake.yes":          unchanged,
 	"stake.no":           stakesNothing,
@@ -45,22 +46,25 @@ func (p proof) verdict() string {
 	}
 }
 
+// nothingIsKnown reports whether both the owner and the stake are unknown.
 func (p proof) nothingIsKnown() bool {
 	return p.verdict() == "unchecked.title" && p.stake == "unchecked.title"
 }
 
+// allIsKnown reports whether both the owner and the stake are known.
 func (p proof) allIsKnown() bool {
 	return p.verdict() != "unchecked.title" && (p.stake == "stake.yes" || p.stake == "stake.no")
 }
 
-// verified is the outcome of /verify.
+// verified is what /verify returned, and the services that it asked.
 type verified struct {
 	w     *commandstest.Answers
 	reply *chat.Reply
 	err   error
 }
 
-// everyProof calls see with the outcome of each combination, in a subtest.
+// everyProof runs /verify for each combination of an account, an owner and a stake, and calls see with the outcome in a
+// subtest.
 func everyProof(t *testing.T, see func(*testing.T, proof, verified)) {
 	t.Helper()
 	for _, account := range []string{"did:x:1", "", failingDID} {
@@ -169,7 +173,7 @@ func TestVerifyAsksOnceAboutTheAccountTheWalletAndItsStake(t *testing.T) {
 	})
 }
 
-// stakeOf returns the key of the message about the stake that /staked would give, from a reply to /verify.
+// stakeOf finds the message about the stake in a reply to /verify, and returns its key as in stakesByMessage.
 func stakeOf(r *chat.Reply) string {
 	if text, isText := r.Subtitle.(chat.Text); isText {
 		return map[string]string{

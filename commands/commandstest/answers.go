@@ -1,30 +1,24 @@
-// Package commandstest holds scenes and their replies, for the tests of the commands and of the platforms that show
-// their replies.
+// Package commandstest runs every command in many scenes, for the tests of the commands and of the platforms. A scene
+// is a state of the services, and lines that a user types in it. Cases returns the reply to each line, and Transcripts
+// compares them with golden files. Answers are fake services, for other tests.
 package commandstest
 
 import (
 	"cmp"
 	"context"
-	"encoding/base64"
 	"errors"
-	"log/slog"
 	"slices"
 	"sync"
-	"testing"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
-	"github.com/shopspring/decimal"
 
 	"herald/commands"
 	"herald/internal/belief"
 	"herald/internal/chat"
-	"herald/internal/config"
 	"herald/internal/core"
 	"herald/internal/platform"
 	"herald/internal/query"
-	"herald/internal/ratelimit"
-	"herald/internal/router"
 	"herald/internal/service/market"
 	"herald/internal/service/partner"
 	"herald/internal/service/staking"
@@ -34,220 +28,80 @@ import (
 // Noon is when services answered. In Cases it is two minutes ago.
 var Noon = time.Date(2026, 6, 30, 12, 0, 0, 0, time.UTC)
 
-// Answers are what the services answer, and what they were asked.
+// Answers are what the services answer, and what they were asked. Healthy returns Answers, and a test changes some of
+// their fields.
 type Answers struct {
 	Price     query.Snapshot[*core.Quote]
 	PriceErr  error
 	Supply    query.Snapshot[core.Supply]
 	SupplyErr error
-	Stake     core.Stake
-	StakeErr  error
-	// StakeFreshUntil is the FreshUntil of Stake.
+
+	// Stake is the stake of every wallet. It is fresh until StakeFreshUntil.
+	Stake           core.Stake
+	StakeErr        error
 	StakeFreshUntil time.Time
-	// Total is what all wallets have staked. TotalLate is how long a question about it takes. If Total has checked no
-	// pool and TotalErr is nil, nobody can be asked.
+
+	// Total is what all wallets together have staked. If no pool is Checked in it and TotalErr is nil, the bot has no
+	// source of it. An answer takes TotalLate.
 	Total     query.Snapshot[core.Stake]
 	TotalErr  error
 	TotalLate time.Duration
 
-	Accounts    map[core.Identity]core.Account
+	Accounts map[core.Identity]core.Account
+	// AccountsErr is the error for every account. AccountErrs has the errors for the accounts of a platform.
 	AccountsErr error
-	// AccountErrs has the error of each platform whose accounts cannot be asked about.
 	AccountErrs map[string]error
-	// AccountsAge has how long before Noon the answer about a platform's accounts was given.
+	// AccountsAge is how long before Noon the accounts of a platform were read.
 	AccountsAge map[string]time.Duration
-	// Logins are Ann's, or everybody's if AnybodysLogins is set.
+
+	// Logins are Ann's. If AnybodysLogins is set, they are everybody's; otherwise a question for somebody else's fails.
 	Logins         []core.Login
 	AnybodysLogins bool
 	LoginsErr      error
 
-	// Chart is the answer for every period. Charted are the quotes that were drawn, and
-	// ChartedIn their languages.
-	Chart     core.Chart
-	ChartErr  error
+	// Chart is the chart of every period.
+	Chart    core.Chart
+	ChartErr error
+
+	Options commands.Options
+	Joins   platform.JoinLog
+	Moves   platform.Moves
+	Saved   FakeMembers
+
+	// Failing makes every service fail for this reason. If it is empty, each service has only its own error, above.
+	Failing core.Reason
+	// Stale makes the answers of the services in MayBeOld stale. They are then older by StaleFor.
+	Stale    bool
+	StaleFor time.Duration
+	// FailingFor is how long a service that fails has failed. If it is 0, the service has failed since 18 minutes
+	// before Noon.
+	FailingFor time.Duration
+	// NeverAsked says that no call to a service has ended yet, so that none counts as failing.
+	NeverAsked bool
+
+	// StakesAsked counts the questions about stakes, and AccountsAsked the questions about each account.
+	StakesAsked   int
+	AccountsAsked map[core.Identity]int
+	// Charted are the quotes that were drawn, and ChartedIn the languages of their charts.
 	Charted   []core.Quote
 	ChartedIn []chat.Language
 
-	Options commands.Options
-
-	Joins platform.JoinLog
-	Moves platform.Moves
-
-	Saved Saved
-
-	// Failing makes every service fail, for this reason. If it is empty, each service has its own error, above.
-	Failing core.Reason
-	// Stale makes the answers of MayBeOld stale, and StaleFor makes them older.
-	Stale    bool
-	StaleFor time.Duration
-	// NeverAsked says that no call to a service has ended yet. FailingFor is how long a failing service has failed. If it
-	// is 0, the service has failed since 18 minutes before Noon.
-	NeverAsked bool
-	FailingFor time.Duration
-
-	// StakesAsked counts the questions about stakes, and AccountsAsked those about
-	// each account.
-	StakesAsked   int
-	AccountsAsked map[core.Identity]int
-
-	asked []string // names of the services that commands except /status have asked
+	asked []string // names of the services that were asked; pings of /status do not count
 	mu    sync.Mutex
 }
 
-// Ann and Bob are registered with a wallet each, and Ann has logins. The Stranger and Wallet are not registered. The
-// Operator, and in Community its moderators, may ask about others. Members and Stakers are groups that users ask to
-// join.
-const (
-	Ann        = "1"
-	Bob        = "12345"
-	Stranger   = "404"
-	Operator   = "77"
-	Wallet     = "0x52908400098527886E0F7030069857D2E4169EE7"
-	AnnsWallet = "0x00000000000000000000000000000000000a0001"
-	BobsWallet = "0x00000000000000000000000000000000000b0002"
-	Community  = "-1001234567890"
-	Members    = "-1001"
-	Stakers    = "-1002"
-)
-
-const (
-	annsDID = "did:x:ann"
-	bobsDID = "did:x:bob"
-)
-
-func wallet(address string) core.Identity { return core.IdentityOf(common.HexToAddress(address)) }
-
-// Healthy returns Answers in which every service works.
-func Healthy() *Answers {
-	return &Answers{
-		Price: query.Snapshot[*core.Quote]{
-			At:         Noon.Add(time.Minute),
-			FreshUntil: Noon.Add(90 * time.Second),
-			Value:      healthyQuote(),
-		},
-		Supply: query.Snapshot[core.Supply]{
-			At:         Noon,
-			FreshUntil: Noon.Add(5 * time.Minute),
-			Value:      core.Supply{Total: number("1000000000"), Circulating: number("98765432.100000000000000001")},
-		},
-		Stake:           healthyStake(),
-		StakeFreshUntil: Noon.Add(2 * time.Minute),
-		Accounts: map[core.Identity]core.Account{
-			{Platform: "Telegram", UID: Ann}:  {DID: annsDID},
-			{Platform: "Discord", UID: "5"}:   {DID: "did:x:eve"},
-			{Platform: "Email", UID: "a@b.c"}: {DID: "did:x:mail"},
-			{Platform: "Telegram", UID: Bob}:  {DID: bobsDID},
-			wallet(AnnsWallet):                {DID: annsDID},
-			wallet(BobsWallet):                {DID: bobsDID},
-		},
-		AccountsAsked: map[core.Identity]int{},
-		Logins: []core.Login{
-			{Dapp: "Swap **x**", Platform: "EVM", At: Noon},
-			{Dapp: "Game\nnight", Platform: "Telegram", At: Noon.Add(-time.Hour)},
-		},
-		Chart: healthyChart(),
-		Options: commands.Options{
-			Symbol:      "TKN",
-			ExplorerURL: "https://explorer.example",
-			RegisterURL: "https://register.example",
-			StakeURL:    "https://stake.example",
-		},
-		Saved: Saved{Off: true},
-	}
-}
-
-func healthyQuote() *core.Quote {
-	return &core.Quote{
-		Price:       number("0.0123456789"),
-		Change1h:    known("0.125"),
-		Change24h:   known("-3.5"),
-		Change7d:    known("0"),
-		MarketCap:   known("1234567.891"),
-		Volume24h:   known("999.5"),
-		LastUpdated: Noon,
-		Source:      "CoinMarketCap",
-		Page:        "https://provider.example/currencies/herald/",
-	}
-}
-
-func healthyStake() core.Stake {
-	return core.Stake{
-		Block:     22_000_077,
-		BlockTime: time.Now().Add(-12 * time.Second),
-		Checked:   21,
-		Staked: []core.PoolAmount{
-			{
-				Pool:   core.Pool{Address: common.HexToAddress("0x01"), Name: "Genesis @all"},
-				Amount: number("1234567.000000000000000001"),
-			},
-			{
-				Pool:   core.Pool{Address: common.HexToAddress("0x02")},
-				Amount: number("0.5"),
-			},
-		},
-	}
-}
-
-func healthyChart() core.Chart {
-	return core.Chart{
-		PNG:     picture,
-		HasLine: true,
-		First:   number("0.0120"),
-		Last:    number("0.0123456789"),
-		Change:  known("2.88"),
-		Lowest:  number("0.01"),
-		Highest: number("0.0125"),
-		Seen:    1,
-		Since:   Noon.AddDate(0, 0, -7),
-	}
-}
-
-// Doubt makes the price doubtful: because of the price so far, which was believed at a time, or
-// because of the market cap if that time is zero.
-func (w *Answers) Doubt(price string, last time.Time) {
+// Doubt makes the price doubtful: it contradicts the price before, which was believed at a time. If that time is zero,
+// it contradicts the market cap.
+func (w *Answers) Doubt(price string, believedAt time.Time) {
 	doubt := &belief.DoubtError{Answer: w.Price}
-	if !last.IsZero() {
-		doubt.Last = core.PricedAt{At: last, Price: w.Price.Value.Price}
+	if !believedAt.IsZero() {
+		doubt.Last = core.PricedAt{At: believedAt, Price: w.Price.Value.Price}
 	}
 	doubt.Answer.Value.Price = number(price)
 	w.PriceErr = doubt
 }
 
-func number(s string) decimal.Decimal { return decimal.RequireFromString(s) }
-
-func known(s string) decimal.NullDecimal { return decimal.NewNullDecimal(number(s)) }
-
-// picture is a PNG of one white pixel.
-var picture, _ = base64.StdEncoding.DecodeString(
-	"iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAADklEQVR4nGL6DwgAAP//AQUBAlrdOc0AAAAASUVORK5CYII=")
-
-// MayBeOld names the services that have a Query with SharedAs. While they fail, their last answer is shown.
-var MayBeOld = []string{market.Service.Name, supply.Service.Name}
-
-// ask is a query.Source.
-type ask[K, V any] func(K) (query.Snapshot[V], error)
-
-func (f ask[K, V]) Get(_ context.Context, key K) (query.Snapshot[V], error) { return f(key) }
-
-// source returns a source that answers with get unless Failing or Stale overrides it, and adds the service to asked.
-func source[K, V any](w *Answers, s *core.Service, get func(K) (query.Snapshot[V], error)) query.Source[K, V] {
-	return ask[K, V](func(key K) (query.Snapshot[V], error) {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		w.asked = append(w.asked, s.Name)
-		if w.Failing != "" {
-			return query.Snapshot[V]{}, failed(s, w.Failing)
-		}
-		answer, err := get(key)
-		if w.Stale && slices.Contains(MayBeOld, s.Name) {
-			answer.Stale = true
-			answer.At = answer.At.Add(-w.StaleFor)
-		}
-		return asAnswered(answer, s), err
-	})
-}
-
-// Sources answer as w says.
+// Sources returns sources that answer as w says.
 func (w *Answers) Sources() commands.Sources {
 	return commands.Sources{
 		Price: source(w, market.Service, func(struct{}) (query.Snapshot[*core.Quote], error) {
@@ -275,7 +129,7 @@ func (w *Answers) Sources() commands.Sources {
 			}
 			return query.Snapshot[[]core.Login]{Value: w.Logins, At: Noon}, w.LoginsErr
 		}),
-		Chart:   w.drawn,
+		Chart:   w.drawChart,
 		Joins:   &w.Joins,
 		Moves:   &w.Moves,
 		Started: Noon.AddDate(0, 0, -3),
@@ -289,8 +143,36 @@ func (w *Answers) Sources() commands.Sources {
 	}
 }
 
-// asAnswered returns s as a Query returns it: an old answer has no FreshUntil, and has a Why. If s has none, Why is
-// that the service is unreachable.
+// MayBeOld names the services whose latest answer is shown while they fail. Their Query has SharedAs.
+var MayBeOld = []string{market.Service.Name, supply.Service.Name}
+
+// source returns a source of the service s. It answers as get does, unless w says that the service fails or is stale.
+// It adds the service to w.asked.
+func source[K, V any](w *Answers, s *core.Service, get func(K) (query.Snapshot[V], error)) query.Source[K, V] {
+	return sourceFunc[K, V](func(key K) (query.Snapshot[V], error) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.asked = append(w.asked, s.Name)
+		if w.Failing != "" {
+			return query.Snapshot[V]{}, failed(s, w.Failing)
+		}
+		answer, err := get(key)
+		if w.Stale && slices.Contains(MayBeOld, s.Name) {
+			answer.Stale = true
+			answer.At = answer.At.Add(-w.StaleFor)
+		}
+		return asAnswered(answer, s), err
+	})
+}
+
+// sourceFunc is a query.Source that calls a function.
+type sourceFunc[K, V any] func(K) (query.Snapshot[V], error)
+
+// Get implements query.Source.
+func (f sourceFunc[K, V]) Get(_ context.Context, key K) (query.Snapshot[V], error) { return f(key) }
+
+// asAnswered returns s as a Query would return it: a stale answer has no FreshUntil, and has a Why. If s has none, the
+// reason is that the service is unreachable.
 func asAnswered[V any](s query.Snapshot[V], of *core.Service) query.Snapshot[V] {
 	if s.Stale {
 		s.FreshUntil = time.Time{}
@@ -299,11 +181,21 @@ func asAnswered[V any](s query.Snapshot[V], of *core.Service) query.Snapshot[V] 
 	return s
 }
 
+// total returns the source of Total, or nil if there is none.
+func (w *Answers) total() query.Source[struct{}, core.Stake] {
+	hasAnswer := w.Total.Value.Checked > 0 || w.TotalErr != nil
+	if !hasAnswer {
+		return nil
+	}
+	total := func(struct{}) (query.Snapshot[core.Stake], error) { return w.Total, w.TotalErr }
+	return &Late[core.Stake]{Source: source(w, staking.Service, total), After: w.TotalLate}
+}
+
 // Late is a query.Source of one value that answers late.
 type Late[V any] struct {
 	query.Source[struct{}, V]
 	After time.Duration // how long an answer takes
-	Asked int           // how often Get was called
+	Asked int           // how many times Get was called
 }
 
 // Get implements query.Source.
@@ -317,89 +209,41 @@ func (l *Late[V]) Get(ctx context.Context, key struct{}) (query.Snapshot[V], err
 	}
 }
 
-// total returns the source of Total, or nil if it has none.
-func (w *Answers) total() query.Source[struct{}, core.Stake] {
-	if w.Total.Value.Checked == 0 && w.TotalErr == nil {
-		return nil
-	}
-	total := func(struct{}) (query.Snapshot[core.Stake], error) { return w.Total, w.TotalErr }
-	return &Late[core.Stake]{Source: source(w, staking.Service, total), After: w.TotalLate}
-}
-
 // fakeService is a commands.Service whose Health is set.
 type fakeService struct {
 	query.HealthCheck
 	health query.Health
 }
 
+// Health returns the Health that is set.
 func (s fakeService) Health() query.Health { return s.health }
 
-// service returns a service that answered at Noon, or that fails with err, as w says.
+// service returns a service whose ping returns answer and err, and which was last called at Noon. If err says that the
+// service failed, its Health does, too.
 func service[V any](w *Answers, s *core.Service, err error, answer query.Snapshot[V]) fakeService {
 	if w.Failing != "" {
 		err = failed(s, w.Failing)
 	}
 	h := query.Health{Service: s, LastCall: Noon}
-	failed, ok := errors.AsType[*core.Error](err)
-	if ok && failed.Reason != core.Paused && failed.Reason != core.NoCredit && !w.NeverAsked {
+	failed, isFailure := errors.AsType[*core.Error](err)
+	wasAsked := isFailure && failed.Reason != core.Paused && failed.Reason != core.NoCredit
+	if wasAsked && !w.NeverAsked {
 		h.FailingSince = Noon.Add(-18 * time.Minute)
 		h.Reason = failed.Reason
 		if w.FailingFor > 0 {
 			h.FailingSince = time.Now().Add(-w.FailingFor)
 		}
 	}
-	ping := ask[struct{}, V](func(struct{}) (query.Snapshot[V], error) { return asAnswered(answer, s), err })
+	ping := sourceFunc[struct{}, V](func(struct{}) (query.Snapshot[V], error) { return asAnswered(answer, s), err })
 	check := query.NewHealthCheck(query.NewUpstream(nil, s, 0, nil), ping).WithEnded(market.EndedEndpoints)
 	return fakeService{check, h}
 }
 
-// drawn implements commands.Chart.
-func (w *Answers) drawn(
+// drawChart is a commands.Chart.
+func (w *Answers) drawChart(
 	_ context.Context, q core.Quote, _ time.Duration, l chat.Language, _, _ string,
 ) (core.Chart, error) {
 	w.Charted = append(w.Charted, q)
 	w.ChartedIn = append(w.ChartedIn, l)
 	return w.Chart, w.ChartErr
-}
-
-// limit is a ratelimit.Limiter that always returns its own value as the wait.
-type limit time.Duration
-
-func (l limit) Reserve(context.Context, time.Duration, ...ratelimit.Limit) (wait time.Duration, ok bool) {
-	return time.Duration(l), true
-}
-
-// Peek implements ratelimit.Limiter.
-func (l limit) Peek(context.Context, ...ratelimit.Limit) (wait time.Duration) { return 0 }
-
-// Router answers requests from w's services.
-func (w *Answers) Router(t testing.TB) *router.Router { return w.router(t, 0, chat.English) }
-
-// roleOf returns the role of a user whose Request does not tell it. Only Ann moderates.
-func roleOf(_ context.Context, user chat.User, _ string) (chat.Role, error) {
-	if user.ID == Ann {
-		return chat.Moderator, nil
-	}
-	return chat.Member, nil
-}
-
-func (w *Answers) router(t testing.TB, wait limit, l chat.Language) *router.Router {
-	t.Helper()
-	r, err := router.New(router.Config{
-		Commands:       commands.All(w.Sources(), w.Options),
-		Operators:      []chat.User{{Platform: "telegram", ID: Operator}},
-		ModeratorChats: []string{"telegram:" + Community},
-		Roles:          map[chat.Platform]router.AskRole{"telegram": roleOf},
-		Timeout:        time.Minute,
-		Limiter:        wait,
-		UserPerMinute:  1,
-		Language:       l,
-		Nearest:        config.Nearest,
-		Explain:        commands.Explain,
-		Log:            slog.New(slog.DiscardHandler),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
 }

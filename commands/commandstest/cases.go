@@ -12,79 +12,23 @@ import (
 	"herald/internal/router"
 )
 
-// Case is a command as it was typed, and its answer.
+// Case is a line that a user typed in a scene, and the reply to it.
 type Case struct {
-	// Scene names the state of the services, such as "healthy".
+	// Scene is the scene's name, such as "healthy".
 	Scene string
-	// Line is the command as typed, as in "/exists 12345".
+	// Line is the command as typed, such as "/exists 12345".
 	Line  string
 	Reply *chat.Reply
-	// Private answers reach the sender alone.
+	// Private says that only the sender may read the reply.
 	Private bool
-	// Direct marks a chat that only the sender and the bot can read.
+	// Direct says that the line was typed in the private chat with the bot.
 	Direct bool
-	// Asked has the names of the services that were asked for the answer. /status asks others.
+	// Asked has the names of the services that were asked for the reply. Pings of /status do not count.
 	Asked []string
 }
 
-// sender is a user of Telegram who asks.
-type sender struct {
-	id        string // empty: anonymous
-	role      chat.Role
-	community string // empty: the private chat with the bot
-	title     string // of the chat, or of the group to join
-	ephemeral bool   // the platform can show answers to them alone
-}
-
-// talk is the title of Community.
-const talk = "Token *talk*"
-
-// annModerates returns Ann as a moderator of Community.
-func annModerates() sender {
-	return sender{id: Ann, role: chat.Moderator, community: Community, title: talk}
-}
-
-// scene is some commands in one state of the services.
-type scene struct {
-	name string
-	// change makes healthy services answer as in the scene; nil leaves them healthy.
-	change func(*Answers)
-	// from is who asks; nil is Ann as a moderator.
-	from *sender
-	// wait is how long the rate limit makes each command wait.
-	wait limit
-	// lines are commands, and the names of events.
-	lines []string
-	// outcomes is how many outcomes of an Admission are shown after each line.
-	outcomes chat.ApprovalResult
-}
-
-// Lines of a scene that are no commands. They change what the following lines find.
-const (
-	unstake = "(unstaked)"        // the wallet stakes nothing any more
-	later   = "(six hours later)" // for what is saved
-	refuse  = "(refused)"         // no badge can be given or removed any more
-	gone    = "(deleted)"         // all badges are deleted
-)
-
-// Services are all services that can fail, in the order of Sources.
-var Services = services()
-
-func services() (all []*core.Service) {
-	for _, s := range Healthy().Sources().Services {
-		all = append(all, s.Health().Service)
-	}
-	return all
-}
-
-// Reasons are all reasons of a failure.
-var Reasons = []core.Reason{
-	core.Unreachable, core.SlowAnswer, core.Limited, core.UsedUp, core.NoCredit, core.Denied,
-	core.Rejected, core.Malformed, core.NoData, core.Behind, core.Paused,
-}
-
-// Cases calls see with every outcome of every command in a language. Time stands still two
-// minutes after Noon, so that ages in answers are the same in every run.
+// Cases calls see with each line of each scene, and the reply to it in a language. It is two minutes after Noon in
+// simulated time, so that ages in replies are the same in every run.
 func Cases(t *testing.T, l chat.Language, see func(Case)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -95,7 +39,54 @@ func Cases(t *testing.T, l chat.Language, see func(Case)) {
 	})
 }
 
-// play calls see with the answer to each line of the scene.
+// Ask returns the reply to a line that Ann types as a moderator of Community.
+func Ask(t testing.TB, r *router.Router, line string) *chat.Reply {
+	t.Helper()
+	return r.Handle(t.Context(), request(line, annModerates()))
+}
+
+// scene is a state of the services, and lines that a user types in it.
+type scene struct {
+	name string
+	// change makes healthy services answer as in the scene. If it is nil, they stay healthy.
+	change func(*Answers)
+	// from is who types the lines. If it is nil, Ann does, as a moderator of Community.
+	from *sender
+	// wait is how long the rate limit makes each command wait.
+	wait fixedWait
+	// lines are commands, and events between them.
+	lines []string
+	// outcomes is set if every line is a join request that the bot approves. There is then also a Case for each
+	// ApprovalResult below outcomes.
+	outcomes chat.ApprovalResult
+}
+
+// Events, which happen between the commands of a scene.
+const (
+	unstake = "(unstaked)"        // the wallet stakes nothing any more
+	later   = "(six hours later)" // every saved address is checked
+	refuse  = "(refused)"         // the platform refuses to give or remove badges from now on
+	gone    = "(deleted)"         // the community has deleted all badges
+)
+
+// sender is a user of Telegram who types a line, and the chat where they type it.
+type sender struct {
+	id        string // empty: anonymous
+	role      chat.Role
+	community string // empty: the private chat with the bot
+	title     string // of the community, or of the group that they ask to join
+	ephemeral bool   // replies can be shown to the sender alone
+}
+
+// communityTitle is the title of Community.
+const communityTitle = "Token *talk*"
+
+// annModerates returns Ann, who types as a moderator of Community.
+func annModerates() sender {
+	return sender{id: Ann, role: chat.Moderator, community: Community, title: communityTitle}
+}
+
+// play calls see with the reply to each command of the scene.
 func (s scene) play(t *testing.T, l chat.Language, see func(Case)) {
 	t.Helper()
 	w := Healthy()
@@ -108,23 +99,23 @@ func (s scene) play(t *testing.T, l chat.Language, see func(Case)) {
 	}
 	r := w.router(t, s.wait, l)
 	for _, line := range s.lines {
-		if w.happens(t, line) {
+		if isEvent := w.happen(t, line); isEvent {
 			continue
 		}
 		req := request(line, from)
 		req.Locale = string(l)
 		w.asked = nil
-		answer := Case{
+		played := Case{
 			Scene:   s.name,
 			Line:    line,
 			Reply:   r.Handle(t.Context(), req),
 			Private: r.Visibility(req.Command) == chat.Private,
 			Direct:  req.Direct,
 		}
-		answer.Asked = w.asked // after Handle
-		see(answer)
+		played.Asked = w.asked // Handle has set it.
+		see(played)
 		for outcome := range s.outcomes {
-			see(answer.admitted(outcome))
+			see(played.after(outcome))
 		}
 	}
 	if s.name == badlyTyped && w.StakesAsked+len(w.AccountsAsked) > 0 {
@@ -132,13 +123,13 @@ func (s scene) play(t *testing.T, l chat.Language, see func(Case)) {
 	}
 }
 
-// happens makes an event happen, and reports whether line names one.
-func (w *Answers) happens(t *testing.T, line string) bool {
+// happen makes the event of a line happen. It returns false if the line is not an event.
+func (w *Answers) happen(t *testing.T, line string) bool {
 	switch line {
 	case unstake:
 		w.Stake = core.Stake{Block: 1, BlockTime: time.Now(), Checked: 21}
 	case later:
-		w.Saved.later(t)
+		w.Saved.checkAll(t)
 	case refuse:
 		w.Saved.Problem = chat.RoleAbove
 	case gone:
@@ -149,8 +140,8 @@ func (w *Answers) happens(t *testing.T, line string) bool {
 	return true
 }
 
-// admitted returns what the answer to a join request becomes after this outcome of the admission.
-func (c Case) admitted(outcome chat.ApprovalResult) Case {
+// after returns the Case for what becomes of the reply after this outcome of the approval.
+func (c Case) after(outcome chat.ApprovalResult) Case {
 	return Case{
 		Scene:   c.Scene,
 		Line:    fmt.Sprint(c.Line, ", outcome ", outcome),
@@ -160,13 +151,7 @@ func (c Case) admitted(outcome chat.ApprovalResult) Case {
 	}
 }
 
-// Ask returns the answer to line, typed by Ann as a moderator.
-func Ask(t testing.TB, r *router.Router, line string) *chat.Reply {
-	t.Helper()
-	return r.Handle(t.Context(), request(line, annModerates()))
-}
-
-// request returns the request of a line that a sender typed.
+// request returns the request that a sender makes by typing a line.
 func request(line string, from sender) *chat.Request {
 	typed := strings.Fields(line)
 	req := &chat.Request{
@@ -186,4 +171,20 @@ func request(line string, from sender) *chat.Request {
 		req.Chat = from.community
 	}
 	return req
+}
+
+// Services are all services that the commands ask, in the order of commands.Sources.Services.
+var Services = services()
+
+func services() (all []*core.Service) {
+	for _, s := range Healthy().Sources().Services {
+		all = append(all, s.Health().Service)
+	}
+	return all
+}
+
+// Reasons are all reasons why a service can fail.
+var Reasons = []core.Reason{
+	core.Unreachable, core.SlowAnswer, core.Limited, core.UsedUp, core.NoCredit, core.Denied,
+	core.Rejected, core.Malformed, core.NoData, core.Behind, core.Paused,
 }

@@ -16,8 +16,7 @@ const (
 	joinProven  = "/join " + Stakers + " " + AnnsWallet
 )
 
-// scenesOfJoining has requests to join two groups, the first for registered people and the second for stakers. The
-// status for moderators is among them.
+// scenesOfJoining returns scenes in which users ask to join Members or Stakers, or moderators read the outcomes.
 func scenesOfJoining() []scene {
 	return slices.Concat(
 		joinRequests(),
@@ -29,7 +28,7 @@ func scenesOfJoining() []scene {
 	)
 }
 
-// joinRequests has requests with healthy services, of Ann and of strangers.
+// joinRequests returns scenes in which Ann and a stranger ask to join while all services are healthy.
 func joinRequests() []scene {
 	return []scene{
 		{
@@ -49,7 +48,7 @@ func joinRequests() []scene {
 		},
 		{
 			name:   "joining",
-			from:   &sender{id: Stranger, title: talk},
+			from:   &sender{id: Stranger, title: communityTitle},
 			change: joinChats(unchanged),
 			lines:  []string{joinMembers, joinStakers, joinStakers + " " + Wallet, status, "/help", "/start"},
 		},
@@ -68,7 +67,8 @@ func joinRequests() []scene {
 	}
 }
 
-// refusedJoinRequests has requests of Ann that are refused, or whose outcome depends on a service or a platform.
+// refusedJoinRequests returns scenes in which Ann asks to join, and a requirement, a service or Telegram may keep her
+// out.
 func refusedJoinRequests() []scene {
 	bothFail := joinChats(func(w *Answers) {
 		partnerDown(w)
@@ -90,10 +90,10 @@ func refusedJoinRequests() []scene {
 	return all
 }
 
-// annJoins returns Ann, who asks to join a group.
-func annJoins() *sender { return &sender{id: Ann, title: talk} }
+// annJoins returns Ann in her private chat with the bot, where join requests are answered.
+func annJoins() *sender { return &sender{id: Ann, title: communityTitle} }
 
-// joinChats lets the bot answer the join requests of Members and Stakers, and then makes change.
+// joinChats returns a change that lets registered users join Members and stakers join Stakers, and then makes change.
 func joinChats(change func(*Answers)) func(*Answers) {
 	return func(w *Answers) {
 		w.Options.JoinChats = map[string]chat.Requirement{
@@ -104,14 +104,14 @@ func joinChats(change func(*Answers)) func(*Answers) {
 	}
 }
 
-// stakersNeed is joinChats with an amount that Stakers requires.
+// stakersNeed is like joinChats, but Stakers requires a stake of at least this amount.
 func stakersNeed(amount string) func(*Answers) {
 	return joinChats(func(w *Answers) {
 		w.Options.JoinChats["telegram:"+Stakers] = chat.Requirement{Staker: true, Amount: number(amount)}
 	})
 }
 
-// joinsCounted lets one person into Community, and leaves out one for each cause.
+// joinsCounted adds outcomes to the log of Community: Bob was let in, and one user was left out for each cause.
 func joinsCounted(w *Answers) {
 	w.Options.JoinChats["telegram:"+Community] = chat.Requirement{Staker: true}
 	w.Joins.LetIn(Community, chat.User{Platform: "telegram", ID: Bob})
@@ -124,7 +124,7 @@ func joinsCounted(w *Answers) {
 		"",
 	}
 	for i, key := range causes {
-		checked := i < 4 // the last two do not lack what is required
+		checked := i < 4 // the users before the last two lack what is required
 		out := chat.LeftOut{
 			User: numbered(i),
 			At:   time.Now().Add(-time.Minute),

@@ -13,7 +13,7 @@ const (
 	existsAnn = "/exists " + Ann
 )
 
-// scenesOfSaving has addresses that are saved and deleted, and badges that are given and removed because of them.
+// scenesOfSaving returns scenes in which addresses are saved and deleted, and badges are given and removed accordingly.
 func scenesOfSaving() []scene {
 	all := slices.Concat(
 		savedByAnn(),
@@ -36,7 +36,8 @@ func scenesOfSaving() []scene {
 	return all
 }
 
-// savedByAnn has Ann save and delete an address while services and the store work, and while they do not.
+// savedByAnn returns scenes in which Ann saves and deletes an address while services and the store work, and while they
+// do not.
 func savedByAnn() []scene {
 	private := &sender{id: Ann}
 	return []scene{
@@ -66,7 +67,7 @@ func savedByAnn() []scene {
 	}
 }
 
-// savedThenUnstaked has the wallet stake nothing any more, before or after its address is saved.
+// savedThenUnstaked returns scenes in which the wallet is unstaked before or after its address is saved.
 func savedThenUnstaked() []scene {
 	return []scene{
 		{
@@ -86,7 +87,7 @@ func savedThenUnstaked() []scene {
 	}
 }
 
-// badgeRefusals has the platform refuse to give badges, for each reason.
+// badgeRefusals returns a scene for each reason why a platform refuses to give badges.
 func badgeRefusals() []scene {
 	var all []scene
 	for _, p := range []chat.BadgeProblem{
@@ -98,7 +99,8 @@ func badgeRefusals() []scene {
 	return all
 }
 
-// badgesLeftByForget has the platform refuse to remove badges, and badges that no longer exist.
+// badgesLeftByForget returns scenes in which /forget cannot remove a badge: the platform refuses to, or the community
+// has deleted the badge.
 func badgesLeftByForget() []scene {
 	return []scene{
 		{from: annInGroup(), change: badgesRefused(chat.RoleAbove), lines: []string{save, verify, "/forget"}},
@@ -108,12 +110,12 @@ func badgesLeftByForget() []scene {
 }
 
 // annInGroup returns Ann in Community, where she does not moderate.
-func annInGroup() *sender { return &sender{id: Ann, community: Community, title: talk} }
+func annInGroup() *sender { return &sender{id: Ann, community: Community, title: communityTitle} }
 
-// savingOn lets members save addresses and get two badges, and then makes change.
+// savingOn returns a change that lets users save addresses and get two badges, and then makes change.
 func savingOn(change func(*Answers)) func(*Answers) {
 	return func(w *Answers) {
-		w.Saved = Saved{
+		w.Saved = FakeMembers{
 			Badges: []chat.Badge{
 				{Community: Community, ID: "Staker"},
 				{Community: Stakers, ID: "Whale", Amount: number("1000")},
@@ -132,7 +134,7 @@ func savingOn(change func(*Answers)) func(*Answers) {
 	}
 }
 
-// badgesRefused is savingOn with a platform that refuses every call for a badge.
+// badgesRefused is like savingOn, but the platform refuses to give or remove badges because of p.
 func badgesRefused(p chat.BadgeProblem) func(*Answers) {
 	return savingOn(func(w *Answers) { w.Saved.Problem = p })
 }
@@ -142,7 +144,7 @@ func named(name string) members.Badge {
 	return members.Badge{Badge: chat.Badge{Community: Community, ID: name}, Name: chat.Untrusted(name)}
 }
 
-// Changes of what is saved.
+// These functions change a bot that saves addresses, for savingOn.
 
 func nothingToGive(w *Answers)   { w.Saved.Badges = nil }
 func unnamed(w *Answers)         { w.Saved.Unnamed = true }
@@ -150,7 +152,7 @@ func storeAway(w *Answers)       { w.Saved.Away = true }
 func savedUnreadable(w *Answers) { w.Saved.Unreadable = true }
 func saveBusy(w *Answers)        { w.Saved.Busy = true }
 
-// fuseBlown makes the fuse hold 12 of the 14 members who would lose badges. The status names 10 of them.
+// fuseBlown makes the fuse hold back the badges of 12 of the 14 users who would lose one. The status names 10 of them.
 func fuseBlown(w *Answers) {
 	w.Saved.Status.Losing = 14
 	w.Saved.Status.HeldBack = 12
@@ -159,7 +161,7 @@ func fuseBlown(w *Answers) {
 	}
 }
 
-// whaleRefused makes the platform refuse one of the badges.
+// whaleRefused makes the status say that the platform refuses to give or remove the badge Whale.
 func whaleRefused(w *Answers) {
 	w.Saved.Status.Refused = chat.MissingRight
 	w.Saved.Status.Each[1].Refused = chat.MissingRight

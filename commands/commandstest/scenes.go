@@ -34,8 +34,8 @@ const (
 	status    = "/status"
 )
 
-// scenes returns all scenes. The golden file of a language has them in this order. Several scenes may share a name, and
-// then also a golden file of a platform.
+// scenes returns all scenes. The golden file of a language has them in this order. Scenes that share a name share a
+// golden file of a platform.
 func scenes() []scene {
 	return slices.Concat(
 		scenesOfSenders(),
@@ -53,13 +53,13 @@ func scenes() []scene {
 	)
 }
 
-// scenesOfSenders has healthy services, and differs in who asks where.
+// scenesOfSenders returns scenes in which all services are healthy. They differ in who asks where.
 func scenesOfSenders() []scene {
 	return []scene{
-		{name: "healthy", lines: append(examples(everything), "/price $100", verify, "/start", "/hello")},
+		{name: "healthy", lines: append(examples(isAny), "/price $100", verify, "/start", "/hello")},
 		{
 			name:  "healthy",
-			from:  &sender{id: Ann, community: Community, title: talk, ephemeral: true},
+			from:  &sender{id: Ann, community: Community, title: communityTitle, ephemeral: true},
 			lines: []string{"/help"},
 		},
 		{
@@ -89,18 +89,18 @@ func scenesOfSenders() []scene {
 		},
 		{
 			name:  "forbidden",
-			from:  &sender{id: Ann, role: chat.Member, community: Community, title: talk},
+			from:  &sender{id: Ann, role: chat.Member, community: Community, title: communityTitle},
 			lines: []string{existsBob, "/exists discord 5", verifyBob},
 		},
 		{
 			name:  "unlisted",
-			from:  &sender{id: Ann, role: chat.Moderator, community: "-1009876543210", title: talk},
+			from:  &sender{id: Ann, role: chat.Moderator, community: "-1009876543210", title: communityTitle},
 			lines: []string{existsBob, exists},
 		},
 		{name: "strangers", from: stranger(), lines: []string{logins, exists, verify}},
 		{
 			name:  "anonymous",
-			from:  &sender{id: "", role: chat.Moderator, community: Community, title: talk},
+			from:  &sender{id: "", role: chat.Moderator, community: Community, title: communityTitle},
 			lines: []string{logins, exists, verify},
 		},
 		{name: "others", lines: []string{"/verify " + BobsWallet, "/verify " + Wallet}},
@@ -109,10 +109,10 @@ func scenesOfSenders() []scene {
 
 // stranger returns somebody in Community who is not registered.
 func stranger() *sender {
-	return &sender{id: Stranger, role: chat.Member, community: Community, title: talk}
+	return &sender{id: Stranger, role: chat.Member, community: Community, title: communityTitle}
 }
 
-// scenesOfNames has names and texts of the operator and of the services: hostile ones, too many, and none.
+// scenesOfNames returns scenes with unusual texts of the operator or of services: hostile ones, too many, and none.
 func scenesOfNames() []scene {
 	return []scene{
 		{
@@ -155,7 +155,7 @@ func scenesOfNames() []scene {
 	}
 }
 
-// scenesOfAmounts has amounts and prices of unusual sizes and numbers, and answers without some of their figures.
+// scenesOfAmounts returns scenes with unusually large, small or many figures, or without some of them.
 func scenesOfAmounts() []scene {
 	return []scene{
 		{
@@ -183,7 +183,7 @@ func scenesOfAmounts() []scene {
 	}
 }
 
-// threePools adds a third pool, amounts that are being withdrawn, and what all wallets have staked.
+// threePools adds a third pool, amounts that are being unstaked, and what all wallets have staked.
 func threePools(w *Answers) {
 	w.Stake.Staked = append(w.Stake.Staked, core.PoolAmount{
 		Pool:   core.Pool{Name: "Flexible"},
@@ -204,7 +204,7 @@ func threePools(w *Answers) {
 	}
 }
 
-// scenesOfOldAnswers has answers that are shown because there are no newer ones.
+// scenesOfOldAnswers returns scenes in which a service gives no newer answer, so that an earlier one is shown.
 func scenesOfOldAnswers() []scene {
 	return []scene{
 		{
@@ -213,7 +213,7 @@ func scenesOfOldAnswers() []scene {
 				w.Stale = true
 				w.Price.Value.MarketCap = known("2000000")
 			},
-			lines: examples(mayBeOld),
+			lines: examples(mayShowOld),
 		},
 		{
 			name: "old",
@@ -222,7 +222,7 @@ func scenesOfOldAnswers() []scene {
 				w.StaleFor = 8 * time.Minute
 				w.Price.Value.LastUpdated = Noon.Add(-8 * time.Minute) // ten minutes ago
 			},
-			lines: examples(mayBeOld),
+			lines: examples(mayShowOld),
 		},
 		{name: "silent", change: func(w *Answers) { w.Price.Stale = true }, lines: []string{supplies}},
 		{name: "silent", change: func(w *Answers) { w.Supply.Stale = true }, lines: []string{supplies}},
@@ -262,7 +262,7 @@ func scenesOfOldAnswers() []scene {
 	}
 }
 
-// scenesOfDoubt has figures that are doubtful: too old, or too far from other figures.
+// scenesOfDoubt returns scenes with figures that must not be taken for facts: too old, or too far from other figures.
 func scenesOfDoubt() []scene {
 	return []scene{
 		{
@@ -294,7 +294,7 @@ func scenesOfDoubt() []scene {
 	}
 }
 
-// scenesOfCharts has pictures of a price: whole, partly empty, without a line, and failed.
+// scenesOfCharts returns scenes with a chart: complete, with gaps, without a line, and failed.
 func scenesOfCharts() []scene {
 	return []scene{
 		{name: "charts", lines: []string{"/price 24h", "/price 7D", "/price 30d"}},
@@ -312,7 +312,7 @@ func scenesOfCharts() []scene {
 	}
 }
 
-// scenesOfMissingParts has answers that lack a part, because a service failed in part.
+// scenesOfMissingParts returns scenes in which a service fails in part, so that replies lack a part.
 func scenesOfMissingParts() []scene {
 	return []scene{
 		{
@@ -323,7 +323,7 @@ func scenesOfMissingParts() []scene {
 				w.Stake.Checked = 19
 				unstaking(w, 75*time.Hour, "3", "2")
 				w.Stake.Withdrawable = []core.PoolAmount{{Amount: number("1000")}}
-				w.Stake.UnbondingFailed = unreadPools(3) // one more than in Failed
+				w.Stake.UnbondingFailed = unreadPools(3) // the two pools in Failed, and one more
 			},
 			lines: []string{supplies, staked, verify, status},
 		},
@@ -348,8 +348,8 @@ func scenesOfMissingParts() []scene {
 	}
 }
 
-// scenesOfFailedAccounts has some of the questions about accounts, logins and stakes fail, and errors that are not a
-// service's.
+// scenesOfFailedAccounts returns scenes in which some questions about accounts, logins and stakes fail, and one with
+// errors that no service returned.
 func scenesOfFailedAccounts() []scene {
 	return []scene{
 		{
@@ -382,23 +382,24 @@ func scenesOfFailedAccounts() []scene {
 				w.SupplyErr = context.DeadlineExceeded
 				w.StakeErr = context.DeadlineExceeded
 			},
-			lines: append(examples(forAll), status, existsBob, verifyBob),
+			lines: append(examples(asksForAll), status, existsBob, verifyBob),
 		},
 	}
 }
 
-// scenesOfRefusedLines has lines that ask no service: too many, unknown, or badly typed.
+// scenesOfRefusedLines returns scenes with lines that the bot refuses without asking a service.
 func scenesOfRefusedLines() []scene {
 	return []scene{
-		{name: "limited", wait: limit(7 * time.Second), lines: []string{price, logins}},
+		{name: "limited", wait: fixedWait(7 * time.Second), lines: []string{price, logins}},
 		{name: "unknown", lines: []string{"/moon", "/prise", "/hlep"}},
 		{name: badlyTyped, lines: badlyTypedLines},
 	}
 }
 
-// badlyTyped names the scene that fails if its lines ask a service.
+// badlyTyped is the name of a scene. The test fails if one of its lines asks a service.
 const badlyTyped = "badly typed"
 
+// badlyTypedLines are the lines of the scene badlyTyped.
 var badlyTypedLines = []string{
 	"/staked",
 	"/staked a b",
@@ -442,7 +443,7 @@ var badlyTypedLines = []string{
 	"/help me",
 }
 
-// scenesOfReasons has every service fail for each reason.
+// scenesOfReasons returns a scene for each reason why services fail. All services fail for that reason.
 func scenesOfReasons() []scene {
 	var all []scene
 	for _, reason := range Reasons {
@@ -451,7 +452,7 @@ func scenesOfReasons() []scene {
 			lines = append(lines, Asking(s.Name))
 		}
 		if reason == core.Unreachable {
-			lines = examples(forAll)
+			lines = examples(asksForAll)
 		}
 		all = append(all, scene{
 			name:   "failing " + string(reason),
@@ -462,11 +463,11 @@ func scenesOfReasons() []scene {
 	return all
 }
 
-// examples returns the example of each form that menus list and that meets a condition.
-func examples(meets func(chat.Command, chat.Form) bool) (lines []string) {
+// examples returns the examples of the forms that menus list and that include returns true for.
+func examples(include func(chat.Command, chat.Form) bool) (lines []string) {
 	for _, c := range commands.All(Healthy().Sources(), Healthy().Options) {
 		for _, f := range c.Forms {
-			if !f.Unlisted && meets(c, f) {
+			if !f.Unlisted && include(c, f) {
 				lines = append(lines, c.Example(f))
 			}
 		}
@@ -474,23 +475,23 @@ func examples(meets func(chat.Command, chat.Form) bool) (lines []string) {
 	return lines
 }
 
-// everything is met by each form of each command.
-func everything(chat.Command, chat.Form) bool { return true }
+// isAny reports true for every form.
+func isAny(chat.Command, chat.Form) bool { return true }
 
-// forAll is met by the forms that everybody may use, of the commands that ask a service.
-func forAll(c chat.Command, f chat.Form) bool { return c.Asks != nil && !f.Moderators }
+// asksForAll reports whether a form asks a service, and everybody may use it.
+func asksForAll(c chat.Command, f chat.Form) bool { return c.Asks != nil && !f.Moderators }
 
-// mayBeOld is met by the forms that everybody may use, of the commands that ask a service of MayBeOld.
-func mayBeOld(c chat.Command, f chat.Form) bool {
-	asksOne := slices.ContainsFunc(c.Asks, func(service string) bool { return slices.Contains(MayBeOld, service) })
-	return asksOne && !f.Moderators
+// mayShowOld reports whether a form may show an old answer of a service in MayBeOld, and everybody may use it.
+func mayShowOld(c chat.Command, f chat.Form) bool {
+	isOneOld := slices.ContainsFunc(c.Asks, func(service string) bool { return slices.Contains(MayBeOld, service) })
+	return isOneOld && !f.Moderators
 }
 
-// Asking returns the example of the first form for everybody that cannot do without the service. It
-// panics if there is none.
+// Asking returns an example of a command that everybody may use and that cannot do without the service. It panics if
+// there is none.
 func Asking(service string) string {
-	first := func(c chat.Command, f chat.Form) bool { return forAll(c, f) && c.Asks[0] == service }
-	asking := examples(first)
+	needsService := func(c chat.Command, f chat.Form) bool { return asksForAll(c, f) && c.Asks[0] == service }
+	asking := examples(needsService)
 	if len(asking) == 0 {
 		panic("no command has the service " + service + " first in Asks")
 	}
@@ -512,7 +513,8 @@ func unreadPools(n int) []core.UnreadPool {
 	return unread
 }
 
-// unstaking adds amounts that are being withdrawn. The first of them can be claimed the time after past Noon.
+// unstaking adds amounts that are unstaked and cannot be claimed yet. The first of them can be claimed at Noon plus
+// after.
 func unstaking(w *Answers, after time.Duration, amounts ...string) {
 	for _, amount := range amounts {
 		w.Stake.Unbonding = append(w.Stake.Unbonding, core.PoolAmount{
@@ -536,7 +538,7 @@ var Hostile = []string{
 	"\u200b",
 }
 
-// hostile gives the logins and the pools Hostile names, and one login a time in the future.
+// hostile makes logins and pools with the names in Hostile, and a login in the future.
 func hostile(w *Answers) {
 	w.Logins = nil
 	w.Stake.Staked = nil
@@ -550,7 +552,7 @@ func hostile(w *Answers) {
 	w.Logins = append(w.Logins, core.Login{Dapp: "Tomorrow", Platform: "EVM", At: Noon.AddDate(0, 0, 1)})
 }
 
-// many sets more logins and pools than one answer has room for.
+// many makes more logins and pools than one reply has room for.
 func many(w *Answers) {
 	w.Logins = nil
 	w.Stake.Staked = nil
@@ -570,7 +572,7 @@ func many(w *Answers) {
 	w.Stake.Checked = 60
 }
 
-// Changes of what the services answer.
+// These functions change healthy services, for scene.change.
 
 func unchanged(*Answers)       {}
 func stakesNothing(w *Answers) { w.Stake = core.Stake{Block: 1, Checked: 21} }

@@ -12,8 +12,8 @@ import (
 	"herald/internal/config/configtest"
 )
 
-// Transcripts compares every Case in English, as show writes its answer, with a
-// golden file for each scene in testdata. With update it writes the files instead.
+// Transcripts compares the replies to all Cases in English with golden files, one for each name of a scene. show
+// returns the text of a reply. If update is set, Transcripts writes the files instead.
 func Transcripts(t *testing.T, update bool, show func(Case) string) {
 	t.Helper()
 	transcripts := map[string]string{}
@@ -21,14 +21,14 @@ func Transcripts(t *testing.T, update bool, show func(Case) string) {
 	compare(t, filepath.Join("testdata", "scenes"), transcripts, update)
 }
 
-// Previews compares the first 60 characters of every answer in English, which is what a
-// push notification shows, and how many lines it has, with a golden file. text is the
-// message as people read it.
-func Previews(t *testing.T, update bool, text func(Case) string) {
+// Previews compares two things about each reply in English with a golden file: its first 60 characters, which are what
+// a push notification shows, and how many lines it has. show returns the text of a reply. If update is set, Previews
+// writes the file instead.
+func Previews(t *testing.T, update bool, show func(Case) string) {
 	t.Helper()
 	var all strings.Builder
 	Cases(t, chat.English, func(c Case) {
-		shown := text(c)
+		shown := show(c)
 		preview := []rune(strings.ReplaceAll(shown, "\n", " / "))
 		fmt.Fprintf(&all, "%-24.24s %2d lines  %s\n",
 			c.Line, strings.Count(shown, "\n")+1, string(preview[:min(len(preview), 60)]))
@@ -36,9 +36,8 @@ func Previews(t *testing.T, update bool, text func(Case) string) {
 	compare(t, filepath.Join("testdata", "previews"), map[string]string{"previews": all.String()}, update)
 }
 
-// Languages compares every Case in every language, as show writes its answer,
-// with one golden file for each language in testdata. With update it writes the
-// files instead.
+// Languages compares the replies to all Cases with golden files, one for each language. show returns the text of a
+// reply. If update is set, Languages writes the files instead.
 func Languages(t *testing.T, update bool, show func(Case) string) {
 	t.Helper()
 	transcripts := map[string]string{}
@@ -55,13 +54,14 @@ func Languages(t *testing.T, update bool, show func(Case) string) {
 	compare(t, filepath.Join("testdata", "languages"), transcripts, update)
 }
 
+// transcript returns the line and the reply as golden files have them.
 func (c Case) transcript(show func(Case) string) string {
 	line := strings.ToValidUTF8(c.Line[:min(len(c.Line), 80)], "")
 	return fmt.Sprintf("> %s\n%s\n\n", line, show(c))
 }
 
-// compare compares transcripts with the files of their names in dir, which holds
-// no others.
+// compare compares transcripts with the golden files in dir, which has a file for each name of a transcript and no
+// other file. If update is set, it writes the files instead.
 func compare(t *testing.T, dir string, transcripts map[string]string, update bool) {
 	t.Helper()
 	if update {
@@ -69,8 +69,8 @@ func compare(t *testing.T, dir string, transcripts map[string]string, update boo
 			t.Fatal(err)
 		}
 	}
-	for scene, transcript := range transcripts {
-		file := filepath.Join(dir, strings.ReplaceAll(scene, " ", "_")+".golden")
+	for name, transcript := range transcripts {
+		file := filepath.Join(dir, strings.ReplaceAll(name, " ", "_")+".golden")
 		configtest.Golden(t, file, transcript, update)
 	}
 	files, err := filepath.Glob(filepath.Join(dir, "*.golden"))
