@@ -76,7 +76,7 @@ func TestARepetitionMayBeLate(t *testing.T) {
 		c.api.Fail("sendMessage", telegramtest.Page(http.StatusBadGateway))
 		c.send(1, group, person, time.Second)
 		c.send(18, group, person+1, 0) // They take what the group has for a minute.
-		c.all.Wait()
+		c.sends.Wait()
 		if c.results[Delivered] != 19 {
 			t.Errorf("the results are %v, want all Delivered", c.results)
 		}
