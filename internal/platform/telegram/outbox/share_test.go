@@ -154,7 +154,7 @@ func TestTheNewestEditIsMade(t *testing.T) {
 	for _, test := range []struct {
 		name  string
 		ages  []time.Duration // of the answers
-		want  string // the text in the end: an edit's index in the series
+		want  string          // the text in the end: an edit's index in the series
 		calls int
 	}{
 		{name: "one", ages: []time.Duration{0}, want: "0", calls: 1},
