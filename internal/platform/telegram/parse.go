@@ -433,9 +433,9 @@ func cutMention(units []uint16, from int, entities []models.MessageEntity) (ment
 	return nil, string(utf16.Decode(units[from:]))
 }
 
-// repliedTo returns the user whose message m replies to, or nil. The user has the ID 0 if they spoke as a chat. A message
-// of this bot does not count, and neither do replies that Telegram makes of all messages: to the first message of a
-// topic, and to a channel's forwarded post.
+// repliedTo returns the user whose message m replies to, or nil. The user has the ID 0 if they spoke as a chat. A
+// message of this bot does not count, and neither do replies that Telegram makes of all messages: to the first message
+// of a topic, and to a channel's forwarded post.
 func repliedTo(m *models.Message, me *models.User) *models.User {
 	r := m.ReplyToMessage
 	if r == nil {

@@ -19,8 +19,8 @@ const (
 )
 
 // An update that is not acknowledged stays in Telegram's queue, and the next getUpdates returns it again at once.
-// Without a pause, the bot would poll the same updates in a busy loop. During the pause it answers some of them, and the
-// next call acknowledges these.
+// Without a pause, the bot would poll the same updates in a busy loop. During the pause it answers some of them, and
+// the next call acknowledges these.
 const (
 	// After a batch of n updates, the pause is n*pausePerUpdate, but at least minPause. For example, it is 20 ms after a
 	// batch of 100. It ends early if the next batch would have few known updates.
@@ -30,12 +30,13 @@ const (
 	sameOffsetPause = 100 * time.Millisecond
 )
 
-// poller takes updates by long polling, during one Run. Telegram keeps an update in its queue until the bot acknowledges
-// it. The bot does so once the update and all before it are answered.
+// poller takes updates by long polling, during one Run. Telegram keeps an update in its queue until the bot
+// acknowledges it. The bot does so once the update and all before it are answered.
 //
 // Telegram returns at most a hundred updates that are not acknowledged, so that these may hide newer ones. Then the
-// oldest ones that wait or hang are acknowledged early: see tracker in updates.go. This process still answers them, even
-// on SIGTERM. They are lost if the process is killed, or if Telegram does not accept the answer before the drain ends.
+// oldest ones that wait or hang are acknowledged early: see tracker in updates.go. This process still answers them,
+// even on SIGTERM. They are lost if the process is killed, or if Telegram does not accept the answer before the drain
+// ends.
 //
 // A join request is acknowledged once acceptJoin (join.go) has accepted it. If the bot then stops, the request stays
 // open for moderators.
@@ -193,8 +194,8 @@ func growStack() {
 	runtime.KeepAlive(&room)
 }
 
-// pause blocks after a batch of the given size, so that answers are delivered before the next call. If the batch had new
-// updates, the pause ends early once at most size/4 known updates would come again.
+// pause blocks after a batch of the given size, so that answers are delivered before the next call. If the batch had
+// new updates, the pause ends early once at most size/4 known updates would come again.
 func (p *poller) pause(ctx context.Context, size int, anyNew bool) {
 	longest := max(minPause, pausePerUpdate*time.Duration(size))
 	p.await(ctx, longest, func() bool {

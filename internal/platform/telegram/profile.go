@@ -54,12 +54,12 @@ func (s *session) syncProfile(ctx context.Context) {
 }
 
 // syncGroupMenus sets the two menus of a group in LanguageChats, for everybody and for moderators, in the group's
-// language. Telegram shows the menu of the narrowest scope, so in this group they replace the menus of syncProfile. They
-// have no language code, and are therefore shown whatever the language of a reader's app is.
+// language. Telegram shows the menu of the narrowest scope, so in this group they replace the menus of syncProfile.
+// They have no language code, and are therefore shown whatever the language of a reader's app is.
 // https://core.telegram.org/bots/api#determining-list-of-commands
 //
-// If the first menu is refused, for example because the bot is not in the group, syncGroupMenus does not try the second,
-// so that the group is logged once. It blocks until the menus are set or refused, or ctx is done.
+// If the first menu is refused, for example because the bot is not in the group, syncGroupMenus does not try the
+// second, so that the group is logged once. It blocks until the menus are set or refused, or ctx is done.
 func (s *session) syncGroupMenus(ctx context.Context, group string) {
 	commands := s.work.Handler.Commands()
 	anybody := userOf(0) // A public answer has the group's language, whoever asks.
@@ -86,8 +86,8 @@ func (s *session) syncGroupMenus(ctx context.Context, group string) {
 	})
 }
 
-// syncMenusAfterAdding starts to set the menus of a group in LanguageChats that the bot has just been added to. Telegram
-// refused them before. It does nothing for other groups, and does not block.
+// syncMenusAfterAdding starts to set the menus of a group in LanguageChats that the bot has just been added to.
+// Telegram refused them before. It does nothing for other groups, and does not block.
 func (s *session) syncMenusAfterAdding(group int64) {
 	id := strconv.FormatInt(group, 10)
 	if slices.Contains(s.adapter.LanguageChats, id) {
@@ -95,8 +95,8 @@ func (s *session) syncMenusAfterAdding(group int64) {
 	}
 }
 
-// sync makes calls until they succeed or are refused, and logs a refusal. It blocks until then, ctx is done, or the token
-// is refused.
+// sync makes calls until they succeed or are refused, and logs a refusal. It blocks until then, ctx is done, or the
+// token is refused.
 func (s *session) sync(ctx context.Context, calls func() error) {
 	_ = s.repeat(ctx, func() error {
 		err := calls()
@@ -110,9 +110,9 @@ func (s *session) sync(ctx context.Context, calls func() error) {
 	})
 }
 
-// syncMenu sets a menu unless Telegram has it already. It does not compare IsEphemeral. Bot API servers before 10.2 never
-// return that field, and every menu would seem changed at each start. But if such a server is upgraded, it learns which
-// commands are ephemeral only when a name or a summary changes.
+// syncMenu sets a menu unless Telegram has it already. It does not compare IsEphemeral. Bot API servers before 10.2
+// never return that field, and every menu would seem changed at each start. But if such a server is upgraded, it learns
+// which commands are ephemeral only when a name or a summary changes.
 func (a *Adapter) syncMenu(ctx context.Context, menu *bot.SetMyCommandsParams) error {
 	whose := &bot.GetMyCommandsParams{Scope: menu.Scope, LanguageCode: menu.LanguageCode}
 	current, err := botapi.Call(ctx, a.api, (*bot.Bot).GetMyCommands, whose)

@@ -226,8 +226,8 @@ func entityOf(s words.Span) models.MessageEntity {
 	return models.MessageEntity{}
 }
 
-// userLink with a user's ID opens their profile, https://core.telegram.org/bots/api#formatting-options. Telegram notifies
-// only users in the chat of such a link, and only private answers name users.
+// userLink with a user's ID opens their profile, https://core.telegram.org/bots/api#formatting-options. Telegram
+// notifies only users in the chat of such a link, and only private answers name users.
 const userLink = "tg://user?id="
 
 // maybeLink reports whether Telegram could make a link of a part of the text: a domain, a

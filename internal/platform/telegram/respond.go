@@ -117,8 +117,8 @@ func (a *answering) handleJoin(r *chat.Reply) *chat.Reply {
 	return r
 }
 
-// withoutPublicQuestion returns r. But if r asks a question about an ephemeral command, it returns a copy with a link to
-// the private chat instead: everybody in the group could read what the sender writes.
+// withoutPublicQuestion returns r. But if r asks a question about an ephemeral command, it returns a copy with a link
+// to the private chat instead: everybody in the group could read what the sender writes.
 func (a *answering) withoutPublicQuestion(r *chat.Reply) *chat.Reply {
 	if r.Ask == nil || !a.cmd.ephemeral.Arrived() {
 		return r

@@ -32,8 +32,8 @@ func (a *Adapter) CommunityName(group string) chat.Untrusted {
 	return chat.NewUntrusted(known.Title, maxTitle)
 }
 
-// Give implements chat.BadgeGiver. It replaces another tag, because the member asked for this one. It ignores the reason:
-// Telegram has no audit log.
+// Give implements chat.BadgeGiver. It replaces another tag, because the member asked for this one. It ignores the
+// reason: Telegram has no audit log.
 func (a *Adapter) Give(ctx context.Context, group, tag, user, _ string) error {
 	return a.setTag(ctx, group, user, tag)
 }

@@ -51,8 +51,8 @@ func (u *update) request() *chat.Request {
 	return &u.command.request
 }
 
-// read decodes an update. answerable is false if the update is of a kind that cannot ask anything, or cannot be decoded.
-// An update that cannot be decoded has only its ID, so that it can be acknowledged.
+// read decodes an update. answerable is false if the update is of a kind that cannot ask anything, or cannot be
+// decoded. An update that cannot be decoded has only its ID, so that it can be acknowledged.
 func (a *Adapter) read(raw []byte) (u *update, answerable bool) {
 	u = new(update)
 	if json.Unmarshal(raw, u) != nil {

@@ -52,11 +52,11 @@ func (u *polledUpdate) isDoneOrStuck() bool {
 }
 
 // tracker knows which polled updates are done, and chooses the offset of the next getUpdates. That call acknowledges
-// all updates with IDs below its offset, and returns the first batchSize of the others. A tracker is safe for concurrent
-// use.
+// all updates with IDs below its offset, and returns the first batchSize of the others. A tracker is safe for
+// concurrent use.
 //
-// The offset is the ID of the first update that may not be acknowledged. For example, if updates 5, 6 and 8 are done and
-// 7 is not, the offset is 7.
+// The offset is the ID of the first update that may not be acknowledged. For example, if updates 5, 6 and 8 are done
+// and 7 is not, the offset is 7.
 //
 //   - An update that is done may always be acknowledged. If the process is killed, Telegram still has the others.
 //   - If batchSize updates are not acknowledged, a getUpdates returns only these, and they hide all newer ones. Then an
@@ -167,8 +167,8 @@ func (t *tracker) acknowledge(offset int64) {
 	t.polled = slices.Delete(t.polled, 0, i)
 }
 
-// forgetIDs forgets which updates are acknowledged, so that an update with a lower ID counts as new. The poller calls it
-// while Telegram's queue is empty: after a week without updates the next ID is random,
+// forgetIDs forgets which updates are acknowledged, so that an update with a lower ID counts as new. The poller calls
+// it while Telegram's queue is empty: after a week without updates the next ID is random,
 // https://core.telegram.org/bots/api#update. forgetIDs does nothing while a polled update is not acknowledged.
 func (t *tracker) forgetIDs() {
 	t.mu.Lock()

@@ -81,8 +81,8 @@ func (h *webhook) set(ctx context.Context) error {
 	return err
 }
 
-// check asks Telegram about the webhook. It sets the webhook again if Telegram has another URL, or reports that this bot
-// has refused a delivery since the webhook was set: Telegram then has another secret.
+// check asks Telegram about the webhook. It sets the webhook again if Telegram has another URL, or reports that this
+// bot has refused a delivery since the webhook was set: Telegram then has another secret.
 func (h *webhook) check(ctx context.Context) error {
 	a := h.s.adapter
 	info, err := a.api.GetWebhookInfo(ctx)

@@ -104,8 +104,8 @@ func (d *delivery) end(result Result, err error) Receipt {
 	return r
 }
 
-// attempt makes one attempt to send the message, and counts how it failed. A 429 also pauses the chat. attempt reports a
-// refused token to Unauthorized, and a moved group to Migrated.
+// attempt makes one attempt to send the message, and counts how it failed. A 429 also pauses the chat. attempt reports
+// a refused token to Unauthorized, and a moved group to Migrated.
 func (d *delivery) attempt(ctx context.Context) error {
 	if d.attempts > 0 {
 		d.out.Count("send_repeated")

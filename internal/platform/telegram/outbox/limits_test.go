@@ -132,7 +132,8 @@ func TestAPrivateChatHasNoLimitOfItsSender(t *testing.T) {
 	})
 }
 
-// Messages that the global limit has delayed keep the limits of their chat as well, even if two replicas share the slots.
+// Messages that the global limit has delayed keep the limits of their chat as well, even if two replicas share the
+// slots.
 func TestChatsTogetherKeepTheGlobalRate(t *testing.T) {
 	for _, replicas := range []int64{1, 2} {
 		inBubble(t, func(t *testing.T, c *outboxTest) {

@@ -62,8 +62,8 @@ type state struct {
 	canFollow bool
 }
 
-// unknownWaits are the waits before a message with an unknown outcome is resent: the first and the second time. They are
-// long enough for a proxy to recover, and short enough that users recognize the message.
+// unknownWaits are the waits before a message with an unknown outcome is resent: the first and the second time. They
+// are long enough for a proxy to recover, and short enough that users recognize the message.
 var unknownWaits = [...]time.Duration{2 * time.Second, 5 * time.Second}
 
 // shortResends is how often a message with a short lifetime is resent.

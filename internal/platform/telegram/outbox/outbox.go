@@ -10,8 +10,8 @@
 //	share.go     messages with the same Key that wait at the same time become one
 //	content.go   messages as calls of the Bot API
 //
-// Telegram limits how many messages the bot may send to a chat, and to all chats, in a time. A slot is the right to send
-// one message under one such limit. A message waits for a slot of each limit. If Telegram answers 429, it refuses
+// Telegram limits how many messages the bot may send to a chat, and to all chats, in a time. A slot is the right to
+// send one message under one such limit. A message waits for a slot of each limit. If Telegram answers 429, it refuses
 // messages to the chat for a time: the chat is paused.
 //
 // Telegram has no idempotency key. So a message that was definitely not sent is retried for as long as it is useful,
@@ -168,12 +168,13 @@ type Receipt struct {
 //
 //  1. If a message with the same Key waits to be sent, m joins it.
 //  2. Otherwise m waits for a slot of its sender.
-//  3. If another message with the same Key has begun to wait meanwhile, m joins it. Otherwise, other messages can join m
-//     from now on.
+//  3. If another message with the same Key has begun to wait meanwhile, m joins it. Otherwise, other messages can join
+//     m from now on.
 //  4. m is sent, and retried as next decides.
 //
-// Send blocks until the outcome is known, or ctx ends. If m has joined another message, Send returns the receipt of that
-// message, and blocks until it is known, even if ctx ends. But a Notice that would join another one is Dropped at once.
+// Send blocks until the outcome is known, or ctx ends. If m has joined another message, Send returns the receipt of
+// that message, and blocks until it is known, even if ctx ends. But a Notice that would join another one is Dropped at
+// once.
 func (o *Outbox) Send(ctx context.Context, m Message) Receipt {
 	if m.OnWait == nil {
 		m.OnWait = func() {}

@@ -15,10 +15,10 @@ const sameAnswerGap = time.Second
 //	open ── seal ──> sealed ── finish ──> ended
 //	  └──── reopen ────┘
 //
-// While it is open, other messages may join. Once it has its slots, it is sealed: the newest of the messages that joined
-// is sent, and a message that comes now begins a new delivery. The new delivery waits for the sealed one: an edit until
-// the sealed edit has ended, any other message for sameAnswerGap. If the message was not sent, because of a 429 for
-// example, the delivery is reopened.
+// While it is open, other messages may join. Once it has its slots, it is sealed: the newest of the messages that
+// joined is sent, and a message that comes now begins a new delivery. The new delivery waits for the sealed one: an
+// edit until the sealed edit has ended, any other message for sameAnswerGap. If the message was not sent, because of a
+// 429 for example, the delivery is reopened.
 
 // keyed is what a delivery knows about other messages with its Key.
 type keyed struct {
@@ -99,9 +99,9 @@ func (d *delivery) add(m *Message) {
 	}
 }
 
-// awaitReceipt returns the receipt of m, a message that has joined the delivery. It blocks until the delivery has ended,
-// even if ctx ends. If the delivery panicked, awaitReceipt sends m by itself. A Notice is Dropped at once, because the
-// Notice that it joined tells the chat the same.
+// awaitReceipt returns the receipt of m, a message that has joined the delivery. It blocks until the delivery has
+// ended, even if ctx ends. If the delivery panicked, awaitReceipt sends m by itself. A Notice is Dropped at once,
+// because the Notice that it joined tells the chat the same.
 func (d *delivery) awaitReceipt(ctx context.Context, m *Message) Receipt {
 	if m.Notice != "" {
 		return Receipt{Result: Dropped}
