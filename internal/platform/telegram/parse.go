@@ -44,48 +44,62 @@ func parse(u *update, me *models.User, h platform.Handler) *command {
 	if m == nil {
 		return nil
 	}
-	inPrivate, inGroup := isPrivate(&m.Chat), isGroup(&m.Chat)
-	if !inPrivate && !inGroup {
+	isInChannel := !isPrivate(&m.Chat) && !isGroup(&m.Chat)
+	if isInChannel {
 		return nil
 	}
-	var c *command
-	switch {
-	case u.Press != nil:
-		c = parsePress(u.Press)
-	case u.MyChatMember != nil:
-		c = &command{request: chat.Request{Command: chat.HelloCommand}, text: chat.HelloCommand}
-	default:
-		c = parseMessage(m, me, h.Commands())
-	}
-	if c == nil {
+	c := commandOf(u, m, me, h.Commands())
+	if c == nil || !c.isAnswerable(u, m) {
 		return nil
 	}
-	if inPrivate && m.Chat.ID != c.user {
-		return nil // A private chat belongs to one user.
-	}
-	// In a channel's direct messages each user has a topic, and the channel's administrators read all
-	// of them. Telegram refuses a message without a topic.
-	if m.Chat.IsDirectMessages && m.DirectMessagesTopic == nil && u.Press == nil {
-		return nil
-	}
-	if c.request.Command == chat.JoinCommand && !inPrivate {
-		return nil // The bot sends its buttons only to private chats, so this one is forged.
-	}
-	c.sender = cmp.Or(c.sender, c.user)
-	c.to = destination(m)
-	c.request.From = userOf(c.user)
-	c.request.Chat = strconv.FormatInt(m.Chat.ID, 10)
-	c.request.Direct = inPrivate
-	if inGroup {
-		c.request.Community = c.request.Chat
-		if c.user != 0 {
-			c.request.Role = chat.UnknownRole
-		}
-	}
+	c.setChat(m)
 	c.request.BotName = me.FirstName
 	c.request.BotHandle = "@" + me.Username
 	c.private = h.Visibility(c.request.Command) == chat.Private || c.ephemeral.Arrived()
 	return c
+}
+
+// commandOf returns the command of an update without the fields about its chat, or nil. m is the update's message.
+func commandOf(u *update, m *models.Message, me *models.User, commands chat.Commands) *command {
+	switch {
+	case u.Press != nil:
+		return parsePress(u.Press)
+	case u.MyChatMember != nil:
+		return &command{request: chat.Request{Command: chat.HelloCommand}, text: chat.HelloCommand}
+	}
+	return parseMessage(m, me, commands)
+}
+
+// isAnswerable reports whether the command can come from the chat of m, and can be answered there.
+func (c *command) isAnswerable(u *update, m *models.Message) bool {
+	inPrivate := isPrivate(&m.Chat)
+	switch {
+	case inPrivate && m.Chat.ID != c.user:
+		return false // A private chat belongs to one user.
+	case m.Chat.IsDirectMessages && m.DirectMessagesTopic == nil && u.Press == nil:
+		// In a channel's direct messages each user has a topic, and the channel's administrators read all
+		// of them. Telegram refuses a message without a topic.
+		return false
+	case c.request.Command == chat.JoinCommand && !inPrivate:
+		return false // The bot sends its buttons only to private chats, so this one is forged.
+	}
+	return true
+}
+
+// setChat sets the fields about the chat of m, and about the sender there.
+func (c *command) setChat(m *models.Message) {
+	c.sender = cmp.Or(c.sender, c.user)
+	c.to = destination(m)
+	c.request.From = userOf(c.user)
+	c.request.Chat = strconv.FormatInt(m.Chat.ID, 10)
+	c.request.Direct = isPrivate(&m.Chat)
+	if c.request.Direct {
+		return
+	}
+	c.request.Community = c.request.Chat
+	if c.user != 0 {
+		c.request.Role = chat.UnknownRole
+	}
 }
 
 // destination returns where a reply to m goes.
@@ -220,8 +234,8 @@ func (c *command) setSender(m *models.Message) {
 	c.request.CanReplyEphemerally = c.ephemeral.Arrived()
 }
 
-// parsePress returns what the state of a button asks, or nil if the state is not of this
-// version. Anybody can forge a state.
+// parsePress returns the command of a button, or nil if the button's state is not of this version. Anybody can forge a
+// state.
 func parsePress(q *callbackQuery) *command {
 	state, err := chat.ParseState(q.Data)
 	if err != nil {

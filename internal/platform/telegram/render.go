@@ -87,14 +87,14 @@ func layOut(c words.Card, bot string) *page {
 		})
 		p.write(hidden)
 	}
-	title := []part{{models.MessageEntityTypeBold, c.Title}}
+	title := []part{bold(c.Title)}
 	if !c.Subtitle.Empty() {
-		title = append(title, part{"", words.Line{{Text: gap + c.Dot}}}, part{"", c.Subtitle})
+		title = append(title, plain(words.Line{{Text: gap + c.Dot}}), plain(c.Subtitle))
 	}
 	p.line(title...)
-	p.line(part{"", c.Text})
+	p.line(plain(c.Text))
 	for _, s := range c.Sections {
-		p.line(part{models.MessageEntityTypeBold, s.Heading})
+		p.line(bold(s.Heading))
 		for _, f := range s.Fields {
 			p.line(fieldParts(f)...)
 		}
@@ -109,7 +109,7 @@ func layOut(c words.Card, bot string) *page {
 	}
 	p.mark(models.MessageEntity{Type: models.MessageEntityTypeExpandableBlockquote, Offset: quoteBegin})
 	for _, n := range append(c.Notes, c.Footer) {
-		p.line(part{models.MessageEntityTypeItalic, n})
+		p.line(italic(n))
 	}
 	return p
 }
@@ -119,22 +119,29 @@ const gap = "  "
 
 // part is a part of a line in one style.
 type part struct {
-	style models.MessageEntityType
+	style models.MessageEntityType // "" is no style
 	words.Line
 }
+
+func plain(l words.Line) part  { return part{Line: l} }
+func bold(l words.Line) part   { return part{style: models.MessageEntityTypeBold, Line: l} }
+func italic(l words.Line) part { return part{style: models.MessageEntityTypeItalic, Line: l} }
 
 // fieldParts returns the parts of a field's line. A value with a name is bold up to its first
 // dot, unless it has code in it.
 func fieldParts(f words.Field) []part {
 	if f.Name.Empty() || f.Value.Empty() {
-		return []part{{"", f.Name}, {"", f.Value}}
-	}
-	style := models.MessageEntityTypeBold
-	if slices.ContainsFunc(f.Value, func(s words.Span) bool { return entityOf(s).Type == models.MessageEntityTypeCode }) {
-		style = ""
+		return []part{plain(f.Name), plain(f.Value)}
 	}
 	first, rest := f.Value.CutDot()
-	return []part{{"", f.Name}, {"", words.Line{{Text: gap}}}, {style, first}, {"", rest}}
+	value := bold(first)
+	hasCode := slices.ContainsFunc(f.Value, func(s words.Span) bool {
+		return entityOf(s).Type == models.MessageEntityTypeCode
+	})
+	if hasCode {
+		value = plain(first)
+	}
+	return []part{plain(f.Name), plain(words.Line{{Text: gap}}), value, plain(rest)}
 }
 
 // lineUnits returns the length of a field's line in UTF-16 units, with the line break before it. For a field without a
@@ -206,8 +213,8 @@ func (p *page) line(parts ...part) {
 func entityOf(s words.Span) models.MessageEntity {
 	isUser := s.Person != nil && s.Person.Platform == Platform && idOf(s.Person.ID) > 0
 	switch {
-	case isUser && s.Text == s.Person.ID:
-		return models.MessageEntity{Type: models.MessageEntityTypeTextLink, URL: userLink + s.Person.ID}
+	case isUser && s.Text == s.Person.ID: // before code, because Telegram could take an ID for a telephone number
+		return textLink(userLink + s.Person.ID)
 	case s.Style == words.Code, s.Style == words.Untrusted && maybeLink(s.Text):
 		return models.MessageEntity{Type: models.MessageEntityTypeCode}
 	case s.Moment != nil && s.Moment.Unix() > 0:
@@ -217,13 +224,17 @@ func entityOf(s words.Span) models.MessageEntity {
 			DateTimeFormat: relative,
 		}
 	case s.URL != "" && acceptsLink(s.URL):
-		return models.MessageEntity{Type: models.MessageEntityTypeTextLink, URL: s.URL}
+		return textLink(s.URL)
 	case isUser:
-		return models.MessageEntity{Type: models.MessageEntityTypeTextLink, URL: userLink + s.Person.ID}
+		return textLink(userLink + s.Person.ID)
 	case s.Style == words.Strong:
 		return models.MessageEntity{Type: models.MessageEntityTypeBold}
 	}
 	return models.MessageEntity{}
+}
+
+func textLink(url string) models.MessageEntity {
+	return models.MessageEntity{Type: models.MessageEntityTypeTextLink, URL: url}
 }
 
 // userLink with a user's ID opens their profile, https://core.telegram.org/bots/api#formatting-options. Telegram

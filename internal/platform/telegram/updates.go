@@ -56,7 +56,7 @@ func (u *polledUpdate) isDoneOrStuck() bool {
 // concurrent use.
 //
 // The offset is the ID of the first update that may not be acknowledged. For example, if updates 5, 6 and 8 are done
-// and 7 is not, the offset is 7.
+// and 7 is not, the offset is 7. These are the rules:
 //
 //   - An update that is done may always be acknowledged. If the process is killed, Telegram still has the others.
 //   - If batchSize updates are not acknowledged, a getUpdates returns only these, and they hide all newer ones. Then an

@@ -72,7 +72,7 @@ func (d *delivery) run(ctx context.Context) Receipt {
 		case giveUp:
 			return d.end(step.result, err)
 		case retry:
-			d.reopen()
+			d.reopen() // The message was not sent, so others may still join it.
 		case resend:
 			// The delivery stays sealed, because this content may be delivered already.
 		case retryPlainer:
@@ -153,7 +153,7 @@ func (d *delivery) sendOrEdit(ctx context.Context) (err error) {
 	return err
 }
 
-// state returns the state by which next decides.
+// state returns what next has to know about the delivery.
 func (d *delivery) state() state {
 	s := state{
 		lifetime:  normal,
@@ -173,8 +173,8 @@ func (d *delivery) state() state {
 	return s
 }
 
-// follow sends the message to the supergroup that its group has become. The supergroup does not know the message
-// IDs of the group.
+// follow addresses the message to the supergroup that its group has become. The message then replies to none, because
+// the supergroup has other message IDs.
 func (d *delivery) follow(newChat int64) {
 	d.m.To.Chat = newChat
 	d.m.To.ReplyTo = 0

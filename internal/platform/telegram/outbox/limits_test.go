@@ -44,7 +44,7 @@ func TestThreeAnswersGoAtOnceAndThenOneEachFourSeconds(t *testing.T) {
 	})
 }
 
-// A crowd wants every slot of the group, for minutes.
+// Meanwhile, the answers to a crowd want every slot of the group for minutes.
 func TestANoticeHasASlotOfItsOwn(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *outboxTest) {
 		for user := range int64(60) {

@@ -10,9 +10,9 @@
 //	share.go     messages with the same Key that wait at the same time become one
 //	content.go   messages as calls of the Bot API
 //
-// Telegram limits how many messages the bot may send to a chat, and to all chats, in a time. A slot is the right to
-// send one message under one such limit. A message waits for a slot of each limit. If Telegram answers 429, it refuses
-// messages to the chat for a time: the chat is paused.
+// Telegram limits how many messages per second and per minute the bot may send to a chat, and to all chats together. A
+// slot is the right to send one message under one such limit. A message waits for a slot of each limit. If Telegram
+// answers 429, it refuses messages to the chat for a time: the chat is paused.
 //
 // Telegram has no idempotency key. So a message that was definitely not sent is retried for as long as it is useful,
 // and a message with an unknown outcome, which may be delivered, is resent at most twice.

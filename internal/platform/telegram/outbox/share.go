@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// sameAnswerGap is the minimum time from one message to the next with the same Key: the rate that Telegram
-// publishes for a chat. A chat's burst is for different answers.
+// sameAnswerGap is the minimum time from one message to the next with the same Key: the rate that Telegram publishes for
+// a chat. The bursts of limits.go are for different answers.
 const sameAnswerGap = time.Second
 
-// Of the messages with one Key, at most one waits for its slots. Messages that come meanwhile join its delivery, and
+// Of the messages with one Sharing.Key, at most one waits for its slots. Messages that come meanwhile join its delivery, and
 // their senders share its receipt. A delivery with a Key has these states:
 //
 //	open ── seal ──> sealed ── finish ──> ended
@@ -17,8 +17,8 @@ const sameAnswerGap = time.Second
 //
 // While it is open, other messages may join. Once it has its slots, it is sealed: the newest of the messages that
 // joined is sent, and a message that comes now begins a new delivery. The new delivery waits for the sealed one: an
-// edit until the sealed edit has ended, any other message for sameAnswerGap. If the message was not sent, because of a
-// 429 for example, the delivery is reopened.
+// edit until the sealed edit has ended, any other message for sameAnswerGap. If the message was not sent, for example
+// because of a 429, the delivery is reopened.
 
 // keyed is what a delivery knows about other messages with its Key.
 type keyed struct {

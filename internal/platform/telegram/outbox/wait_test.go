@@ -60,7 +60,7 @@ func TestAMessageWithALateSlotIsDroppedAtOnce(t *testing.T) {
 	})
 }
 
-// A command may take until its deadline.
+// A command may take until its deadline, and its answer then comes late.
 func TestALateMessageIsSentIfItHasASlot(t *testing.T) {
 	for _, to := range []int64{person, group} {
 		inBubble(t, func(t *testing.T, c *outboxTest) {
@@ -95,7 +95,7 @@ func TestADroppedMessageUsesNoSlot(t *testing.T) {
 	})
 }
 
-// The group's messages get their times while the global rate delays everything. The delay then ends.
+// The messages to the group get their planned times while the global limit delays all messages. Then the delay ends.
 func TestADelayByTheGlobalRateDoesNotBunchUpAChat(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *outboxTest) {
 		for id := range int64(1500) { // A minute of messages.
@@ -144,7 +144,7 @@ func TestOnlyTheGlobalRateSaturates(t *testing.T) {
 	}
 }
 
-// A 429 holds back everything to its chat until it is over, and nothing elsewhere. Messages are not dropped for that.
+// A 429 holds back all messages to its chat until it is over, and no message to another chat. It drops no message.
 func TestA429HoldsBackItsChat(t *testing.T) {
 	const wait = 30 * time.Second
 	for _, paced := range []bool{true, false} {
@@ -152,7 +152,7 @@ func TestA429HoldsBackItsChat(t *testing.T) {
 			c.Pacing = paced
 			c.api.Fail("sendMessage", telegramtest.TooMany(wait))
 			start := time.Now()
-			c.send(12, person, 1, 20*time.Second) // Four are paced after the pause.
+			c.send(12, person, 1, 20*time.Second) // After the pause, four of them wait for slots.
 			time.Sleep(time.Second)
 			calls := c.calls
 			c.send(1, 99, 1, 20*time.Second)
@@ -180,7 +180,7 @@ func TestA429HoldsBackWhatWaitsForTheGlobalRate(t *testing.T) {
 		c.pause(group, 10*time.Second)
 		c.sends.Wait()
 		if after := c.sent[group][0].Sub(start); after < 11*time.Second {
-			t.Errorf("it is sent after %v", after)
+			t.Errorf("the message is sent after %v", after)
 		}
 	})
 }
@@ -200,7 +200,7 @@ func TestAMessageIsLostIfThe429OfAnotherIsTooLong(t *testing.T) {
 	})
 }
 
-// Calls made at once may get 429s with different times. The longest counts.
+// Calls that are made at the same time may get 429s with different waits.
 func TestTheLongest429Counts(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *outboxTest) {
 		c.Pacing = false
@@ -246,7 +246,7 @@ func TestASlotThatIsDueSoonIsNotLost(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *outboxTest) {
 		c.send(8, person, 1, 0)
 		time.Sleep(950 * time.Millisecond)
-		c.send(1, person, 1, 0) // Its slot is due in 50 ms, before those of the next.
+		c.send(1, person, 1, 0) // Its slot is due in 50 ms, before the slots of the following messages.
 		for id := range int64(60) {
 			c.send(1, 1000+id, id, 0)
 		}
