@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// sameAnswerGap is the minimum time from one message to the next with the same Key: the rate that Telegram publishes for
-// a chat. The bursts of limits.go are for different answers.
+// sameAnswerGap is the minimum time from one message to the next with the same Key: the rate that Telegram publishes
+// for a chat. The bursts of limits.go are for different answers.
 const sameAnswerGap = time.Second
 
-// Of the messages with one Sharing.Key, at most one waits for its slots. Messages that come meanwhile join its delivery, and
-// their senders share its receipt. A delivery with a Key has these states:
+// Of the messages with one Sharing.Key, at most one waits for its slots. Messages that come meanwhile join its
+// delivery, and their senders share its receipt. A delivery with a Key has these states:
 //
 //	open ── seal ──> sealed ── finish ──> ended
 //	  └──── reopen ────┘
