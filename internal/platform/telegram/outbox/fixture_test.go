@@ -94,11 +94,27 @@ func notice(name string) Message {
 	return m
 }
 
-// send sends n equal messages of a user to a chat. Each has a deadline after patience; 0 is no deadline.
+// sendToGroup sends n equal messages for a user in the group. Each has a deadline after patience.
+func (c *outboxTest) sendToGroup(n int, user int64, patience time.Duration) {
+	c.send(n, group, user, patience)
+}
+
+// sendInPrivate sends n equal messages to the private chat of person.
+func (c *outboxTest) sendInPrivate(n int, patience time.Duration) {
+	c.send(n, person, person, patience)
+}
+
+// sendElsewhere sends one message without a deadline to a chat that has no others. Each ID is another chat.
+func (c *outboxTest) sendElsewhere(id int64) { c.send(1, 1000+id, id, anyTime) }
+
+// anyTime is the patience for a message without a deadline.
+const anyTime = 0
+
+// send sends n equal messages for a user to a chat. Each has a deadline after patience.
 func (c *outboxTest) send(n int, to, user int64, patience time.Duration) {
 	c.api.Start(to)
 	m := message(to, user, "x")
-	if patience > 0 {
+	if patience != anyTime {
 		m.Deadline = time.Now().Add(patience)
 	}
 	for range n {

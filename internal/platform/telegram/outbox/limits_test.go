@@ -11,7 +11,7 @@ func TestAGroupHasAtMostTwentyMessagesAMinute(t *testing.T) {
 	for _, gap := range []time.Duration{0, 700 * time.Millisecond, 3 * time.Second} {
 		inBubble(t, func(t *testing.T, c *outboxTest) {
 			for user := range int64(150) {
-				c.send(1, group, user, time.Hour)
+				c.sendToGroup(1, user, time.Hour)
 				time.Sleep(gap)
 			}
 			for i := range 40 {
@@ -31,7 +31,7 @@ func TestThreeAnswersGoAtOnceAndThenOneEachFourSeconds(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *outboxTest) {
 		start := time.Now()
 		for user := range int64(10) {
-			c.send(1, group, user, time.Hour)
+			c.sendToGroup(1, user, time.Hour)
 		}
 		c.sends.Wait()
 		for i, at := range c.sent[group] {
@@ -44,11 +44,11 @@ func TestThreeAnswersGoAtOnceAndThenOneEachFourSeconds(t *testing.T) {
 	})
 }
 
-// Meanwhile, the answers to a crowd want every slot of the group for minutes.
+// The answers to a crowd want every slot of the group, for minutes.
 func TestANoticeHasASlotOfItsOwn(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *outboxTest) {
 		for user := range int64(60) {
-			c.send(1, group, user, time.Hour)
+			c.sendToGroup(1, user, time.Hour)
 		}
 		for range 3 {
 			start := time.Now()
@@ -64,18 +64,18 @@ func TestANoticeHasASlotOfItsOwn(t *testing.T) {
 func TestANoticeGoesOnceAMinute(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *outboxTest) {
 		for _, test := range []struct {
-			after time.Duration
+			pause time.Duration // before the Notice
 			want  Result
 		}{
-			{0, Delivered},
-			{59 * time.Second, Dropped},
-			{2 * time.Second, Delivered},
+			{pause: 0, want: Delivered},
+			{pause: 59 * time.Second, want: Dropped},
+			{pause: 2 * time.Second, want: Delivered},
 		} {
-			time.Sleep(test.after)
+			time.Sleep(test.pause)
 			start := time.Now()
 			r := c.Send(t.Context(), notice("busy"))
 			if r.Result != test.want || time.Since(start) > 0 {
-				t.Errorf("after %v more: %v within %v, want %v", test.after, r, time.Since(start), test.want)
+				t.Errorf("after %v more: %v within %v, want %v", test.pause, r, time.Since(start), test.want)
 			}
 		}
 	})
@@ -84,7 +84,7 @@ func TestANoticeGoesOnceAMinute(t *testing.T) {
 func TestAMessageOverItsSendersShareWaits(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *outboxTest) {
 		start := time.Now()
-		c.send(4, group, 1, 20*time.Second)
+		c.sendToGroup(4, 1, 20*time.Second)
 		c.sends.Wait()
 		if took := time.Since(start); took != 10*time.Second || c.results[Delivered] != 4 {
 			t.Errorf("after %v: results %v", took, c.results)
@@ -94,10 +94,10 @@ func TestAMessageOverItsSendersShareWaits(t *testing.T) {
 
 func TestAMessageIsDroppedIfItsSendersSlotIsTooLate(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *outboxTest) {
-		c.send(3, group, 1, 20*time.Second)
+		c.sendToGroup(3, 1, 20*time.Second)
 		c.sends.Wait()
 		start := time.Now()
-		c.send(1, group, 1, 9*time.Second)
+		c.sendToGroup(1, 1, 9*time.Second)
 		c.sends.Wait()
 		if took := time.Since(start); took != 0 || c.results[Dropped] != 1 {
 			t.Errorf("after %v: results %v", took, c.results)
@@ -108,11 +108,11 @@ func TestAMessageIsDroppedIfItsSendersSlotIsTooLate(t *testing.T) {
 // A sender who asks a lot while nobody else does leaves slots in the same minute to others who come later.
 func TestASenderLeavesSlotsInTheMinute(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *outboxTest) {
-		c.send(20, group, 1, 20*time.Second)
+		c.sendToGroup(20, 1, 20*time.Second)
 		c.sends.Wait()
 		before, start := c.results[Delivered], time.Now()
 		for user := range int64(4) {
-			c.send(1, group, 2+user, 20*time.Second)
+			c.sendToGroup(1, 2+user, 20*time.Second)
 		}
 		c.sends.Wait()
 		took := time.Since(start)
@@ -124,7 +124,7 @@ func TestASenderLeavesSlotsInTheMinute(t *testing.T) {
 
 func TestAPrivateChatHasNoLimitOfItsSender(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *outboxTest) {
-		c.send(21, person, 1, 20*time.Second)
+		c.sendInPrivate(21, 20*time.Second)
 		c.sends.Wait()
 		if c.results[Delivered] != 21 {
 			t.Errorf("results %v", c.results)
@@ -141,10 +141,10 @@ func TestChatsTogetherKeepTheGlobalRate(t *testing.T) {
 			outboxes := []*Outbox{c.Outbox, c.replica()}
 			for id := range int64(600) {
 				c.Outbox = outboxes[id%replicas]
-				c.send(1, 1000+id, id, 0)
+				c.sendElsewhere(id)
 				if id%30 == id/30%2 { // 20 times, by each replica in turn
-					c.send(1, group, id, 0)
-					c.send(1, person, id, 0)
+					c.sendToGroup(1, id, anyTime)
+					c.sendInPrivate(1, anyTime)
 				}
 			}
 			start := time.Now()
@@ -168,7 +168,7 @@ func TestReplicasShareTheSlotsOfAChat(t *testing.T) {
 		outboxes := []*Outbox{c.Outbox, c.replica()}
 		for user := range int64(40) {
 			c.Outbox = outboxes[user%2]
-			c.send(1, group, user, 0)
+			c.sendToGroup(1, user, anyTime)
 		}
 		c.sends.Wait()
 		if minute := maxWithin(c.sent[group], 61*time.Second); minute > 20 || len(c.sent[group]) != 40 {

@@ -51,7 +51,7 @@ func TestEqualQuestionsShareTheMessageThatWaits(t *testing.T) {
 
 func TestASenderOverTheirShareDelaysNobodyWhoAsksTheSame(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *outboxTest) {
-		c.send(3, group, 1, 20*time.Second)
+		c.sendToGroup(3, 1, 20*time.Second)
 		c.sends.Wait()
 		c.post(sharedAnswer(1))
 		start := time.Now()
@@ -63,7 +63,7 @@ func TestASenderOverTheirShareDelaysNobodyWhoAsksTheSame(t *testing.T) {
 
 func TestASenderOverTheirShareJoinsAMessageThatWaits(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *outboxTest) {
-		c.send(3, group, 1, 20*time.Second)
+		c.sendToGroup(3, 1, 20*time.Second)
 		c.sends.Wait()
 		c.post(sharedAnswer(2)) // It waits for the group's slot.
 		start := time.Now()
@@ -120,7 +120,7 @@ func TestUnknownOutcomesCountForThoseWhoJoinLater(t *testing.T) {
 func TestA429IsToldToTheFirstOfASharedMessage(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *outboxTest) {
 		for id := range int64(6) { // They take the slots of all chats for the next 0.17 s.
-			c.send(1, 1000+id, id, 0)
+			c.sendElsewhere(id)
 		}
 		waits := false
 		m := sharedAnswer(1)
@@ -236,7 +236,7 @@ func TestAPanicOfCombinedMutesNobody(t *testing.T) {
 
 func TestSentMessagesAreForgotten(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *outboxTest) {
-		c.send(20, person, 1, time.Second)
+		c.sendInPrivate(20, time.Second)
 		for range 5 {
 			c.post(sharedAnswer(1))
 		}
@@ -259,7 +259,7 @@ func TestAnEditDoesNotWaitForASlotOfItsSender(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *outboxTest) {
 		id := c.Send(t.Context(), message(group, 2, "x")).Sent.MessageID
 		time.Sleep(time.Minute)
-		c.send(3, group, 1, 20*time.Second)
+		c.sendToGroup(3, 1, 20*time.Second)
 		c.sends.Wait()
 		time.Sleep(4 * time.Second) // The group has a slot, and user 1 has none.
 		m := edit(id, "edited", 0)
@@ -274,7 +274,7 @@ func TestAnEditDoesNotWaitForASlotOfItsSender(t *testing.T) {
 
 func TestASharedMessageWaitsUntilTheLatestDeadline(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *outboxTest) {
-		c.send(3, group, 1, 20*time.Second) // They take the group's slots for four seconds.
+		c.sendToGroup(3, 1, 20*time.Second) // They take the group's slots for four seconds.
 		c.sends.Wait()
 		first := sharedAnswer(2)
 		first.Deadline = time.Now().Add(5 * time.Second)

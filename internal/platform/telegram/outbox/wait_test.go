@@ -13,7 +13,7 @@ import (
 
 func TestWaitingForAShareDelaysNobody(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *outboxTest) {
-		c.send(20, group, 1, 20*time.Second)
+		c.sendToGroup(20, 1, 20*time.Second)
 		time.Sleep(5 * time.Second)
 		m := message(group, 2, "x")
 		m.Deadline = time.Now().Add(time.Second)
@@ -47,12 +47,12 @@ func TestASenderWhoFloodsDelaysOthersByASlot(t *testing.T) {
 func TestAMessageWithALateSlotIsDroppedAtOnce(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *outboxTest) {
 		start := time.Now()
-		c.send(16, person, 1, 0)
-		c.send(5, person, 1, 2*time.Second)
+		c.sendInPrivate(16, anyTime)
+		c.sendInPrivate(5, 2*time.Second)
 		if c.results[Dropped] != 5 || time.Since(start) != 0 {
 			t.Errorf("%d are dropped after %v, want 5 at once", c.results[Dropped], time.Since(start))
 		}
-		c.send(1, person, 1, 12*time.Second)
+		c.sendInPrivate(1, 12*time.Second)
 		c.sends.Wait()
 		if took := time.Since(start); took != 9*time.Second || c.results[Delivered] != 17 {
 			t.Errorf("%d are sent after %v", c.results[Delivered], took)
@@ -77,16 +77,16 @@ func TestALateMessageIsSentIfItHasASlot(t *testing.T) {
 func TestADroppedMessageUsesNoSlot(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *outboxTest) {
 		for user := range int64(7) {
-			c.send(1, group, 10+user, time.Hour)
+			c.sendToGroup(1, 10+user, time.Hour)
 		}
 		c.sends.Wait()
-		c.send(3, group, 1, 3*time.Second)
+		c.sendToGroup(3, 1, 3*time.Second)
 		c.sends.Wait()
 		if c.results[Dropped] != 3 {
 			t.Fatalf("results %v", c.results)
 		}
 		time.Sleep(12 * time.Second)
-		c.send(3, group, 1, time.Second)
+		c.sendToGroup(3, 1, time.Second)
 		c.post(notice("busy"))
 		c.sends.Wait()
 		if c.results[Delivered] != 7+3+1 {
@@ -99,10 +99,10 @@ func TestADroppedMessageUsesNoSlot(t *testing.T) {
 func TestADelayByTheGlobalRateDoesNotBunchUpAChat(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *outboxTest) {
 		for id := range int64(1500) { // A minute of messages.
-			c.send(1, 1000+id, id, 0)
+			c.sendElsewhere(id)
 		}
 		for user := range int64(15) {
-			c.send(1, group, user, 0)
+			c.sendToGroup(1, user, anyTime)
 		}
 		c.sends.Wait()
 		sent := c.sent[group]
@@ -114,25 +114,27 @@ func TestADelayByTheGlobalRateDoesNotBunchUpAChat(t *testing.T) {
 }
 
 func TestOnlyTheGlobalRateSaturates(t *testing.T) {
+	manyChats := func(c *outboxTest) {
+		for id := range int64(50) {
+			c.sendElsewhere(id)
+		}
+	}
+	behind429 := func(c *outboxTest) {
+		c.api.Fail("sendMessage", telegramtest.TooMany(time.Minute))
+		for user := range int64(50) {
+			c.sendToGroup(1, user, time.Hour)
+		}
+	}
 	for _, test := range []struct {
 		name string
 		send func(*outboxTest)
 		want bool
 	}{
-		{"nothing", func(*outboxTest) {}, false},
-		{"one chat", func(c *outboxTest) { c.send(50, person, 1, 0) }, false},
-		{"a group", func(c *outboxTest) { c.send(50, group, 1, time.Hour) }, false},
-		{"many chats", func(c *outboxTest) {
-			for id := range int64(50) {
-				c.send(1, 1000+id, id, 0)
-			}
-		}, true},
-		{"a 429", func(c *outboxTest) {
-			c.api.Fail("sendMessage", telegramtest.TooMany(time.Minute))
-			for user := range int64(50) {
-				c.send(1, group, user, time.Hour)
-			}
-		}, false},
+		{name: "nothing", send: func(*outboxTest) {}, want: false},
+		{name: "one chat", send: func(c *outboxTest) { c.sendInPrivate(50, anyTime) }, want: false},
+		{name: "a group", send: func(c *outboxTest) { c.sendToGroup(50, 1, time.Hour) }, want: false},
+		{name: "many chats", send: manyChats, want: true},
+		{name: "a 429", send: behind429, want: false},
 	} {
 		inBubble(t, func(t *testing.T, c *outboxTest) {
 			test.send(c)
@@ -152,7 +154,7 @@ func TestA429HoldsBackItsChat(t *testing.T) {
 			c.Pacing = paced
 			c.api.Fail("sendMessage", telegramtest.TooMany(wait))
 			start := time.Now()
-			c.send(12, person, 1, 20*time.Second) // After the pause, four of them wait for slots.
+			c.sendInPrivate(12, 20*time.Second) // After the pause, four of them wait for slots.
 			time.Sleep(time.Second)
 			calls := c.calls
 			c.send(1, 99, 1, 20*time.Second)
@@ -172,9 +174,9 @@ func TestA429HoldsBackItsChat(t *testing.T) {
 func TestA429HoldsBackWhatWaitsForTheGlobalRate(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *outboxTest) {
 		for id := range int64(60) { // More than two seconds of messages.
-			c.send(1, 1000+id, id, 0)
+			c.sendElsewhere(id)
 		}
-		c.send(1, group, 1, 0)
+		c.sendToGroup(1, 1, anyTime)
 		start := time.Now()
 		time.Sleep(time.Second)
 		c.pause(group, 10*time.Second)
@@ -207,9 +209,9 @@ func TestTheLongest429Counts(t *testing.T) {
 		c.callTakes = time.Second
 		c.api.Fail("sendMessage", telegramtest.TooMany(30*time.Second), telegramtest.TooMany(time.Second))
 		start := time.Now()
-		c.send(2, person, 1, 0)
+		c.sendInPrivate(2, anyTime)
 		time.Sleep(3 * time.Second)
-		c.send(1, person, 1, 0)
+		c.sendInPrivate(1, anyTime)
 		c.sends.Wait()
 		first := slices.MinFunc(c.sent[person], time.Time.Compare).Sub(start)
 		if first < 30*time.Second || c.results[Delivered] != 3 {
@@ -244,11 +246,11 @@ func TestMessagesBehindA429WakeUpOnce(t *testing.T) {
 
 func TestASlotThatIsDueSoonIsNotLost(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *outboxTest) {
-		c.send(8, person, 1, 0)
+		c.sendInPrivate(8, anyTime)
 		time.Sleep(950 * time.Millisecond)
-		c.send(1, person, 1, 0) // Its slot is due in 50 ms, before the slots of the following messages.
+		c.sendInPrivate(1, anyTime) // Its slot is due in 50 ms, before the slots of the following messages.
 		for id := range int64(60) {
-			c.send(1, 1000+id, id, 0)
+			c.sendElsewhere(id)
 		}
 		start := time.Now()
 		c.sends.Wait()
@@ -261,14 +263,14 @@ func TestASlotThatIsDueSoonIsNotLost(t *testing.T) {
 func TestGroupsWithoutASlotDelayNoOtherChat(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *outboxTest) {
 		for id := range int64(maxTaking) {
-			c.send(3, group-id, 1, 0)
+			c.send(3, group-id, 1, anyTime)
 		}
 		c.sends.Wait()
 		for id := range int64(maxTaking) {
-			c.send(1, group-id, 1, 0)
+			c.send(1, group-id, 1, anyTime)
 		}
 		start := time.Now()
-		c.send(1, person, 1, 0)
+		c.sendInPrivate(1, anyTime)
 		c.sends.Wait()
 		if after := c.sent[person][0].Sub(start); after > time.Second/4 {
 			t.Errorf("a private message is sent after %v", after)
@@ -295,7 +297,7 @@ func TestADistantLimiterKeepsTheGlobalRate(t *testing.T) {
 		c.Outbox = c.replica()
 		start := time.Now()
 		for id := range int64(260) {
-			c.send(1, 1000+id, id, 0)
+			c.sendElsewhere(id)
 		}
 		c.sends.Wait()
 		if took := time.Since(start); took > 11*time.Second {
@@ -325,12 +327,12 @@ func afterShared(messages, editID int) func(*outboxTest, *Message) {
 
 // afterOthers sends messages to the same chat before.
 func afterOthers(messages int) func(*outboxTest, *Message) {
-	return func(c *outboxTest, _ *Message) { c.send(messages, person, 1, 0) }
+	return func(c *outboxTest, _ *Message) { c.sendInPrivate(messages, anyTime) }
 }
 
 func afterManyChats(c *outboxTest, _ *Message) {
 	for id := range int64(20) {
-		c.send(1, 1000+id, id, 0)
+		c.sendElsewhere(id)
 	}
 }
 
