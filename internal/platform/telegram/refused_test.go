@@ -11,16 +11,16 @@ import (
 	faketelegram "herald/internal/demo/fake/telegram"
 )
 
-// topicCase is a command of ann's in a topic that Telegram refuses, and where the answer and a notice are.
+// topicCase is a command from ann in a topic that Telegram refuses, and the messages that the bot sends.
 type topicCase struct {
 	command string
 	reply   *chat.Reply
-	started bool // whether ann has started the bot
-	chats   []int64
-	says    string // within the last message
+	started bool    // whether ann has started the bot
+	chats   []int64 // of the messages, in order
+	says    string  // within the last message
 }
 
-// The answer goes to the group itself.
+// The answer goes to the group, outside the topic.
 func TestACommandInARefusedTopicIsAnswered(t *testing.T) {
 	confidential := &chat.Reply{Title: chat.Say("confidential")}
 	inBubble(t, map[string]topicCase{
@@ -119,12 +119,13 @@ func TestBotCheckNamesTheSettingOfARefusedLink(t *testing.T) {
 // channel is a chat of a channel's direct messages.
 const channel = -1009
 
+// inDirect returns a message of a user in the channel's direct messages.
 func inDirect(user int64, text string) faketelegram.Message {
 	return writes(faketelegram.DirectMessages(channel), user, text)
 }
 
-// directTest answers messages in a channel's direct messages, and returns the chat and topic of each message sent.
-func (r *adapterTest) directTest(
+// answerDirect answers messages in a channel's direct messages, and returns the chat and topic of each message sent.
+func (r *adapterTest) answerDirect(
 	reply func(context.Context, *chat.Request) *chat.Reply, messages ...faketelegram.Message,
 ) string {
 	r.Helper()
@@ -161,7 +162,7 @@ func TestAChannelsDirectMessagesAreAnsweredInTheirTopics(t *testing.T) {
 			messages = append(messages, inDirect(ann+i, "/price"))
 			topics = append(topics, fmt.Sprint(channel, " ", ann+i))
 		}
-		check(t, "sent", r.directTest(priceReply, messages...), strings.Join(topics, ", "))
+		check(t, "sent", r.answerDirect(priceReply, messages...), strings.Join(topics, ", "))
 		check(t, "calls", len(r.api.Calls("sendMessage")), people)
 	}, paced, withCleanChat)
 }
@@ -170,17 +171,17 @@ func TestAChannelsDirectMessagesAreAnsweredInTheirTopics(t *testing.T) {
 func TestPrivateAnswersAreNotInDirectMessages(t *testing.T) {
 	simulated(t, func(t *testing.T, r *adapterTest) {
 		r.api.Start(ann)
-		sent := r.directTest(secretReply, inDirect(ann, "/mylogins"))
+		sent := r.answerDirect(secretReply, inDirect(ann, "/mylogins"))
 		check(t, "sent to a user who started the bot", sent, "-1009 501, 501 0")
 		check(t, "calls", len(r.api.Calls("sendMessage")), 2)
 	}, paced, withCleanChat)
 	simulated(t, func(t *testing.T, r *adapterTest) {
-		check(t, "sent to a stranger", r.directTest(secretReply, inDirect(ann, "/mylogins")), "-1009 501")
+		check(t, "sent to a stranger", r.answerDirect(secretReply, inDirect(ann, "/mylogins")), "-1009 501")
 		check(t, "calls", len(r.api.Calls("sendMessage")), 2)
 	}, paced, withCleanChat)
 	simulated(t, func(t *testing.T, r *adapterTest) {
 		byAdministrator := onBehalfOf(channel-1, inDirect(ann, "/exists 5"))
-		check(t, "sent to an administrator of the channel", r.directTest(secretReply, byAdministrator), "-1009 501")
+		check(t, "sent to an administrator of the channel", r.answerDirect(secretReply, byAdministrator), "-1009 501")
 		check(t, "calls", len(r.api.Calls("sendMessage")), 1)
 	}, paced, withCleanChat)
 }
@@ -189,7 +190,7 @@ func TestADirectMessageWithoutATopicIsIgnored(t *testing.T) {
 	simulated(t, func(t *testing.T, r *adapterTest) {
 		withoutTopic := inDirect(ann, "/price")
 		delete(withoutTopic, "direct_messages_topic")
-		check(t, "sent", r.directTest(secretReply, withoutTopic), "")
+		check(t, "sent", r.answerDirect(secretReply, withoutTopic), "")
 		check(t, "calls", len(r.api.Calls("sendMessage")), 0)
 	}, paced, withCleanChat)
 }
