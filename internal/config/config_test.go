@@ -344,7 +344,7 @@ func TestMistypedNameSuggestsTheIntendedSetting(t *testing.T) {
 		"PRICE_KEY":      "PRICE_API_KEY",
 		"RPC_URL":        "EVM_RPC_URL",
 		"LOGLEVEL":       "LOG_LEVEL",
-		// A plural is a singular, or a singular a plural.
+		// An S is missing or added.
 		"OPERATOR":        "OPERATORS",
 		"PRICE_TOKENS_ID": "PRICE_TOKEN_ID",
 		"LOGS_LEVEL":      "LOG_LEVEL",

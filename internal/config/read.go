@@ -115,16 +115,17 @@ func IntBetween(minimum, maximum int) func(string) (int, error) {
 	}
 }
 
-// grouped matches a whole number whose digits are grouped in thousands, such as 1,000.
-var grouped = regexp.MustCompile(`^[1-9][0-9]{0,2}([,._' \x{a0}][0-9]{3})+$`)
-
-// withAdvice returns err, an error about value. It adds advice if value is grouped.
+// withGroupingAdvice returns err, an error about value. If value is a number whose digits are grouped in thousands, it
+// adds how to write the number.
 func withGroupingAdvice(value string, err error) error {
-	if !grouped.MatchString(value) {
+	if !groupedNumber.MatchString(value) {
 		return err
 	}
 	return fmt.Errorf("%w; write 1000 instead of 1,000", err)
 }
+
+// groupedNumber matches a whole number whose digits are grouped in thousands, such as 1,000, 1.000 or 1_000.
+var groupedNumber = regexp.MustCompile(`^[1-9][0-9]{0,2}([,._' \x{a0}][0-9]{3})+$`)
 
 var (
 	// Duration reads a duration from a millisecond to a year.
