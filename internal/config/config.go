@@ -165,8 +165,8 @@ func (g Given) fill(s Setting, table []Setting) Errors {
 	return mistakes
 }
 
-// checkNeeded returns a mistake if s is required but not set, or if it is not set or Off but another setting needs it.
-// v is the value of s, which is not set or Off.
+// checkNeeded returns a mistake if s is required or another setting needs it. v is the value of s, which is empty or Off.
+// A required setting may be Off, unless another setting needs it.
 func (g Given) checkNeeded(s Setting, v value, table []Setting) Errors {
 	if v.text == "" && s.Required {
 		return s.mistakes(v.place, errors.New("is required but not set"), s)
@@ -177,10 +177,9 @@ func (g Given) checkNeeded(s Setting, v value, table []Setting) Errors {
 	}
 	state := cmp.Or(v.text, "not set")
 	problem := fmt.Errorf("is needed by %s but %s", strings.Join(needing, " and "), state)
-	place := v.place
+	place := v.place // Even if s is not set, it has a place if a line such as KEY= names it.
 	if !g.Has(s.Name) {
-		// v has a place only if a line sets s to nothing.
-		place = cmp.Or(v.place, g.Place(needing[0]))
+		place = cmp.Or(place, g.Place(needing[0]))
 	}
 	return s.mistakes(place, problem, s)
 }
@@ -195,7 +194,7 @@ func (g Given) neededBy(name string, table []Setting) (needing []string) {
 	return needing
 }
 
-// checkNeedsOneOf returns a mistake if s has a NeedsOneOf of which nothing is given. v is the value of s.
+// checkNeedsOneOf returns a mistake if s has a NeedsOneOf, and none of these settings is given. v is the value of s.
 func (g Given) checkNeedsOneOf(s Setting, v value, table []Setting) Errors {
 	if s.NeedsOneOf == nil || slices.ContainsFunc(s.NeedsOneOf, g.Has) {
 		return nil
