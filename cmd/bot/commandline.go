@@ -153,9 +153,9 @@ func newFlags(o *options) *flag.FlagSet {
 // parse parses a command line: a command, its flags before and after it, and in bot help COMMAND a second word. It
 // fails with a usageError. Some command lines are short for others:
 //
-//	bot                     bot run
-//	bot --version           bot version
-//	bot [COMMAND] --help    bot help [COMMAND]
+//	bot                   = bot run
+//	bot --version         = bot version
+//	bot [COMMAND] --help  = bot help [COMMAND]
 //
 // If --help is given, other flags are ignored.
 func parse(args []string) (command, options, error) {

@@ -79,8 +79,8 @@ func readDocument(t *testing.T, file string) document {
 	return d
 }
 
-// matches returns all matches of a pattern, as FindAllStringSubmatch does. ^ and $ match at the beginning and the end of
-// each line.
+// matches returns all matches of a pattern, as FindAllStringSubmatch does. ^ and $ match at the beginning and the end
+// of each line.
 func matches(pattern, text string) [][]string {
 	return regexp.MustCompile("(?m)"+pattern).FindAllStringSubmatch(text, -1)
 }

@@ -86,8 +86,8 @@ func (at *terminal) awaitText(text string, n int) {
 	})
 }
 
-// awaitEndInModeBefore waits until the demo ends, and fails the test unless the terminal has the mode that it had before
-// the demo.
+// awaitEndInModeBefore waits until the demo ends, and fails the test unless the terminal has the mode that it had
+// before the demo.
 func (at *terminal) awaitEndInModeBefore() {
 	at.t.Helper()
 	at.AwaitEnd()

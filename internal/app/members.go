@@ -46,12 +46,14 @@ func newMembers(cfg *Config, with memberParts) *members.Members {
 		Count:     with.metrics.Events("members"),
 		Log:       with.log,
 	}
-	if s := with.services; s != nil && s.stakesOf != nil && s.sources.Accounts != nil {
+	s := with.services
+	canCheckStakes := s != nil && s.stakesOf != nil && s.sources.Accounts != nil
+	if canCheckStakes {
 		c.Stakes = s.stakesOf
 		c.Accounts = s.sources.Accounts
 	}
 	rows := with.state.rows
-	if !rows.isOff() {
+	if rows.canSave() {
 		c.Bucket = func(name string) members.Store { return rows.bucket(name) }
 	}
 	if rows.former != nil {
@@ -65,8 +67,9 @@ func newMembers(cfg *Config, with memberParts) *members.Members {
 	return m
 }
 
-// ListMembers writes every saved row to w as CSV. It works beside a running bot. The lines name people. If ListMembers
-// cannot read all rows, it writes the others and returns an error.
+// ListMembers writes every saved row to w as CSV. A row is a user's saved address, with the badges that were given for
+// it. The lines name people. If ListMembers cannot read all rows, it writes the others and returns an error. It works
+// beside a running bot.
 func ListMembers(ctx context.Context, cfg *Config, log *slog.Logger, w io.Writer) error {
 	return openMembers(cfg, log, func(m *members.Members) error {
 		rows, unreadable, readErr := m.All(ctx)
@@ -116,37 +119,37 @@ var MemberColumns = []MemberColumn{
 	{
 		Name:  "wallet",
 		Holds: "the saved address",
-		value: walletIn,
+		value: csvWallet,
 	},
 	{
 		Name:  "saved",
 		Holds: "when the address was saved",
-		value: func(r members.Row) string { return timeIn(r.SavedAt.Time) },
+		value: func(r members.Row) string { return csvTime(r.SavedAt.Time) },
 	},
 	{
 		Name:  "proven",
 		Holds: "when it was last found to be the member's",
-		value: func(r members.Row) string { return timeIn(r.ProvenAt.Time) },
+		value: func(r members.Row) string { return csvTime(r.ProvenAt.Time) },
 	},
 	{
 		Name:  "checked",
 		Holds: "when its stake was last known",
-		value: func(r members.Row) string { return timeIn(r.CheckedAt.Time) },
+		value: func(r members.Row) string { return csvTime(r.CheckedAt.Time) },
 	},
 	{
 		Name:  "first_below",
 		Holds: "when a check first found too little stake for what is given",
-		value: func(r members.Row) string { return timeIn(r.FirstLow()) },
+		value: func(r members.Row) string { return csvTime(r.FirstLow()) },
 	},
 	{
 		Name:  "lost",
 		Holds: "when a second check confirmed that, so that something went",
-		value: func(r members.Row) string { return timeIn(r.LastLost()) },
+		value: func(r members.Row) string { return csvTime(r.LastLost()) },
 	},
 	{
 		Name:  "given",
 		Holds: "each server or group, role or tag, and since when",
-		value: givenIn,
+		value: csvBadges,
 	},
 	{
 		Name:  "waits_for_removal",
@@ -155,27 +158,27 @@ var MemberColumns = []MemberColumn{
 	},
 }
 
-// walletIn returns the wallet of a row for a CSV file, or "" if the address is deleted.
-func walletIn(r members.Row) string {
+// csvWallet returns the wallet of a row, or "" if the address is deleted.
+func csvWallet(r members.Row) string {
 	if r.Forgotten() {
 		return ""
 	}
 	return r.Wallet.Hex()
 }
 
-// givenIn returns the badges of a row for a CSV file, separated by semicolons. Each is the ID of a community, the
+// csvBadges returns the badges of a row, separated by semicolons. Each is the ID of a community, the
 // badge's ID there, and when the badge was given, such as "9001 7001 2026-11-23T12:00:00Z". The time is missing if it
 // is not certain that the badge was given.
-func givenIn(r members.Row) string {
+func csvBadges(r members.Row) string {
 	var all []string
-	for _, h := range r.Badges {
-		all = append(all, strings.TrimSpace(h.Community+" "+h.Badge+" "+timeIn(h.Since.Time)))
+	for _, held := range r.Badges {
+		all = append(all, strings.TrimSpace(held.Community+" "+held.Badge+" "+csvTime(held.Since.Time)))
 	}
 	return strings.Join(all, "; ")
 }
 
-// timeIn returns a time for a CSV file, or "" for the zero time.
-func timeIn(t time.Time) string {
+// csvTime returns a time in UTC, such as "2026-11-23T12:00:00Z", or "" for the zero time.
+func csvTime(t time.Time) string {
 	if t.IsZero() {
 		return ""
 	}
@@ -222,7 +225,7 @@ func openMembers(cfg *Config, log *slog.Logger, use func(*members.Members) error
 		return errNothingSaved
 	case len(cfg.botIDs()) == 0:
 		return errNoBot
-	case state.rows.isOff():
+	case !state.rows.canSave():
 		return errNoPartner
 	}
 	return use(newMembers(cfg, memberParts{state: state, metrics: metrics, log: log}))

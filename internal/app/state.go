@@ -31,7 +31,9 @@ type state struct {
 type persistent interface {
 	query.Store
 	io.Closer
+	// Bucket opens the part of the store with this name.
 	Bucket(name string) store.Bucket
+	// Former opens the part where older versions of Herald saved addresses.
 	Former() store.Bucket
 }
 
@@ -45,8 +47,8 @@ type rowStore struct {
 	formerIsShared bool
 }
 
-// isOff reports whether no addresses can be saved.
-func (s rowStore) isOff() bool { return s.bucket == nil }
+// canSave reports whether addresses can be saved.
+func (s rowStore) canSave() bool { return s.bucket != nil }
 
 // openAndLock opens the state of a bot that runs. It locks DATA_DIR, and fails with a config.Errors if another process
 // has locked it.

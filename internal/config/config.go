@@ -165,8 +165,8 @@ func (g Given) fill(s Setting, table []Setting) Errors {
 	return mistakes
 }
 
-// checkNeeded returns a mistake if s is required or another setting needs it. v is the value of s, which is empty or Off.
-// A required setting may be Off, unless another setting needs it.
+// checkNeeded returns a mistake if s is required or another setting needs it. v is the value of s, which is empty or
+// Off. A required setting may be Off, unless another setting needs it.
 func (g Given) checkNeeded(s Setting, v value, table []Setting) Errors {
 	if v.text == "" && s.Required {
 		return s.mistakes(v.place, errors.New("is required but not set"), s)

@@ -48,8 +48,8 @@ func (g Given) problemWith(name string, examples map[string]string) string {
 	return fmt.Sprintf("is not a setting%s; did you mean %s? For example %[2]s=%s", where, meant, examples[meant])
 }
 
-// isMistyped reports whether name, a name in the environment, is probably a mistyped meant. If meant is given, too, name
-// is not mistyped.
+// isMistyped reports whether name, a name in the environment, is probably a mistyped meant. If meant is given, too,
+// name is not mistyped.
 func (g Given) isMistyped(name, meant string) bool {
 	// Looser limits would report LOGLEVEL and REDIS_PORT, which belong to other programs.
 	const (
@@ -113,7 +113,8 @@ func distance(name, meant string) int {
 				diagonal += replaced
 			}
 			row[j+1] = min(diagonal, row[j]+leftOut, oneAgo[j+1]+added)
-			if i > 0 && j > 0 && name[i] == meant[j-1] && name[i-1] == meant[j] {
+			isExchanged := i > 0 && j > 0 && name[i] == meant[j-1] && name[i-1] == meant[j]
+			if isExchanged {
 				row[j+1] = min(row[j+1], twoAgo[j-1]+exchanged)
 			}
 		}
