@@ -17,7 +17,7 @@ import (
 // the request.
 var refusedRequests = []struct {
 	service  fault.Target
-	requests []string // the requests that may be printed: the first that the service receives is refused
+	requests []string // one of them is printed
 	command  []string // a command that asks the service, and its arguments
 	answers  map[string]fault.Fault
 }{

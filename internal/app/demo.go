@@ -98,6 +98,7 @@ func DemoWeb(ctx context.Context, out, stderr io.Writer) error {
 		return err
 	}
 	defer bot.Close()
+	// fresh has recorded no quotes. A switch on the page lets it answer instead of bot.
 	fresh, err := New(bot.cfg, bot.log)
 	if err != nil {
 		return err

@@ -13,8 +13,8 @@ import (
 	"unicode/utf8"
 )
 
-// value is a value from a line of an env file, or from the process environment. Both are read by
-// the same rules, because docker run --env-file leaves quotes and comments in the environment.
+// value is a value from a line of an env file, or from the process environment. The same rules apply to both, because
+// docker run --env-file leaves quotes and comments in the environment.
 //
 // Single or double quotes around a value are removed, and so are white space and invisible characters on both sides of
 // the quotes. Outside quotes, a # after white space begins a comment, and so does a # that begins the value, if white
@@ -99,8 +99,8 @@ func (g Given) parse(file, content string) (mistakes Errors) {
 // isBlankOrComment reports whether a line of an env file, without surrounding space, holds no setting.
 func isBlankOrComment(line string) bool { return line == "" || line[0] == '#' }
 
-// cutAssignment divides a line of the form KEY=value or export KEY=value at the =. isAssignment is false if the line has
-// another form.
+// cutAssignment divides a line of the form KEY=value or export KEY=value at the =. isAssignment is false if the line
+// has another form.
 func cutAssignment(line string) (name, raw string, isAssignment bool) {
 	name, raw, found := strings.Cut(strings.TrimPrefix(line, "export "), "=")
 	name = Trim(name)
