@@ -118,7 +118,8 @@ func (d document) checkFiles(t *testing.T) {
 		atTop    = `config\.[\w.]+|Dockerfile|go\.mod|[A-Z]+\.md`
 	)
 	for _, found := range matches(`^(?:\./)?(`+inFolder+`|`+atTop+`)/?$`, d.words) {
-		if there, _ := fs.Glob(repository, strings.TrimSuffix(found[1], "/...")); len(there) == 0 {
+		existing, _ := fs.Glob(repository, strings.TrimSuffix(found[1], "/..."))
+		if len(existing) == 0 {
 			t.Errorf("%s: no such file: %s", d.file, found[0])
 		}
 	}

@@ -311,8 +311,8 @@ func breakNetwork(t *testing.T, reached string) {
 			if address != reached {
 				return nil, &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("no route to host")}
 			}
-			bot, platform := net.Pipe()
-			platform.Close()
+			bot, host := net.Pipe()
+			host.Close()
 			return bot, nil
 		}
 	})

@@ -92,6 +92,16 @@ func (g *glitchTest) restart() {
 	g.bot = newBot(g.t, g.settings)
 }
 
+// beginGlitch makes the provider's price doubtful, and endGlitch makes it correct again.
+func (g *glitchTest) beginGlitch() { g.setFactor(glitchFactor, "HRLD "+doubtfulPrice) }
+func (g *glitchTest) endGlitch()   { g.setFactor(1, "HRLD $2.000") }
+
+// The price during a glitch, and how /price shows it.
+const (
+	glitchFactor  = 20_000_000
+	doubtfulPrice = "$40,000,000.00 (doubtful)"
+)
+
 // setFactor changes the provider's factor, and waits until the answer to /price begins with shown.
 func (g *glitchTest) setFactor(factor int64, shown string) {
 	g.t.Helper()
@@ -101,29 +111,25 @@ func (g *glitchTest) setFactor(factor int64, shown string) {
 	})
 }
 
-// valuations returns command lines, and what their answers contain if they value tokens by the price.
-func (g *glitchTest) valuations() map[string]string {
-	return map[string]string{
-		"price 1500":         "$3,000",
-		"price $100":         "50 HRLD",
-		"price 7d":           "a picture",
-		"supply":             "Market cap",
-		"staked " + g.staker: "≈",
+// valuation is a command line, and what its answer contains only if the bot values tokens by the price.
+type valuation struct{ line, value string }
+
+func (g *glitchTest) valuations() []valuation {
+	return []valuation{
+		{line: "price 1500", value: "$3,000"},
+		{line: "price $100", value: "50 HRLD"},
+		{line: "price 7d", value: "a picture"},
+		{line: "supply", value: "Market cap"},
+		{line: "staked " + g.staker, value: "≈"},
 	}
 }
 
-// The price during a glitch, and how /price shows it.
-const (
-	glitchFactor  = 20_000_000
-	doubtfulPrice = "$40,000,000.00 (doubtful)"
-)
-
 func TestTokensAreValuedByABelievedPrice(t *testing.T) {
 	g := newGlitchTest(t)
-	for line, value := range g.valuations() {
-		got := ask(t, g.bot, line)
-		if !strings.Contains(got, value) || strings.Contains(got, "doubtful") {
-			t.Errorf("/%s answers %s, want %s", line, got, value)
+	for _, v := range g.valuations() {
+		got := ask(t, g.bot, v.line)
+		if !strings.Contains(got, v.value) || strings.Contains(got, "doubtful") {
+			t.Errorf("/%s answers %s, want %s", v.line, got, v.value)
 		}
 	}
 }
@@ -132,15 +138,15 @@ func TestTokensAreValuedByABelievedPrice(t *testing.T) {
 // and only these, show that the price is doubtful.
 func (g *glitchTest) requireNoValuation(t *testing.T) {
 	t.Helper()
-	for line, value := range g.valuations() {
-		got := ask(t, g.bot, line)
-		if strings.Contains(got, value) {
-			t.Errorf("/%s values tokens by a doubtful price: %s", line, got)
+	for _, v := range g.valuations() {
+		got := ask(t, g.bot, v.line)
+		if strings.Contains(got, v.value) {
+			t.Errorf("/%s values tokens by a doubtful price: %s", v.line, got)
 		}
 		showsDoubt := strings.Contains(got, doubtfulPrice)
-		mustShowDoubt := strings.HasPrefix(line, "price")
+		mustShowDoubt := strings.HasPrefix(v.line, "price")
 		if showsDoubt != mustShowDoubt {
-			t.Errorf("/%s shows that the price is doubtful: %t, want %t", line, showsDoubt, mustShowDoubt)
+			t.Errorf("/%s shows that the price is doubtful: %t, want %t", v.line, showsDoubt, mustShowDoubt)
 		}
 	}
 	if got := ask(t, g.bot, "price"); !strings.Contains(got, doubtfulPrice) {
@@ -150,20 +156,20 @@ func (g *glitchTest) requireNoValuation(t *testing.T) {
 
 func TestNothingIsValuedByADoubtfulPrice(t *testing.T) {
 	g := newGlitchTest(t)
-	g.setFactor(glitchFactor, "HRLD "+doubtfulPrice)
+	g.beginGlitch()
 	g.requireNoValuation(t)
 }
 
 func TestABotThatStartsDuringAGlitchDoubtsThePriceToo(t *testing.T) {
 	g := newGlitchTest(t)
-	g.setFactor(glitchFactor, "HRLD "+doubtfulPrice)
+	g.beginGlitch()
 	g.restart()
 	g.requireNoValuation(t)
 }
 
 func TestStatusAndCheckReportADoubtfulPrice(t *testing.T) {
 	g := newGlitchTest(t)
-	g.setFactor(glitchFactor, "HRLD "+doubtfulPrice)
+	g.beginGlitch()
 	for range 2 { // before and after a restart
 		ask(t, g.bot, "price")
 		if got := ask(t, g.bot, "status"); !strings.Contains(got, "The price is doubtful") {
@@ -180,9 +186,9 @@ func TestStatusAndCheckReportADoubtfulPrice(t *testing.T) {
 
 func TestTokensAreValuedAgainAfterAGlitch(t *testing.T) {
 	g := newGlitchTest(t)
-	g.setFactor(glitchFactor, "HRLD "+doubtfulPrice)
+	g.beginGlitch()
 	g.restart()
-	g.setFactor(1, "HRLD $2.000")
+	g.endGlitch()
 	if got := ask(t, g.bot, "price 1500"); !strings.Contains(got, "$3,000") {
 		t.Errorf("/price 1500 answers %s, want $3,000", got)
 	}
