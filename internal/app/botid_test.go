@@ -10,7 +10,7 @@ import (
 )
 
 func TestBotIDIsInTheToken(t *testing.T) {
-	// By token.
+	// For each platform, tokens and the IDs in them.
 	ids := map[chat.Platform]map[string]string{
 		telegram.Platform: {"7000000001:AAEhBOweik6ad9r_QXMENQjcrGbqCr4K-bc": "7000000001"},
 		discord.Platform: {

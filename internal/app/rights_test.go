@@ -10,15 +10,15 @@ import (
 	"herald/internal/secret/logtest"
 )
 
-// watchResult counts the lines and the checks of a watch.
+// watchResult counts what a rightsWatch has done.
 type watchResult struct {
-	missing   int // lines about a right that is missing, or about advice
-	unchecked int // lines about a right that cannot be checked
-	checks    int
+	missing   int // lines in the log about a right that is missing, or about advice
+	unchecked int // lines in the log about a right that could not be checked
+	checks    int // how many times it asked for the rights
 }
 
-// watchForADay runs a watch of two rights: right returns the first as of the nth check, from 1; the
-// second is always granted.
+// watchForADay runs a rightsWatch of two rights for a day. right returns the first right at the nth check, from 1. The
+// second right is always granted.
 func watchForADay(t *testing.T, right func(nth int) platform.Right) watchResult {
 	t.Helper()
 	granted := platform.Right{Setting: "STAKER_ROLES", Entry: "another", May: "it may"}
@@ -84,8 +84,14 @@ func TestARightThatCannotBeCheckedIsCheckedAgainInAMinute(t *testing.T) {
 		failures int // checks that fail first
 		want     watchResult
 	}{
-		"once":        {1, watchResult{unchecked: 0, checks: 25}},
-		"for an hour": {60, watchResult{unchecked: 1, checks: 24 + 59}},
+		"once": {
+			failures: 1,
+			want:     watchResult{unchecked: 0, checks: 24 + 1},
+		},
+		"for an hour": {
+			failures: 60,
+			want:     watchResult{unchecked: 1, checks: 24 + 59},
+		},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			got := watchForADay(t, func(nth int) platform.Right {
@@ -112,7 +118,7 @@ func TestABotWithoutRightsToWatchChecksOnce(t *testing.T) {
 	}
 }
 
-// The log is nil: logging would panic.
+// The watch has no log, so logging would panic.
 func TestAWatchThatEndsLogsNothing(t *testing.T) {
 	ended, end := context.WithCancel(t.Context())
 	end()
