@@ -15,7 +15,7 @@
 //	inline.go, album.go      answer inline queries; answer only one message of an album
 //	hello.go                 says hello in a group that the bot was added to
 //	name.go, moved.go        notice that the bot is renamed, or that a group has another ID
-//	join.go                  approves join requests, or tells people what is missing
+//	join.go, joinmessage.go  approve join requests, or leave them open; tell people what is missing
 //	door.go, approval.go     limit how many requests are checked at a time; approve one
 //	address.go               checks a wallet in a private chat for the sender's open join requests
 //	tags.go, member.go       set the tags of members who stake; ask what a user is in a chat
@@ -80,9 +80,10 @@ import (
 // Platform is Telegram's name in requests, logs and settings.
 const Platform chat.Platform = "telegram"
 
+// backoff spaces the attempts of calls that are retried.
 var backoff = transport.Backoff{First: 500 * time.Millisecond, Max: 30 * time.Second}
 
-// errToken ends Run.
+// errToken ends Run: Telegram does not accept the token.
 var errToken = errors.New("telegram: the token was refused (401): " +
 	"set TELEGRAM_BOT_TOKEN to the one that @BotFather shows")
 
@@ -93,21 +94,19 @@ type Config struct {
 	Dedup claim.Claims
 	// Limiter limits notices, "typing…" and messages about join requests and, if Pacing is on, all messages.
 	Limiter ratelimit.Limiter
-	// CommandTimeout is how long after a command's arrival its answer may still wait
-	// for a slot under Pacing.
+	// CommandTimeout is how long after a command's arrival its answer may still wait, under Pacing, for a slot in
+	// Telegram's rates.
 	CommandTimeout time.Duration
 	Log            *slog.Logger
 	// Count is called with every event in the package comment.
 	Count func(event string)
-	// Connected is called with the bot's name when Ready becomes true, at most once a
-	// minute.
+	// Connected is called with the bot's name when Ready becomes true, at most once a minute.
 	Connected func(name string)
-	// Retried is called with the error of a failed call that is about to be made again. It must
-	// not block.
+	// Retried is called with the error of a failed call that is about to be retried. It must not block.
 	Retried func(err error)
 	// Joins remembers join requests; it may be nil if Settings.JoinChats is empty.
 	Joins *platform.JoinLog
-	// Moves remembers groups of the settings that have another ID now; nil stands for an empty one.
+	// Moves remembers groups of the settings that have another ID now. If it is nil, New makes one.
 	Moves *platform.Moves
 	// ModeratorChats are the IDs of Telegram's groups in MODERATOR_CHATS.
 	ModeratorChats []string
@@ -126,37 +125,38 @@ type Adapter struct {
 	withoutEphemeral atomic.Bool
 	inFlight         *inFlight
 	door             *door
-	// groups holds a models.Chat for each group of the settings by its ID, as far as it is known.
+	// groups maps the IDs of the groups in the settings to their models.Chat, once that is known.
 	groups sync.Map
 	// shown orders the answers to presses, by messageKey.
 	shown platform.Shown
-	// current is the Run that can send, or nil.
+	// current is the session that can send messages, or nil.
 	current atomic.Pointer[session]
-	// hook takes webhook deliveries; nil if none can be taken.
+	// hook takes the deliveries of Telegram's webhook. It is nil if no delivery can be taken.
 	hook atomic.Pointer[webhook]
 }
 
-// session is one Run.
+// session is one call of Run.
 type session struct {
 	adapter *Adapter
-	// self is the bot as Telegram last described it (me).
-	self atomic.Pointer[models.User]
-	// naming holds a token during askName.
-	naming chan struct{}
-	albums albums
-	work   *platform.Work
-	out    *outbox.Outbox
-	// limits counts calls of Connected and of askName, which are rare.
-	limits *ratelimit.Memory
+	work    *platform.Work
+	out     *outbox.Outbox
 	// running ends when the drain begins.
 	running context.Context
 	// fail ends the session with an error that retrying cannot fix.
 	fail context.CancelCauseFunc
 
-	// removing holds the messages that are to be deleted.
+	// self is the bot as Telegram last described it (me).
+	self atomic.Pointer[models.User]
+	// naming holds a token during askName.
+	naming chan struct{}
+	// limits makes calls of Connected and of askName rare.
+	limits *ratelimit.Memory
+	albums albums
+
+	// removing has an outbox.MessageRef for each message that remove is about to delete.
 	removing sync.Map
 
-	mu       sync.Mutex
+	mu       sync.Mutex // guards toDelete
 	toDelete toDelete
 }
 
@@ -177,8 +177,8 @@ func New(c Config) *Adapter {
 	}
 }
 
-// allowedUpdates returns the kinds of update to ask for: new messages, presses of buttons,
-// inline queries and changes of the bot's own membership, no edits and no channel posts.
+// allowedUpdates returns the kinds of update to ask for: new messages, presses of buttons, inline queries, changes of
+// the bot's own membership and, if there are JoinChats, join requests. Edits and channel posts are not among them.
 func (a *Adapter) allowedUpdates() []string {
 	kinds := []string{"message", "callback_query", "inline_query", "my_chat_member"}
 	if len(a.Settings.JoinChats) > 0 {
@@ -190,8 +190,8 @@ func (a *Adapter) allowedUpdates() []string {
 // Platform implements platform.Adapter.
 func (a *Adapter) Platform() chat.Platform { return Platform }
 
-// Ready implements platform.Adapter. It reports whether the last poll was answered or, with a
-// webhook, whether the last check found ours set, at most about a minute ago.
+// Ready implements platform.Adapter. It reports whether the last poll was answered or, by webhook, whether the last
+// check found this process's webhook set. The last check was about a minute ago at most.
 func (a *Adapter) Ready() bool { return a.ready.Load() }
 
 // InFlight returns how many updates are being answered, including those that wait.
@@ -225,7 +225,7 @@ func (a *Adapter) Run(ctx context.Context, h platform.Handler) error {
 		return err
 	}
 	if s.repeat(ctx, getSelf) != nil {
-		return tokenRefused(ctx) // ctx has ended
+		return tokenRefused(ctx)
 	}
 	s.out = outbox.New(outbox.Config{
 		API:          a.api,
@@ -266,7 +266,7 @@ func (s *session) drain() {
 	s.work.Drain()
 }
 
-// tokenRefused returns errToken if that has ended ctx, and otherwise nil.
+// tokenRefused returns errToken if ctx has ended because of it, and otherwise nil.
 func tokenRefused(ctx context.Context) error {
 	if errors.Is(context.Cause(ctx), errToken) {
 		return errToken
@@ -289,8 +289,7 @@ func (s *session) repeat(ctx context.Context, call func() error) error {
 	}.Do(ctx, func(context.Context) error { return call() })
 }
 
-// unauthorized ends the session and cancels the commands in flight, because nothing can be
-// sent any more.
+// unauthorized ends the session and cancels the commands in flight, because nothing can be sent any more.
 func (s *session) unauthorized() {
 	s.fail(errToken)
 	s.work.Cancel()

@@ -382,11 +382,11 @@ func TestNoticesAreInTheReadersLanguage(t *testing.T) {
 func TestSharedFailureIsStoredOnce(t *testing.T) {
 	s := session{toDelete: toDelete{}}
 	message := func(id int) outbox.MessageRef { return outbox.MessageRef{MessageID: id} }
-	s.replaceCard(cardKey{}, message(1), true)
+	s.storeFailure(cardKey{}, message(1))
 	for range maxEach {
-		s.replaceCard(cardKey{}, message(2), true)
+		s.storeFailure(cardKey{}, message(2))
 	}
-	got := s.replaceCard(cardKey{}, message(3), false)
+	got := s.replaceCards(cardKey{}, message(3))
 	if want := []outbox.MessageRef{message(1), message(2)}; !slices.Equal(got, want) {
 		t.Errorf("deletes %v, want %v", got, want)
 	}
