@@ -4,9 +4,9 @@
 // There are two ways to make a call:
 //
 //   - Call and Change call any method of the library that takes parameters.
-//   - The methods of Client make the other calls: GetMe and GetWebhookInfo, which take no parameters, and those that the
-//     library lacks or makes in another way than this bot needs (missing.go, ephemeral.go). Tests with "Still" in their
-//     names fail once a new version of the library has what is missing.
+//   - The methods of Client make the other calls: GetMe and GetWebhookInfo, which take no parameters, and the calls
+//     that the library lacks or makes in another way than this bot needs (missing.go, ephemeral.go). Tests with "Still"
+//     in their names fail once a new version of the library has what is missing.
 //
 // Both use the HTTP client of this package (http.go), which limits a call and reads Telegram's refusals. The library's
 // own errors quote the token and the server's text. Therefore no error of the library leaves this package.
