@@ -540,9 +540,9 @@ func (s *closingServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, sentJSON)
 }
 
-// net/http resends a request that the server did not read before a GOAWAY: at once the first time, then after 1, 2, 4 and
-// 8 s. The burst meets a GOAWAY three times before its end. A message that met more of them could take longer than a call
-// may.
+// net/http resends a request that the server did not read before a GOAWAY: at once the first time, then after 1, 2, 4
+// and 8 s. The burst meets a GOAWAY three times before its end. A message that met more of them could take longer than
+// a call may.
 func TestABurstSurvivesGOAWAY(t *testing.T) {
 	server := newClosingServer(t)
 	c := newClient(t, server.URL, server.Client().Transport)
