@@ -140,7 +140,7 @@ type session struct {
 	adapter *Adapter
 	work    *platform.Work
 	out     *outbox.Outbox
-	// running ends when the drain begins.
+	// running ends when the drain begins: Run then takes no more updates, and waits until those in flight are answered.
 	running context.Context
 	// fail ends the session with an error that retrying cannot fix.
 	fail context.CancelCauseFunc

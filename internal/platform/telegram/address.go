@@ -11,8 +11,9 @@ import (
 	"herald/internal/platform/telegram/botapi"
 )
 
-// A message in a private chat may contain a wallet, by its address. The wallet may be meant for a command, such as
-// /staked, or for the sender's open join request to a group of stakers, or for both.
+// A message in a private chat may contain the address of a wallet. The wallet may be meant for a command, such as
+// /staked, or for the sender's open join request to a group of stakers, or for both. A JoinCommand checks it for a join
+// request. Each command is an answering (respond.go).
 
 // approveSenderTime is how long an approval may take while the sender waits for the answer to their command.
 const approveSenderTime = 10 * time.Second
@@ -20,7 +21,9 @@ const approveSenderTime = 10 * time.Second
 // walletIn returns the wallet in a private message. It returns "" if there is none, or if the bot does not answer join
 // requests.
 func (a *answering) walletIn(m *models.Message) (wallet string) {
-	if m == nil || len(a.s.adapter.Settings.JoinChats) == 0 || a.press != nil || !a.cmd.request.Direct {
+	isPrivateMessage := m != nil && a.press == nil && a.cmd.request.Direct
+	answersJoinRequests := len(a.s.adapter.Settings.JoinChats) > 0
+	if !isPrivateMessage || !answersJoinRequests {
 		return ""
 	}
 	return a.s.work.Handler.Proof(&a.cmd.request)
@@ -29,8 +32,9 @@ func (a *answering) walletIn(m *models.Message) (wallet string) {
 // answerWithWallet answers a's command, whose message has a wallet, and checks the wallet for each open join request of
 // the sender to a group of stakers. It returns false if a's update must come again.
 //
-// A command that the sender typed, or whose question they answer, is answered first. A guessed command is answered
-// last, and only if no join request turns out to be open: otherwise, the wallet was meant for the request.
+// A command that the sender typed, or whose question they answer, is answered first. A guessed command, such as /staked
+// for an address without a command, is answered last, and only if no join request turns out to be open. Otherwise, the
+// wallet was meant for the request.
 func (a *answering) answerWithWallet(wallet string) (done bool) {
 	done = true
 	if !a.cmd.guessed {
@@ -83,7 +87,8 @@ const (
 	requestGone
 )
 
-// joinCheck returns an answering that checks by a wallet whether the sender of a's command may join a group.
+// joinCheck returns a JoinCommand of the sender of a's command. It checks by the wallet whether they may join the
+// group.
 func (a *answering) joinCheck(group, wallet string) *answering {
 	cmd := *a.cmd
 	cmd.request.Command = chat.JoinCommand

@@ -16,14 +16,14 @@ func TestAnAlbumIsAnsweredOnce(t *testing.T) {
 	}
 	inGroup, inPrivate := faketelegram.Group(group), faketelegram.Private(ann)
 	inBubble(t, map[string]test{
-		"the first has a caption":       {inGroup, [3]string{"/price", "", ""}, "price"},
-		"the last has a caption":        {inGroup, [3]string{"", "", "/price"}, "price"},
-		"each has the same caption":     {inGroup, [3]string{"/price", "/price", "/price"}, "price"},
-		"without a caption":             {inGroup, [3]string{"", "", ""}, ""},
-		"the first, in private":         {inPrivate, [3]string{"/price", "", ""}, "price"},
-		"the last, in private":          {inPrivate, [3]string{"", "", "/price"}, "price"},
-		"a title, then a command":       {inPrivate, [3]string{"our holiday", "", "/price"}, "price"},
-		"without a caption, in private": {inPrivate, [3]string{"", "", ""}, "start"},
+		"the first has a caption":       {where: inGroup, captions: [3]string{"/price", "", ""}, asked: "price"},
+		"the last has a caption":        {where: inGroup, captions: [3]string{"", "", "/price"}, asked: "price"},
+		"each has the same caption":     {where: inGroup, captions: [3]string{"/price", "/price", "/price"}, asked: "price"},
+		"without a caption":             {where: inGroup, captions: [3]string{"", "", ""}},
+		"the first, in private":         {where: inPrivate, captions: [3]string{"/price", "", ""}, asked: "price"},
+		"the last, in private":          {where: inPrivate, captions: [3]string{"", "", "/price"}, asked: "price"},
+		"a title, then a command":       {where: inPrivate, captions: [3]string{"our holiday", "", "/price"}, asked: "price"},
+		"without a caption, in private": {where: inPrivate, captions: [3]string{"", "", ""}, asked: "start"},
 	}, func(t *testing.T, tt test) {
 		for way, change := range ways {
 			r := setUp(t, change)

@@ -22,9 +22,9 @@ const (
 	isMemberTime = 10 * time.Second
 )
 
-// approve makes a call that lets a user into a group, and retries it until it succeeds, is refused, or the given time.
-// If the call fails for a reason that is not the user's own, the user may be in the group already. approve then asks
-// Telegram.
+// approve makes a call that lets a user into the admission's group. It retries the call until it succeeds or is
+// refused, or until the given time. If the call fails for a reason that is not the user's own, the user may be in the
+// group already, so approve then asks Telegram.
 func (s *session) approve(
 	admission *chat.Admission, user int64, until time.Time, call func(context.Context) error,
 ) chat.ApprovalResult {

@@ -16,9 +16,11 @@ import (
 
 // The bot deletes some of its own messages in groups:
 //
-//	a message for one person               after noticeLasts; a question after questionLasts
-//	an invitation to start the bot         once an answer has reached the user
-//	a card, if CleanChat is set            once a newer card replaces it
+//	a message for one person                      after noticeLasts; a question after questionLasts
+//	an invitation to start the bot                once an answer has reached the user
+//	an answer for everybody, if CleanChat is set  once a newer answer replaces it
+//
+// Answers for everybody are called cards here.
 
 const (
 	// noticeLasts is how long a message for one person stays in a group.
@@ -33,8 +35,8 @@ const (
 	maxEach = 20
 )
 
-// cleanUp is called after a reply was sent. In a group, it deletes a reply for the sender alone after a time, and the
-// cards that a reply for everybody replaces at once.
+// cleanUp is called after a reply was sent. In a group, it deletes a reply for the sender alone after a time. If the
+// reply is for everybody, and CleanChat is set, it deletes the cards that the reply replaces.
 func (a *answering) cleanUp(sent outbox.MessageRef, r *chat.Reply) {
 	switch {
 	case a.cmd.request.Direct: // Nothing is deleted in a private chat.
@@ -53,7 +55,7 @@ func (a *answering) cleanUp(sent outbox.MessageRef, r *chat.Reply) {
 	}
 }
 
-// deleteInvitations deletes the messages that asked the user to start the bot.
+// deleteInvitations deletes the messages in groups that asked the user to start the bot.
 func (a *answering) deleteInvitations() {
 	a.s.mu.Lock()
 	invitations := a.s.toDelete[a.cmd.user]

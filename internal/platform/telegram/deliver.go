@@ -42,8 +42,8 @@ func (a *answering) sendNew(reply *chat.Reply, content outbox.Content) outbox.Re
 	return receipt
 }
 
-// sharing returns which answers may share a message with this one, and what the shared message says. They answer the
-// same command in the same chat and topic.
+// sharing returns how an answer shares a message with other answers to the same command in the same chat and topic.
+// Combined then adds a note with the number of senders.
 func (a *answering) sharing(reply *chat.Reply) outbox.Sharing {
 	combined := func(requests int) outbox.Content {
 		r := reply.In(reply.Language)

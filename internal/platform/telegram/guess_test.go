@@ -77,13 +77,13 @@ func TestAWalletInPrivateAsksStaked(t *testing.T) {
 		explorer = "https://etherscan.io/address/"
 	)
 	checkGuesses(t, map[string]guessCase{
-		"alone":            {" " + wallet + "\n", nil, "staked " + wallet},
-		"too short":        {"0X12", nil, "staked 0X12"},
-		"of another chain": {onSolana, nil, "staked " + onSolana},
-		"among words":      {"is " + wallet + " ok", nil, "staked is " + wallet + " ok"},
-		"in a link":        {explorer + wallet, nil, "staked " + explorer + wallet},
-		"beside another":   {wallet + " or " + another, nil, "staked " + wallet + " or " + another},
-		"below a picture":  {wallet, []messageOption{asCaption}, "staked " + wallet},
+		"alone":            {text: " " + wallet + "\n", want: "staked " + wallet},
+		"too short":        {text: "0X12", want: "staked 0X12"},
+		"of another chain": {text: onSolana, want: "staked " + onSolana},
+		"among words":      {text: "is " + wallet + " ok", want: "staked is " + wallet + " ok"},
+		"in a link":        {text: explorer + wallet, want: "staked " + explorer + wallet},
+		"beside another":   {text: wallet + " or " + another, want: "staked " + wallet + " or " + another},
+		"below a picture":  {text: wallet, options: []messageOption{asCaption}, want: "staked " + wallet},
 	})
 }
 
@@ -93,16 +93,16 @@ func TestOtherContentInPrivateAsksStart(t *testing.T) {
 	roundVideo := func(m *models.Message) { m.VideoNote = &models.VideoNote{} }
 	pin := func(m *models.Message) { m.PinnedMessage = &models.MaybeInaccessibleMessage{} }
 	checkGuesses(t, map[string]guessCase{
-		"words":                         {"hello there", nil, "start"},
-		"a command after a mention":     {"@OtherBot /price", ofOtherBot, "start"},
-		"a picture":                     {"hi", []messageOption{asCaption}, "start"},
-		"a voice message":               {"", []messageOption{voice}, "start"},
-		"a round video":                 {"", []messageOption{roundVideo}, "start"},
-		"a reply to what asked nothing": {"thanks", []messageOption{inReplyTo(from(*testMe))}, "start"},
-		"an unknown command":            {"/prise 7d", []messageOption{commandAt(0, 6)}, "prise 7d"},
-		"another bot's command":         {"/price@OtherBot", []messageOption{commandAt(0, 15)}, ""},
-		"a service message":             {"", []messageOption{pin}, ""},
-		"a forward":                     {"hello", []messageOption{forwarded}, ""},
+		"words":                         {text: "hello there", want: "start"},
+		"a command after a mention":     {text: "@OtherBot /price", options: ofOtherBot, want: "start"},
+		"a picture":                     {text: "hi", options: []messageOption{asCaption}, want: "start"},
+		"a voice message":               {options: []messageOption{voice}, want: "start"},
+		"a round video":                 {options: []messageOption{roundVideo}, want: "start"},
+		"a reply to what asked nothing": {text: "thanks", options: []messageOption{inReplyTo(from(*testMe))}, want: "start"},
+		"an unknown command":            {text: "/prise 7d", options: []messageOption{commandAt(0, 6)}, want: "prise 7d"},
+		"another bot's command":         {text: "/price@OtherBot", options: []messageOption{commandAt(0, 15)}},
+		"a service message":             {options: []messageOption{pin}},
+		"a forward":                     {text: "hello", options: []messageOption{forwarded}},
 	})
 }
 

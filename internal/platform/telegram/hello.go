@@ -27,7 +27,7 @@ const (
 // recordGroupChange records a groupEvent if u reports one: the bot was added to the group, or the group moved.
 func (s *session) recordGroupChange(u *update) {
 	switch group := u.chat(); {
-	case u.MyChatMember != nil:
+	case u.MyChatMember != nil: // The bot was added (addsBot).
 		s.syncMenusAfterAdding(group)
 		s.recordEvent(botAdded, group)
 	case u.Message != nil && u.Message.MigrateToChatID != 0:
