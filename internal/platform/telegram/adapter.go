@@ -24,10 +24,13 @@
 // The package does not store the messages that it sends, only the IDs of messages to delete later (cleanup.go). Buttons
 // and questions carry their command. So they work after a restart, and are checked like typed text.
 //
-// A polled update is acknowledged once its answer is delivered; updates.go names the exceptions. A webhook update is
-// acknowledged within a fraction of a second, because Telegram delivers no other update of that chat until then. The
-// answer to a private command is sent only to its user's private chat or, if the command was an ephemeral message,
-// stays in the group as an ephemeral message. The group reads only a fixed sentence about it (notice.go).
+// Telegram delivers an update until it is acknowledged. A polled update is acknowledged once its answer is delivered;
+// updates.go names the exceptions. A webhook update is acknowledged within a fraction of a second, because Telegram
+// delivers no other update of that chat until then.
+//
+// Only its user can read the answer to a private command. If the command was an ephemeral message, which only its
+// sender sees in a group, then the answer is an ephemeral message as well. Otherwise, the answer is sent to the user's
+// private chat, and the group reads only a fixed sentence about it (notice.go).
 //
 // The events that Config.Count is called with:
 //
@@ -37,10 +40,12 @@
 //	webhook_full          a webhook call was refused with 503
 //	webhook_replaced      the webhook was set again: Telegram had another one or none, or had got a 401 here
 //	poll_failed           a getUpdates call failed
+//
 //	rate_limited          a 429 refused a message or an edit
 //	send_repeated         a message or an edit was sent again
 //	send_outcome_unknown  an attempt to send a message had an unknown outcome
 //	send_refused          Telegram refused a message for good
+//
 //	answered              an answer was delivered
 //	answer_failed         an answer was not delivered, or may not have been
 //	send_abandoned        a message was given up, though it may not have been delivered
@@ -48,12 +53,15 @@
 //	send_shed             an answer was not sent because the chat's rate is used up
 //	busy_sent             one message was sent in place of such answers
 //	lost_sent             one message was sent in place of answers that a 429 held back for too long
+//
 //	private_unreachable   the bot may not write to a user yet
 //	press_unanswered      a press could not be answered; if the command failed, a message reports that
 //	inline_unanswered     an inline query could not be answered
+//
 //	join_approved         a join request was approved
 //	join_left_open        a join request is left open because the person lacks what the group requires
 //	join_unknown          a join request could not be checked or approved
+//
 //	panic                 a panic while an update was handled
 package telegram
 
