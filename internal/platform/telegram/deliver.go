@@ -28,8 +28,8 @@ func (a *answering) message(content outbox.Content) outbox.Message {
 // send sends m. It blocks until the outcome is known, or the drain ends.
 func (a *answering) send(m outbox.Message) outbox.Receipt { return a.s.out.Send(a.s.work.Sends, m) }
 
-// sendNew sends an answer as a new message to the chat. Under Pacing, senders who ask the same at the same time share
-// one message.
+// sendNew sends an answer as a new message to the chat of the command. Under Pacing, senders who ask the same at the
+// same time share one message.
 func (a *answering) sendNew(reply *chat.Reply, content outbox.Content) outbox.Receipt {
 	m := a.message(content)
 	if a.s.adapter.Settings.Pacing && !a.cmd.private {
@@ -42,7 +42,8 @@ func (a *answering) sendNew(reply *chat.Reply, content outbox.Content) outbox.Re
 	return receipt
 }
 
-// sharing returns how an answer is shared with others to the same command in the same chat and topic.
+// sharing returns how an answer shares a message with other answers to the same command in the same chat and topic.
+// Combined then adds a note with the number of senders.
 func (a *answering) sharing(reply *chat.Reply) outbox.Sharing {
 	combined := func(requests int) outbox.Content {
 		r := reply.In(reply.Language)
@@ -55,7 +56,7 @@ func (a *answering) sharing(reply *chat.Reply) outbox.Sharing {
 		target = a.cmd.request.Target.ID
 	}
 	return outbox.Sharing{
-		// Tone and title keep a refusal from being sent instead of an answer.
+		// The tone and the title tell a refusal from an answer, so that they do not share a message.
 		Key:      [...]any{a.cmd.to.Chat, a.cmd.to.Topic(), a.cmd.text, target, reply.Tone, reply.Title.Key},
 		Subject:  a.cmd.text,
 		AsOf:     reply.Source.AsOf,
@@ -78,19 +79,19 @@ const (
 	asUnchanged
 )
 
-// showAs returns how a reply to the press is shown:
+// showAs returns how a reply to the press is shown. The first line that applies counts:
 //
-//	a question in a private chat    as a new message
-//	any other reply, Unanswered     as an alert
-//	a question in a group           as a new message
-//	to a button that does not edit  as a new message
-//	no newer answer                 unchanged
-//	a newer answer                  as an edit
+//	a question in a private chat                 as a new message
+//	a reply without an answer, such as an error  as an alert
+//	a question in a group                        as a new message
+//	an answer to a button that does not edit     as a new message
+//	an answer not newer than the one shown       as unchanged
+//	any other answer                             as an edit
 func (a *answering) showAs(reply *chat.Reply) pressAnswer {
 	isQuestion := reply.Ask != nil
 	button := a.cmd.button
 	switch {
-	case isQuestion && a.cmd.request.Direct: // An alert has no field for the argument.
+	case isQuestion && a.cmd.request.Direct: // The person cannot reply to an alert.
 		return asNewMessage
 	case reply.Unanswered():
 		return asAlert
@@ -127,8 +128,8 @@ func (a *answering) answerPress(reply *chat.Reply, content outbox.Content) outbo
 	return a.sendNew(reply, content)
 }
 
-// edit replaces the message with the button. refused is set if Telegram does not accept the edit: the message may be
-// deleted, or a picture, which no text can replace.
+// edit replaces the message with the button. refused is set if Telegram does not accept the edit: the message may have
+// been deleted, or may be a picture, which text cannot replace.
 func (a *answering) edit(reply *chat.Reply, content outbox.Content) (receipt outbox.Receipt, refused bool) {
 	m := a.message(content)
 	m.EditID = a.cmd.to.ReplyTo
@@ -154,9 +155,9 @@ func (a *answering) edit(reply *chat.Reply, content outbox.Content) (receipt out
 // messageKey identifies the message with the pressed button.
 func (a *answering) messageKey() string { return fmt.Sprint(a.cmd.to.Chat, " ", a.cmd.to.ReplyTo) }
 
-// sendPrivately sends the answer to a private command in a group. It answers an ephemeral command there, by an
-// ephemeral message. If that fails, or the command was not ephemeral, it sends the answer to the user's private chat,
-// and a notice in the group says so.
+// sendPrivately sends the answer to a private command that was sent in a group. It answers an ephemeral command by an
+// ephemeral message in the group. If that fails, or the command was not ephemeral, it sends the answer to the user's
+// private chat, and a notice in the group says so.
 func (a *answering) sendPrivately(content outbox.Content) outbox.Receipt {
 	if a.cmd.user == 0 {
 		return a.notify(stayedAnonymous)
@@ -164,11 +165,11 @@ func (a *answering) sendPrivately(content outbox.Content) outbox.Receipt {
 	m := a.message(content)
 	m.To = outbox.Destination{Chat: a.cmd.user}
 	if a.cmd.ephemeral.Arrived() {
-		here := a.sendEphemeral(content)
-		if here.Result == outbox.Delivered {
-			return here
+		inGroup := a.sendEphemeral(content)
+		if inGroup.Result == outbox.Delivered {
+			return inGroup
 		}
-		m.UnknownAttempts = here.UnknownAttempts
+		m.UnknownAttempts = inGroup.UnknownAttempts
 	}
 	receipt := a.send(m)
 	switch receipt.Result {
