@@ -158,16 +158,16 @@ func TestParseFollowsDeepLinksInPrivate(t *testing.T) {
 		"price_-5":   "start",
 	} {
 		text := strings.TrimSpace("/start " + payload)
-		check(t, text, commandOf(privateMessage(text, commandAt(0, 6))), want)
+		check(t, text, askedIn(privateMessage(text, commandAt(0, 6))), want)
 	}
 	for _, text := range []string{"/start mylogins", "/start join_-5"} {
-		check(t, text+" in a group", commandOf(groupMessage(text, commandAt(0, 6))), "start")
+		check(t, text+" in a group", askedIn(groupMessage(text, commandAt(0, 6))), "start")
 	}
 }
 
-// commandOf returns the command that a message asks, with its first argument, and with ", private" if the answer is
+// askedIn returns the command that a message asks, with its first argument, and with ", private" if the answer is
 // private.
-func commandOf(m *models.Message) string {
+func askedIn(m *models.Message) string {
 	c, _ := parsedMessage(m)
 	asked := strings.TrimSpace(c.request.Command + " " + c.request.Args.First())
 	if c.private {
