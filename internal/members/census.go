@@ -163,7 +163,7 @@ func tallyIn[K comparable](tallies map[K]*tally, key K) *tally {
 
 // blown returns the tally of the badge that blows a community's fuse, or false if none does. If several do, blown
 // returns the tally of the badge that most users are losing.
-func (n *census) blown(community string) (t tally, blown bool) {
+func (n *census) blownFuse(community string) (t tally, blown bool) {
 	for key, each := range n.badges {
 		if key.Community == community && each.isBlown() && each.losing > t.losing {
 			t, blown = *each, true
@@ -174,7 +174,7 @@ func (n *census) blown(community string) (t tally, blown bool) {
 
 // heldBack returns the users whom the fuse of a community holds, in order.
 func (n *census) heldBack(community string) []chat.User {
-	if _, blown := n.blown(community); !blown {
+	if _, blown := n.blownFuse(community); !blown {
 		return nil
 	}
 	t := n.communities[community]
@@ -187,7 +187,7 @@ func (n *census) heldBack(community string) []chat.User {
 }
 
 // latest is the latest census of a platform, and which users have rows.
-type latest struct {
+type latestCensus struct {
 	mu     sync.Mutex
 	census *census // nil: not all rows were read yet
 	// known has a hash of each user who had a row at the latest census, or whose row was saved since by this
@@ -196,14 +196,14 @@ type latest struct {
 }
 
 // knows reports whether a user has a row, as far as this process knows. Until all rows were counted, it returns true.
-func (l *latest) knows(id string) bool {
+func (l *latestCensus) knows(id string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.census == nil || l.known[hashOf(id)]
 }
 
 // note records that this process has saved a row of a user, or deleted it.
-func (l *latest) note(id string, exists bool) {
+func (l *latestCensus) note(id string, exists bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if exists {
@@ -214,7 +214,7 @@ func (l *latest) note(id string, exists bool) {
 }
 
 // users returns a copy of the users who are known to have rows.
-func (l *latest) users() map[uint64]bool {
+func (l *latestCensus) users() map[uint64]bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return maps.Clone(l.known)
@@ -226,7 +226,7 @@ func (l *latest) users() map[uint64]bool {
 //	known then, known now, not counted     it is missing: it is gone, and this process did not delete it
 //	known then, not known now              this process has deleted it since
 //	not known then, known now              this process has saved it since
-func (l *latest) publish(n *census, before map[uint64]bool) (missing int) {
+func (l *latestCensus) publish(n *census, before map[uint64]bool) (missing int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	known := maps.Clone(n.users)
@@ -255,7 +255,7 @@ func (l *latest) publish(n *census, before map[uint64]bool) (missing int) {
 const censusLasts = 3 * tickEvery
 
 // get returns the latest census, or nil if there is none, or only an old one.
-func (l *latest) get() *census {
+func (l *latestCensus) get() *census {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.census == nil || time.Since(l.census.at) > censusLasts {
@@ -272,7 +272,7 @@ func (c *community) isFuseBlown() bool {
 	if n == nil {
 		return true // Not all rows were counted yet, or they cannot be read any more.
 	}
-	_, blown := n.blown(c.id)
+	_, blown := n.blownFuse(c.id)
 	return blown
 }
 
@@ -280,7 +280,7 @@ func (c *community) isFuseBlown() bool {
 // each community, and the saved values that cannot be read. Each is NaN until all rows were counted, and while they
 // cannot be read. Census does no I/O.
 func (m *Members) Census() (rows, checked, held, unreadable float64) {
-	for _, p := range m.on() {
+	for _, p := range m.activePlatforms() {
 		n := p.latest.get()
 		if n == nil {
 			return math.NaN(), math.NaN(), math.NaN(), math.NaN()

@@ -15,22 +15,22 @@ import (
 )
 
 const (
-	// checksLast is the longest time for the checks of a tick. The rows that are left are due at the next tick.
-	checksLast = 4 * time.Minute
+	// maxCheckTime is the longest time for the checks of a tick. The rows that are left are due at the next tick.
+	maxCheckTime = 4 * time.Minute
 	// checkBatch is how many addresses are checked before they are saved: two calls to the chain.
 	checkBatch = 100
-	// proofLasts is how long a proof is valid that a wallet is its user's.
-	proofLasts = 30 * 24 * time.Hour
-	// maxProofs and proofsLast limit the proofs of a tick, because each asks the partner twice. The rows beyond these
+	// proofValidity is how long a proof is valid that a wallet is its user's.
+	proofValidity = 30 * 24 * time.Hour
+	// maxProofs and maxProofTime limit the proofs of a tick, because each asks the partner twice. The rows beyond these
 	// limits are checked without a proof.
-	maxProofs  = 150
-	proofsLast = time.Minute
+	maxProofs    = 150
+	maxProofTime = time.Minute
 )
 
 // checkDue checks rows in batches, and returns them as saved. Rows for which there is no time, or that cannot be saved,
 // are returned as they were, and stay due. A row whose wallet could not be read is checked again in the next cycle.
 func (m *Members) checkDue(ctx context.Context, p *platform, due []Row) (after []Row) {
-	ctx, cancel := context.WithTimeout(ctx, checksLast)
+	ctx, cancel := context.WithTimeout(ctx, maxCheckTime)
 	defer cancel()
 	proofs := &proofs{left: maxProofs}
 	for batch := range slices.Chunk(due, checkBatch) {
@@ -61,7 +61,7 @@ type proofs struct {
 // next reports whether another proof may be asked for.
 func (p *proofs) next() bool {
 	p.left--
-	return p.left >= 0 && p.took < proofsLast
+	return p.left >= 0 && p.took < maxProofTime
 }
 
 // checked is what the check of a row found.
@@ -83,7 +83,7 @@ func (m *Members) checkBatch(ctx context.Context, p *platform, batch []Row, proo
 	for i, r := range batch {
 		checks[i].check = check{stake: stakes[i].Value, failed: stakes[i].Err != nil}
 		isWorth := len(r.Badges) > 0 || checks[i].answerFor(decimal.Zero) == reached
-		if isWorth && time.Since(r.ProvenAt.Time) >= proofLasts {
+		if isWorth && time.Since(r.ProvenAt.Time) >= proofValidity {
 			unproven = append(unproven, i)
 		}
 	}

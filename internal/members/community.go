@@ -24,8 +24,8 @@ const (
 	// of 401, 403 or 429 in 10 minutes:
 	// https://discord.com/developers/docs/topics/rate-limits#invalid-request-limit-aka-cloudflare-bans
 	maxFailures = 100
-	// personRetries is for how long a person cannot repeat a call that the platform has refused.
-	personRetries = time.Minute
+	// personRetryAfter is for how long a person cannot repeat a call that the platform has refused.
+	personRetryAfter = time.Minute
 	// maxRemembered is how many refusals, and how many users' answers, a community caches. When it has that many, it
 	// discards them all.
 	maxRemembered = 10_000
@@ -49,7 +49,7 @@ type community struct {
 
 	mu          sync.Mutex // of the fields below
 	pausedUntil time.Time
-	refusals    map[about]refusal
+	refusals    map[subject]refusal
 	// gives and removals count the calls that succeeded since the start.
 	gives, removals int
 	// worn has by user ID what the platform last said that a user wears.
@@ -62,15 +62,15 @@ type community struct {
 
 // about is what a refusal is about: one badge, one user, or one badge of one user. If both are empty, it is about the
 // whole community.
-type about struct {
+type subject struct {
 	badge, user string
 	asks        bool // it was a question about which badges are worn, and not a call that gives or removes one
 }
 
 var (
-	wholeCommunity = about{}
+	wholeCommunity = subject{}
 	// questions are about which badges users wear. A platform may answer these, and refuse to give and remove.
-	questions = about{asks: true}
+	questions = subject{asks: true}
 )
 
 // refusal says why and when the platform refused a call.
@@ -86,7 +86,7 @@ func (p *platform) community(id string) *community {
 	if p.communities[id] == nil {
 		p.communities[id] = &community{
 			platform: p, id: id, log: p.config.Log.With("platform", p.name),
-			refusals: map[about]refusal{}, worn: map[string]*worn{},
+			refusals: map[subject]refusal{}, worn: map[string]*worn{},
 		}
 	}
 	return p.communities[id]
@@ -101,16 +101,16 @@ func (c *community) limitKey(what string) string {
 // time ago. If it said that the community is gone, that counts only for the user of that call. If it said that a badge
 // is gone, the badge is not given to anybody, but its removal is tried for each user.
 func (c *community) refusedBefore(user string, s step, by caller) chat.BadgeProblem {
-	lasts := personRetries
+	lasts := personRetryAfter
 	if by == byCycle {
-		lasts = c.cycleRetries()
+		lasts = c.cycleRetryAfter()
 	}
-	of := []about{wholeCommunity, {badge: s.badge}, {user: user}}
+	of := []subject{wholeCommunity, {badge: s.badge}, {user: user}}
 	switch {
 	case s.action == ask:
-		of = []about{questions, {user: user, asks: true}}
+		of = []subject{questions, {user: user, asks: true}}
 	case s.action == give && by == byCycle: // A person may have accepted the rules since.
-		of = append(of, about{user: user, badge: s.badge})
+		of = append(of, subject{user: user, badge: s.badge})
 	}
 	problem := c.refusedWithin(lasts, of...)
 	if problem == chat.BadgeGone && s.action == remove {
@@ -119,11 +119,11 @@ func (c *community) refusedBefore(user string, s step, by caller) chat.BadgeProb
 	return problem
 }
 
-// cycleRetries is how long the cycle does not repeat a call that the platform has refused: the next cycle does.
-func (c *community) cycleRetries() time.Duration { return c.config.Every * 3 / 4 }
+// cycleRetryAfter is how long the cycle does not repeat a call that the platform has refused: the next cycle does.
+func (c *community) cycleRetryAfter() time.Duration { return c.config.Every * 3 / 4 }
 
 // refusedWithin returns why a call about one of these was refused so short a time ago, or "".
-func (c *community) refusedWithin(lasts time.Duration, of ...about) chat.BadgeProblem {
+func (c *community) refusedWithin(lasts time.Duration, of ...subject) chat.BadgeProblem {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, key := range of {
@@ -142,11 +142,11 @@ var errWaitTooLong = errors.New("the wait for the call exceeds its deadline")
 func (c *community) await(ctx context.Context) error {
 	deadline, _ := ctx.Deadline()
 	latest := deadline.Add(-callTime)
-	if c.config.Limiter.Peek(ctx, c.failures()) > 0 {
+	if c.config.Limiter.Peek(ctx, c.failureLimit()) > 0 {
 		return errWaitTooLong
 	}
 	for {
-		pause := c.pause()
+		pause := c.pauseLeft()
 		if pause > time.Until(latest) || !transport.Sleep(ctx, pause) {
 			return errWaitTooLong
 		}
@@ -155,7 +155,7 @@ func (c *community) await(ctx context.Context) error {
 		if !ok || !transport.Sleep(ctx, wait) {
 			return errWaitTooLong
 		}
-		if c.pause() <= 0 {
+		if c.pauseLeft() <= 0 {
 			return nil
 		}
 		// A pause has begun during the wait. Those who wait for it must not call all at once when it ends: each takes
@@ -164,12 +164,12 @@ func (c *community) await(ctx context.Context) error {
 }
 
 // failures returns the limit of calls that fail.
-func (c *community) failures() ratelimit.Limit {
+func (c *community) failureLimit() ratelimit.Limit {
 	return ratelimit.Limit{Key: c.limitKey("failed"), Burst: maxFailures, Every: time.Hour / maxFailures}
 }
 
 // pause returns how much longer the pause lasts that the platform asked for. It is 0 or less if there is none.
-func (c *community) pause() time.Duration {
+func (c *community) pauseLeft() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return time.Until(c.pausedUntil)
@@ -181,9 +181,9 @@ func (c *community) succeeded(user string, s step) {
 	defer c.mu.Unlock()
 	delete(c.refusals, wholeCommunity)
 	delete(c.refusals, questions)
-	delete(c.refusals, about{badge: s.badge})
-	delete(c.refusals, about{user: user})
-	delete(c.refusals, about{user: user, badge: s.badge})
+	delete(c.refusals, subject{badge: s.badge})
+	delete(c.refusals, subject{user: user})
+	delete(c.refusals, subject{user: user, badge: s.badge})
 	switch s.action {
 	case give:
 		c.gives++
@@ -200,17 +200,17 @@ func (c *community) record(ctx context.Context, user string, s step, err *chat.B
 	case err.Problem == chat.NotAMember, err.Problem == chat.CannotHave:
 		// The row says so: the community is idle.
 	case err.Problem == chat.RulesPending:
-		c.refuse(about{user: user, badge: s.badge}, err.Problem)
+		c.refuse(subject{user: user, badge: s.badge}, err.Problem)
 	case err.Problem == chat.CommunityGone:
-		c.warn(ctx, about{user: user, asks: s.action == ask}, err)
+		c.warn(ctx, subject{user: user, asks: s.action == ask}, err)
 	case err.Problem == chat.BadgeFailed:
 		c.config.Count("badge_failed")
-		c.config.Limiter.Reserve(ctx, 0, c.failures())
+		c.config.Limiter.Reserve(ctx, 0, c.failureLimit())
 		c.pauseFor(err.RetryAfter)
 	case s.action == ask:
 		c.warn(ctx, questions, err)
 	case concernsOneBadge(err.Problem):
-		c.warn(ctx, about{badge: s.badge}, err)
+		c.warn(ctx, subject{badge: s.badge}, err)
 	default:
 		c.warn(ctx, wholeCommunity, err)
 	}
@@ -224,17 +224,17 @@ func (c *community) pauseFor(d time.Duration) {
 }
 
 // warn counts and remembers a refusal. In each cycle, it logs the first one of a badge, and the first one of no badge.
-func (c *community) warn(ctx context.Context, of about, err *chat.BadgeError) {
+func (c *community) warn(ctx context.Context, of subject, err *chat.BadgeError) {
 	c.config.Count("badge_refused")
 	c.refuse(of, err.Problem)
-	once := ratelimit.Limit{Key: c.limitKey("warned " + of.badge), Burst: 1, Every: c.cycleRetries()}
+	once := ratelimit.Limit{Key: c.limitKey("warned " + of.badge), Burst: 1, Every: c.cycleRetryAfter()}
 	if _, ok := c.config.Limiter.Reserve(ctx, 0, once); ok {
 		c.log.WarnContext(ctx, "the bot may not give or remove a badge; bot check says where and why", "err", err)
 	}
 }
 
 // refuse remembers a refusal.
-func (c *community) refuse(of about, problem chat.BadgeProblem) {
+func (c *community) refuse(of subject, problem chat.BadgeProblem) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.refusals) >= maxRemembered {

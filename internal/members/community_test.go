@@ -309,7 +309,7 @@ func TestACommunityRemembersALimitedNumber(t *testing.T) {
 		here := m.platform.community("9001")
 		for id := range maxRemembered + 1 {
 			_, _ = here.wears(m.Context(), fmt.Sprint(id))
-			here.refuse(about{user: fmt.Sprint(id)}, chat.RulesPending)
+			here.refuse(subject{user: fmt.Sprint(id)}, chat.RulesPending)
 		}
 		m.equal("answers", len(here.worn), 1)
 		m.equal("refusals", len(here.refusals), 1)

@@ -29,7 +29,7 @@ func (m *Members) Run(ctx context.Context) {
 	}
 	m.setRunning(ctx)
 	var ticking sync.WaitGroup
-	for _, p := range m.on() {
+	for _, p := range m.activePlatforms() {
 		ticking.Go(func() { m.runPlatform(ctx, p) })
 	}
 	<-ctx.Done()
@@ -105,7 +105,7 @@ func (m *Members) tick(ctx context.Context, p *platform, isFirst bool) error {
 		p.warnOfStore(ctx, err)
 		return err
 	}
-	p.warned.Store(false)
+	p.isWarned.Store(false)
 	hasTurn := false
 	if mayCheck { // Reading takes seconds. Another replica may have been quicker meanwhile.
 		_, hasTurn = m.Limiter.Reserve(ctx, 0, p.tickLimit())
@@ -131,7 +131,7 @@ func (m *Members) tick(ctx context.Context, p *platform, isFirst bool) error {
 // tickLimit is the limit by which one replica of all takes the turn at each tick. It is shorter than tickEvery, so that
 // the turn is free again when the replica that took it ticks next, even if the Limiter's clock is a little slower.
 func (p *platform) tickLimit() ratelimit.Limit {
-	return ratelimit.Limit{Key: p.key("tick"), Burst: 1, Every: tickEvery - retryTick}
+	return ratelimit.Limit{Key: p.botLimitKey("tick"), Burst: 1, Every: tickEvery - retryTick}
 }
 
 // read reads all rows. It counts those that are not checked at this tick, and returns the others in due, the longest
@@ -193,7 +193,7 @@ const (
 func (m *Members) report(ctx context.Context, p *platform, n *census, missing int) {
 	for _, id := range p.tiers.communities() {
 		c := p.community(id)
-		tally, blown := n.blown(id)
+		tally, blown := n.blownFuse(id)
 		if blown && !c.wasBlown {
 			m.Count("fuse_blown")
 			c.log.ErrorContext(ctx, "too many would lose a badge at once, so nobody does: check the pools and the node; "+
@@ -219,7 +219,7 @@ func (m *Members) report(ctx context.Context, p *platform, n *census, missing in
 
 // warnOfStore logs the first failure to read or write the rows since a tick could read them.
 func (p *platform) warnOfStore(ctx context.Context, err error) {
-	if ctx.Err() == nil && !p.warned.Swap(true) {
+	if ctx.Err() == nil && !p.isWarned.Swap(true) {
 		p.config.Log.WarnContext(ctx, "saved addresses cannot be read or written; nobody loses a badge by it",
 			"platform", p.name, "err", err)
 	}
@@ -281,7 +281,7 @@ func (m *Members) tellRemoved(ctx context.Context, c *community, user chat.User,
 // CheckAll moves the times in every row back by d, and then checks every row now. It blocks until it has given and
 // removed badges accordingly. The demo uses it.
 func (m *Members) CheckAll(ctx context.Context, d time.Duration) error {
-	for _, p := range m.on() {
+	for _, p := range m.activePlatforms() {
 		if err := m.checkAll(ctx, p, d); err != nil {
 			return err
 		}

@@ -90,7 +90,7 @@ func (f *former) read(ctx context.Context, shard int) (list []formerRow, saved [
 		return nil, nil, nil
 	}
 	saved, err = f.store.Load(ctx, shardKey(shard))
-	if _, isUnreadable := errors.AsType[unreadable](err); isUnreadable {
+	if _, isUnreadable := errors.AsType[unreadableError](err); isUnreadable {
 		err = fmt.Errorf("%w: %w", ErrUnreadable, err)
 	}
 	if err == nil {

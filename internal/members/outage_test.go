@@ -99,7 +99,7 @@ func TestSlowReadingDelaysNoRemovalOfAShortCycle(t *testing.T) {
 		c := m.config()
 		c.Every = 10 * time.Minute
 		c.Stakes = func(ctx context.Context, wallets []common.Address) []query.Answer[core.Stake] {
-			time.Sleep(checksLast - time.Second)
+			time.Sleep(maxCheckTime - time.Second)
 			return m.readStakes(ctx, wallets)
 		}
 		m.use(c)
@@ -129,7 +129,7 @@ func TestATickWhoseTimeIsUpSettles(t *testing.T) {
 		r.Due = Time{}
 		m.put(r)
 		m.run()
-		time.Sleep(checksLast + time.Minute)
+		time.Sleep(maxCheckTime + time.Minute)
 		m.equal("worn", m.seen("9001"), "1:7001")
 		m.equal("checked", m.saved(1).CheckedAt, r.CheckedAt)
 		m.equal("due", m.saved(1).Due.IsZero(), true)

@@ -159,7 +159,7 @@ func TestAPressWhoseCallFailsIsRepeatedSoon(t *testing.T) {
 				m.failWith(lost(executed))
 				m.equal("the press", m.presses(wallet(1), 5), "+7001 failed, +7003")
 				m.failWith(nil)
-				time.Sleep(2 * followPause)
+				time.Sleep(2 * settleLaterPause)
 				m.equal("row", shown(m.saved(1)), "7001, 7003")
 				m.equal("worn", m.seen("9001"), "1:7001")
 			})

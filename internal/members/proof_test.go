@@ -41,7 +41,7 @@ func runProof(t *testing.T, table map[string]proofCase) {
 	t.Helper()
 	for name, c := range table {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(m *membersTest) { m.equal("found", c.checkOnce(m, proofLasts), c.want) })
+			inBubble(t, func(m *membersTest) { m.equal("found", c.checkOnce(m, proofValidity), c.want) })
 		})
 	}
 }
@@ -49,7 +49,7 @@ func runProof(t *testing.T, table map[string]proofCase) {
 func TestAYoungProofIsNotAskedForAgain(t *testing.T) {
 	inBubble(t, func(m *membersTest) {
 		c := proofCase{stake: 5, user: "did:1", owner: "did:2"}
-		m.equal("found", c.checkOnce(m, proofLasts-time.Second), "reached")
+		m.equal("found", c.checkOnce(m, proofValidity-time.Second), "reached")
 	})
 }
 

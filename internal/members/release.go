@@ -10,7 +10,7 @@ import (
 )
 
 // Place is a badge of a user in a community.
-type Place struct {
+type ReleasedBadge struct {
 	User      chat.User
 	Community string
 	Badge     string
@@ -24,8 +24,8 @@ type order struct {
 
 // Release returns the badges that a fuse holds now, and saves orders to release exactly these. The next tick of the
 // running bot carries them out. Release blocks while it reads all rows of the platforms whose tokens are set.
-func (m *Members) Release(ctx context.Context) (all []Place, err error) {
-	for _, p := range m.saving() {
+func (m *Members) Release(ctx context.Context) (all []ReleasedBadge, err error) {
+	for _, p := range m.savingPlatforms() {
 		places, err := p.saveRelease(ctx)
 		if err != nil {
 			return all, err
@@ -36,7 +36,7 @@ func (m *Members) Release(ctx context.Context) (all []Place, err error) {
 }
 
 // saveRelease is Release for one platform.
-func (p *platform) saveRelease(ctx context.Context) (all []Place, err error) {
+func (p *platform) saveRelease(ctx context.Context) (all []ReleasedBadge, err error) {
 	n := newCensus()
 	named := map[string][]badgeKey{} // by user ID
 	_, err = p.rows.each(ctx, func(r Row) {
@@ -52,7 +52,7 @@ func (p *platform) saveRelease(ctx context.Context) (all []Place, err error) {
 	}
 	for id, badges := range named {
 		badges = slices.DeleteFunc(badges, func(b badgeKey) bool {
-			_, blown := n.blown(b.Community)
+			_, blown := n.blownFuse(b.Community)
 			return !blown
 		})
 		if len(badges) == 0 {
@@ -62,10 +62,10 @@ func (p *platform) saveRelease(ctx context.Context) (all []Place, err error) {
 			return nil, err
 		}
 		for _, b := range badges {
-			all = append(all, Place{chat.User{Platform: p.name, ID: id}, b.Community, b.Badge})
+			all = append(all, ReleasedBadge{chat.User{Platform: p.name, ID: id}, b.Community, b.Badge})
 		}
 	}
-	slices.SortFunc(all, func(a, b Place) int { return compareUsers(a.User, b.User) })
+	slices.SortFunc(all, func(a, b ReleasedBadge) int { return compareUsers(a.User, b.User) })
 	return all, nil
 }
 
@@ -90,7 +90,7 @@ func (p *platform) saveOrder(ctx context.Context, r order) error {
 func (m *Members) carryOutReleases(ctx context.Context, p *platform) {
 	var values [][]byte
 	err := p.releases.Each(ctx, func(value []byte) { values = append(values, value) })
-	_, isPartly := errors.AsType[unreadable](err)
+	_, isPartly := errors.AsType[unreadableError](err)
 	if err != nil && !isPartly {
 		return // The next tick tries again.
 	}

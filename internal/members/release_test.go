@@ -24,7 +24,7 @@ func blow(m *membersTest) {
 }
 
 // releases releases the users whom a fuse holds, and checks how many that are.
-func (m *membersTest) releases(want int) []Place {
+func (m *membersTest) releases(want int) []ReleasedBadge {
 	m.Helper()
 	released, err := m.Release(m.Context())
 	m.equal("error", err, nil)
@@ -36,7 +36,7 @@ func TestAReleaseRemovesTheBadgesThatItPrints(t *testing.T) {
 	inBubble(t, func(m *membersTest) {
 		blow(m)
 		released := m.releases(heldUsers)
-		m.equal("first", released[0], Place{User: user(1), Community: "9001", Badge: "7001"})
+		m.equal("first", released[0], ReleasedBadge{User: user(1), Community: "9001", Badge: "7001"})
 		m.ticks(2)
 		m.equal("worn", m.wearing("7001"), 0)
 		m.equal("lines", m.log.Lines("the fuse lets go"), 1)

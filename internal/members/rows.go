@@ -23,7 +23,7 @@ type Store interface {
 }
 
 // unreadable is the error of a Store that answers, but cannot read some of its values.
-type unreadable interface {
+type unreadableError interface {
 	error
 	// Unreadable returns how many values cannot be read.
 	Unreadable() int
@@ -39,8 +39,8 @@ const maxRaces = 20
 type rows struct {
 	platform chat.Platform
 	store    Store
-	former   *former // may be nil, which has no rows
-	latest   *latest // learns of rows that are saved and deleted
+	former   *former       // may be nil, which has no rows
+	latest   *latestCensus // learns of rows that are saved and deleted
 }
 
 // load returns the row of a user, or nil if nothing is saved. It fails with ErrUnreadable if what is saved
@@ -66,7 +66,7 @@ func (s *rows) read(ctx context.Context, id string) (row *Row, saved []byte, err
 // readValue is read without a look at format 1.
 func (s *rows) readValue(ctx context.Context, id string) (row *Row, saved []byte, err error) {
 	saved, err = s.store.Load(ctx, id)
-	if _, is := errors.AsType[unreadable](err); is {
+	if _, is := errors.AsType[unreadableError](err); is {
 		err = fmt.Errorf("%w: %w", ErrUnreadable, err)
 	}
 	if err != nil {
@@ -145,7 +145,7 @@ func (s *rows) each(ctx context.Context, f func(Row)) (noRows int, err error) {
 		}
 		f(r)
 	})
-	if skipped, is := errors.AsType[unreadable](err); is {
+	if skipped, is := errors.AsType[unreadableError](err); is {
 		return noRows + skipped.Unreadable(), nil
 	}
 	if err != nil {

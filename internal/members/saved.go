@@ -55,7 +55,7 @@ func (s *Saved) Elsewhere(community string) *Saved {
 // Saved returns what is saved of a user, or nil if nothing is. It fails with ErrUnreadable if what is saved cannot be
 // read, and blocks for a call to the Store.
 func (m *Members) Saved(ctx context.Context, user chat.User) (*Saved, error) {
-	p := m.of(user)
+	p := m.platformOf(user)
 	if p == nil {
 		return nil, nil
 	}
@@ -86,7 +86,7 @@ func (m *Members) Saved(ctx context.Context, user chat.User) (*Saved, error) {
 		if h.Since.IsZero() { // The call that gives it has not been confirmed.
 			continue
 		}
-		given := GivenBadge{p.badgeOf(h.Community, h.Badge), h.Since.Time}
+		given := GivenBadge{p.badgeIn(h.Community, h.Badge), h.Since.Time}
 		s.Given = append(s.Given, given)
 		if p.tiers.isLosing(*row, h) {
 			s.AtRisk = append(s.AtRisk, given)
@@ -100,7 +100,7 @@ func (t tiers) stakesAnything(r Row) bool { return t.reaches(r, decimal.Zero) }
 
 // warnUnread logs once a minute that a row could not be read.
 func (m *Members) warnUnread(ctx context.Context, p *platform, err error) {
-	once := ratelimit.Limit{Key: p.key("unread"), Burst: 1, Every: time.Minute}
+	once := ratelimit.Limit{Key: p.botLimitKey("unread"), Burst: 1, Every: time.Minute}
 	if _, ok := m.Limiter.Reserve(ctx, 0, once); ok {
 		m.Log.WarnContext(ctx, "what is saved of a user could not be read", "platform", p.name, "err", err)
 	}
@@ -118,7 +118,7 @@ func (p *platform) missing(r Row) (missing []LostBadge) {
 		if !configured || isHeld || isIdle || p.isReplaced(l, lost) {
 			continue
 		}
-		missing = append(missing, LostBadge{p.badgeOf(l.Community, l.Badge), l})
+		missing = append(missing, LostBadge{p.badgeIn(l.Community, l.Badge), l})
 	}
 	return missing
 }

@@ -59,10 +59,10 @@ func (m *Members) Status(name chat.Platform, community string) (Status, error) {
 		return s, nil
 	}
 	c := p.community(community)
-	forAll := c.refusedWithin(c.cycleRetries(), wholeCommunity)
+	forAll := c.refusedWithin(c.cycleRetryAfter(), wholeCommunity)
 	s.Refused = forAll
 	for _, b := range m.ConfiguredBadges(name, community) {
-		forThis := c.refusedWithin(c.cycleRetries(), about{badge: b.ID})
+		forThis := c.refusedWithin(c.cycleRetryAfter(), subject{badge: b.ID})
 		each := BadgeStatus{Badge: b, Refused: cmp.Or(forAll, forThis)}
 		if t := n.badges[badgeKey{community, b.ID}]; t != nil {
 			each.Have, each.Checked = t.have, t.checked
@@ -79,7 +79,7 @@ func (m *Members) Status(name chat.Platform, community string) (Status, error) {
 // All returns every row of the platforms whose tokens are set, sorted by platform and user ID, and how many values
 // are no rows. It changes nothing. If it cannot read some, it returns the others and an error.
 func (m *Members) All(ctx context.Context) (all []Row, unreadable int, err error) {
-	for _, p := range m.saving() {
+	for _, p := range m.savingPlatforms() {
 		rows, n, failed := p.rows.all(ctx)
 		all = append(all, rows...)
 		unreadable += n
