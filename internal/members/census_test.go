@@ -338,7 +338,7 @@ func TestTheCensusIsUnknownWhileTheRowsCannotBeRead(t *testing.T) {
 		m.run()
 		for _, down := range []bool{false, true, false} {
 			m.change(func() { m.down = down })
-			time.Sleep(censusLasts + tickEvery)
+			time.Sleep(censusTTL + tickEvery)
 			rows, _, _, _ := m.Census()
 			_, err := m.Status("discord", "9001")
 			m.equal(fmt.Sprint("rows while down is ", down), rows == 1, !down)

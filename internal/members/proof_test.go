@@ -26,7 +26,7 @@ func (c proofCase) checkOnce(m *membersTest, age time.Duration) string {
 	r.ProvenAt = timeOf(time.Now().Add(-age))
 	m.stakesNow(1, c.stake)
 	m.change(func() { m.dids = map[string]string{"1": c.user, r.Wallet.Hex(): c.owner} })
-	found := m.checkBatch(m.Context(), m.platform, []Row{r}, &proofs{left: 1})[0]
+	found := m.checkBatch(m.Context(), m.platform, []Row{r}, &proofBudget{left: 1})[0]
 	got := []string{"unknown", "missed", "reached"}[found.answerFor(decimal.Zero)]
 	if found.proven {
 		got += " proven"
@@ -154,7 +154,7 @@ func TestABatchProvesAFewOwners(t *testing.T) {
 		everProven := map[int]bool{}
 		for range 200 { // Each of the others is one of two of seven: (5/7)^200 is almost 0.
 			var proven []int
-			for i, c := range m.checkBatch(m.Context(), m.platform, rows, &proofs{left: proofsEach}) {
+			for i, c := range m.checkBatch(m.Context(), m.platform, rows, &proofBudget{left: proofsEach}) {
 				if c.proven {
 					proven = append(proven, i)
 					everProven[i] = true

@@ -3,10 +3,13 @@ package members
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 
 	"herald/internal/chat"
 )
+
+var errUnread = errors.New("the saved addresses could not be read")
 
 // Status is what moderators of a community see.
 type Status struct {
@@ -59,7 +62,7 @@ func (m *Members) Status(name chat.Platform, community string) (Status, error) {
 		return s, nil
 	}
 	c := p.community(community)
-	forAll := c.refusedWithin(c.cycleRetryAfter(), wholeCommunity)
+	forAll := c.refusedWithin(c.cycleRetryAfter(), allChanges)
 	s.Refused = forAll
 	for _, b := range m.ConfiguredBadges(name, community) {
 		forThis := c.refusedWithin(c.cycleRetryAfter(), subject{badge: b.ID})
