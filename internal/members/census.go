@@ -12,8 +12,8 @@ import (
 )
 
 // This file counts rows, and has the fuse of each community. The fuse blows while too many users are losing a badge in
-// the community: then it holds the badges, which means that none is removed there because of a low stake. So an error of
-// the node or of the settings does not remove badges. If the users did stop staking, an operator can release their
+// the community: then it holds the badges, which means that none is removed there because of a low stake. So an error
+// of the node or of the settings does not remove badges. If the users did stop staking, an operator can release their
 // badges from the fuse: see release.go.
 
 // The fuse of a community blows if more than maxLosing users, and more than one in maxLosingPart of those who have a

@@ -14,8 +14,8 @@ import (
 	"herald/internal/query"
 )
 
-// A check reads the stake of a row's wallet. If the wallet was last proven to be the user's more than proofValidity ago,
-// the check also asks the partner whether it still is.
+// A check reads the stake of a row's wallet. If the wallet was last proven to be the user's more than proofValidity
+// ago, the check also asks the partner whether it still is.
 
 const (
 	// maxCheckTime limits how long the checks of a tick take. The rows that are left are due at the next tick.
@@ -142,9 +142,9 @@ func (m *Members) prove(ctx context.Context, r Row, c check) checkResult {
 	return checkResult{check: c}
 }
 
-// saveCheck saves a row after a check, and returns it. If the row cannot be saved, saveCheck returns it as it was. If it
-// was deleted meanwhile, saveCheck returns nil. If another wallet was saved meanwhile, the check is void, and saveCheck
-// returns that row.
+// saveCheck saves a row after a check, and returns it. If the row cannot be saved, saveCheck returns it as it was. If
+// it was deleted meanwhile, saveCheck returns nil. If another wallet was saved meanwhile, the check is void, and
+// saveCheck returns that row.
 func (m *Members) saveCheck(ctx context.Context, p *platform, r Row, c checkResult) *Row {
 	now := time.Now()
 	updated, err := p.rows.update(ctx, r.User.ID, func(saved *Row) *Row {

@@ -130,8 +130,8 @@ func (m *Members) tick(ctx context.Context, p *platform, isFirst bool) error {
 	return nil
 }
 
-// tickLimit is the limit that lets one replica take the turn. It is a little shorter than tickEvery, so that the turn is
-// free again when the replica that took it ticks next, even if the Limiter's clock is a little slower.
+// tickLimit is the limit that lets one replica take the turn. It is a little shorter than tickEvery, so that the turn
+// is free again when the replica that took it ticks next, even if the Limiter's clock is a little slower.
 func (p *platform) tickLimit() ratelimit.Limit {
 	return ratelimit.Limit{Key: p.botLimitKey("tick"), Burst: 1, Every: tickEvery - retryTick}
 }
@@ -161,8 +161,8 @@ func (m *Members) read(ctx context.Context, p *platform, mayCheck bool) (n *cens
 }
 
 // maxDue returns how many rows a tick may check, if there are this many rows: twice its share of a cycle, but at least
-// minDue. After an outage, when all rows are due, the bot then checks them within half a cycle, or within a whole one if
-// ticks take long.
+// minDue. After an outage, when all rows are due, the bot then checks them within half a cycle, or within a whole one
+// if ticks take long.
 //
 // For example, a cycle of 6 hours has 72 ticks. Of 50,000 rows, a tick may check 2/72, which is 1,388.
 func (m *Members) maxDue(rows int) int {
@@ -170,8 +170,9 @@ func (m *Members) maxDue(rows int) int {
 	return max(minDue, int(share))
 }
 
-// isDue reports whether a row is to be checked now. A row that is due later than in a whole cycle was written by a wrong
-// clock, or under a longer cycle: it is due now. If Stakes is nil, no row is due, because its stake cannot be read.
+// isDue reports whether a row is to be checked now. A row that is due later than in a whole cycle was written by a
+// wrong clock, or under a longer cycle: it is due now. If Stakes is nil, no row is due, because its stake cannot be
+// read.
 func (p *platform) isDue(r Row, now time.Time) bool {
 	if p.config.Stakes == nil || r.Forgotten() {
 		return false

@@ -182,7 +182,7 @@ func newPlatform(c *Config, name chat.Platform, given Platform) *platform {
 			platform: name,
 			bot:      p.bot,
 			store:    c.Former,
-			shared:   c.FormerIsShared,
+			isShared: c.FormerIsShared,
 			namesAny: p.tiers.namesAny,
 			tryClaim: c.tryClaim,
 			release:  func(key string) { c.Claims.Release(key) },

@@ -114,8 +114,8 @@ func isAnyLeft(changes []Change) bool {
 	return last.Later || last.Problem == chat.BadgeFailed
 }
 
-// settleLater settles a user once more, in the background and after settleLaterPause. The next tick makes the calls that are
-// left after that.
+// settleLater settles a user once more, in the background and after settleLaterPause. The next tick makes the calls
+// that are left after that.
 func (m *Members) settleLater(c *community, user chat.User) {
 	m.background(func(ctx context.Context) {
 		if transport.Sleep(ctx, settleLaterPause) {
