@@ -64,19 +64,175 @@ const (
 	shardUnreadable
 )
 
-// shardOf returns the shard of a user.
-func shardOf(u chat.User) int {
-	sum := sha256.Sum256([]byte(string(u.Platform) + ":" + u.ID))
-	return int(binary.BigEndian.Uint16(sum[:])) % formerShards
+// rewriteAll rewrites all rows of format 1 that this bot takes, and returns how many. It skips shards that cannot be
+// read, and stops if the Store fails.
+func (s *rows) rewriteAll(ctx context.Context) (rewritten int, err error) {
+	if s.former == nil {
+		return 0, nil
+	}
+	for shard := range formerShards {
+		list, _, err := s.former.read(ctx, shard)
+		if err != nil && !errors.Is(err, ErrUnreadable) {
+			return rewritten, err
+		}
+		if len(list) == 0 {
+			continue
+		}
+		fromShard, err := s.rewrite(ctx, shard, func(formerRow) bool { return true })
+		rewritten += fromShard
+		if err != nil {
+			return rewritten, err
+		}
+	}
+	return rewritten, nil
 }
 
-// shardKey returns the key of a shard.
-func shardKey(shard int) string { return "members " + strconv.Itoa(shard) }
+// rewriteOne rewrites the row of a user, if there is one of format 1 that this bot takes.
+func (s *rows) rewriteOne(ctx context.Context, id string) error {
+	if s.former == nil {
+		return nil
+	}
+	shard := s.former.shard(id)
+	isTheirs := func(r formerRow) bool { return r.User.ID == id && s.former.takes(r) }
+	list, _, err := s.former.read(ctx, shard)
+	switch {
+	case errors.Is(err, ErrUnreadable):
+		return nil
+	case err != nil:
+		return err
+	case !slices.ContainsFunc(list, isTheirs):
+		return nil
+	}
+	_, err = s.rewrite(ctx, shard, isTheirs)
+	return err
+}
 
-// shard returns the shard of a user of the platform.
-func (f *former) shard(id string) int { return shardOf(chat.User{Platform: f.platform, ID: id}) }
+// rewrite rewrites or copies those rows of a shard that match and that this bot takes, and returns how many.
+func (s *rows) rewrite(
+	ctx context.Context, shard int, match func(formerRow) bool,
+) (rewritten int, err error) {
+	ctx, cancel := context.WithTimeout(ctx, settleLasts) // A claim lasts longer, so nothing is written after its end.
+	defer cancel()
+	unlock, err := s.former.lock(ctx, shard)
+	if err != nil {
+		return 0, err
+	}
+	defer unlock()
+	list, _, err := s.former.read(ctx, shard)
+	if err != nil {
+		return 0, err
+	}
+	toDelete := map[string]bool{} // by user ID
+	for _, r := range list {
+		if !match(r) || !s.former.takes(r) {
+			continue
+		}
+		isNew, err := s.add(ctx, r.convert())
+		if errors.Is(err, ErrUnreadable) {
+			continue // The user's value in the present format cannot be read, so the row of format 1 stays.
+		}
+		if err != nil {
+			return rewritten, err
+		}
+		if isNew {
+			rewritten++
+		}
+		toDelete[r.User.ID] = !s.former.copies(r)
+	}
+	return rewritten, s.former.deleteRows(ctx, shard, func(r formerRow) bool {
+		return r.User.Platform == s.platform && toDelete[r.User.ID]
+	})
+}
 
-// takes reports whether this bot rewrites or copies a row, by the table above.
+// add saves a row unless its user has one already, and reports whether it did. It fails with ErrUnreadable if the user
+// has a value that cannot be read as a row.
+func (s *rows) add(ctx context.Context, r Row) (isNew bool, err error) {
+	isNew, err = s.store.Replace(ctx, r.User.ID, nil, encode(r))
+	if err != nil {
+		return false, fmt.Errorf("rewrite a saved address of an earlier version: %w", err)
+	}
+	if !isNew {
+		_, _, err = s.readValue(ctx, r.User.ID)
+		return false, err
+	}
+	s.latest.note(r.User.ID, true)
+	return true, nil
+}
+
+// forget deletes the row of a user. It locks the shard until unlock, so that nobody rewrites the row. It leaves a shard
+// that cannot be read as it is.
+func (f *former) forget(ctx context.Context, id string) (unlock func(), err error) {
+	if f == nil || f.state(f.shard(id)) == shardEmpty {
+		return func() {}, nil
+	}
+	unlock, err = f.lock(ctx, f.shard(id))
+	if err != nil {
+		return nil, err
+	}
+	err = f.deleteRows(ctx, f.shard(id), func(r formerRow) bool { return r.User.ID == id && f.takes(r) })
+	if err != nil && !errors.Is(err, ErrUnreadable) {
+		unlock()
+		return nil, err
+	}
+	return unlock, nil
+}
+
+// deleteRows deletes the rows of a shard that match. Another bot, which has another claim, may change the shard at the
+// same time: then deleteRows tries again.
+func (f *former) deleteRows(ctx context.Context, shard int, match func(formerRow) bool) error {
+	for range maxRaces {
+		list, saved, err := f.read(ctx, shard)
+		if err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(list, match) {
+			return nil
+		}
+		left := slices.DeleteFunc(list, match)
+		replaced, err := f.store.Replace(ctx, shardKey(shard), saved, encodeFormer(left))
+		if err != nil {
+			return fmt.Errorf("delete a saved address of an earlier version: %w", err)
+		}
+		if replaced {
+			return nil
+		}
+	}
+	return ErrNotSaved
+}
+
+// lock blocks until nobody else holds the claim on a shard, or until ctx is done. The caller then holds it until
+// unlock.
+func (f *former) lock(ctx context.Context, shard int) (unlock func(), err error) {
+	key := fmt.Sprint("members ", f.platform, " ", f.bot, " format 1 ", shard)
+	for !f.tryClaim(ctx, key) {
+		if !transport.Sleep(ctx, claimPause) {
+			return nil, ctx.Err()
+		}
+	}
+	return func() { f.release(key) }, nil
+}
+
+// all returns the rows that this bot takes. It skips shards that cannot be read. If the Store fails for some shards, it
+// returns the rows of the others, and the first error.
+func (f *former) all(ctx context.Context) (all []formerRow, err error) {
+	if f == nil {
+		return nil, nil
+	}
+	for shard := range formerShards {
+		list, _, failed := f.read(ctx, shard)
+		if !errors.Is(failed, ErrUnreadable) {
+			err = cmp.Or(err, failed)
+		}
+		for _, r := range list {
+			if f.takes(r) {
+				all = append(all, r)
+			}
+		}
+	}
+	return all, err
+}
+
+// takes reports whether this bot rewrites or copies a row: see the table at the top of this file.
 func (f *former) takes(r formerRow) bool {
 	if r.User.Platform != f.platform {
 		return false
@@ -152,170 +308,14 @@ func (f *former) mayBeUnreadable(id string) bool {
 	return f != nil && f.state(f.shard(id)) == shardUnreadable
 }
 
-// lock blocks until nobody else holds the claim on a shard, or until ctx is done. The caller then holds it until
-// unlock.
-func (f *former) lock(ctx context.Context, shard int) (unlock func(), err error) {
-	key := fmt.Sprint("members ", f.platform, " ", f.bot, " format 1 ", shard)
-	for !f.tryClaim(ctx, key) {
-		if !transport.Sleep(ctx, claimPause) {
-			return nil, ctx.Err()
-		}
-	}
-	return func() { f.release(key) }, nil
-}
+// shard returns the shard of a user of the platform.
+func (f *former) shard(id string) int { return shardOf(chat.User{Platform: f.platform, ID: id}) }
 
-// forget deletes the row of a user. It locks the shard until unlock, so that nobody rewrites the row. A shard that
-// cannot be read stays as it is, and is no error.
-func (f *former) forget(ctx context.Context, id string) (unlock func(), err error) {
-	if f == nil || f.state(f.shard(id)) == shardEmpty {
-		return func() {}, nil
-	}
-	unlock, err = f.lock(ctx, f.shard(id))
-	if err != nil {
-		return nil, err
-	}
-	err = f.deleteRows(ctx, f.shard(id), func(r formerRow) bool { return r.User.ID == id && f.takes(r) })
-	if err != nil && !errors.Is(err, ErrUnreadable) {
-		unlock()
-		return nil, err
-	}
-	return unlock, nil
-}
+// shardKey returns the key of a shard.
+func shardKey(shard int) string { return "members " + strconv.Itoa(shard) }
 
-// deleteRows deletes the rows of a shard that match. Another bot, which has another claim, may change the shard at the
-// same time: then deleteRows tries again.
-func (f *former) deleteRows(ctx context.Context, shard int, match func(formerRow) bool) error {
-	for range maxRaces {
-		list, saved, err := f.read(ctx, shard)
-		if err != nil {
-			return err
-		}
-		if !slices.ContainsFunc(list, match) {
-			return nil
-		}
-		left := slices.DeleteFunc(list, match)
-		replaced, err := f.store.Replace(ctx, shardKey(shard), saved, encodeFormer(left))
-		if err != nil {
-			return fmt.Errorf("delete a saved address of an earlier version: %w", err)
-		}
-		if replaced {
-			return nil
-		}
-	}
-	return ErrNotSaved
-}
-
-// all returns the rows that this bot takes. It skips shards that cannot be read. If the Store fails for some shards, it
-// returns the rows of the others, and the first error.
-func (f *former) all(ctx context.Context) (all []formerRow, err error) {
-	if f == nil {
-		return nil, nil
-	}
-	for shard := range formerShards {
-		list, _, failed := f.read(ctx, shard)
-		if !errors.Is(failed, ErrUnreadable) {
-			err = cmp.Or(err, failed)
-		}
-		for _, r := range list {
-			if f.takes(r) {
-				all = append(all, r)
-			}
-		}
-	}
-	return all, err
-}
-
-// rewriteOne rewrites the row of a user, if there is one of format 1 that this bot takes.
-func (s *rows) rewriteOne(ctx context.Context, id string) error {
-	if s.former == nil {
-		return nil
-	}
-	shard := s.former.shard(id)
-	isTheirs := func(r formerRow) bool { return r.User.ID == id && s.former.takes(r) }
-	list, _, err := s.former.read(ctx, shard)
-	switch {
-	case errors.Is(err, ErrUnreadable):
-		return nil
-	case err != nil:
-		return err
-	case !slices.ContainsFunc(list, isTheirs):
-		return nil
-	}
-	_, err = s.rewrite(ctx, shard, isTheirs)
-	return err
-}
-
-// rewriteAll rewrites all rows of format 1 that this bot takes, and returns how many. It skips shards that cannot be
-// read, and stops if the Store fails.
-func (s *rows) rewriteAll(ctx context.Context) (rewritten int, err error) {
-	if s.former == nil {
-		return 0, nil
-	}
-	for shard := range formerShards {
-		list, _, err := s.former.read(ctx, shard)
-		if err != nil && !errors.Is(err, ErrUnreadable) {
-			return rewritten, err
-		}
-		if len(list) == 0 {
-			continue
-		}
-		fromShard, err := s.rewrite(ctx, shard, func(formerRow) bool { return true })
-		rewritten += fromShard
-		if err != nil {
-			return rewritten, err
-		}
-	}
-	return rewritten, nil
-}
-
-// rewrite rewrites or copies those rows of a shard that match and that this bot takes, and returns how many.
-func (s *rows) rewrite(
-	ctx context.Context, shard int, match func(formerRow) bool,
-) (rewritten int, err error) {
-	ctx, cancel := context.WithTimeout(ctx, settleLasts) // A claim lasts longer, so nothing is written after its end.
-	defer cancel()
-	unlock, err := s.former.lock(ctx, shard)
-	if err != nil {
-		return 0, err
-	}
-	defer unlock()
-	list, _, err := s.former.read(ctx, shard)
-	if err != nil {
-		return 0, err
-	}
-	toDelete := map[string]bool{} // by user ID
-	for _, r := range list {
-		if !match(r) || !s.former.takes(r) {
-			continue
-		}
-		isNew, err := s.add(ctx, r.convert())
-		if errors.Is(err, ErrUnreadable) {
-			continue // The user's value in the present format cannot be read, so the row of format 1 stays.
-		}
-		if err != nil {
-			return rewritten, err
-		}
-		if isNew {
-			rewritten++
-		}
-		toDelete[r.User.ID] = !s.former.copies(r)
-	}
-	return rewritten, s.former.deleteRows(ctx, shard, func(r formerRow) bool {
-		return r.User.Platform == s.platform && toDelete[r.User.ID]
-	})
-}
-
-// add saves a row unless its user has one already, and reports whether it did. It fails with ErrUnreadable if the user
-// has a value that cannot be read as a row.
-func (s *rows) add(ctx context.Context, r Row) (isNew bool, err error) {
-	isNew, err = s.store.Replace(ctx, r.User.ID, nil, encode(r))
-	if err != nil {
-		return false, fmt.Errorf("rewrite a saved address of an earlier version: %w", err)
-	}
-	if !isNew {
-		_, _, err = s.readValue(ctx, r.User.ID)
-		return false, err
-	}
-	s.latest.note(r.User.ID, true)
-	return true, nil
+// shardOf returns the shard of a user.
+func shardOf(u chat.User) int {
+	sum := sha256.Sum256([]byte(string(u.Platform) + ":" + u.ID))
+	return int(binary.BigEndian.Uint16(sum[:])) % formerShards
 }
