@@ -203,14 +203,14 @@ func TestTheFuseOfABadgeHoldsOnlyItsCommunity(t *testing.T) {
 				r.set(Held{Community: "9001", Badge: "7002", Since: r.SavedAt})
 			}
 			m.put(r)
-			m.wears("9001", id, "7001", "7002")
-			m.wears("9002", id, "7003")
+			m.setWorn("9001", id, "7001", "7002")
+			m.setWorn("9002", id, "7003")
 			m.stakesNow(id, 5)
 		}
 		m.stakesNow(30, 0)
 		m.run()
 		m.cycles(8)
-		m.equal("of the held badge", strings.Count(m.seen("9001"), "7002"), 30)
+		m.equal("of the held badge", strings.Count(m.wornIn("9001"), "7002"), 30)
 		m.equal("of user 30 in 9001", m.saved(30).index("9001", "7001") >= 0, true)
 		m.equal("of user 30 in 9002", m.saved(30).index("9002", "7003"), -1)
 		m.equal("blown", m.event("fuse_blown"), 1)
@@ -235,7 +235,7 @@ func TestAFuseThatBlowsAgainIsToldAgain(t *testing.T) {
 			_, _, held, _ := m.Census()
 			m.equal("held once all stake again", held, 0)
 		}
-		m.equal("worn", strings.Count(m.seen("9001"), "7001"), 11)
+		m.equal("worn", strings.Count(m.wornIn("9001"), "7001"), 11)
 	})
 }
 
@@ -255,7 +255,7 @@ func (m *membersTest) renameHigherRole(stake int64) {
 }
 
 // wearing returns how many users wear a badge of server 9001.
-func (f *fake) wearing(badge string) int { return strings.Count(f.seen("9001"), badge) }
+func (f *fake) wearing(badge string) int { return strings.Count(f.wornIn("9001"), badge) }
 
 // To rename a role that many users wear is an exchange.
 func TestARenameDoesNotBlowTheFuse(t *testing.T) {
@@ -295,7 +295,7 @@ func TestAReplacedRoleIsHeldIfTheNewPoolsReadNothing(t *testing.T) {
 			c.Pools = poolList(3)
 		})
 		m.cycles(4)
-		m.equal("worn", strings.Count(m.seen("9001"), "7001"), n)
+		m.equal("worn", strings.Count(m.wornIn("9001"), "7001"), n)
 		m.equal("blown", m.event("fuse_blown"), 1)
 	})
 }
@@ -309,7 +309,7 @@ func TestATagThatManyWouldLoseIsHeld(t *testing.T) {
 		}
 		m.run()
 		m.cycles(4)
-		m.equal("worn", strings.Count(m.seen("9001"), "7002"), 30)
+		m.equal("worn", strings.Count(m.wornIn("9001"), "7002"), 30)
 		s, err := m.Status("discord", "9001")
 		m.equal("error", err, nil)
 		m.equal("have", s.Have, 30)
@@ -419,10 +419,10 @@ func TestYesterdaysRowsLeaveNoBadgeWrong(t *testing.T) {
 		time.Sleep(24 * time.Hour)
 		putValue(m, "1", yesterday)
 		m.cycles(2)
-		m.equal("worn", m.seen("9001"), "1:7001+7002")
+		m.equal("worn", m.wornIn("9001"), "1:7001+7002")
 		m.stakesNow(1, 5)
 		m.cycles(4)
-		m.equal("once less is staked", m.seen("9001"), "1:7001")
+		m.equal("once less is staked", m.wornIn("9001"), "1:7001")
 	})
 }
 

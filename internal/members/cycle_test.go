@@ -20,9 +20,9 @@ func TestABadgeIsGivenAndLostWithinTwoCycles(t *testing.T) {
 		m.equal("the press", m.presses(wallet(1), 5), "+7001, +7003")
 		m.stakesNow(1, 0)
 		m.cycles(1)
-		m.equal("after a cycle", m.seen("9001"), "1:7001")
+		m.equal("after a cycle", m.wornIn("9001"), "1:7001")
 		time.Sleep(cycle + time.Hour)
-		m.equal("after two and an hour", m.seen("9001")+m.seen("9002"), "")
+		m.equal("after two and an hour", m.wornIn("9001")+m.wornIn("9002"), "")
 	})
 }
 
@@ -138,12 +138,12 @@ func TestRowsOfAClockThatWasAheadAreChecked(t *testing.T) {
 		r.Due = timeOf(time.Now().Add(7 * 24 * time.Hour))
 		r.CheckedAt = r.Due
 		m.put(r)
-		m.wears("9001", 1, "7001")
+		m.setWorn("9001", 1, "7001")
 		m.stakesNow(1, 0)
 		m.run()
 		m.equal("checked at once", m.number(&m.checked), 1)
 		m.cycles(3)
-		m.equal("worn", m.seen("9001"), "")
+		m.equal("worn", m.wornIn("9001"), "")
 	})
 }
 
@@ -151,7 +151,7 @@ func TestRowsOfAClockThatWasAheadAreChecked(t *testing.T) {
 func TestAPressDuringEachCheckKeepsNoBadge(t *testing.T) {
 	inBubble(t, func(m *membersTest) {
 		m.put(m.row(1, 5, "7001"))
-		m.wears("9001", 1, "7001")
+		m.setWorn("9001", 1, "7001")
 		m.Members.Stakes = func(ctx context.Context, wallets []common.Address) []query.Answer[core.Stake] {
 			found := m.readStakes(ctx, wallets)
 			time.Sleep(2 * time.Second)
@@ -160,7 +160,7 @@ func TestAPressDuringEachCheckKeepsNoBadge(t *testing.T) {
 		}
 		m.run()
 		time.Sleep(2*cycle + time.Hour)
-		m.equal("worn", m.seen("9001"), "")
+		m.equal("worn", m.wornIn("9001"), "")
 	})
 }
 
@@ -236,7 +236,7 @@ func TestCheckAllFollowsAsIfTimeHadPassed(t *testing.T) {
 			}
 			synctest.Wait()
 		}
-		m.equal("worn", m.seen("9001")+m.seen("9002"), "")
+		m.equal("worn", m.wornIn("9001")+m.wornIn("9002"), "")
 		m.equal("notices", len(m.notices), 2)
 	})
 }

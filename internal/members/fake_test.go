@@ -310,8 +310,8 @@ func (f *fake) carryOut(c call) error {
 	return err
 }
 
-// wears makes a user a member of a server who wears these badges.
-func (f *fake) wears(community string, id int, badges ...string) {
+// setWorn makes a user a member of a server who wears these badges.
+func (f *fake) setWorn(community string, id int, badges ...string) {
 	f.change(func() { f.worn[fmt.Sprint(community, " ", id)] = slices.Clone(badges) })
 }
 
@@ -335,8 +335,8 @@ func (f *fake) called() string {
 	return strings.Join(all, ", ")
 }
 
-// seen returns what each user wears in a server, such as "1:7001+7002 2:7001".
-func (f *fake) seen(community string) string {
+// wornIn returns what each user wears in a server, such as "1:7001+7002 2:7001".
+func (f *fake) wornIn(community string) string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	var all []string

@@ -109,7 +109,7 @@ func TestThirtyDaysOfRefusalCountFromForget(t *testing.T) {
 		r := m.row(1, -1, "7001")
 		r.Badges[0].Refused = timeOf(time.Now().Add(-refusedFor + time.Hour))
 		m.put(r)
-		m.wears("9001", 1, "7001")
+		m.setWorn("9001", 1, "7001")
 		m.failWith(failure(chat.MissingRight))
 		m.run()
 		if _, err := m.Forget(m.Context(), user(1)); err != nil {
@@ -126,13 +126,13 @@ func TestThirtyDaysOfRefusalCountFromForget(t *testing.T) {
 func TestAForgottenBadgeIsRemovedOnceThePlatformAllowsIt(t *testing.T) {
 	inBubble(t, func(m *membersTest) {
 		m.put(m.row(1, 0, "7001"))
-		m.wears("9001", 1, "7001")
+		m.setWorn("9001", 1, "7001")
 		m.failWith(failure(chat.MissingRight))
 		m.run()
 		_, _ = m.Forget(m.Context(), user(1))
 		m.failWith(nil)
 		m.cycles(2)
-		m.equal("worn", m.seen("9001"), "")
+		m.equal("worn", m.wornIn("9001"), "")
 		m.equal("user", m.saved(1).User.ID, "")
 		m.stop()
 		m.equal("notices", len(m.notices), 0)
@@ -190,7 +190,7 @@ func TestPressesAndForgetOnTwoReplicasEndInOneState(t *testing.T) {
 		if m.saved(1).Wallet == wallet(1) {
 			want = "1:7001"
 		}
-		m.equal("worn", m.seen("9001"), want)
+		m.equal("worn", m.wornIn("9001"), want)
 	})
 }
 

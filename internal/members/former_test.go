@@ -108,17 +108,17 @@ func TestNobodyLosesABadgeByTheConversion(t *testing.T) {
 	inBubble(t, func(m *membersTest) {
 		time.Sleep(time.Until(at(12)))
 		m.putFormer(false, formerValues(t))
-		m.wears("9001", 1, "7001", "7002")
-		m.wears("9001", 2, "7002")
+		m.setWorn("9001", 1, "7001", "7002")
+		m.setWorn("9001", 2, "7002")
 		m.leaves("9002")
 		for id := 1; id <= 3; id++ {
 			m.stakesNow(id, 0)
 		}
 		m.run()
 		m.ticks(1)
-		m.equal("worn after a check", m.seen("9001"), "1:7001+7002 2:7002")
+		m.equal("worn after a check", m.wornIn("9001"), "1:7001+7002 2:7002")
 		m.cycles(2)
-		m.equal("worn after two cycles", m.seen("9001"), "")
+		m.equal("worn after two cycles", m.wornIn("9001"), "")
 	})
 }
 

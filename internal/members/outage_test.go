@@ -18,12 +18,12 @@ func TestTheCallsOfAKilledProcessAreMadeAtOnceAfterARestart(t *testing.T) {
 	inBubble(t, func(m *membersTest) {
 		for id := 1; id <= 5; id++ {
 			m.put(m.row(id, 5))
-			m.wears("9001", id)
+			m.setWorn("9001", id)
 		}
 		m.memory.Reserve(m.Context(), 0, m.platform.tickLimit()) // The killed process has taken the tick.
 		m.run()
 		time.Sleep(10 * time.Second)
-		m.equal("worn", m.seen("9001"), "1:7001 2:7001 3:7001 4:7001 5:7001")
+		m.equal("worn", m.wornIn("9001"), "1:7001 2:7001 3:7001 4:7001 5:7001")
 	})
 }
 
@@ -33,7 +33,7 @@ func TestAUserWhomAKilledProcessClaimedIsSettledAtTheNextTick(t *testing.T) {
 		m.memory.Claim(m.Context(), "settle 42 discord 1 9001")
 		m.run()
 		m.ticks(2)
-		m.equal("worn", m.seen("9001"), "1:7001")
+		m.equal("worn", m.wornIn("9001"), "1:7001")
 	})
 }
 
@@ -62,11 +62,11 @@ func TestAFailingNodeRemovesNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(m *membersTest) {
 				m.put(m.row(1, 5, "7001"))
-				m.wears("9001", 1, "7001")
+				m.setWorn("9001", 1, "7001")
 				fails(m)
 				m.run()
 				m.cycles(8)
-				m.equal("worn after two days", m.seen("9001"), "1:7001")
+				m.equal("worn after two days", m.wornIn("9001"), "1:7001")
 			})
 		})
 	}
@@ -89,7 +89,7 @@ func TestAnUnknownServerDelaysOnlyItsUser(t *testing.T) {
 		})
 		m.run()
 		m.cycles(20)
-		m.equal("five days later", m.seen("9001"), "1:7001")
+		m.equal("five days later", m.wornIn("9001"), "1:7001")
 	})
 }
 
@@ -104,11 +104,11 @@ func TestSlowReadingDelaysNoRemovalOfAShortCycle(t *testing.T) {
 		}
 		m.use(c)
 		m.put(m.row(1, 5, "7001"))
-		m.wears("9001", 1, "7001")
+		m.setWorn("9001", 1, "7001")
 		m.stakesNow(1, 0)
 		m.run()
 		time.Sleep(2 * time.Hour)
-		m.equal("worn", m.seen("9001"), "")
+		m.equal("worn", m.wornIn("9001"), "")
 	})
 }
 
@@ -130,7 +130,7 @@ func TestATickWhoseTimeIsUpSettles(t *testing.T) {
 		m.put(r)
 		m.run()
 		time.Sleep(maxCheckTime + time.Minute)
-		m.equal("worn", m.seen("9001"), "1:7001")
+		m.equal("worn", m.wornIn("9001"), "1:7001")
 		m.equal("checked", m.saved(1).CheckedAt, r.CheckedAt)
 		m.equal("due", m.saved(1).Due.IsZero(), true)
 	})
@@ -161,11 +161,11 @@ func TestAFullDiskDelaysAndRemovesNothing(t *testing.T) {
 		fill(m)
 		m.run()
 		m.cycles(6)
-		m.equal("worn while it is full", m.seen("9001"), "1:7001 2:7001 3:7001")
+		m.equal("worn while it is full", m.wornIn("9001"), "1:7001 2:7001 3:7001")
 		m.equal("calls", m.called(), "")
 		m.change(func() { m.full = false })
 		time.Sleep(2*cycle + time.Hour)
-		m.equal("and then", m.seen("9001"), "2:7001 3:7001")
+		m.equal("and then", m.wornIn("9001"), "2:7001 3:7001")
 	})
 }
 
@@ -208,16 +208,16 @@ func TestACommunityThatHangsDelaysNoOther(t *testing.T) {
 		})
 		for id := 1; id <= 3; id++ {
 			m.put(m.row(id, 5))
-			m.wears("9001", id)
-			m.wears("9002", id)
+			m.setWorn("9001", id)
+			m.setWorn("9002", id)
 			m.stakesNow(id, 5)
 		}
 		m.run()
 		time.Sleep(time.Minute)
-		m.equal("in the other", m.seen("9002"), "1:7003 2:7003 3:7003")
+		m.equal("in the other", m.wornIn("9002"), "1:7003 2:7003 3:7003")
 		m.change(func() { hangs = false })
 		m.cycles(1)
-		m.equal("in the end", m.seen("9001"), "1:7001 2:7001 3:7001")
+		m.equal("in the end", m.wornIn("9001"), "1:7001 2:7001 3:7001")
 	})
 }
 
@@ -252,7 +252,7 @@ func TestAPanicInACheckIsCountedAndDelaysIt(t *testing.T) {
 		m.run()
 		m.cycles(4)
 		m.equal("panics", m.event("panic"), 3)
-		m.equal("worn", m.seen("9001"), "")
+		m.equal("worn", m.wornIn("9001"), "")
 	})
 }
 

@@ -27,7 +27,7 @@ func runPress(t *testing.T, table map[string]pressCase) {
 					r := c.row(m)
 					m.put(r)
 					for _, h := range r.Badges {
-						m.wears(h.Community, 1, h.Badge)
+						m.setWorn(h.Community, 1, h.Badge)
 					}
 				}
 				time.Sleep(time.Minute) // An unchanged ProvenAt is too old then.
@@ -124,10 +124,10 @@ func TestAPressGivesAgainWhatAReturningMemberLost(t *testing.T) {
 				m.change(func() { m.oneEach = oneEach })
 				m.run()
 				m.presses(wallet(1), 5)
-				m.wears("9001", 1) // no badge
+				m.setWorn("9001", 1) // no badge
 				time.Sleep(10 * time.Second)
 				m.equal("the press", m.presses(wallet(1), 5), "+7001")
-				m.equal("worn", m.seen("9001"), "1:7001")
+				m.equal("worn", m.wornIn("9001"), "1:7001")
 			})
 		})
 	}
@@ -147,7 +147,7 @@ func TestAPressWaitsForTenSecondsAndTheRestFollows(t *testing.T) {
 		m.equal("the press", m.presses(wallet(1), 5), "+7001 later, +7003")
 		m.equal("it waited", time.Since(began) <= settleTime, true)
 		time.Sleep(20 * time.Second)
-		m.equal("worn", m.seen("9001"), "1:7001")
+		m.equal("worn", m.wornIn("9001"), "1:7001")
 	})
 }
 
@@ -161,7 +161,7 @@ func TestAPressWhoseCallFailsIsRepeatedSoon(t *testing.T) {
 				m.failWith(nil)
 				time.Sleep(2 * settleLaterPause)
 				m.equal("row", shown(m.saved(1)), "7001, 7003")
-				m.equal("worn", m.seen("9001"), "1:7001")
+				m.equal("worn", m.wornIn("9001"), "1:7001")
 			})
 		})
 	}

@@ -124,11 +124,11 @@ func TestAWalletThatIsAnothersLosesItsBadges(t *testing.T) {
 		r := m.row(1, 0, "7001")
 		r.ProvenAt = Time{}
 		m.put(r)
-		m.wears("9001", 1, "7001")
+		m.setWorn("9001", 1, "7001")
 		m.change(func() { m.dids[wallet(1).Hex()] = "did:2" })
 		m.run()
 		time.Sleep(2*cycle + time.Hour)
-		m.equal("worn", m.seen("9001"), "")
+		m.equal("worn", m.wornIn("9001"), "")
 		m.equal("why", m.saved(1).Lost[0].Disowned, true)
 	})
 }

@@ -14,8 +14,8 @@ func (m *membersTest) putRefreshed() {
 	r := m.row(1, 0, "7001")
 	r.set(Held{Community: "9002", Badge: "7003", Since: r.SavedAt})
 	m.put(r)
-	m.wears("9001", 1, "7001")
-	m.wears("9002", 1, "7003")
+	m.setWorn("9001", 1, "7001")
+	m.setWorn("9002", 1, "7003")
 }
 
 // verifies makes user 1 send /verify in a community, or in a private chat if here is empty.
@@ -28,7 +28,7 @@ func (m *membersTest) verifies(here string, wallet common.Address, stake int64) 
 func TestVerifyGivesBackABadgeThatIsMissing(t *testing.T) {
 	inBubble(t, func(m *membersTest) {
 		m.putRefreshed()
-		m.wears("9002", 1)
+		m.setWorn("9002", 1)
 		m.verifies("", wallet(1), 5)
 		m.equal("calls", m.called(), "give 7003 1")
 		m.equal("questions", m.asked, 3)
@@ -55,7 +55,7 @@ func TestVerifyAsksEachCommunityOnceAMinute(t *testing.T) {
 func TestVerifyLeavesOutTheCommunityOfTheCommand(t *testing.T) {
 	inBubble(t, func(m *membersTest) {
 		m.putRefreshed()
-		m.wears("9001", 1)
+		m.setWorn("9001", 1)
 		m.verifies("9001", wallet(1), 5)
 		m.equal("calls", m.called(), "")
 		m.equal("questions", m.asked, 1)
@@ -65,7 +65,7 @@ func TestVerifyLeavesOutTheCommunityOfTheCommand(t *testing.T) {
 func TestVerifyOfAnotherWalletGivesNothingBack(t *testing.T) {
 	inBubble(t, func(m *membersTest) {
 		m.putRefreshed()
-		m.wears("9002", 1)
+		m.setWorn("9002", 1)
 		m.verifies("", wallet(2), 5)
 		m.equal("calls", m.called(), "")
 		m.equal("questions", m.asked, 0)
@@ -89,7 +89,7 @@ func TestARoleThatIsRemovedByHandRightAfterThePressIsGivenBack(t *testing.T) {
 		m.run()
 		m.Offer(m.Context(), user(1), "9002", stakeOf(5, time.Now()))
 		m.presses(wallet(1), 5)
-		m.wears("9001", 1)
+		m.setWorn("9001", 1)
 		time.Sleep(10 * time.Second)
 		changes, _ := m.Refresh(m.Context(), user(1), "9002", wallet(1), stakeOf(5, time.Now()))
 		m.equal("told", changed(changes), "+7001")

@@ -51,7 +51,7 @@ func TestAReleaseLeavesUsersWhoAreHeldAfterwards(t *testing.T) {
 			later := m.row(id, -1, "7001")
 			later.Badges[0].RemoveUnder = underOf(m.platform.tiers, "7001")
 			m.put(later)
-			m.wears("9001", id, "7001")
+			m.setWorn("9001", id, "7001")
 		}
 		m.ticks(2)
 		m.equal("worn", m.wearing("7001"), 11)

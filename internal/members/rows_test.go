@@ -130,7 +130,7 @@ func TestAValueThatCannotBeReadStaysAndConcernsItsUserAlone(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(m *membersTest) {
 				m.put(m.row(2, 0))
-				m.wears("9001", 2)
+				m.setWorn("9001", 2)
 				putValue(m, "1", value)
 				m.run()
 				_, saved := m.Saved(m.Context(), user(1))
@@ -144,7 +144,7 @@ func TestAValueThatCannotBeReadStaysAndConcernsItsUserAlone(t *testing.T) {
 				}
 				m.cycles(1)
 				m.equal("the value", valueOf(m, "1"), value)
-				m.equal("another user", m.seen("9001"), "2:7001")
+				m.equal("another user", m.wornIn("9001"), "2:7001")
 			})
 		})
 	}
@@ -263,14 +263,14 @@ func TestTwoBotsOnOneStoreShareNothing(t *testing.T) {
 		staging := New(c)
 		m.run()
 		m.presses(wallet(1), 5)
-		m.wears("8001", 1)
+		m.setWorn("8001", 1)
 		changes, err := staging.Save(m.Context(), user(1), wallet(1), stakeOf(5, time.Now()))
 		m.equal("error", err, nil)
 		m.equal("staging", changed(changes), "+8002")
 		_, err = staging.Forget(m.Context(), user(1))
 		m.equal("forget", err, nil)
 		m.cycles(3)
-		m.equal("production", m.seen("9001"), "1:7001")
+		m.equal("production", m.wornIn("9001"), "1:7001")
 	})
 }
 

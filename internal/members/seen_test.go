@@ -59,7 +59,7 @@ func TestACommandGivesBackWhatIsMissing(t *testing.T) {
 				}
 				m.leaves("9002")
 				m.change(func() { m.oneEach = c.oneEach })
-				m.wears("9001", 1, strings.Fields(c.wears)...)
+				m.setWorn("9001", 1, strings.Fields(c.wears)...)
 				m.Seen(user(1), "9001", strings.Fields(c.wears))
 				time.Sleep(10 * time.Second)
 				m.equal("calls", m.called(), c.calls)
@@ -74,17 +74,17 @@ func TestCommandsGiveBackOnceAMinute(t *testing.T) {
 		m.run()
 		m.presses(wallet(1), 5)
 		removeAndSend := func() {
-			m.wears("9001", 1)
+			m.setWorn("9001", 1)
 			m.Seen(user(1), "9001", nil)
 			time.Sleep(5 * time.Second)
 		}
 		removeAndSend()
-		m.equal("given back", m.seen("9001"), "1:7001")
+		m.equal("given back", m.wornIn("9001"), "1:7001")
 		removeAndSend()
-		m.equal("within the minute", m.seen("9001"), "")
+		m.equal("within the minute", m.wornIn("9001"), "")
 		time.Sleep(time.Minute)
 		removeAndSend()
-		m.equal("after it", m.seen("9001"), "1:7001")
+		m.equal("after it", m.wornIn("9001"), "1:7001")
 	})
 }
 
@@ -92,7 +92,7 @@ func TestACommandInAnotherServerGivesNothing(t *testing.T) {
 	inBubble(t, func(m *membersTest) {
 		m.run()
 		m.presses(wallet(1), 5)
-		m.wears("9001", 1)
+		m.setWorn("9001", 1)
 		m.called()
 		m.Seen(user(1), "8888", nil)
 		time.Sleep(5 * time.Second)

@@ -149,7 +149,7 @@ func (m *membersTest) putStakers(n int, stake int64, badges ...string) {
 	m.Helper()
 	for id := 1; id <= n; id++ {
 		m.put(m.row(id, reachedBy(stake), badges...))
-		m.wears("9001", id, badges...)
+		m.setWorn("9001", id, badges...)
 		m.stakesNow(id, stake)
 	}
 }
