@@ -156,6 +156,13 @@ func (m *membersTest) putStakers(n int, stake int64, badges ...string) {
 	}
 }
 
+// allStake sets what the wallets of users 1 to n stake.
+func (m *membersTest) allStake(n int, stake int64) {
+	for id := 1; id <= n; id++ {
+		m.stakesNow(id, stake)
+	}
+}
+
 // reachedBy returns the highest amount of the roles that a stake reaches, as row takes it.
 func reachedBy(stake int64) int64 {
 	switch {
