@@ -26,9 +26,9 @@ const (
 	maxFailures = 100
 	// personRetryAfter is how long after a refusal a person may cause the same call again.
 	personRetryAfter = time.Minute
-	// maxRemembered is how many refusals, and how many users' answers, a community caches. When it has that many, it
+	// maxCached is how many refusals, and how many users' answers, a community caches. When it has that many, it
 	// discards them all.
-	maxRemembered = 10_000
+	maxCached = 10_000
 )
 
 // community is a server or a group. It has its own rate, pause, refusals and fuse: none of them affects another
@@ -57,13 +57,13 @@ type refusal struct {
 	at      time.Time
 }
 
-// subject says which calls a refusal concerns: those for one badge, for one user, or for one badge of one user. If both
-// are empty, it concerns all calls in the community.
+// subject says which calls a refusal concerns: those for one badge, for one user, or for one badge of one user. If
+// badge and user are both empty, it concerns the calls for everybody.
 type subject struct {
 	badge string
 	user  string
-	// isQuestion says that the refusal concerns questions about which badges are worn. Otherwise it concerns the calls
-	// that give or remove badges. A platform may refuse either and allow the other.
+	// isQuestion says that the refusal concerns questions about which badges are worn. Otherwise it concerns the changes:
+	// calls that give or remove badges. A platform may refuse one kind and allow the other.
 	isQuestion bool
 }
 
@@ -102,8 +102,8 @@ func (c *community) limitKey(what string) string {
 	return string(c.name) + " " + c.bot + " badges " + c.id + " " + what
 }
 
-// refusedBefore returns why the platform would refuse a step for a user, judging by what it refused a short time ago.
-// It returns "" if nothing speaks against the step. Refusals are recorded by record.
+// refusedBefore returns why the platform would refuse a step for a user, judging by the refusals that record has saved
+// a short time ago. It returns "" if none of them concerns the step.
 func (c *community) refusedBefore(user string, s step, by caller) chat.BadgeProblem {
 	lasts := personRetryAfter
 	if by == byCycle {
@@ -148,17 +148,17 @@ var errWaitTooLong = errors.New("the wait for the call exceeds its deadline")
 // too many calls have failed.
 func (c *community) await(ctx context.Context) error {
 	deadline, _ := ctx.Deadline()
-	latest := deadline.Add(-callTime)
+	latestStart := deadline.Add(-callTime)
 	if c.config.Limiter.Peek(ctx, c.failureLimit()) > 0 {
 		return errWaitTooLong
 	}
 	for {
 		pause := c.pauseLeft()
-		if pause > time.Until(latest) || !transport.Sleep(ctx, pause) {
+		if pause > time.Until(latestStart) || !transport.Sleep(ctx, pause) {
 			return errWaitTooLong
 		}
 		calls := ratelimit.Limit{Key: c.limitKey("calls"), Burst: 1, Every: callEvery}
-		wait, ok := c.config.Limiter.Reserve(ctx, time.Until(latest), calls)
+		wait, ok := c.config.Limiter.Reserve(ctx, time.Until(latestStart), calls)
 		if !ok || !transport.Sleep(ctx, wait) {
 			return errWaitTooLong
 		}
@@ -246,7 +246,7 @@ func (c *community) warn(ctx context.Context, concerned subject, err *chat.Badge
 func (c *community) refuse(concerned subject, problem chat.BadgeProblem) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.refusals) >= maxRemembered {
+	if len(c.refusals) >= maxCached {
 		clear(c.refusals)
 	}
 	c.refusals[concerned] = refusal{problem: problem, at: time.Now()}
@@ -279,7 +279,7 @@ func (c *community) wears(ctx context.Context, user string) ([]string, error) {
 		defer c.mu.Unlock()
 		return cached.badges, cached.err
 	}
-	if len(c.worn) >= maxRemembered {
+	if len(c.worn) >= maxCached {
 		clear(c.worn)
 	}
 	pending := &wornAnswer{}

@@ -324,7 +324,7 @@ func TestAnAnswerIsCachedForAMinute(t *testing.T) {
 func TestACommunityCachesALimitedNumber(t *testing.T) {
 	inBubble(t, func(m *membersTest) {
 		here := m.platform.community("9001")
-		for id := range maxRemembered + 1 {
+		for id := range maxCached + 1 {
 			_, _ = here.wears(m.Context(), fmt.Sprint(id))
 			here.refuse(subject{user: fmt.Sprint(id)}, chat.RulesPending)
 		}

@@ -35,7 +35,7 @@ import (
 //	otherwise                                asks each community except here, at most once a minute, what the user
 //	                                         wears, and gives a badge that is missing there
 //
-// It need not ask here, because the adapter has told Seen what the user wears there.
+// It need not ask in the community of the request, because the adapter has told Seen what the user wears there.
 func (m *Members) Refresh(
 	ctx context.Context, user chat.User, here string, wallet common.Address, stake core.Stake,
 ) ([]Change, error) {
@@ -65,7 +65,7 @@ func (m *Members) Refresh(
 	}), nil
 }
 
-// raises reports whether a check reaches a higher amount than the latest check of the row.
+// raises reports whether a check reaches a higher amount than the row's latest check did.
 func (t tiers) raises(r Row, c check) bool {
 	for _, amount := range t.amounts {
 		if c.answerFor(amount) == reached && !t.reaches(r, amount) {
@@ -75,13 +75,13 @@ func (t tiers) raises(r Row, c check) bool {
 	return false
 }
 
-// isWorthAsking reports whether the user of a row holds or earns a badge in the community, so that one may be missing.
+// isWorthAsking reports whether a badge may be missing in the community: the user of the row holds or earns one there.
 func (c *community) isWorthAsking(r Row) bool {
 	isEarned := func(b tier) bool { return c.tiers.earns(r, b) }
 	return len(r.in(c.id)) > 0 || slices.ContainsFunc(c.tiers.in(c.id), isEarned)
 }
 
-// isAnyMissing reports whether the user of a row, who wears these badges, lacks one that they hold or earn.
+// isAnyMissing reports whether a badge that the user of a row holds or earns is not among those that they wear.
 func (c *community) isAnyMissing(r Row, wears []string) bool {
 	after := r.afterAnswer(c.id, wears, time.Now())
 	isHeldMissing := len(after.in(c.id)) < len(r.in(c.id)) // afterAnswer drops the badges that are not worn.

@@ -1,37 +1,34 @@
 // Package members saves addresses for people who ask for it, checks the stakes of these addresses regularly, and gives
 // and removes badges accordingly: roles on Discord, tags on Telegram.
 //
-// A Row holds everything that is saved about a user. A user saves their address by pressing a button: a press. A press
-// checks their stake, and so does the bot once in each cycle, at one of its ticks. Three functions do the rest:
+// A Row holds everything that is saved about a user. A user saves their address by pressing a button: a press. It
+// checks their stake. From then on, the bot checks the stake once in each cycle, at one of its ticks.
 //
-//   - decide returns the row after a check. It is a pure function.
+// decide returns the row after a check. next returns the next call to the platform, by the row and the settings alone.
+// settle makes the calls: it marks the badge as unsure in the row, makes the call, writes the result into the row, and
+// starts again.
 //
-//   - next returns the next call to the platform. It depends on the row and the settings only.
+//	press ─┬─> check ─> decide ─> the row is saved ─> settle ─> the platform
+//	tick ──┘                                           ^
+//	forget, a command in a community ──────────────────┘
 //
-//   - settle makes the calls. It marks the badge as unsure in the row, makes the call, writes the result into the row,
-//     and starts again.
-//
-//     press ─┬─> check ─> decide ─> the row is saved ─> settle ─> the platform
-//     tick ──┘                                           ^
-//     forget, a command in a community ──────────────────┘
-//
-//     row.go        the saved row
-//     decide.go     the rule that removes a badge
-//     next.go       which call comes next, and the row after it
-//     settle.go     makes the calls
-//     cycle.go      the tick: counts the rows, checks those that are due, and settles their users
-//     check.go      reads stakes, and proves whose wallets they are
-//     census.go     the count of all rows, and the fuse
-//     release.go    lets an operator release badges from the fuse
-//     press.go      what users do: save an address, and /forget
-//     giveback.go   gives badges that are missing, after /verify or a command in a community
-//     community.go  rate, pause and refusals of one server or group
-//     status.go     what moderators see of a community, and all rows for an operator
-//     saved.go      what commands show of a user's row
-//     lost.go       why a badge was lost
-//     rows.go       loads and changes rows
-//     formats.go    the formats of saved rows
-//     former.go     rewrites the rows of format 1
+//	row.go        the saved row
+//	decide.go     the rule that removes a badge
+//	next.go       which call comes next, and the row after it
+//	settle.go     makes the calls
+//	cycle.go      the tick: counts the rows, checks those that are due, and settles their users
+//	check.go      reads stakes, and proves whose wallets they are
+//	census.go     the count of all rows, and the fuse
+//	release.go    lets an operator release badges from the fuse
+//	press.go      what users do: save an address, and /forget
+//	giveback.go   gives badges that are missing, after /verify or a command in a community
+//	community.go  rate, pause and refusals of one server or group
+//	status.go     what moderators see of a community, and all rows for an operator
+//	saved.go      what commands show of a user's row
+//	lost.go       why a badge was lost
+//	rows.go       loads and changes rows
+//	formats.go    the formats of saved rows
+//	former.go     rewrites the rows of format 1
 //
 // A badge is removed in one place, settling.call, and only if next returns its removal. The reason is one of three: two
 // checks at least an hour apart missed its amount, the user asked to be forgotten, or the settings no longer name the

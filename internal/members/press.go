@@ -15,13 +15,14 @@ import (
 	"herald/internal/transport"
 )
 
-// This file has what users ask for: to save an address (Save), to be forgotten (Forget), and before that the card that
-// shows which badges they would get (Offer).
+// This file has what users ask for: to save an address (Save), to be forgotten (Forget), and a card that shows which
+// badges they would get for an address (Offer). After Save and Forget, the user is settled: calls to the platform give
+// and remove badges, until the user has those that the row says.
 
 const (
-	// offerTime limits how long a card waits for the badges that it offers.
+	// offerTime limits how long Offer asks the platform.
 	offerTime = 2 * time.Second
-	// settleTime limits how long a person waits for calls.
+	// settleTime limits how long a person waits for the calls that settle them.
 	settleTime = 10 * time.Second
 	// settleLaterPause is how long settleLater waits. A call that timed out may still succeed meanwhile.
 	settleLaterPause = 5 * time.Second
