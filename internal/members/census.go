@@ -225,13 +225,13 @@ func (l *latestCensus) users() map[uint64]bool {
 }
 
 // publish replaces the census. before has the users who were known when the reading of the rows began. publish returns
-// how many rows are missing. It compares before with the users who are known now, and with those in n:
+// how many rows are missing:
 //
-//	before   now   in n   the user's row
+//	the user is                             the row
 //
-//	known    known   no   is missing: it is gone, and this process did not delete it
-//	no       known   no   was saved by this process while it read the rows, so the user stays known
-//	known    no      any  was deleted by this process while it read the rows, so the user is not known
+//	known before and now, but not in n      is missing: it is gone, and this process did not delete it
+//	known now, but not before               was saved by this process meanwhile, even if it is not in n
+//	known before, but not now               was deleted by this process meanwhile, even if it is in n
 func (l *latestCensus) publish(n *census, before map[uint64]bool) (missing int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
