@@ -28,7 +28,7 @@ type Saved struct {
 	// AtRisk are those of Given that the user loses if the next check finds as little as the latest one.
 	AtRisk []GivenBadge
 	// Missing are the badges that the user has lost and not earned again. Where a member wears one badge at a time, it has
-	// only the one that was lost last.
+	// one for each community: the one that was lost last.
 	Missing []LostBadge
 }
 
