@@ -102,8 +102,8 @@ func (c *community) limitKey(what string) string {
 	return string(c.name) + " " + c.bot + " badges " + c.id + " " + what
 }
 
-// refusedBefore returns why the platform would refuse a step for a user, judging by the refusals that record has saved
-// a short time ago. It returns "" if none of them concerns the step.
+// refusedBefore returns why the platform would refuse a step for a user, judging by the refusals that recordFailure has
+// saved a short time ago. It returns "" if none of them concerns the step.
 func (c *community) refusedBefore(user string, s step, by caller) chat.BadgeProblem {
 	lasts := personRetryAfter
 	if by == byCycle {
@@ -182,8 +182,8 @@ func (c *community) pauseLeft() time.Duration {
 	return time.Until(c.pausedUntil)
 }
 
-// succeeded counts a step that gave or removed a badge, and deletes the refusals that it disproves.
-func (c *community) succeeded(user string, s step) {
+// recordSuccess counts a step that gave or removed a badge, and deletes the refusals that it disproves.
+func (c *community) recordSuccess(user string, s step) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.refusals, allChanges)
@@ -201,8 +201,8 @@ func (c *community) succeeded(user string, s step) {
 	}
 }
 
-// record counts a failed step, and saves which later steps the platform would refuse as well.
-func (c *community) record(ctx context.Context, user string, s step, err *chat.BadgeError) {
+// recordFailure counts a failed step, and saves which later steps the platform would refuse as well.
+func (c *community) recordFailure(ctx context.Context, user string, s step, err *chat.BadgeError) {
 	switch {
 	case err.Problem == chat.NotAMember, err.Problem == chat.CannotHave:
 		// Nothing to save here: the row notes that the community is idle for the user.
@@ -303,9 +303,9 @@ func (c *community) forgetWorn(user string) {
 	delete(c.worn, user)
 }
 
-// isForeign reports whether a user wears a foreign tag: one that neither the row nor the settings name, because an
+// wearsForeign reports whether a user wears a foreign tag: one that neither the row nor the settings name, because an
 // administrator has set it. Where a member may wear several badges, none is foreign.
-func (c *community) isForeign(r Row, wears []string) bool {
+func (c *community) wearsForeign(r Row, wears []string) bool {
 	if !c.adapter.OneEach() {
 		return false
 	}

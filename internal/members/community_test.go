@@ -23,13 +23,13 @@ func giveFails(p chat.BadgeProblem, times int, pause time.Duration) communityEve
 	return func(c *community, ctx context.Context) {
 		for range times {
 			err := &chat.BadgeError{Problem: p, RetryAfter: pause, Err: errFault}
-			c.record(ctx, "1", step{give, "7001"}, err)
+			c.recordFailure(ctx, "1", step{give, "7001"}, err)
 		}
 	}
 }
 
 // giveSucceeds is a call that gives 7001 to user 1.
-func giveSucceeds(c *community, _ context.Context) { c.succeeded("1", step{give, "7001"}) }
+func giveSucceeds(c *community, _ context.Context) { c.recordSuccess("1", step{give, "7001"}) }
 
 // slotIsTaken is a call that waits for its slot.
 func slotIsTaken(c *community, ctx context.Context) { _ = c.await(ctx) }
@@ -255,14 +255,14 @@ func TestCallsAfterAPauseAreASecondApart(t *testing.T) {
 func TestOutcomesAreCountedAndRefusalsLoggedOnceACycle(t *testing.T) {
 	inBubble(t, func(m *membersTest) {
 		here := m.platform.community("9001")
-		here.succeeded("1", step{give, "7001"})
-		here.succeeded("1", step{give, "7001"})
-		here.succeeded("1", step{remove, "7001"})
+		here.recordSuccess("1", step{give, "7001"})
+		here.recordSuccess("1", step{give, "7001"})
+		here.recordSuccess("1", step{remove, "7001"})
 		for _, p := range []chat.BadgeProblem{
 			chat.BadgeFailed, chat.MissingRight, chat.CommunityGone, chat.RoleAbove, chat.RoleAbove,
 			chat.NotAMember, chat.CannotHave,
 		} {
-			here.record(m.Context(), "1", step{give, "7002"}, failure(p))
+			here.recordFailure(m.Context(), "1", step{give, "7002"}, failure(p))
 		}
 		m.equal("events", m.events, map[string]int{
 			"badge_given":   2,
@@ -272,7 +272,7 @@ func TestOutcomesAreCountedAndRefusalsLoggedOnceACycle(t *testing.T) {
 		})
 		m.equal("lines", m.log.Lines("may not give or remove"), 2)
 		time.Sleep(5 * time.Hour)
-		here.record(m.Context(), "1", step{give, "7002"}, failure(chat.RoleAbove))
+		here.recordFailure(m.Context(), "1", step{give, "7002"}, failure(chat.RoleAbove))
 		m.equal("lines in the next cycle", m.log.Lines("may not give or remove"), 3)
 	})
 }
@@ -357,7 +357,7 @@ func TestNoLockIsHeldWhileALimiterBlocks(t *testing.T) {
 		ctx, cancel := context.WithTimeout(m.Context(), settleLasts)
 		defer cancel()
 		for _, p := range []chat.BadgeProblem{chat.BadgeFailed, chat.MissingRight} {
-			here.record(m.Context(), "1", step{give, "7001"}, failure(p))
+			here.recordFailure(m.Context(), "1", step{give, "7001"}, failure(p))
 			_ = here.await(ctx)
 		}
 	})

@@ -140,7 +140,7 @@ func (m *Members) giveBack(ctx context.Context, c *community, user chat.User, we
 		switch {
 		case r == nil, r.Forgotten():
 			return r // /forget was quicker.
-		case c.isForeign(*r, wears):
+		case c.wearsForeign(*r, wears):
 			return new(r.idleIn(c.id)) // The administrator's tag stays, so settle gives none of ours.
 		}
 		return new(r.afterCommand(c.id, wears))

@@ -50,7 +50,7 @@ type Change struct {
 //
 // After a success, settle takes the next step. It goes on with the other roles if the platform refuses one of them,
 // because the role is deleted, above the bot's own, or the bot has no right for it. After any other failure it stops.
-// What is left stays in the row. The next tick tries again, unless the community remembers a refusal: see record.
+// What is left stays in the row. The next tick tries again, unless a saved refusal concerns it (recordFailure).
 //
 // A claim lets one caller of all replicas at a time settle a user in a community. A claim that a killed process left
 // ends after claim.Lasts.
@@ -170,7 +170,7 @@ func (s *settling) ask(ctx context.Context) verdict {
 	s.c.forgetWorn(s.user.ID)
 	wears, err := s.c.wears(ctx, s.user.ID)
 	if failed := badgeError(err); failed != nil {
-		s.c.record(ctx, s.user.ID, asking, failed)
+		s.c.recordFailure(ctx, s.user.ID, asking, failed)
 		_ = s.saveOutcome(ctx, asking, failed) // If that fails, the next tick asks again.
 		return s.failStep(asking, failed.Problem)
 	}
@@ -187,7 +187,7 @@ func (s *settling) saveWorn(ctx context.Context, wears []string) error {
 		switch {
 		case r == nil:
 			return nil
-		case s.mustSpareForeign() && s.c.isForeign(*r, wears):
+		case s.mustSpareForeign() && s.c.wearsForeign(*r, wears):
 			return new(r.idleIn(s.c.id))
 		}
 		return new(r.afterAnswer(s.c.id, wears, time.Now()))
@@ -215,9 +215,9 @@ func (s *settling) call(ctx context.Context, planned step) verdict {
 	failed := badgeError(do(ctx, s.c.id, planned.badge, s.user.ID, s.reason(row, planned)))
 	s.c.forgetWorn(s.user.ID)
 	if failed == nil {
-		s.c.succeeded(s.user.ID, planned)
+		s.c.recordSuccess(s.user.ID, planned)
 	} else {
-		s.c.record(ctx, s.user.ID, planned, failed)
+		s.c.recordFailure(ctx, s.user.ID, planned, failed)
 	}
 	if err := s.saveOutcome(ctx, planned, failed); err != nil {
 		return s.noteLater(planned) // Stop here: the badge is still unsure in the row, so the next step would ask at once.

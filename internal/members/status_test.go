@@ -244,7 +244,7 @@ func TestStatusCountsEachBadge(t *testing.T) {
 		m.put(m.row(1, 1000, "7001", "7002"), m.row(2, 0, "7001"), checkedYesterday)
 		m.run()
 		here := m.platform.community("9001")
-		here.record(m.Context(), "1", step{give, "7002"}, failure(chat.RoleAbove))
+		here.recordFailure(m.Context(), "1", step{give, "7002"}, failure(chat.RoleAbove))
 		s, err := m.Status("discord", "9001")
 		m.equal("error", err, nil)
 		inShort := func(b BadgeStatus) string {
@@ -291,9 +291,9 @@ func TestStatusNamesTheRefusal(t *testing.T) {
 				here := m.platform.community(call.community)
 				planned := step{give, call.badge}
 				if call.problem == "" {
-					here.succeeded("1", planned)
+					here.recordSuccess("1", planned)
 				} else {
-					here.record(m.Context(), "1", planned, failure(call.problem))
+					here.recordFailure(m.Context(), "1", planned, failure(call.problem))
 				}
 			}
 			s, err := m.Status("discord", "9001")
