@@ -8,7 +8,8 @@ import (
 	"github.com/shopspring/decimal"
 )
 
-// staked returns a stake of these amounts in as many pools, read in as many pools as are checked.
+// staked returns a stake that was read from this number of pools, with one amount per pool. The other pools hold
+// nothing.
 func staked(checked int, amounts ...string) Stake {
 	s := Stake{Checked: checked}
 	for _, a := range amounts {
