@@ -83,7 +83,7 @@ var (
 //
 //   - HiddenCharacters if text has characters that change the order of the others,
 //   - SeveralWallets if text has two different addresses,
-//   - the flaw of the address, if text has one address,
+//   - WrongChecksum if the only address has a wrong checksum,
 //   - Transaction if text has the hash of a transaction and no address,
 //   - otherwise the flaw of the first word, taken as an address.
 func FindWallet(text string) (common.Address, error) {
