@@ -11,7 +11,7 @@ import (
 	"herald/internal/secret/logtest"
 )
 
-// calm are the changes of a price that hardly moves.
+// calm are the changes over 1 h, 24 h and 7 d of a price that hardly moves.
 var calm = changes{"0", "0.5", "-3"}
 
 func TestAGlitchOfAnHourIsDoubtedAndInNoChart(t *testing.T) {
@@ -55,7 +55,7 @@ func TestATrueMoveIsBelievedOnceItsChangesFollow(t *testing.T) {
 	}
 }
 
-// A restart, another replica, and a time without questions change nothing.
+// The six hours are the same across a restart, in another replica, and if nobody asks for an hour.
 func TestAContradictionIsBelievedAfterSixHours(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		store := new(mirrortest.Store)
@@ -77,7 +77,7 @@ func TestAContradictionIsBelievedAfterSixHours(t *testing.T) {
 	})
 }
 
-// Six hours of one doubtful price say nothing about another.
+// The six hours of a doubt begin again when another doubtful price comes.
 func TestAnotherContradictionIsAnotherDoubt(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		store := new(mirrortest.Store)
@@ -143,8 +143,8 @@ func TestAMarketCapIsDoubtedByTheLastCount(t *testing.T) {
 	})
 }
 
-// A month is more than any change of a quote covers.
-func TestPricesOfLongAgoContradictNothing(t *testing.T) {
+// No change of a quote covers more than a month.
+func TestPricesOlderThanAMonthContradictNothing(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		m := &market{price: "1", changes: changes{"0"}}
 		p := start(m)
@@ -155,7 +155,7 @@ func TestPricesOfLongAgoContradictNothing(t *testing.T) {
 	})
 }
 
-func TestTheFirstOfAReplicasDoubtsCounts(t *testing.T) {
+func TestTheSixHoursCountFromTheFirstReplicasDoubt(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		store := new(mirrortest.Store)
 		m := &market{price: "1", changes: changes{"0"}}
@@ -189,8 +189,8 @@ func TestAMoveThatAnotherReplicaSawIsNotDoubted(t *testing.T) {
 	})
 }
 
-// Two answers may be judged in another order than they were given.
-func TestAnOlderAnswerEndsNoDoubt(t *testing.T) {
+// Answers may be judged in another order than the provider gave them.
+func TestAnOlderAnswerDoesNotEndADoubt(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		m := &market{price: "1", changes: changes{"0"}}
 		p := start(m)
@@ -220,7 +220,7 @@ func TestAnOlderAnswerIsNotRemembered(t *testing.T) {
 	})
 }
 
-// Nothing is believed for good before the stores have been read.
+// A price that contradicts the stored prices must not be recorded before the stores have been read.
 func TestASlowStoreIsNotOverruled(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		store := new(mirrortest.Store)
