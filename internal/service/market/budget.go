@@ -23,10 +23,10 @@ const (
 	// fallbackPercent is the percentage of a month's credits that fallbackLimit spreads. The rest is for `bot check` and
 	// for one start per day.
 	fallbackPercent = 85
-	// A bucket holds 1/burstDivisor of the credits for the rest of the month. A process starts with a full bucket, so this
-	// is also the cost of a restart.
+	// burstDivisor: the bucket holds 1/400 of the credits for the rest of the month. A process starts with a full bucket,
+	// so a restart costs that much.
 	burstDivisor = 400
-	// othersFactor is how much longer a credit takes to come back while others spend credits with the same key.
+	// othersFactor: a credit takes three times as long to come back while others spend credits of the same key.
 	othersFactor = 3
 )
 
@@ -49,9 +49,9 @@ type Reading struct {
 
 // Budget spreads the credits of PRICE_API_KEY over the plan's month. One credit pays for one call.
 //
-// Each credit is a slot of one ratelimit.Limit, and every Reading replaces that limit. So nothing has to be saved, and
-// others may spend credits of the same key, such as replicas and other programs: the next Reading shows how many they
-// left. Without a Reading of this month, the limit is fallbackLimit.
+// Each credit is a slot of one ratelimit.Limit. Every Reading sets the limit anew, from the credits that are left. So
+// nothing has to be saved, and others may spend credits of the same key, such as replicas and other programs. If there
+// is no Reading of this month, the limit is fallbackLimit.
 //
 // Budget implements query.Budget. It is safe for concurrent use.
 type Budget struct {
@@ -224,9 +224,9 @@ func (b *Budget) pauseFor(wait time.Duration) {
 	b.pausedUntil = time.Now().Add(wait)
 }
 
-// NoteReplicaCall implements query.Budget. It counts a call that another replica made: it spends a credit of this
-// Budget, because each replica's Budget spreads all credits that are left. If no credit is due, it spends the next one
-// in advance. If that one is spent already, it only subtracts from left.
+// NoteReplicaCall implements query.Budget. For a call that another replica made, it spends a credit of this Budget,
+// because each replica's Budget spreads all credits that are left. If no credit is due, it spends the next one in
+// advance. If the next one is spent already, NoteReplicaCall only subtracts from left.
 func (b *Budget) NoteReplicaCall() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

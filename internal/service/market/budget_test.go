@@ -75,7 +75,7 @@ func TestOthersSpendIfLessIsLeftThanEvenSpendingLeaves(t *testing.T) {
 		want    bool
 	}{
 		{Reading{Left: 15_000, Plan: 15_000, MonthEndsIn: month}, false},
-		{Reading{Left: 14_860, Plan: 15_000, MonthEndsIn: month}, false}, // a start
+		{Reading{Left: 14_860, Plan: 15_000, MonthEndsIn: month}, false}, // within the tolerance
 		{Reading{Left: 14_800, Plan: 15_000, MonthEndsIn: month}, true},
 		{Reading{Left: 4789, Plan: 15_000, MonthEndsIn: 10 * day}, false},
 		{Reading{Left: 4788, Plan: 15_000, MonthEndsIn: 10 * day}, true},
@@ -244,15 +244,15 @@ func TestAReadingEndsARefusal(t *testing.T) {
 	})
 }
 
-func TestCallsOfOthersCostAtMostOneCreditInAdvance(t *testing.T) {
+func TestCallsOfOtherReplicasCostAtMostOneCreditInAdvance(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBudget(0, nil, nil)
 		for range 1000 {
 			b.NoteReplicaCall()
 		}
 		time.Sleep(2 * b.Every())
-		if got := spendAll(b); got != 1 {
-			t.Errorf("%d credits after the time of two, want 1", got)
+		if got := spendAll(b); got != 1 { // Of the two credits since, one was spent in advance.
+			t.Errorf("%d credits after two intervals, want 1", got)
 		}
 	})
 }

@@ -21,7 +21,7 @@ import (
 	"herald/internal/service/rest/resttest"
 )
 
-// usd is the members of a quote in US dollars.
+// usd has the members of a quote in US dollars.
 const usd = `"price":0.00001234567890123456789,` +
 	`"volume_24h":0,` +
 	`"percent_change_1h":-1.5,` +
@@ -40,7 +40,7 @@ const (
 	foreign = `{"id":44,"symbol":"XYZ","slug":"xyz","quote":{"USD":{"price":9}}}`
 )
 
-// ok returns an answer without an error.
+// ok returns the body of an answer that has data and no error.
 func ok(data string) string {
 	return `{"status":{"error_code":0,"error_message":null},"data":` + data + `}`
 }
@@ -387,7 +387,7 @@ func TestATokenIsFoundByASymbolThatOnlyOneHas(t *testing.T) {
 	}
 }
 
-// An upgrade of the plan may end that before the month does.
+// The provider asks to wait until the month ends, but the plan may be upgraded earlier.
 func TestAUsedUpPlanIsTriedAgainWithinTheHour(t *testing.T) {
 	url := resttest.Serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Retry-After", "2678400")
@@ -475,6 +475,7 @@ func probeTwice(t *testing.T, body string) (err error, log string) {
 	return err, out.String()
 }
 
+// refused returns the body of a refusal with this message, which is JSON.
 func refused(message string) string {
 	return `{"status":{"error_code":400,"error_message":` + message + `}}`
 }

@@ -46,7 +46,7 @@ func (e endpoint) parse(body []byte) (answer, error) {
 	if hasData {
 		return answer{data: data}, nil
 	}
-	delete(object, "success") // It is true, which mayBeAnswer would take for an answer.
+	delete(object, "success") // It repeats the code. mayBeAnswer would take its true for an answer.
 	if slices.ContainsFunc(slices.Collect(maps.Values(object)), mayBeAnswer) {
 		return answer{}, e.malformed("no data, and something else in its place")
 	}
