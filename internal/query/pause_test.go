@@ -298,49 +298,56 @@ func TestAPriceThatIsHeldSaysThatThereIsNoCredit(t *testing.T) {
 	})
 }
 
-// lullStep is one attempt to call a service. The zero lullStep is a call that succeeds.
+// lullStep is an attempt to call a service.
 type lullStep struct {
 	wait    time.Duration // before the attempt
 	refused core.Reason   // why the Budget refuses a credit; empty: it gives one
 	failed  core.Reason   // why the call fails; empty: it succeeds
 }
 
-// Each refusal and each failure asks to wait for an hour.
+// succeeds is a call that succeeds.
+var succeeds = lullStep{}
+
+// lullCases are attempts, and the reason of the lull after them. Each refusal and each failure asks to wait for an hour.
+var lullCases = map[string]struct {
+	steps []lullStep
+	want  core.Reason // empty: no lull
+}{
+	"before any call": {
+		steps: nil,
+	},
+	"a call succeeds": {
+		steps: []lullStep{succeeds},
+	},
+	"a call succeeds, then there is no credit": {
+		steps: []lullStep{succeeds, {refused: core.NoCredit}},
+		want:  core.NoCredit,
+	},
+	"the Budget says that the plan is used up": {
+		steps: []lullStep{{refused: core.UsedUp}},
+		want:  core.UsedUp,
+	},
+	"the service says that the plan is used up": {
+		steps: []lullStep{{failed: core.UsedUp}},
+		want:  core.UsedUp,
+	},
+	"the service asks to wait": {
+		steps: []lullStep{{failed: core.Limited}},
+	},
+	"a call fails, then there is no credit": {
+		steps: []lullStep{{failed: core.Denied}, {wait: time.Hour, refused: core.NoCredit}},
+	},
+	"there is no credit, then a call succeeds": {
+		steps: []lullStep{{refused: core.NoCredit}, {wait: time.Minute}},
+	},
+	"there is no credit, then the plan is used up": {
+		steps: []lullStep{{refused: core.NoCredit}, {wait: time.Minute, refused: core.UsedUp}},
+		want:  core.UsedUp,
+	},
+}
+
 func TestALackOfCreditsIsALullUntilTheNextCall(t *testing.T) {
-	for name, test := range map[string]struct {
-		steps []lullStep
-		want  core.Reason // empty: no lull
-	}{
-		"before any call": {},
-		"a call": {
-			steps: []lullStep{{}},
-		},
-		"no credit": {
-			steps: []lullStep{{}, {refused: core.NoCredit}},
-			want:  core.NoCredit,
-		},
-		"the Budget knows of none": {
-			steps: []lullStep{{refused: core.UsedUp}},
-			want:  core.UsedUp,
-		},
-		"the service says so": {
-			steps: []lullStep{{failed: core.UsedUp}},
-			want:  core.UsedUp,
-		},
-		"the service asks to wait": {
-			steps: []lullStep{{failed: core.Limited}},
-		},
-		"the service fails": {
-			steps: []lullStep{{failed: core.Denied}, {wait: time.Hour, refused: core.NoCredit}},
-		},
-		"no credit, then a call": {
-			steps: []lullStep{{refused: core.NoCredit}, {wait: time.Minute}},
-		},
-		"no credit, and a second time": {
-			steps: []lullStep{{refused: core.NoCredit}, {wait: time.Minute, refused: core.UsedUp}},
-			want:  core.UsedUp,
-		},
-	} {
+	for name, test := range lullCases {
 		synctest.Test(t, func(t *testing.T) {
 			var now lullStep
 			budget := budgetFunc(func() *core.Error {
