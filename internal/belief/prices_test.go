@@ -100,11 +100,11 @@ func TestAMarketCapThatFollowsAMoveLaterIsNotDoubted(t *testing.T) {
 		m := &market{}
 		p := start(m)
 		for _, step := range []struct{ price, change, marketCap string }{
-			{"2", "0", "2000"},
-			{"200", "9900", "2000"},
-			{"201", "9900", "2000"},
-			{"200", "9900", "200000"},
-			{"200", "0", "200000"},
+			{price: "2", change: "0", marketCap: "2000"},
+			{price: "200", change: "9900", marketCap: "2000"},
+			{price: "201", change: "9900", marketCap: "2000"},
+			{price: "200", change: "9900", marketCap: "200000"},
+			{price: "200", change: "0", marketCap: "200000"},
 		} {
 			time.Sleep(time.Minute)
 			m.price = step.price
@@ -122,17 +122,17 @@ func TestAMarketCapIsDoubtedByTheLastCount(t *testing.T) {
 		m := &market{price: "2"}
 		p := start(m)
 		for _, step := range []struct {
+			wait      time.Duration // since the step before
 			marketCap string
-			wait      time.Duration
 			want      opinion
 		}{
-			{"2000", time.Minute, believed},
-			{"2000000", time.Minute, doubted},
-			{"2000", time.Minute, believed},
-			{"2000000", time.Minute, doubted},
-			{"2000000", 6 * time.Hour, believed},
-			{"2000000", time.Minute, believed},
-			{"2000", time.Minute, doubted},
+			{wait: time.Minute, marketCap: "2000", want: believed},
+			{wait: time.Minute, marketCap: "2000000", want: doubted},
+			{wait: time.Minute, marketCap: "2000", want: believed},
+			{wait: time.Minute, marketCap: "2000000", want: doubted},
+			{wait: 6 * time.Hour, marketCap: "2000000", want: believed},
+			{wait: time.Minute, marketCap: "2000000", want: believed},
+			{wait: time.Minute, marketCap: "2000", want: doubted},
 		} {
 			time.Sleep(step.wait)
 			m.marketCap = step.marketCap

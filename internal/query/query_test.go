@@ -168,9 +168,9 @@ func TestAStandInSaysWhyThereIsNoNewerAnswer(t *testing.T) {
 		price priceFunc
 		want  core.Reason
 	}{
-		"down":    {failing(core.Unreachable), core.Unreachable},
-		"hung":    {hung, core.SlowAnswer},
-		"limited": {failing(core.Limited), core.Limited},
+		"down":    {price: failing(core.Unreachable), want: core.Unreachable},
+		"hung":    {price: hung, want: core.SlowAnswer},
+		"limited": {price: failing(core.Limited), want: core.Limited},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			f := newFixture(t, setup{price: priced(7)})

@@ -159,10 +159,10 @@ func TestHealthFailsUntilTheNextAnswer(t *testing.T) {
 			price priceFunc
 			want  Health
 		}{
-			{priced(1), Health{}},
-			{failing(core.Denied), Health{FailingSince: at(1), Reason: core.Denied}},
-			{failing(core.Malformed), Health{FailingSince: at(1), Reason: core.Malformed}},
-			{priced(2), Health{}},
+			{price: priced(1), want: Health{}},
+			{price: failing(core.Denied), want: Health{FailingSince: at(1), Reason: core.Denied}},
+			{price: failing(core.Malformed), want: Health{FailingSince: at(1), Reason: core.Malformed}},
+			{price: priced(2), want: Health{}},
 		} {
 			f.setPrice(step.price)
 			_, _ = f.askPrice(t.Context())

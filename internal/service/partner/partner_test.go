@@ -315,9 +315,9 @@ func TestUnregisteredOnlyIfEverySpellingIsUnknown(t *testing.T) {
 		platform, typed string
 		asked           []string
 	}{
-		{"EVM", checksummed, []string{checksummed, lowercase}},
-		{"TON", nonBounceable, []string{bounceable, nonBounceable, raw}},
-		{"SOL", solana, []string{solana}},
+		{platform: "EVM", typed: checksummed, asked: []string{checksummed, lowercase}},
+		{platform: "TON", typed: nonBounceable, asked: []string{bounceable, nonBounceable, raw}},
+		{platform: "SOL", typed: solana, asked: []string{solana}},
 	} {
 		d := new(directory)
 		got, err := d.fetch(t, test.platform, test.typed)
