@@ -34,13 +34,12 @@ type belief struct {
 	// quote was believed.
 	BelievedAt    time.Time       `json:"at"`
 	BelievedPrice decimal.Decimal `json:"price"`
-	// Count is the number of tokens, and CapLags is whether the market cap of the last believed quote did not fit
-	// (memory).
+	// Count is a number of tokens, and CapLags is whether the market cap of the last believed quote did not fit. Both are
+	// explained at memory.
 	Count   decimal.Decimal `json:"count"`
 	CapLags bool            `json:"cap_lags"`
 	// DoubtedSince is when the provider gave the first quote of the last doubt, and DoubtedPrice is its price. They are
-	// zero if there was no doubt. The doubt is over if a quote was believed later: BelievedAt is then not before
-	// DoubtedSince.
+	// zero if there was no doubt. The doubt is over if BelievedAt is not before DoubtedSince: a quote was believed later.
 	DoubtedSince time.Time       `json:"doubted"`
 	DoubtedPrice decimal.Decimal `json:"doubtful"`
 }
@@ -59,8 +58,8 @@ func (b belief) hasDoubtedLongEnough(price decimal.Decimal, at time.Time) bool {
 	return b.doubts(price) && at.Sub(b.DoubtedSince) >= believedAfter
 }
 
-// mergedWith returns what is remembered of two beliefs, for example of two replicas: the quote that was believed last
-// and, unless it ended both doubts, one of the doubts.
+// mergedWith returns what is remembered of two beliefs, for example of two replicas: the quote that was believed last,
+// and the one of the two doubts that outranks the other.
 func (b belief) mergedWith(other belief) belief {
 	newer, older := b, other
 	if other.BelievedAt.After(b.BelievedAt) {

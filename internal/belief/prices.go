@@ -129,10 +129,12 @@ func (p *Prices) memoryWith(b belief) memory {
 			m.Prices = append(m.Prices, price)
 		}
 	}
-	last := core.PricedAt{At: b.BelievedAt, Price: b.BelievedPrice}
-	isNewest := len(m.Prices) == 0 || last.At.After(m.Prices[len(m.Prices)-1].At)
-	if isNewest && last.IsPlausible() && time.Since(last.At) < maxAge {
-		m.Prices = append(m.Prices, last)
+	// The Series does not keep every price. b has the last one.
+	believed := core.PricedAt{At: b.BelievedAt, Price: b.BelievedPrice}
+	last, exists := m.last()
+	isNewest := !exists || believed.At.After(last.At)
+	if isNewest && believed.IsPlausible() && time.Since(believed.At) < maxAge {
+		m.Prices = append(m.Prices, believed)
 	}
 	return m
 }
@@ -152,7 +154,7 @@ func (p *Prices) record(answer query.Snapshot[*core.Quote]) verdict {
 	v := p.judge(answer)
 	beginsDoubt := v.doubt != nil && !p.stored.get().isInDoubt()
 	if beginsDoubt || v.hasLasted {
-		// Another replica may have believed or doubted later quotes.
+		// Another replica may know more.
 		p.sync()
 		v = p.judge(answer)
 	}

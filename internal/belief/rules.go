@@ -81,19 +81,24 @@ type memory struct {
 // changes that contradict known prices.
 func (m memory) judge(answer query.Snapshot[*core.Quote]) (*core.Quote, *DoubtError) {
 	q := answer.Value
-	moved := false
-	if len(m.Prices) > 0 {
-		last := m.Prices[len(m.Prices)-1]
-		moved = areApart(q.Price, last.Price, contradiction)
-		if moved && !m.explains(*q, answer.At) {
-			return q, &DoubtError{Answer: answer, Last: last}
-		}
+	last, exists := m.last()
+	hasMoved := exists && areApart(q.Price, last.Price, contradiction)
+	if hasMoved && !m.explains(*q, answer.At) {
+		return q, &DoubtError{Answer: answer, Last: last}
 	}
-	if !moved && !m.CapLags && !m.fitsMarketCap(*q) {
+	if !hasMoved && !m.CapLags && !m.fitsMarketCap(*q) {
 		return q, &DoubtError{Answer: answer}
 	}
-	clean := m.withoutContradictions(*q, answer.At)
-	return &clean, nil
+	believed := m.withoutContradictions(*q, answer.At)
+	return &believed, nil
+}
+
+// last returns the last believed price. exists is false if there is none.
+func (m memory) last() (last core.PricedAt, exists bool) {
+	if len(m.Prices) == 0 {
+		return core.PricedAt{}, false
+	}
+	return m.Prices[len(m.Prices)-1], true
 }
 
 // fitsMarketCap reports whether the market cap of q is its price times a count of tokens, within a factor of ten. The
@@ -149,7 +154,7 @@ func (c change) leads(past, price decimal.Decimal) bool {
 // explains q, even if no price is known for 24 hours ago.
 func (m memory) explains(q core.Quote, at time.Time) bool {
 	now := timeOf(q, at)
-	last := m.Prices[len(m.Prices)-1]
+	last, _ := m.last()
 	changes := changesOf(&q)
 	for _, c := range changes {
 		past, isKnown := m.priceAt(now, c.period)

@@ -70,8 +70,8 @@ func (q *Query[K, V]) freshnessOf(s Snapshot[V]) freshness {
 // For example, an answer of 12:00:00 with a TTL of 30 s expires at 12:00:30, and calls take at most 5 s. If a lull
 // lasts until 12:05:00, the answer expires at 12:05:05.
 func (f freshness) during(l lull, callTimeout time.Duration) freshness {
-	endsInTime := !l.until.After(f.expires)
-	if endsInTime {
+	lullEndsFirst := !l.until.After(f.expires)
+	if lullEndsFirst {
 		return f
 	}
 	answered := l.until.Add(callTimeout) // when the first call after the lull ends at the latest

@@ -12,7 +12,8 @@ const (
 	maxPause = 5 * time.Minute
 	// maxFailures is how many failures in a row begin a pause.
 	maxFailures = 5
-	// breakerPause is how long that pause lasts, unless the shortest TTL of the service's queries is shorter.
+	// breakerPause is how long a pause after maxFailures lasts, unless the shortest TTL of the service's queries is
+	// shorter.
 	breakerPause = 5 * time.Second
 	// recheckBudget is the maximum length of a pause that begins because the Budget refuses a credit. It is short, because
 	// the Budget may soon learn of more credits, and another replica may get a newer answer.

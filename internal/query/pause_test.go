@@ -308,7 +308,8 @@ type lullStep struct {
 // succeeds is a call that succeeds.
 var succeeds = lullStep{}
 
-// lullCases are attempts, and the reason of the lull after them. Each refusal and each failure asks to wait for an hour.
+// lullCases are attempts, and the reason of the lull after them. Each refusal and each failure asks to wait for an
+// hour.
 var lullCases = map[string]struct {
 	steps []lullStep
 	want  core.Reason // empty: no lull
