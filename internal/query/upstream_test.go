@@ -192,9 +192,9 @@ func TestPingAsksForThePrice(t *testing.T) {
 	}
 }
 
-// logOf asks the chain about one wallet a second for twelve minutes, and returns the log. A call fails for the reason
-// of its second. If the reason is empty, the chain answers.
-func logOf(t *testing.T, reason func(second int) core.Reason) (log string) {
+// askForTwelveMinutes asks the chain about one wallet a second for twelve minutes, and returns the log. A call fails
+// for the reason of its second. If the reason is empty, the chain answers.
+func askForTwelveMinutes(t *testing.T, reason func(second int) core.Reason) (log string) {
 	var lines bytes.Buffer
 	f := newFixture(t, setup{log: slog.New(slog.NewTextHandler(&lines, nil))})
 	for second := range 720 {
@@ -264,7 +264,7 @@ var outages = map[string]struct {
 func TestAnOutageIsOneWarningAndItsEndOneLine(t *testing.T) {
 	for name, test := range outages {
 		synctest.Test(t, func(t *testing.T) {
-			log := logOf(t, test.reason)
+			log := askForTwelveMinutes(t, test.reason)
 			if n := strings.Count(log, "level=WARN"); n != test.wantWarnings {
 				t.Errorf("%s: %d warnings, want %d:\n%s", name, n, test.wantWarnings, log)
 			}

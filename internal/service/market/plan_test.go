@@ -219,8 +219,8 @@ const (
 	minCallsWithoutInfo, maxCallsWithoutInfo = 45, 60
 )
 
-// quotesInThreeHours returns how often a quote is requested in 3 hours, in which all quotes fail.
-func quotesInThreeHours(t *testing.T, fault quoteFault, hasNoInfo bool) int64 {
+// countQuotesInThreeHours returns how often a quote is requested in 3 hours, in which all quotes fail.
+func countQuotesInThreeHours(t *testing.T, fault quoteFault, hasNoInfo bool) int64 {
 	t.Helper()
 	p := &provider{plan: 15_000, resets: 15 * 24 * time.Hour, hasNoInfo: hasNoInfo}
 	p.fault.Store(&fault)
@@ -248,24 +248,24 @@ func TestACallWithoutAnAnswerCostsACredit(t *testing.T) {
 		"a connection that breaks": reset,
 		"a break that is counted":  countedReset,
 	} {
-		wantQuotes(t, name, quotesInThreeHours(t, fault, false), minCalls, maxCalls)
+		wantQuotes(t, name, countQuotesInThreeHours(t, fault, false), minCalls, maxCalls)
 	}
 	for name, fault := range map[string]quoteFault{
 		"silence, without info":                  silence,
 		"a connection that breaks, without info": reset,
 	} {
-		wantQuotes(t, name, quotesInThreeHours(t, fault, true), minCallsWithoutInfo, maxCallsWithoutInfo)
+		wantQuotes(t, name, countQuotesInThreeHours(t, fault, true), minCallsWithoutInfo, maxCallsWithoutInfo)
 	}
 }
 
 func TestARefusedCallIsFree(t *testing.T) {
-	wantQuotes(t, "status 429", quotesInThreeHours(t, status(429, ""), false), 2000, 5000)
+	wantQuotes(t, "status 429", countQuotesInThreeHours(t, status(429, ""), false), 2000, 5000)
 }
 
 func TestAUsedUpPlanIsTriedOnceAnHourUnlessCreditsAreLeft(t *testing.T) {
 	usedUp := status(429, `{"status":{"error_code":1010}}`)
-	wantQuotes(t, "no info", quotesInThreeHours(t, usedUp, true), 3, 3)
-	wantQuotes(t, "credits are left", quotesInThreeHours(t, usedUp, false), 30, 40)
+	wantQuotes(t, "no info", countQuotesInThreeHours(t, usedUp, true), 3, 3)
+	wantQuotes(t, "credits are left", countQuotesInThreeHours(t, usedUp, false), 30, 40)
 }
 
 // countedSilence never answers, but the provider counts the request.
@@ -387,8 +387,8 @@ var providersDate = time.Now().UTC().Truncate(time.Second).Add(-24 * time.Hour)
 
 var inTenDays = providersDate.Add(10 * 24 * time.Hour)
 
-// credits returns what a client reads from an answer about the plan.
-func credits(t *testing.T, status int, body string) (market.Reading, error) {
+// readCredits returns what a client reads from an answer about the plan.
+func readCredits(t *testing.T, status int, body string) (market.Reading, error) {
 	t.Helper()
 	url := resttest.Serve(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Date", providersDate.Format(http.TimeFormat))
@@ -440,7 +440,7 @@ func TestThePlanIsRead(t *testing.T) {
 			resets: 10 * 24 * time.Hour,
 		},
 	} {
-		got, err := credits(t, http.StatusOK, test.body)
+		got, err := readCredits(t, http.StatusOK, test.body)
 		if err != nil || got.Left != test.left || got.MonthEndsIn != test.resets {
 			t.Errorf("%s: got %+v, %v; want %d left for %v", name, got, err, test.left, test.resets)
 		}
@@ -466,7 +466,7 @@ func TestAnAnswerWithoutTheCreditsLeftIsAnError(t *testing.T) {
 		"401":                  {401, `{"status":{"error_code":1001}}`},
 		"404":                  {404, "not found"},
 	} {
-		if got, err := credits(t, test.status, test.body); err == nil {
+		if got, err := readCredits(t, test.status, test.body); err == nil {
 			t.Errorf("%s: got %+v, want an error", name, got)
 		}
 	}

@@ -213,7 +213,7 @@ func TestBothVersionsGiveTheSameQuote(t *testing.T) {
 			}
 			io.WriteString(w, ok(data))
 		})
-		q, err := quote(t.Context(), market.Settings{URL: url, TokenBy: "id", Token: "42", Symbol: "hrd"})
+		q, err := fetchQuote(t.Context(), market.Settings{URL: url, TokenBy: "id", Token: "42", Symbol: "hrd"})
 		if err != nil || !strings.HasPrefix(q.Endpoint, version) {
 			t.Fatalf("%s: got %+v, %v", version, q, err)
 		}

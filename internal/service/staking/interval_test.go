@@ -14,9 +14,9 @@ import (
 	"herald/internal/query"
 )
 
-// nextOf returns ann's next withdrawal. It ends the test unless her stake is complete, with one stake and one
+// fetchNext returns ann's next withdrawal. It ends the test unless her stake is complete, with one stake and one
 // withdrawal.
-func nextOf(t *testing.T, c *Client) core.NextWithdrawal {
+func fetchNext(t *testing.T, c *Client) core.NextWithdrawal {
 	t.Helper()
 	stake, err := c.Stakes.Fetch(t.Context(), ann)
 	if err != nil || !stake.Complete() {
@@ -48,7 +48,7 @@ func TestTheBlockIntervalIsMeasuredOverClaimBlocks(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			m, c := withdrawing(t, delay, entry{tokens: 500, offset: 100 - int64(delay)})
-			nextOf(t, c)
+			fetchNext(t, c)
 			m.wantHeaders(t, blocksBack)
 		})
 	}
@@ -58,7 +58,7 @@ func TestTheBlockIntervalIsNotMeasuredBeforeBlockOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, c := withdrawing(t, maxClaimBlocks)
 		m.Contracts[poolAt(20).Address] = pool(tokensOf(3), entriesAt(0, entry{tokens: 500, offset: 1}))
-		nextOf(t, c)
+		fetchNext(t, c)
 		m.wantHeaders(t, m.Block()-1)
 	})
 }
@@ -123,7 +123,7 @@ func TestAnUnknownBlockIntervalOmitsOnlyTheNextWithdrawalsTime(t *testing.T) {
 			m, c := withdrawing(t, 50_000, entry{tokens: 500, offset: 0})
 			m.spoilInterval(spoil)
 			began := time.Now()
-			if at := nextOf(t, c).At; !at.IsZero() {
+			if at := fetchNext(t, c).At; !at.IsZero() {
 				t.Errorf("%s: the next withdrawal has the time %v", name, at)
 			}
 			if took := time.Since(began); took > maxIntervalWait {
@@ -141,14 +141,14 @@ func TestTheBlockIntervalIsMeasuredOnceTheNodeHasRecovered(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			m, c := withdrawing(t, 50_000, entry{tokens: 500, offset: 0})
 			m.spoilInterval(spoil)
-			nextOf(t, c)
+			fetchNext(t, c)
 			if m.hangs {
 				time.Sleep(time.Minute) // Meanwhile, the call ends at its time limit.
 			}
 			synctest.Wait()
 			m.hangs = false
 			m.respond = nil
-			if nextOf(t, c).At.IsZero() {
+			if fetchNext(t, c).At.IsZero() {
 				t.Errorf("%s: the next withdrawal still has no time", name)
 			}
 			if !c.Health().FailingSince.IsZero() {
@@ -178,7 +178,7 @@ func TestWaitingForTheBlockIntervalCannotDeadlock(t *testing.T) {
 func TestAWithdrawalInAHundredYearsHasNoTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, c := withdrawing(t, 0, entry{tokens: 500, offset: maxBlocksAhead})
-		if at := nextOf(t, c).At; !at.IsZero() {
+		if at := fetchNext(t, c).At; !at.IsZero() {
 			t.Errorf("the next withdrawal is at %v", at)
 		}
 	})
@@ -188,9 +188,9 @@ func TestAWithdrawalHasNoTimeIfTheBlockHasNone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, c := withdrawing(t, 0, entry{tokens: 500, offset: 900})
 		c.settings.MaxBlockAge = 0
-		nextOf(t, c)
+		fetchNext(t, c)
 		m.Now = func() time.Time { return time.Now().Add(2 * maxAhead) }
-		if at := nextOf(t, c).At; !at.IsZero() {
+		if at := fetchNext(t, c).At; !at.IsZero() {
 			t.Errorf("the next withdrawal is at %v", at)
 		}
 	})

@@ -101,7 +101,7 @@ func TestCachedFactsAreRefetchedAfterTheirTTL(t *testing.T) {
 		"the block interval": {
 			multicall: sandbox.Contracts[multicallAddr],
 			entries:   []entry{{tokens: 500, offset: 0}},
-			fetch:     func(t *testing.T, c *Client) { nextOf(t, c) },
+			fetch:     func(t *testing.T, c *Client) { fetchNext(t, c) },
 			ttl:       intervalTTL,
 			first:     aggregateTrips + intervalTrips,
 			cached:    aggregateTrips,

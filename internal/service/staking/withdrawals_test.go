@@ -44,9 +44,9 @@ func TestWithdrawalsAreSplitByTheBlockThatWasRead(t *testing.T) {
 	}
 }
 
-// stakeWith returns ann's stake in a chain of stakers that has this list of withdrawals in pool 4. Its other withdrawal
-// is in pool 20.
-func stakeWith(t *testing.T, change func(*Settings), list func(latest *big.Int) []Withdrawal) core.Stake {
+// fetchStakeWith returns ann's stake in a chain of stakers that has this list of withdrawals in pool 4. Its other
+// withdrawal is in pool 20.
+func fetchStakeWith(t *testing.T, change func(*Settings), list func(latest *big.Int) []Withdrawal) core.Stake {
 	t.Helper()
 	chain, pools := stakers()
 	n := newNode(t, chain)
@@ -118,10 +118,10 @@ func TestImpossibleWithdrawalsAreUnreadOnlyInTheirPool(t *testing.T) {
 			},
 		},
 	} {
-		stake := stakeWith(t, withClaimBlocks(0), test.list)
+		stake := fetchStakeWith(t, withClaimBlocks(0), test.list)
 		wantUnread(t, name+", ClaimBlocks set", stake, test.unread...)
 
-		stake = stakeWith(t, func(*Settings) {}, test.list)
+		stake = fetchStakeWith(t, func(*Settings) {}, test.list)
 		wantUnread(t, name+", ClaimBlocks not set", stake, test.unreadUnset...)
 	}
 }
