@@ -80,8 +80,11 @@ const (
 
 // includes reports whether a failure for this reason counts.
 func (c countedFailures) includes(reason core.Reason) bool {
-	mayBeOfTheQuestion := reason == core.Rejected || reason == core.Malformed
-	return c == allFailures || !mayBeOfTheQuestion
+	if c == allFailures {
+		return true
+	}
+	mayBeDueToTheQuestion := reason == core.Rejected || reason == core.Malformed
+	return !mayBeDueToTheQuestion
 }
 
 // Do calls the service with f as a Query does, but does not cache the answer. It blocks until f has returned or may
