@@ -6,8 +6,9 @@
 // with the token that the provider ranks first, so an ID is safer.
 //
 // The files, in reading order: market.go (the client), versions.go (which version of the API is called), answer.go (one
-// call, and how the provider refuses it), quote.go (the token's quote in an answer), budget.go and plan.go (the credits
-// of the API key), settings.go.
+// call, and how the provider refuses it), quote.go (the token's quote in an answer), budget.go (the credits of the API
+// key), limit.go (how the credits are spread over a month), plan.go (what the provider says of the credits),
+// settings.go.
 package market
 
 import (
