@@ -1,13 +1,14 @@
 // Package market asks a price provider that speaks CoinMarketCap's API for the token's quote.
 //
-// Many tokens share a symbol, and a wrong price is worse than none. So an entry counts only if it is certainly the
-// requested token, and its price and time are possible. Other impossible numbers are left out. Package belief decides
-// whether a price is plausible. If the API is asked by symbol, it answers with the token that the provider ranks first,
-// so an ID is safer.
+// An answer lists tokens, each in an entry. Many tokens share a symbol, and a wrong price is worse than none. So an
+// entry counts only if it is certainly the requested token, and its price and time are possible. Other impossible
+// numbers are left out. Package belief decides whether a price is plausible. If the API is asked by symbol, it answers
+// with the token that the provider ranks first, so an ID is safer.
 //
 // The files, in reading order: market.go (the client), versions.go (which version of the API is called), answer.go (one
-// call, and how the provider refuses it), quote.go (the token's quote in an answer), budget.go and plan.go (the credits
-// of the API key), settings.go.
+// call, and how the provider refuses it), quote.go (the token's quote in an answer), budget.go (the credits of the API
+// key), limit.go (how the credits are spread over a month), plan.go (what the provider says of the credits),
+// settings.go.
 package market
 
 import (
@@ -104,7 +105,7 @@ type Listing struct {
 	Quote  core.Quote
 }
 
-// Probe asks for the quote, past the cache and the budget.
+// Probe asks for the quote, without the cache, and without spending a credit of the Budget.
 func (c *Client) Probe(ctx context.Context) (Listing, error) {
 	found, _, err := c.fetchListing(ctx)
 	return found, err

@@ -11,8 +11,8 @@ import (
 	"herald/internal/query"
 )
 
-// The endpoints of the provider's quotes. Version 1 is deprecated. It is called until the provider answers that it is
-// gone, with the status 404 or 410; then version 3 is called instead.
+// The endpoints of the provider's quotes. Version 1 is deprecated. It is called until the provider answers with the
+// status 404 or 410, which means that it is gone. Then version 3 is called instead.
 const (
 	pathV1 = "/v1/cryptocurrency/quotes/latest"
 	pathV3 = "/v3/cryptocurrency/quotes/latest"
@@ -75,15 +75,16 @@ func (e *V1GoneError) Error() string {
 
 func (e *V1GoneError) Unwrap() error { return e.Err }
 
-// withV1Gone returns a copy of err, an error of version 3, with a V1GoneError in it. It returns nil if err is nil.
-// status is the HTTP status of version 3, or noResponse.
+// withV1Gone returns a copy of err that wraps a V1GoneError. err is an error of version 3, and status its HTTP status
+// or noResponse. If err is nil, withV1Gone returns nil.
 func withV1Gone(err error, status int) error {
 	failed, is := errors.AsType[*core.Error](err)
 	if !is {
 		return err
 	}
 	gone := &V1GoneError{State: query.ReplacementBroken, Err: failed.Err}
-	if isRefused := status != noResponse && status != http.StatusOK; isRefused {
+	isRefused := status != noResponse && status != http.StatusOK
+	if isRefused {
 		gone.State = query.ReplacementRefuses
 		gone.Status = status
 	}

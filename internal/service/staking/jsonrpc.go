@@ -197,8 +197,10 @@ func readAnswer(form bodyForm, sent []request, resp *http.Response) (map[json.Nu
 // statusError returns the error of an answer whose HTTP status is a failure. byStatus is the error that the status
 // stands for, and form is the form of the request's body.
 //
-// 413 always means errTooLarge. 401, 402 and 429 outweigh the body. For any other status, a JSON-RPC error in the body
-// wins if it says more than Rejected, or if a batch was refused with a status that some nodes use for every batch.
+//   - 413 always means errTooLarge.
+//   - 401, 402 and 429 outweigh the body.
+//   - Any other status outweighs the body, unless a JSON-RPC error in the body says more than Rejected, or a batch was
+//     refused with a status that some nodes use for every batch.
 func statusError(form bodyForm, body []byte, status int, byStatus *core.Error) error {
 	switch status {
 	case http.StatusRequestEntityTooLarge:
@@ -259,7 +261,7 @@ func (m message) decode(result any) error {
 	return nil
 }
 
-// parseMessages reads the messages in a body, and reports the body's form. A single body has exactly one message.
+// parseMessages reads the messages in a body, and returns the body's form. A single body has exactly one message.
 func parseMessages(body []byte) (messages []message, form bodyForm, err error) {
 	if bytes.HasPrefix(bytes.TrimSpace(body), []byte("[")) {
 		form = batch
@@ -274,10 +276,12 @@ func parseMessages(body []byte) (messages []message, form bodyForm, err error) {
 	return messages, form, err
 }
 
-// checkAnswer returns the messages in the body of an answer by ID. sentForm is the form of the body with the requests.
-// In a batch, a request may have no message. checkAnswer fails if the answer is one error about everything that was
-// sent. It returns errMismatch if a message belongs to no request, if two messages belong to the same request, or if
-// the answer does not have sentForm.
+// checkAnswer returns the messages in the body of an answer, by ID. sentForm is the form of the body with the requests.
+// In a batch, the answer may lack the messages of some requests.
+//
+// If the answer is one error about everything that was sent, checkAnswer returns that error. It returns errMismatch if
+// a message does not belong to a request, if two messages belong to the same request, or if the answer does not have
+// sentForm.
 func checkAnswer(sentForm bodyForm, sent []request, body []byte) (map[json.Number]message, error) {
 	messages, form, err := parseMessages(body)
 	if err != nil {
@@ -289,7 +293,7 @@ func checkAnswer(sentForm bodyForm, sent []request, body []byte) (map[json.Numbe
 	}
 	if form == single && messages[0].Error != nil {
 		id := messages[0].id()
-		hasNoID := id == "" || id == "null" // An error about an unreadable request has none.
+		hasNoID := id == "" || id == "null" // An error about a request that the node could not read has no ID.
 		if sentForm == batch || hasNoID || expected[id] {
 			return nil, messages[0].Error.reason()
 		}
