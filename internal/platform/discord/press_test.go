@@ -141,7 +141,7 @@ func TestANewerAnswerReplacesTheMessage(t *testing.T) {
 		},
 		"an unlisted private one": {
 			under: "mylogins",
-			state: "1 e 0 keep 0x1",
+			state: "1 e 0 save 0x1",
 			reply: &chat.Reply{Title: chat.Say("new")},
 			want:  replaces,
 			says:  "new",
@@ -245,7 +245,7 @@ func TestAForgedOrOldButtonShowsNothingToOthers(t *testing.T) {
 		},
 		"unlisted, forged to edit": {
 			under: "price",
-			state: "1 e 0 keep 0x1",
+			state: "1 e 0 save 0x1",
 			reply: &chat.Reply{Title: chat.Say("secret")},
 			want:  alone,
 			says:  "secret",
