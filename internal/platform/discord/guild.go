@@ -30,8 +30,8 @@ type guild struct {
 	Roles []role `json:"roles"`
 	// MFALevel is mfaElevated if the server requires two-factor authentication of moderators, and 0 otherwise.
 	MFALevel int `json:"mfa_level"`
-	// own holds the IDs of the bot's roles.
-	own       []string
+	// botRoles holds the IDs of the bot's roles, without @everyone.
+	botRoles  []string
 	fetchedAt time.Time // zero if the server was never fetched
 }
 
@@ -47,7 +47,7 @@ func (a *Adapter) guild(id string) guild {
 // fetchGuild asks Discord about a server, and stores the result for guild. It blocks for two calls, or for three until
 // the bot's own ID is known.
 func (a *Adapter) fetchGuild(ctx context.Context, id string) (g guild, err error) {
-	self, err := a.self(ctx)
+	botID, err := a.botUserID(ctx)
 	if err != nil {
 		return g, err
 	}
@@ -58,11 +58,11 @@ func (a *Adapter) fetchGuild(ctx context.Context, id string) (g guild, err error
 	if err != nil {
 		return g, fmt.Errorf("ask for the roles: %w", err)
 	}
-	bot, err := a.member(ctx, id, self)
+	bot, err := a.member(ctx, id, botID)
 	if err != nil {
 		return g, fmt.Errorf("ask for the bot's own roles: %w", err)
 	}
-	g.own = bot.Roles
+	g.botRoles = bot.Roles
 	g.fetchedAt = time.Now()
 	a.guilds.Store(id, g)
 	return g, nil
@@ -110,11 +110,11 @@ func (r role) compare(other role) int {
 	)
 }
 
-// shown returns the role's name as members see it.
-func (r role) shown() chat.Untrusted { return "@" + chat.NewUntrusted(r.Name, maxRoleName) }
+// shownName returns the role's name as members see it.
+func (r role) shownName() chat.Untrusted { return "@" + chat.NewUntrusted(r.Name, maxRoleName) }
 
-// self returns the ID of the bot's user. Unless the ID is known, self asks Discord, and blocks meanwhile.
-func (a *Adapter) self(ctx context.Context) (string, error) {
+// botUserID returns the ID of the bot's user. It asks Discord if the ID is not known yet, and blocks meanwhile.
+func (a *Adapter) botUserID(ctx context.Context) (string, error) {
 	if id := *a.userID.Load(); id != "" {
 		return id, nil
 	}

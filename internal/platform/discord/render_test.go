@@ -163,7 +163,8 @@ func TestPartsOfALineMakeNoMarkupTogether(t *testing.T) {
 		for n, p := range parts {
 			l = append(l, words.Span{Text: p, Style: []words.Style{words.Plain, words.Untrusted}[n%2]})
 		}
-		if got := commandIDs(someIDs).line(l); got != want {
+		r := renderer{commandID: someIDs}
+		if got := r.line(l); got != want {
 			t.Errorf("%q is shown as %q, want %q", parts, got, want)
 		}
 	}

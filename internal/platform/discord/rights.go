@@ -26,7 +26,7 @@ func (a *Adapter) Rights(ctx context.Context, entries ...platform.Entry) (all []
 		all = append(all, a.roleRight(badge, g, err))
 	}
 	for _, e := range entries {
-		all = append(all, a.presence(ctx, e))
+		all = append(all, a.entryRight(ctx, e))
 	}
 	return all
 }
@@ -60,9 +60,9 @@ func (a *Adapter) roleRight(badge chat.Badge, g guild, err error) platform.Right
 // tell a bot whether its owner has turned it on.
 const twoFactorHint = "; the server requires two-factor authentication: the account that owns the bot needs it"
 
-// presence returns whether the bot is in the server of an entry. If it is not, that is no Problem but an Advice,
+// entryRight returns whether the bot is in the server of an entry. If it is not, that is no Problem but an Advice,
 // because members can install the bot for themselves.
-func (a *Adapter) presence(ctx context.Context, e platform.Entry) platform.Right {
+func (a *Adapter) entryRight(ctx context.Context, e platform.Entry) platform.Right {
 	var g guild
 	err := a.api.Call(ctx, http.MethodGet, discordgo.EndpointGuild(e.ID), nil, &g)
 	r := platform.Right{
@@ -108,19 +108,19 @@ func (g guild) standing(guildID, roleID string) (s standing) {
 	for _, r := range g.Roles {
 		if r.ID == roleID {
 			badge = r
-			s.name = r.shown()
+			s.name = r.shownName()
 		}
 	}
 	var highest role // zero until the first of the bot's roles
 	isManager := false
-	for _, r := range g.ownRoles(everyone) {
+	for _, r := range g.rolesOfBot(everyone) {
 		isManager = isManager || permits(r.Permissions, discordgo.PermissionManageRoles)
 		s.isAdministrator = s.isAdministrator || permits(r.Permissions, discordgo.PermissionAdministrator)
 		if highest.ID == "" || r.compare(highest) > 0 {
 			highest = r
 		}
 	}
-	s.highest = highest.shown()
+	s.highest = highest.shownName()
 	canBeGiven := badge.ID != "" && badge.ID != everyone && !badge.Managed
 	switch {
 	case !canBeGiven:
@@ -133,14 +133,14 @@ func (g guild) standing(guildID, roleID string) (s standing) {
 	return s
 }
 
-// ownRoles returns the bot's roles, including @everyone, which has the ID everyone.
-func (g guild) ownRoles(everyone string) (own []role) {
+// rolesOfBot returns the bot's roles, including @everyone, which has the ID everyone.
+func (g guild) rolesOfBot(everyone string) (all []role) {
 	for _, r := range g.Roles {
-		if r.ID == everyone || slices.Contains(g.own, r.ID) {
-			own = append(own, r)
+		if r.ID == everyone || slices.Contains(g.botRoles, r.ID) {
+			all = append(all, r)
 		}
 	}
-	return own
+	return all
 }
 
 // advice returns a sentence for an operator, as may or as problem: what the bot may do, or why it may not.

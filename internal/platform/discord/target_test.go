@@ -133,9 +133,9 @@ func TestAMessageStaysAsItIsUnlessTheAnswerIsNewer(t *testing.T) {
 		tt.to.destination = toPressedMessage
 		reply := &chat.Reply{Title: chat.Say("x"), Source: chat.Source{AsOf: tt.answer}}
 		m := render(reply, someIDs)
-		equal(t, name, tt.to.recordOrKeep(new(platform.Shown), reply, m), tt.want)
+		equal(t, name, tt.to.keepsPressed(new(platform.Shown), reply, m), tt.want)
 		tt.to.destination = toNewMessage
-		equal(t, name+", in a new message", tt.to.recordOrKeep(new(platform.Shown), reply, m), false)
+		equal(t, name+", in a new message", tt.to.keepsPressed(new(platform.Shown), reply, m), false)
 	}
 }
 
@@ -168,6 +168,6 @@ func TestMessagesWithTheSameTextLookTheSame(t *testing.T) {
 func TestARefusalDoesNotStandForTheMessage(t *testing.T) {
 	to := target{destination: toPressedMessage, pressed: pressedMessage{version: chat.Version{Time: time.Now()}}}
 	refusal := &chat.Reply{Audience: chat.SenderAlone, Source: chat.Source{AsOf: to.pressed.version}}
-	keeps := to.recordOrKeep(new(platform.Shown), refusal, render(refusal, someIDs))
+	keeps := to.keepsPressed(new(platform.Shown), refusal, render(refusal, someIDs))
 	equal(t, "the message stands for it", keeps, false)
 }
