@@ -17,7 +17,7 @@ import (
 // probe. If the probe succeeds, it lets all calls through again. If the probe is not answered within probeEvery, it
 // lets another one through.
 //
-// It also holds back edits and follow-ups after too many refusals.
+// It also holds back edits and follow-ups after too many refusals, which are responses with status 401, 403 or 429.
 type callLimits struct {
 	log    *slog.Logger
 	counts *ratelimit.Memory // counts refusals and stopLines
@@ -50,8 +50,7 @@ const (
 	probeEvery = 3 * time.Second
 )
 
-// refusedWindow is the time in which Discord counts refusals: responses with status 401, 403 or 429. It bans an IP
-// address after 10,000 of them.
+// refusedWindow is the time in which Discord counts refusals. It bans an IP address after 10,000 of them.
 // https://discord.com/developers/docs/topics/rate-limits#invalid-request-limit-aka-cloudflare-bans
 const refusedWindow = 10 * time.Minute
 
