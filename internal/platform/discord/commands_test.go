@@ -45,12 +45,12 @@ func TestLongTextsOfCommandsAreShortened(t *testing.T) {
 }
 
 func TestCommandsAreAnsweredBeforeRegistration(t *testing.T) {
-	eachWay(t, func(t *testing.T, h *adapterTest) {
+	simulateBothWays(t, func(t *testing.T, h *adapterTest) {
 		h.ask(t, command("price"))
 		h.mend(fakediscord.Application)
 		pass(5 * time.Minute)
 		equal(t, "calls", h.fake.Overwrites(), 1)
-		h.checkCount(t, "as Herald", 1)
+		h.checkCount(t, "connected as Herald", 1)
 		h.ask(t, command("price"))
 		equal(t, "the bot's name", h.handler.Requests()[1].BotName, "Herald")
 		equal(t, "the bot's handle", h.handler.Requests()[1].BotHandle, "@Herald")

@@ -109,7 +109,7 @@ func TestAThousandInteractionsAreDeferredInTheSameSecond(t *testing.T) {
 
 // A command may run for 14 minutes, and a claim lasts for one.
 func TestADeferredInteractionStaysClaimedHoweverLongItsCommandRuns(t *testing.T) {
-	eachWay(t, func(t *testing.T, h *adapterTest) {
+	simulateBothWays(t, func(t *testing.T, h *adapterTest) {
 		h.reply(14*time.Minute, &chat.Reply{Title: chat.Say("at last")})
 		p := h.send(t, command("price"))
 		pass(2 * claim.Lasts)

@@ -57,7 +57,7 @@ func TestAnEntryPointCommandStaysAsItIs(t *testing.T) {
 // The Entry Point command opens the Activity, even if it has the name of a command.
 func TestAnEntryPointCommandOpensTheActivity(t *testing.T) {
 	for _, name := range []string{"launch", "price"} {
-		eachWay(t, func(t *testing.T, h *adapterTest) {
+		simulateBothWays(t, func(t *testing.T, h *adapterTest) {
 			i := command(name)
 			i.EntryPoint = true
 			equal(t, "type of the response", h.ask(t, i).Answer().Type, int(launchActivity))
@@ -74,7 +74,7 @@ func TestABotWithoutItsCommandsIsNotReady(t *testing.T) {
 		fakediscord.Application: {Status: http.StatusInternalServerError},
 	}
 	for route, refusal := range refusals {
-		eachWay(t, func(t *testing.T, h *adapterTest) {
+		simulateBothWays(t, func(t *testing.T, h *adapterTest) {
 			const line = "the commands could not be registered"
 			pass(10 * time.Minute)
 			equal(t, "ready", h.Ready(), false)
@@ -94,7 +94,7 @@ func TestABotWithoutItsCommandsIsNotReady(t *testing.T) {
 
 // An older version, or somebody with the token, may replace the commands.
 func TestReplacedCommandsAreRegisteredAgainWithinTheHour(t *testing.T) {
-	eachWay(t, func(t *testing.T, h *adapterTest) {
+	simulateBothWays(t, func(t *testing.T, h *adapterTest) {
 		pass(time.Minute)
 		h.fake.AddCommand(map[string]any{
 			"id":          "1",

@@ -120,7 +120,7 @@ func TestARefusedTokenEndsRunAndCheck(t *testing.T) {
 
 // Each call by itself would be refused some 30 times in ten minutes.
 func TestALastingLimitIsMetByFewCalls(t *testing.T) {
-	each(t, map[string]discordtest.Fault{
+	simulateEach(t, map[string]discordtest.Fault{
 		"without a time":        {Status: http.StatusTooManyRequests},
 		"for minutes, globally": {Status: http.StatusTooManyRequests, RetryAfter: 5 * time.Minute, Global: true},
 	}, func(t *testing.T, h *adapterTest, fault discordtest.Fault) {

@@ -330,7 +330,7 @@ func TestASenderIsReportedWithTheirRoles(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var seen string
-			eachWay(t, func(t *testing.T, h *adapterTest) {
+			simulateBothWays(t, func(t *testing.T, h *adapterTest) {
 				tt.change(h)
 				seen = ""
 				i := command("price")

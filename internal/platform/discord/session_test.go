@@ -60,7 +60,7 @@ func TestReplayedAgeIsJudgedByDiscordsClock(t *testing.T) {
 		isFirst  bool // no interaction has come before
 		answered bool
 	}
-	each(t, map[string]test{
+	simulateEach(t, map[string]test{
 		"an hour ahead, young":  {ahead: time.Hour, age: time.Second, answered: true},
 		"an hour ahead, old":    {ahead: time.Hour, age: 3500 * time.Millisecond},
 		"an hour behind, young": {ahead: -time.Hour, age: time.Second, answered: true},
