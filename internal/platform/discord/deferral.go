@@ -9,8 +9,8 @@ import (
 )
 
 // Discord waits 3 seconds for the first response to an interaction, and a command may take longer. A deferral is a
-// first response that promises an answer: users see "thinking…". It is sent at deferAfter. If the command has ended
-// before, the answer overtakes the deferral: the answer is the first response, and the deferral is not sent.
+// first response that promises an answer: users see "thinking…". It is sent after deferAfter. If the command ends
+// before that, the answer overtakes the deferral: the answer is the first response, and the deferral is not sent.
 
 // deferAfter is the time from the arrival of an interaction until it is deferred. In the 1.8 seconds that remain, the
 // deferral may have to wait for others, or to be sent a second time.
@@ -20,11 +20,11 @@ const deferAfter = 1200 * time.Millisecond
 type firstResponse int32
 
 const (
-	// undecided: neither is being sent yet.
+	// undecided: neither the deferral nor the answer is being sent yet.
 	undecided firstResponse = iota
-	// theDeferral: it is being sent, or was sent. The answer follows as an edit or a follow-up.
+	// theDeferral: the deferral is being sent, or was sent. The answer follows as an edit or a follow-up.
 	theDeferral
-	// theAnswer: the deferral is never sent.
+	// theAnswer: the answer has overtaken the deferral, which is never sent.
 	theAnswer
 )
 
@@ -38,7 +38,8 @@ type deferral struct {
 	err     error         // the error of that attempt; set before sent is closed
 }
 
-// deferLater arranges that a deferral is sent at deferAfter. It does not block. The caller must call cancel.
+// deferLater arranges that a deferral is sent deferAfter after the arrival of i. It does not block. The caller must
+// call cancel.
 func (s *session) deferLater(i *interaction) *deferral {
 	d := &deferral{session: s, i: i, sent: make(chan struct{})}
 	d.timer = time.AfterFunc(time.Until(i.Arrived.Add(deferAfter)), func() {

@@ -105,7 +105,7 @@ func (s *session) deliverBy(d delivery, i *interaction, a *answer) error {
 		// api.Client.FollowUp).
 		followUp := api.Message{Body: a.withoutPicture().readBy(a.reader)}
 		return s.api.FollowUp(s.work.Sends, i.Interaction, followUp, i.Arrived.Add(api.TokenLife))
-	default:
+	default: // asResponse
 		return s.respond(i, newMessage(a.message, a.reader))
 	}
 }

@@ -26,8 +26,8 @@ const maxContent = 2000
 // https://discord.com/developers/docs/resources/message#attachment-object
 const maxAlt = 1024
 
-// colours are the colours of embeds, as 0xRRGGBB.
-var colours = map[chat.Tone]int{
+// colors are the colors of embeds, as 0xRRGGBB.
+var colors = map[chat.Tone]int{
 	chat.Neutral:  0x5865F2,
 	chat.Positive: 0x57F287,
 	chat.Negative: 0x95A5A6,
@@ -119,7 +119,7 @@ type renderer struct {
 
 // embed returns the embed of a card, without its image.
 func (r renderer) embed(card words.Card) embed {
-	e := embed{Color: colours[card.Tone], Description: r.body(card)}
+	e := embed{Color: colors[card.Tone], Description: r.body(card)}
 	if source := card.Source.String(); source != "" {
 		e.Footer = &discordgo.MessageEmbedFooter{Text: source}
 	}
@@ -222,7 +222,7 @@ func button(b words.Button) component {
 		URL:      b.URL,
 	}
 	switch {
-	case b.URL != "": // Discord shows all links in one colour.
+	case b.URL != "": // Discord shows all links in one color.
 		c.Style = discordgo.LinkButton
 	case b.Current:
 		c.Style = discordgo.PrimaryButton

@@ -21,9 +21,9 @@ const diagnoseEvery = time.Minute
 func (a *Adapter) OneEach() bool { return false }
 
 // BadgeName implements chat.BadgeGiver. It returns the role's name when the server was last fetched.
-func (a *Adapter) BadgeName(guildID, id string) chat.Untrusted {
-	for _, r := range a.guild(guildID).Roles {
-		if r.ID == id {
+func (a *Adapter) BadgeName(guildID, roleID string) chat.Untrusted {
+	for _, r := range a.lastGuild(guildID).Roles {
+		if r.ID == roleID {
 			return r.shownName()
 		}
 	}
@@ -32,7 +32,7 @@ func (a *Adapter) BadgeName(guildID, id string) chat.Untrusted {
 
 // CommunityName implements chat.BadgeGiver. It returns the server's name when the server was last fetched.
 func (a *Adapter) CommunityName(guildID string) chat.Untrusted {
-	return chat.NewUntrusted(a.guild(guildID).Name, maxGuildName)
+	return chat.NewUntrusted(a.lastGuild(guildID).Name, maxGuildName)
 }
 
 // codeTwoFactor is the code of a refusal in a server that requires two-factor authentication, if the owner of the bot's
@@ -46,25 +46,25 @@ var errPending = errors.New("the member has not accepted the server's rules")
 // Give implements chat.BadgeGiver. It first asks Discord whether the member has accepted the server's rules. A member
 // with a role is no longer asked to accept them.
 // https://discord.com/developers/docs/resources/guild#guild-member-object
-func (a *Adapter) Give(ctx context.Context, guildID, id, user, reason string) error {
-	m, err := a.member(ctx, guildID, user)
+func (a *Adapter) Give(ctx context.Context, guildID, roleID, user, reason string) error {
+	m, err := a.fetchMember(ctx, guildID, user)
 	if err != nil {
 		return badgeError(fmt.Errorf("ask for a member: %w", err))
 	}
 	if m.Pending {
 		return &chat.BadgeError{Problem: chat.RulesPending, Err: errPending}
 	}
-	return a.setRole(ctx, api.RoleChange{Guild: guildID, User: user, Role: id, Reason: reason})
+	return a.setRole(ctx, api.RoleChange{Guild: guildID, User: user, Role: roleID, Reason: reason})
 }
 
 // Remove implements chat.BadgeGiver.
-func (a *Adapter) Remove(ctx context.Context, guildID, id, user, reason string) error {
-	return a.setRole(ctx, api.RoleChange{Guild: guildID, User: user, Role: id, Remove: true, Reason: reason})
+func (a *Adapter) Remove(ctx context.Context, guildID, roleID, user, reason string) error {
+	return a.setRole(ctx, api.RoleChange{Guild: guildID, User: user, Role: roleID, Remove: true, Reason: reason})
 }
 
 // Worn implements chat.BadgeGiver. It returns all roles of the user except @everyone.
 func (a *Adapter) Worn(ctx context.Context, guildID, user string) ([]string, error) {
-	m, err := a.member(ctx, guildID, user)
+	m, err := a.fetchMember(ctx, guildID, user)
 	if err != nil {
 		return nil, badgeError(fmt.Errorf("ask for a member's roles: %w", err))
 	}
@@ -129,13 +129,13 @@ func badgeError(err error) *chat.BadgeError {
 // diagnose returns why Discord does not allow the bot to give or remove a role. It judges by the roles of the server,
 // which it fetches at most once per diagnoseEvery; it blocks meanwhile. It returns chat.NotAllowed if the roles could
 // not be fetched, or show no cause.
-func (a *Adapter) diagnose(ctx context.Context, guildID, id string) chat.BadgeProblem {
+func (a *Adapter) diagnose(ctx context.Context, guildID, roleID string) chat.BadgeProblem {
 	if a.diagnoses.Allow(ratelimit.Limit{Key: guildID, Burst: 1, Every: diagnoseEvery}) {
 		_, _ = a.fetchGuild(ctx, guildID) // A failure shows in fetchedAt.
 	}
-	g := a.guild(guildID)
+	g := a.lastGuild(guildID)
 	if time.Since(g.fetchedAt) >= diagnoseEvery {
 		return chat.NotAllowed
 	}
-	return cmp.Or(g.standing(guildID, id).problem, chat.NotAllowed)
+	return cmp.Or(g.standing(roleID).problem, chat.NotAllowed)
 }

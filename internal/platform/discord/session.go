@@ -21,8 +21,8 @@ const (
 	// maxInFlight is the maximum number of interactions in flight, at some 20 KiB each. Further ones are dropped and
 	// counted.
 	maxInFlight = 10_000
-	// maxByHTTP is the maximum if interactions arrive by HTTP. Each then holds a connection until its answer is
-	// delivered. The server has 8,000 connections; some are left for /healthz and other webhooks.
+	// maxByHTTP is the maximum if interactions arrive by HTTP. Each interaction then holds a connection until its answer
+	// is delivered. The server has 8,000 connections; some are left for /healthz and other webhooks.
 	maxByHTTP = 7000
 )
 

@@ -71,7 +71,7 @@ func targetOf(i *interaction, visibility chat.Visibility, press *chat.Press) (to
 	return to
 }
 
-// textOf returns the texts of a message and its embeds, with the colour of each embed. If it returns the same for two
+// textOf returns the texts of a message and its embeds, with the color of each embed. If it returns the same for two
 // messages, they look the same, except for their pictures and buttons.
 func textOf(content string, embeds []embed) string {
 	for _, e := range embeds {

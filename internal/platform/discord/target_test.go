@@ -129,7 +129,7 @@ func TestTextOfTellsEmbedsApart(t *testing.T) {
 		"another description":      {func(e *embed) { e.Description = "x" }, false},
 		"another footer":           {func(e *embed) { e.Footer = &discordgo.MessageEmbedFooter{Text: "x"} }, false},
 		"no footer":                {func(e *embed) { e.Footer = nil }, false},
-		"another colour":           {func(e *embed) { e.Color = 2 }, false},
+		"another color":            {func(e *embed) { e.Color = 2 }, false},
 	} {
 		other := shown
 		tt.change(&other)

@@ -187,6 +187,7 @@ func checkChat(t *testing.T, req chat.Request, community string) {
 	}
 }
 
+// testOneAnswerEach checks that each of several requests is answered exactly once.
 func testOneAnswerEach(t *testing.T, h AdapterTest) {
 	const requests = 12
 	handler := &Handler{Reply: func(_ context.Context, req *chat.Request) *chat.Reply {
@@ -197,13 +198,13 @@ func testOneAnswerEach(t *testing.T, h AdapterTest) {
 		h.Ask(t, "price")
 	}
 	h.messages(t, requests)
-	if err := stop(); err != nil {
+	if err := stop(); err != nil { // An answer that is sent twice is shown twice once stop returns.
 		t.Fatal(err)
 	}
-	messages := h.messages(t, requests) // now with answers that were sent twice
+	messages := h.messages(t, requests)
 	for _, req := range handler.Requests() {
-		answers := func(m Message) bool { return strings.Contains(m.Text, "answer to "+req.ID) }
-		if !slices.ContainsFunc(messages, answers) {
+		isAnswer := func(m Message) bool { return strings.Contains(m.Text, "answer to "+req.ID) }
+		if !slices.ContainsFunc(messages, isAnswer) {
 			t.Errorf("no answer to request %s in %+v", req.ID, messages)
 		}
 	}
@@ -295,6 +296,7 @@ func testEphemeralReply(t *testing.T, h AdapterTest) {
 	}
 }
 
+// testEveryField checks that each marker of FullReply is shown.
 func testEveryField(t *testing.T, h AdapterTest) {
 	reply, markers := FullReply()
 	h.run(t, &Handler{Reply: func(context.Context, *chat.Request) *chat.Reply { return reply }})
@@ -423,15 +425,16 @@ func testPresses(t *testing.T, h AdapterTest) {
 			Actions: []chat.Action{{Label: chat.Say(button), Command: "price", Edit: true}},
 		}
 	}
+	refusal := &chat.Reply{Title: chat.Say("notforyou"), Tone: chat.Warning, Audience: chat.SenderAlone}
 	presses := []struct {
 		by    Presser
 		reply *chat.Reply
-		shown string // the title in the message with the button, after the press
+		shown string // the title of the message with the button, after the press
 	}{
-		{Sender, answer("answer 2", start.Add(2*time.Minute)), "answer 2"},
-		{Another, &chat.Reply{Title: chat.Say("notforyou"), Tone: chat.Warning, Audience: chat.SenderAlone}, "answer 2"},
-		{Another, answer("answer 4", start.Add(4*time.Minute)), "answer 4"},
-		{Sender, answer("too old", start), "answer 4"},
+		{by: Sender, reply: answer("answer 2", start.Add(2*time.Minute)), shown: "answer 2"},
+		{by: Another, reply: refusal, shown: "answer 2"},
+		{by: Another, reply: answer("answer 4", start.Add(4*time.Minute)), shown: "answer 4"},
+		{by: Sender, reply: answer("too old", start), shown: "answer 4"},
 	}
 	replies := []*chat.Reply{answer("answer 1", start.Add(time.Minute))}
 	for _, press := range presses {
@@ -443,7 +446,8 @@ func testPresses(t *testing.T, h AdapterTest) {
 	h.messages(t, 1)
 	for n, press := range presses {
 		h.Press(t, button, press.by)
-		WaitUntil(t, "the request of the press", func() bool { return len(handler.Requests()) == n+2 })
+		// The first request is the command, so press n becomes request n+1.
+		WaitUntil(t, "the request of the press", func() bool { return len(handler.Requests()) > n+1 })
 		requests := handler.Requests()
 		checkPress(t, requests[0], requests[n+1], press.by)
 		WaitUntil(t, press.shown+" to be shown", func() bool {
@@ -539,10 +543,12 @@ func WaitUntil(t testing.TB, what string, holds func() bool) {
 
 // holdsInTime blocks until a condition holds and returns true, or returns false after a minute.
 func holdsInTime(holds func() bool) bool {
-	for deadline := time.Now().Add(time.Minute); !holds(); <-time.After(time.Millisecond) {
+	deadline := time.Now().Add(time.Minute)
+	for !holds() {
 		if time.Now().After(deadline) {
 			return false
 		}
+		time.Sleep(time.Millisecond)
 	}
 	return true
 }

@@ -82,8 +82,10 @@ type Client struct {
 // New returns a Client for the REST origin "scheme://host". It calls count with "rate_limited" for each response with
 // status 429, and with "retried" for each retry. count must not block.
 func New(token secret.Value, origin string, log *slog.Logger, count func(event string)) *Client {
-	s, _ := discordgo.New("")           // It never fails. It gets no token, because whoever prints a Session prints its token.
-	s.LogLevel = discordgo.LogError - 1 // It logs nothing, because it would print URLs, which contain tokens.
+	// New never fails. The Session gets no token, because printing the Session would show it. The Session logs nothing,
+	// because its log would show URLs, which contain tokens.
+	s, _ := discordgo.New("")
+	s.LogLevel = discordgo.LogError - 1
 	s.Client = transport.New(transport.Options{MaxBody: 4 << 20, MaxConns: MaxFirst + MaxOther + maxOwn})
 	s.Client.Transport = &apiTransport{base: s.Client.Transport}
 	scheme, host, _ := strings.Cut(origin, "://")
