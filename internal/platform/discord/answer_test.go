@@ -247,7 +247,7 @@ func TestAPressRepeatedWhileItsCommandRunsIsHandledOnce(t *testing.T) {
 	})
 }
 
-func TestInteractionsBeyondTheMaximumAreDropped(t *testing.T) {
+func TestInteractionsBeyondTheBoundAreDropped(t *testing.T) {
 	simulateBothWays(t, func(t *testing.T, h *adapterTest) {
 		maximum := map[way]int{overGateway: maxInFlight, byHTTP: maxByHTTP}[h.way]
 		others := int64(maximum - 1)

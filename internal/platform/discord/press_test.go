@@ -363,7 +363,7 @@ var failedFollowUps = map[string]followUp{
 
 // A follow-up whose outcome is unknown may be shown, so that sending it again shows it twice. It is sent again twice,
 // with pauses.
-func TestFailedFollowUps(t *testing.T) {
+func TestFollowUpsAreRepeatedWithCare(t *testing.T) {
 	simulateEach(t, failedFollowUps, func(t *testing.T, h *adapterTest, tt followUp) {
 		p := h.ask(t, command("price"))
 		h.reply(5*time.Second, &chat.Reply{Title: chat.Say("Too fast"), Audience: chat.SenderAlone})

@@ -123,7 +123,7 @@ func TestARefusedTokenEndsRunAndCheck(t *testing.T) {
 }
 
 // If each of the 1,000 edits were retried by itself, Discord would refuse it some 30 times in ten minutes.
-func TestALastingRateLimitIsMetByFewCalls(t *testing.T) {
+func TestALastingLimitIsMetByFewCalls(t *testing.T) {
 	simulateEach(t, map[string]discordtest.Fault{
 		"without a time":        {Status: http.StatusTooManyRequests},
 		"for minutes, globally": {Status: http.StatusTooManyRequests, RetryAfter: 5 * time.Minute, Global: true},
