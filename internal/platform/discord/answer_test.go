@@ -98,10 +98,10 @@ type undelivered struct {
 	fault discordtest.Fault // of the calls of route
 	lasts int               // how many calls have the fault; if it is 0, all have it
 
-	event string         // wanted: what is counted
-	level string         // wanted: of the log line
-	calls int            // wanted: how often route is called; if it is 0, any number
-	claim claim.Progress // wanted: of the interaction, afterwards
+	wantEvent string         // counted once
+	wantLevel string         // of the log line
+	wantCalls int            // of route; if it is 0, any number
+	wantClaim claim.Progress // of the interaction, afterwards
 }
 
 // checkUndelivered sends one command in each of the cases, and checks what is counted, logged and claimed.
@@ -116,18 +116,18 @@ func checkUndelivered(t *testing.T, cases map[string]undelivered) {
 		}
 		p := h.send(t, command("price"))
 		end := time.Now().Add(16 * time.Minute) // Discord accepts an answer for 15 minutes.
-		for h.events.Of(tt.event) == 0 && time.Now().Before(end) {
+		for h.events.Of(tt.wantEvent) == 0 && time.Now().Before(end) {
 			pass(time.Second)
 		}
-		h.checkCount(t, tt.event, 1)
+		h.checkCount(t, tt.wantEvent, 1)
 		h.checkCount(t, "answered", 0)
-		if tt.calls > 0 {
-			equal(t, "calls", h.fake.Calls(tt.route), tt.calls)
+		if tt.wantCalls > 0 {
+			equal(t, "calls", h.fake.Calls(tt.route), tt.wantCalls)
 		}
 		equal(t, "lines about it", h.logged.Lines("an answer"), 1)
-		equal(t, "lines of its level", h.logged.Lines("level="+tt.level), 1)
+		equal(t, "lines of its level", h.logged.Lines("level="+tt.wantLevel), 1)
 		progress, _ := h.Dedup.Claim(t.Context(), "discord:interaction:"+p.ID)
-		equal(t, "claim", progress, tt.claim)
+		equal(t, "claim", progress, tt.wantClaim)
 		h.mend(tt.route)
 		h.ask(t, command("price")) // The next command is answered.
 	})
@@ -138,38 +138,38 @@ func checkUndelivered(t *testing.T, cases map[string]undelivered) {
 func TestFirstResponsesThatAreNotDeliveredAreCountedAndLogged(t *testing.T) {
 	checkUndelivered(t, map[string]undelivered{
 		"two attempts lost before one that comes too late": {
-			route: fakediscord.Callback,
-			fault: discordtest.Fault{Latency: 1400 * time.Millisecond, Drop: true},
-			lasts: 2,
-			event: "answer_outcome_unknown",
-			level: "WARN",
-			calls: 3,
-			claim: claim.Done,
+			route:     fakediscord.Callback,
+			fault:     discordtest.Fault{Latency: 1400 * time.Millisecond, Drop: true},
+			lasts:     2,
+			wantEvent: "answer_outcome_unknown",
+			wantLevel: "WARN",
+			wantCalls: 3,
+			wantClaim: claim.Done,
 		},
 		"delivered, but acknowledged late": {
-			route: fakediscord.Callback,
-			fault: discordtest.Fault{Hang: true, Landed: true},
-			event: "answer_outcome_unknown",
-			level: "WARN",
-			calls: 3,
-			claim: claim.Done,
+			route:     fakediscord.Callback,
+			fault:     discordtest.Fault{Hang: true, Landed: true},
+			wantEvent: "answer_outcome_unknown",
+			wantLevel: "WARN",
+			wantCalls: 3,
+			wantClaim: claim.Done,
 		},
 		"refused": {
-			route: fakediscord.Callback,
-			fault: discordtest.Fault{Status: http.StatusBadRequest, Code: 50035},
-			event: "answer_failed",
-			level: "ERROR",
-			calls: 1,
-			claim: claim.New,
+			route:     fakediscord.Callback,
+			fault:     discordtest.Fault{Status: http.StatusBadRequest, Code: 50035},
+			wantEvent: "answer_failed",
+			wantLevel: "ERROR",
+			wantCalls: 1,
+			wantClaim: claim.New,
 		},
 		"a deferral that is never delivered": {
-			slow:  5 * time.Second,
-			route: fakediscord.Callback,
-			fault: discordtest.Fault{Status: http.StatusNotFound, Code: 10062},
-			event: "answer_expired",
-			level: "WARN",
-			calls: 1,
-			claim: claim.New,
+			slow:      5 * time.Second,
+			route:     fakediscord.Callback,
+			fault:     discordtest.Fault{Status: http.StatusNotFound, Code: 10062},
+			wantEvent: "answer_expired",
+			wantLevel: "WARN",
+			wantCalls: 1,
+			wantClaim: claim.New,
 		},
 	})
 }
@@ -178,29 +178,29 @@ func TestFirstResponsesThatAreNotDeliveredAreCountedAndLogged(t *testing.T) {
 func TestEditsThatAreNotDeliveredAreCountedAndLogged(t *testing.T) {
 	checkUndelivered(t, map[string]undelivered{
 		"refused for 15 minutes": {
-			slow:  5 * time.Second,
-			route: fakediscord.Edit,
-			fault: discordtest.Fault{Status: http.StatusBadGateway},
-			event: "answer_outcome_unknown",
-			level: "WARN",
-			claim: claim.Done,
+			slow:      5 * time.Second,
+			route:     fakediscord.Edit,
+			fault:     discordtest.Fault{Status: http.StatusBadGateway},
+			wantEvent: "answer_outcome_unknown",
+			wantLevel: "WARN",
+			wantClaim: claim.Done,
 		},
 		"a limit longer than the token lives": {
-			slow:  5 * time.Second,
-			route: fakediscord.Edit,
-			fault: discordtest.Fault{Status: http.StatusTooManyRequests, RetryAfter: 20 * time.Minute},
-			event: "answer_failed",
-			level: "ERROR",
-			calls: 1,
-			claim: claim.Done,
+			slow:      5 * time.Second,
+			route:     fakediscord.Edit,
+			fault:     discordtest.Fault{Status: http.StatusTooManyRequests, RetryAfter: 20 * time.Minute},
+			wantEvent: "answer_failed",
+			wantLevel: "ERROR",
+			wantCalls: 1,
+			wantClaim: claim.Done,
 		},
 		"a picture with a token that expired": {
-			reply: &chat.Reply{Image: &curve},
-			route: fakediscord.Edit,
-			fault: discordtest.Fault{Status: http.StatusNotFound, Code: 10015},
-			event: "answer_expired",
-			level: "WARN",
-			claim: claim.Done,
+			reply:     &chat.Reply{Image: &curve},
+			route:     fakediscord.Edit,
+			fault:     discordtest.Fault{Status: http.StatusNotFound, Code: 10015},
+			wantEvent: "answer_expired",
+			wantLevel: "WARN",
+			wantClaim: claim.Done,
 		},
 	})
 }

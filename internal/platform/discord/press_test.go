@@ -25,9 +25,9 @@ var refresh = chat.Action{Label: chat.Say("Refresh"), Command: "price", Edit: tr
 type pressEffect string
 
 const (
-	replaces pressEffect = "replaces the message"
-	public   pressEffect = "is a new message for everybody"
-	alone    pressEffect = "is a new message for only the user who pressed"
+	replaces     pressEffect = "replaces the message"
+	newPublic    pressEffect = "is a new message that everybody can read"
+	newEphemeral pressEffect = "is a new message that only the user who pressed can read"
 )
 
 // asOf returns a Source of a time after start.
@@ -52,7 +52,7 @@ type press struct {
 	state string      // of the button; "" is the state of Refresh
 	reply *chat.Reply // to the press
 	want  pressEffect
-	says  string // wanted: text in the answer to the press
+	says  string // text that the answer must contain
 }
 
 // speed is how long the answer to a press takes. If the answer replaces the message, firstResponse is the number that
@@ -112,8 +112,8 @@ func (tt press) checkShown(t *testing.T, before fakediscord.Message, all []faked
 		return
 	}
 	equal(t, "messages", len(all), 2)
-	equal(t, "the new message is ephemeral", newest.Ephemeral, tt.want == alone)
-	if tt.want == alone {
+	equal(t, "the new message is ephemeral", newest.Ephemeral, tt.want == newEphemeral)
+	if tt.want == newEphemeral {
 		equal(t, "the new message is seen by", newest.SeenBy, "6")
 	}
 	equal(t, "text of the message with the button", all[0].Text(), before.Text())
@@ -157,14 +157,14 @@ func TestAButtonThatDoesNotEditOpensAMessage(t *testing.T) {
 			under: "price",
 			state: "1 n 0 price",
 			reply: &chat.Reply{Title: chat.Say("new")},
-			want:  public,
+			want:  newPublic,
 			says:  "new",
 		},
 		"a private command": {
 			under: "price",
 			state: "1 n 0 mylogins",
 			reply: &chat.Reply{Title: chat.Say("secret")},
-			want:  alone,
+			want:  newEphemeral,
 			says:  "secret",
 		},
 	})
@@ -175,13 +175,13 @@ func TestAnAnswerThatIsNotNewerIsNotShown(t *testing.T) {
 		"an older answer": {
 			under: "price",
 			reply: &chat.Reply{Title: chat.Say("new"), Source: asOf(-time.Minute)},
-			want:  alone,
+			want:  newEphemeral,
 			says:  "Nothing newer yet",
 		},
 		"an answer of the same second": {
 			under: "price",
 			reply: &chat.Reply{Title: chat.Say("new"), Source: asOf(time.Second - 1)},
-			want:  alone,
+			want:  newEphemeral,
 			says:  "Nothing newer yet",
 		},
 		"the same answer without a version": {
@@ -192,7 +192,7 @@ func TestAnAnswerThatIsNotNewerIsNotShown(t *testing.T) {
 				Checked: start,
 				Actions: []chat.Action{refresh},
 			},
-			want: alone,
+			want: newEphemeral,
 			says: "Nothing newer yet",
 		},
 	})
@@ -204,19 +204,19 @@ func TestARefusalDoesNotReplaceTheMessage(t *testing.T) {
 		"a limit": {
 			under: "price",
 			reply: &chat.Reply{Title: chat.Say("Too many"), Audience: chat.SenderAlone},
-			want:  alone,
+			want:  newEphemeral,
 			says:  "Too many",
 		},
 		"a limit with a picture": {
 			under: "price",
 			reply: &chat.Reply{Title: chat.Say("Too many"), Audience: chat.SenderAlone, Image: &curve},
-			want:  alone,
+			want:  newEphemeral,
 			says:  "Too many",
 		},
 		"no answer": {
 			under: "price",
 			reply: &chat.Reply{Title: chat.NoAnswer("price")},
-			want:  alone,
+			want:  newEphemeral,
 			says:  "Price unavailable",
 		},
 	})
@@ -230,35 +230,35 @@ func TestAForgedOrOldButtonShowsNothingToOthers(t *testing.T) {
 			under: "price",
 			state: "1 e 0 mylogins",
 			reply: &chat.Reply{Title: chat.Say("secret"), Source: asOf(0)},
-			want:  alone,
+			want:  newEphemeral,
 			says:  "secret",
 		},
 		"private, forged to refresh": {
 			under: "price",
 			state: "1 e tlpwu8 exists 6",
 			reply: &chat.Reply{Title: chat.Say("secret"), Source: asOf(0)},
-			want:  alone,
+			want:  newEphemeral,
 			says:  "secret",
 		},
 		"unlisted, forged to edit": {
 			under: "price",
 			state: "1 e 0 save 0x1",
 			reply: &chat.Reply{Title: chat.Say("secret")},
-			want:  alone,
+			want:  newEphemeral,
 			says:  "secret",
 		},
 		"an unknown command": {
 			under: "price",
 			state: "1 e 0 nonsense",
 			reply: &chat.Reply{Title: chat.Say("secret")},
-			want:  alone,
+			want:  newEphemeral,
 			says:  "secret",
 		},
 		"of another version": {
 			under: "price",
 			state: "0 price",
 			reply: &chat.Reply{Title: chat.Say("secret")},
-			want:  alone,
+			want:  newEphemeral,
 			says:  "has expired",
 		},
 	})
@@ -320,44 +320,44 @@ func TestRefusalsOfPublicCommandsAreEphemeral(t *testing.T) {
 type followUp struct {
 	faults []discordtest.Fault // of the calls, in order
 
-	shown int           // wanted: how many messages have the answer
-	calls int           // wanted: how many calls are made
-	takes time.Duration // wanted: from the first call to the last
+	wantShown int           // messages with the answer
+	wantCalls int           // of the route
+	wantTakes time.Duration // from the first call to the last
 }
 
 var limited = discordtest.Fault{Status: 429, RetryAfter: time.Second}
 
 var failedFollowUps = map[string]followUp{
 	"nothing fails": {
-		shown: 1,
-		calls: 1,
+		wantShown: 1,
+		wantCalls: 1,
 	},
 	"limited again": {
-		faults: []discordtest.Fault{limited, limited, limited, limited},
-		shown:  1,
-		calls:  5,
-		takes:  4 * time.Second,
+		faults:    []discordtest.Fault{limited, limited, limited, limited},
+		wantShown: 1,
+		wantCalls: 5,
+		wantTakes: 4 * time.Second,
 	},
 	"502, but carried out": {
-		faults: []discordtest.Fault{{Status: 502, Landed: true}},
-		shown:  2,
-		calls:  2,
-		takes:  3 * time.Second,
+		faults:    []discordtest.Fault{{Status: 502, Landed: true}},
+		wantShown: 2,
+		wantCalls: 2,
+		wantTakes: 3 * time.Second,
 	},
 	"dropped twice": {
-		faults: []discordtest.Fault{{Drop: true}, {DropAnswer: true}},
-		shown:  2,
-		calls:  3,
-		takes:  6 * time.Second,
+		faults:    []discordtest.Fault{{Drop: true}, {DropAnswer: true}},
+		wantShown: 2,
+		wantCalls: 3,
+		wantTakes: 6 * time.Second,
 	},
 	"5xx three times": {
-		faults: []discordtest.Fault{{Status: 502}, {Status: 500}, {Status: 502}},
-		calls:  3,
-		takes:  6 * time.Second,
+		faults:    []discordtest.Fault{{Status: 502}, {Status: 500}, {Status: 502}},
+		wantCalls: 3,
+		wantTakes: 6 * time.Second,
 	},
 	"refused": {
-		faults: []discordtest.Fault{{Status: 403, Code: 50001}},
-		calls:  1,
+		faults:    []discordtest.Fault{{Status: 403, Code: 50001}},
+		wantCalls: 1,
 	},
 }
 
@@ -369,15 +369,15 @@ func TestFollowUpsAreRepeatedWithCare(t *testing.T) {
 		h.reply(5*time.Second, &chat.Reply{Title: chat.Say("Too fast"), Audience: chat.SenderAlone})
 		h.fake.Script(fakediscord.FollowUp, tt.faults...)
 		h.send(t, p.Press("6", priceAgain))
-		pass(5*time.Second + tt.takes - time.Millisecond)
-		if n := h.fake.Calls(fakediscord.FollowUp); tt.takes > 0 && n >= tt.calls {
-			t.Errorf("%d calls before %v, want fewer", n, tt.takes)
+		pass(5*time.Second + tt.wantTakes - time.Millisecond)
+		if n := h.fake.Calls(fakediscord.FollowUp); tt.wantTakes > 0 && n >= tt.wantCalls {
+			t.Errorf("%d calls before %v, want fewer", n, tt.wantTakes)
 		}
 		pass(10 * time.Second)
-		all := h.messages(t, 1+tt.shown)
-		equal(t, "calls", h.fake.Calls(fakediscord.FollowUp), tt.calls)
+		all := h.messages(t, 1+tt.wantShown)
+		equal(t, "calls", h.fake.Calls(fakediscord.FollowUp), tt.wantCalls)
 		failures := h.events.Of("answer_failed") + h.events.Of("answer_outcome_unknown")
-		equal(t, "it failed", failures == 1, tt.shown == 0)
+		equal(t, "it failed", failures == 1, tt.wantShown == 0)
 		equal(t, "edits of the message with the button", all[0].Edited, 0)
 		for _, m := range all[1:] {
 			equal(t, "it is seen by", m.SeenBy, "6")
