@@ -38,25 +38,32 @@ func (m *Members) Run(ctx context.Context) {
 	m.working.Wait()
 }
 
-// runPlatform rewrites the rows of an earlier format, and then ticks until ctx is done.
+// runPlatform ticks until ctx is done.
 func (m *Members) runPlatform(ctx context.Context, p *platform) {
-	isRewritten := false
-	isFirst := true
 	for ctx.Err() == nil {
-		pause := retryTick // unless the tick below succeeds
-		m.guard(func() {
-			if !isRewritten && m.rewrite(ctx, p) != nil {
-				return
-			}
-			isRewritten = p.rows.former.unreadable() == 0 // An operator may repair values that cannot be read.
-			if m.tick(ctx, p, isFirst) != nil {
-				return
-			}
-			isFirst = false
+		succeeded := false
+		m.guard(func() { succeeded = m.tryTick(ctx, p) })
+		pause := retryTick
+		if succeeded {
 			pause = tickEvery
-		})
+		}
 		transport.Sleep(ctx, pause)
 	}
+}
+
+// tryTick rewrites the rows of an earlier format, unless all are rewritten, and then ticks. It returns false if one of
+// the two fails.
+func (m *Members) tryTick(ctx context.Context, p *platform) (succeeded bool) {
+	if !p.isRewritten && m.rewrite(ctx, p) != nil {
+		return false
+	}
+	// If some values cannot be read, each tick tries again: an operator may have repaired them.
+	p.isRewritten = p.rows.former.unreadable() == 0
+	if m.tick(ctx, p) != nil {
+		return false
+	}
+	p.hasTicked = true
+	return true
 }
 
 // rewrite rewrites the rows of an earlier format.
@@ -82,7 +89,9 @@ func (m *Members) guard(f func()) {
 	f()
 }
 
-// tick counts all rows, checks those that are due, and settles their users. It fails if the rows cannot be read.
+// tick counts all rows, checks those that are due, and settles their users. It fails if the rows cannot be read. The
+// count is a census, by which the fuse is judged (census.go). An operator may release users whom the fuse holds
+// (release.go).
 //
 // Every replica ticks, and one of them takes the turn: only that one checks rows. These are the steps:
 //
@@ -96,7 +105,7 @@ func (m *Members) guard(f func()) {
 //	settle the users for whom a call is left               the one that takes the turn, and each at its first tick
 //
 // A replica settles at its first tick because the process before it may have been stopped before it made its calls.
-func (m *Members) tick(ctx context.Context, p *platform, isFirst bool) error {
+func (m *Members) tick(ctx context.Context, p *platform) error {
 	mayTakeTurn := m.Limiter.Peek(ctx, p.tickLimit()) <= 0
 	if mayTakeTurn {
 		m.carryOutReleases(ctx, p)
@@ -112,11 +121,11 @@ func (m *Members) tick(ctx context.Context, p *platform, isFirst bool) error {
 	if mayTakeTurn { // Another replica may have taken it while this one read the rows, which takes seconds.
 		_, hasTurn = m.Limiter.Reserve(ctx, 0, p.tickLimit())
 	}
-	uncounted := due
+	rest := due // the rows that read did not count
 	if hasTurn {
-		uncounted = m.checkDue(ctx, p, due)
+		rest = m.checkDue(ctx, p, due) // the same rows after the check
 	}
-	for _, r := range uncounted {
+	for _, r := range rest {
 		census.add(p, r)
 	}
 	if ctx.Err() != nil {
@@ -124,6 +133,7 @@ func (m *Members) tick(ctx context.Context, p *platform, isFirst bool) error {
 	}
 	missing := p.latest.publish(census, known)
 	m.report(ctx, p, census, missing)
+	isFirst := !p.hasTicked
 	if hasTurn || isFirst {
 		m.settleAll(p, census)
 	}
@@ -136,8 +146,8 @@ func (p *platform) tickLimit() ratelimit.Limit {
 	return ratelimit.Limit{Key: p.botLimitKey("tick"), Burst: 1, Every: tickEvery - retryTick}
 }
 
-// read reads all rows. If mayCheck is set, it returns those that this tick checks in due, the longest due first. It
-// counts all others.
+// read reads all rows. If mayCheck is set, due has the rows that this tick is to check, the longest due first. All
+// others are counted in n.
 func (m *Members) read(ctx context.Context, p *platform, mayCheck bool) (n *census, due []Row, err error) {
 	n = newCensus()
 	now := time.Now()
@@ -160,9 +170,9 @@ func (m *Members) read(ctx context.Context, p *platform, mayCheck bool) (n *cens
 	return n, due[:checked], nil
 }
 
-// maxDue returns how many rows a tick may check, if there are this many rows: twice its share of a cycle, but at least
-// minDue. After an outage, when all rows are due, the bot then checks them within half a cycle, or within a whole one
-// if ticks take long.
+// maxDue returns how many of all rows a tick may check: twice the tick's share of a cycle, but at least minDue. After
+// an outage, when all rows are due, the bot then checks them within half a cycle, or within a whole one if ticks take
+// long.
 //
 // For example, a cycle of 6 hours has 72 ticks. Of 50,000 rows, a tick may check 2/72, which is 1,388.
 func (m *Members) maxDue(rows int) int {
@@ -185,8 +195,8 @@ func (p *platform) isDue(r Row, now time.Time) bool {
 // nearest to a whole cycle from now checks it.
 func (p *platform) nextDue(now time.Time) Time { return timeOf(now.Add(p.config.Every - tickEvery/2)) }
 
-// Rows are reported as missing if more than maxMissing are, and more than one for each missingPart rows that are left.
-// A few may be missing at any time, because other replicas delete rows too, after /forget.
+// Missing rows are reported if there are more than 10, and more than a twentieth of the rows that are left. A few may
+// be missing at any time, because other replicas delete rows, too, after /forget.
 const (
 	maxMissing  = 10
 	missingPart = 20
@@ -287,8 +297,8 @@ func (m *Members) tellRemoved(ctx context.Context, c *community, user chat.User,
 	}
 }
 
-// CheckAll checks every row as if d had passed: it moves the times in the rows back by d before. It blocks until it has
-// given and removed badges accordingly. The demo uses it.
+// CheckAll first moves the times in the rows back by d, as if d had passed, and then checks every row. It blocks until
+// it has given and removed badges accordingly. The demo uses it.
 func (m *Members) CheckAll(ctx context.Context, d time.Duration) error {
 	for _, p := range m.activePlatforms() {
 		if err := m.checkAll(ctx, p, d); err != nil {

@@ -143,6 +143,9 @@ type platform struct {
 
 	// isWarned says that it was logged that rows cannot be read or written. A tick that can read them clears it.
 	isWarned atomic.Bool
+	// isRewritten says that no rows of an earlier format are left, and hasTicked that a tick has succeeded. Only ticks
+	// use them.
+	isRewritten, hasTicked bool
 	// lastUnreadable is how many unreadable values the latest tick found. Only ticks use it.
 	lastUnreadable int
 
