@@ -55,7 +55,8 @@ func validSettings(url string) []string {
 	)
 }
 
-// deepFolder is a path so long that even root cannot make a file in it.
+// deepFolder is a path so long that even root cannot make a file in it: with a file's name, it is longer than PATH_MAX,
+// which is 4,096 bytes.
 var deepFolder = strings.Repeat("/"+strings.Repeat("d", 252), 16)[1:]
 
 // invalidRun is a run of the program that ends because a setting is invalid.
@@ -153,21 +154,20 @@ var invalidRuns = []invalidRun{
 			"TELEGRAM_WEBHOOK_URL=http://plain.example",
 			"DISCORD_PUBLIC_KEY=abc",
 			"HTTP_ADDR=off",
-			"STAKING_POOLS=" + strings.Replace(poolB, "B3D", "b3D", 1),
+			"STAKING_POOLS=" + strings.Replace(poolB, "B3D", "b3D", 1), // a wrong checksum
 			"LOG_LEVEL=loud",
 		},
 	},
 }
 
-// transcribe runs the program with every service at url, and returns what a person sees, as the function transcribe
-// does.
-func (r invalidRun) transcribe(t *testing.T, url string) string {
+// run runs the program with every service at url, and returns what a person sees.
+func (r invalidRun) run(t *testing.T, url string) string {
 	t.Helper()
-	if err := os.WriteFile("herald.env", []byte(r.file), 0o600); err != nil {
-		t.Fatal(err)
-	}
 	args := cmp.Or(r.args, "run")
 	if r.file != "" {
+		if err := os.WriteFile("herald.env", []byte(r.file), 0o600); err != nil {
+			t.Fatal(err)
+		}
 		args = "run --env-file herald.env"
 	}
 	if r.onlyEnviron {
@@ -197,7 +197,7 @@ func TestInvalidSettingsAreAllReported(t *testing.T) {
 	}
 	var all strings.Builder
 	for _, r := range invalidRuns {
-		seen := r.transcribe(t, url)
+		seen := r.run(t, url)
 		if !strings.HasSuffix(seen, "exit 2\n\n") {
 			t.Errorf("%s is accepted:\n%s", r.what, seen)
 		}
@@ -210,7 +210,7 @@ func TestInvalidSettingsAreAllReported(t *testing.T) {
 }
 
 func TestEverySettingRefusesAValueOfAnotherForm(t *testing.T) {
-	environ := []string{"TELEGRAM_BOT_TOKEN=" + secret}
+	var environ []string
 	for _, s := range new(app.Config).Table() {
 		environ = append(environ, s.Name+"="+secret+" is\nwrong")
 	}

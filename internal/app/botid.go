@@ -23,7 +23,8 @@ func (c *Config) botIDs() map[chat.Platform]string {
 }
 
 // redisID returns an ID of the bot among the bots that share a Redis: the first platform whose token is set, and the
-// bot's ID there, such as "telegram-7000000001". It returns "" if no token is set.
+// bot's ID there, such as "telegram-7000000001". It returns "" if no token is set. If a bot for Discord alone gets a
+// token for Telegram, its ID changes.
 func (c *Config) redisID() string {
 	for _, p := range c.platforms() {
 		if p.token.IsSet() {
@@ -45,7 +46,7 @@ func (p servable) botID(token string) string {
 	return hash("bot", token)[:hashedIDLength]
 }
 
-// numericID matches the ID of a bot on every platform whose tokens contain it.
+// numericID matches a bot's ID. On every platform whose tokens contain the ID, it is a number.
 var numericID = regexp.MustCompile(`^[0-9]{1,20}$`)
 
 // hashedIDLength is the length of an ID that is a hash of a token, in hexadecimal digits: 128 bits, so that no two
@@ -61,6 +62,9 @@ func idInTelegramToken(token string) string {
 // idInDiscordToken returns the ID in a token such as "NzAwMDAwMDAwMQ.G3…", with or without padding.
 func idInDiscordToken(token string) string {
 	encoded, _, _ := strings.Cut(token, ".")
-	decoded, _ := base64.RawStdEncoding.DecodeString(strings.TrimRight(encoded, "="))
+	decoded, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(encoded, "="))
+	if err != nil {
+		return "" // Without this, a part of the ID would count as the ID of a damaged token.
+	}
 	return string(decoded)
 }

@@ -33,7 +33,8 @@ func TestBotIDIsInTheToken(t *testing.T) {
 
 func TestTheIDOfAMalformedTokenIsItsHash(t *testing.T) {
 	seen := map[string]string{}
-	for _, token := range []string{"", "t", "token:secret", "../x:secret", "not base64!.x.y", "aGVsbG8.x.y"} {
+	for _, token := range []string{"", "t", "token:secret", "../x:secret", "not base64!.x.y", "aGVsbG8.x.y",
+		"NzAwMDAw!DAwMQ.x.y"} {
 		for _, p := range new(Config).platforms() {
 			id := p.botID(token)
 			if len(id) != 32 || token != "" && strings.Contains(id, token) {

@@ -12,7 +12,7 @@ import (
 
 // watchResult counts what a rightsWatch has done.
 type watchResult struct {
-	missing   int // lines in the log about a right that is missing, or about advice
+	wrong     int // lines in the log about a right that is missing, or about advice
 	unchecked int // lines in the log about a right that could not be checked
 	checks    int // how many times it asked for the rights
 }
@@ -24,14 +24,14 @@ func watchForADay(t *testing.T, right func(nth int) platform.Right) watchResult 
 	granted := platform.Right{Setting: "STAKER_ROLES", Entry: "another", May: "it may"}
 	var log logtest.Buffer
 	var checks int
-	ctx, cancel := context.WithTimeout(t.Context(), 24*time.Hour-time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 24*time.Hour-time.Second) // before the 25th check
 	defer cancel()
 	newRightsWatch(log.Logger()).run(ctx, func(context.Context) []platform.Right {
 		checks++
 		return []platform.Right{right(checks), granted}
 	})
 	return watchResult{
-		missing:   log.Lines("does not work as it should"),
+		wrong:     log.Lines("does not work as it should"),
 		unchecked: log.Lines("cannot be checked"),
 		checks:    checks,
 	}
@@ -69,7 +69,7 @@ func TestAMissingRightIsLoggedOnceUntilItIsGrantedAgain(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			got := watchForADay(t, test.right)
-			want := watchResult{missing: test.lines, unchecked: 0, checks: 24}
+			want := watchResult{wrong: test.lines, unchecked: 0, checks: 24}
 			if got != want {
 				t.Errorf("%s: %+v, want %+v", name, got, want)
 			}
@@ -77,6 +77,8 @@ func TestAMissingRightIsLoggedOnceUntilItIsGrantedAgain(t *testing.T) {
 	}
 }
 
+// Rights are checked each hour, and a minute after a check that failed. A failure is logged only if the next check
+// fails, too.
 func TestARightThatCannotBeCheckedIsCheckedAgainInAMinute(t *testing.T) {
 	failed := platform.Right{Setting: "JOIN_CHATS", Problem: "502", Temporary: true}
 	granted := platform.Right{Setting: "JOIN_CHATS", May: "it may"}

@@ -44,10 +44,8 @@ const (
 	// contradiction is the factor from which on two numbers contradict each other.
 	contradiction = 10
 	// explanation: a change explains a price if the price to which it leads is less than this many times higher or lower.
-	// It is well below contradiction, because a change of 0 % must not explain a factor of ten.
+	// If it were as high as contradiction, a change of 0 % would explain nearly a factor of ten.
 	explanation = 3
-	// supplyContradiction replaces contradiction for supplies, because providers count tokens differently.
-	supplyContradiction = 1000
 )
 
 // areApart reports whether the larger of a and b is at least times the smaller. Neither may be negative.
@@ -138,20 +136,20 @@ func (c change) from(past decimal.Decimal) decimal.Decimal {
 	return past.Mul(c.percent.Decimal.Shift(-2).Add(decimal.New(1, 0)))
 }
 
-// leads reports whether the change leads from a past price to about this price.
+// leads reports whether the change leads from a past price to about this price: less than explanation times apart.
 func (c change) leads(past, price decimal.Decimal) bool {
 	return !areApart(price, c.from(past), explanation)
 }
 
-// explains reports whether a change of q explains its price. at is the time of q if the provider does not say. m must
+// explains reports whether a change of q explains its price. at stands in for q.LastUpdated if that is zero. m must
 // have a price. There are two ways:
 //
 //   - The price at the beginning of the change's period is known, and the change leads from there to the price of q.
 //   - No price is known at the beginning, and the change leads from the last believed price to the price of q. This
 //     applies only to the shortest change whose period includes the last believed price.
 //
-// For example, the last believed price is 1, 20 hours ago, and q has a price of 30. A change of +2900 % over 24 hours
-// explains q, even if no price is known for 24 hours ago.
+// For example, the last believed price is 1, 10 hours ago, and q has a price of 30. A change of +2900 % over 24 hours
+// explains q, although no price is known for 24 hours ago.
 func (m memory) explains(q core.Quote, at time.Time) bool {
 	now := timeOf(q, at)
 	last, _ := m.last()
@@ -180,8 +178,8 @@ func shortestCovering(changes []change, age time.Duration) (shortest change, exi
 	return changes[i], true
 }
 
-// withoutContradictions returns q without the changes that contradict known prices. at is the time of q if the provider
-// does not say.
+// withoutContradictions returns q without the changes that contradict known prices. at stands in for q.LastUpdated if
+// that is zero.
 func (m memory) withoutContradictions(q core.Quote, at time.Time) core.Quote {
 	now := timeOf(q, at)
 	for _, c := range changesOf(&q) {

@@ -11,6 +11,10 @@ import (
 	"herald/internal/platform/telegram/outbox"
 )
 
+// This file has how an answer reaches its reader: as a new message, as an edit, as an alert, as an ephemeral message,
+// or in the private chat. answering (respond.go) is a command that is being answered. The drain is the last seconds of
+// a stop: messages may still be sent then.
+
 // ephemeralLasts is how long after the command Telegram accepts an ephemeral answer (botapi.SendEphemeral).
 const ephemeralLasts = 15 * time.Second
 
@@ -79,15 +83,18 @@ const (
 	asUnchanged
 )
 
-// showAs returns how a reply to the press is shown. The first line that applies counts:
+// chooseHow returns how a reply to the press is shown. The first line that applies counts:
 //
-//	a question in a private chat                 as a new message
-//	a reply without an answer, such as an error  as an alert
-//	a question in a group                        as a new message
-//	an answer to a button that does not edit     as a new message
-//	an answer not newer than the one shown       as unchanged
-//	any other answer                             as an edit
-func (a *answering) showAs(reply *chat.Reply) pressAnswer {
+//	a question in a private chat               as a new message
+//	a reply for the sender alone, or an error  as an alert
+//	any other question                         as a new message
+//	an answer to a button that does not edit   as a new message
+//	an answer not newer than the one shown     as unchanged
+//	any other answer                           as an edit
+//
+// If the result is asEdit, the answer counts as shown from now on. If the edit fails, the caller must call
+// platform.Shown.Forget.
+func (a *answering) chooseHow(reply *chat.Reply) pressAnswer {
 	isQuestion := reply.Ask != nil
 	button := a.cmd.button
 	switch {
@@ -106,7 +113,7 @@ func (a *answering) showAs(reply *chat.Reply) pressAnswer {
 // answerPress shows the reply to a press. If Telegram does not take the alert or the edit, the reply is sent as a new
 // message.
 func (a *answering) answerPress(reply *chat.Reply, content outbox.Content) outbox.Receipt {
-	how := a.showAs(reply)
+	how := a.chooseHow(reply)
 	switch how {
 	case asUnchanged:
 		a.toast(reply.Unchanged())
@@ -118,7 +125,9 @@ func (a *answering) answerPress(reply *chat.Reply, content outbox.Content) outbo
 		reply = a.inLanguageOfChat(reply) // Others may read the message.
 		content = a.render(reply)
 	}
-	defer a.s.work.AfterFunc(spinnerLasts, a.cmd.request.ID, a.press.endSpinner).Stop()
+	// The button stops spinning after spinnerLasts, even if the message has to wait longer.
+	spinner := a.s.work.AfterFunc(spinnerLasts, a.cmd.request.ID, a.press.endSpinner)
+	defer spinner.Stop()
 	if how == asEdit {
 		receipt, refused := a.edit(reply, content)
 		if !refused {
@@ -145,7 +154,7 @@ func (a *answering) edit(reply *chat.Reply, content outbox.Content) (receipt out
 	if receipt.Result == outbox.Refused || receipt.Result == outbox.Unreachable {
 		return receipt, true
 	}
-	isRefresh := !a.cmd.button.AsOf.IsZero()
+	isRefresh := !a.cmd.button.AsOf.IsZero() // Only a button below an answer with a version has AsOf.
 	if receipt.Unchanged && isRefresh {
 		a.toast(reply.Unchanged())
 	}
@@ -156,8 +165,8 @@ func (a *answering) edit(reply *chat.Reply, content outbox.Content) (receipt out
 func (a *answering) messageKey() string { return fmt.Sprint(a.cmd.to.Chat, " ", a.cmd.to.ReplyTo) }
 
 // sendPrivately sends the answer to a private command that was sent in a group. It answers an ephemeral command by an
-// ephemeral message in the group. If that fails, or the command was not ephemeral, it sends the answer to the user's
-// private chat, and a notice in the group says so.
+// ephemeral message in the group. Unless that is certainly delivered, or if the command was not ephemeral, it sends the
+// answer to the user's private chat, and a notice in the group says so.
 func (a *answering) sendPrivately(content outbox.Content) outbox.Receipt {
 	if a.cmd.user == 0 {
 		return a.notify(stayedAnonymous)
@@ -169,7 +178,7 @@ func (a *answering) sendPrivately(content outbox.Content) outbox.Receipt {
 		if inGroup.Result == outbox.Delivered {
 			return inGroup
 		}
-		m.UnknownAttempts = inGroup.UnknownAttempts
+		m.UnknownAttempts = inGroup.UnknownAttempts // An ephemeral message that may have arrived counts as an attempt.
 	}
 	receipt := a.send(m)
 	switch receipt.Result {
@@ -192,7 +201,8 @@ func (a *answering) sendEphemeral(content outbox.Content) outbox.Receipt {
 	receipt := a.send(m)
 	if botapi.ErrorOf(receipt.Err).Kind == botapi.Public {
 		a.s.adapter.withoutEphemeral.Store(true)
-		a.s.remove(0, receipt.Sent)
+		const atOnce = 0
+		a.s.remove(atOnce, receipt.Sent)
 	}
 	return receipt
 }

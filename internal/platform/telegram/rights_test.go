@@ -24,6 +24,7 @@ type rightCase struct {
 	advice string // how Right.Advice begins; "" if there is none
 }
 
+// judge sets May, Problem and Advice of a Right.
 type judge func(*platform.Right, botapi.ChatInfo, *models.ChatMember)
 
 func checkRights(t *testing.T, judge judge, cases map[string]rightCase) {
@@ -104,6 +105,7 @@ func TestPresenceInAGroup(t *testing.T) {
 	})
 }
 
+// The bot's right to set tags does not follow from its right to pin messages.
 func TestTheRightToSetTags(t *testing.T) {
 	const (
 		group  = `{"title":"Lounge"}`
@@ -134,6 +136,7 @@ func TestTheRightToSetTags(t *testing.T) {
 	})
 }
 
+// If Telegram does not say whether members may edit their tags, they may if they may pin messages.
 func TestMembersWhoMayEditTheirOwnTags(t *testing.T) {
 	const (
 		tagging = `{"status":"administrator","can_manage_tags":true}`
@@ -146,7 +149,7 @@ func TestMembersWhoMayEditTheirOwnTags(t *testing.T) {
 			bot:   tagging,
 			lacks: editOwn,
 		},
-		"allowed by default": {
+		"not said, and they may pin": {
 			group: `{"title":"Lounge","permissions":{"can_pin_messages":true}}`,
 			bot:   tagging,
 			lacks: editOwn,
@@ -219,7 +222,7 @@ func TestARightThatCannotBeAskedForIsAProblem(t *testing.T) {
 			problem:     "getChat: ",
 			isTemporary: true,
 		},
-		"another token": {
+		"a token that Telegram refuses, which says nothing about the group": {
 			fault:       telegramtest.Status(http.StatusUnauthorized),
 			problem:     "getChat: ",
 			isTemporary: true,

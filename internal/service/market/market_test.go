@@ -49,7 +49,10 @@ func ok(data string) string {
 func fetchQuote(ctx context.Context, s market.Settings) (core.Quote, error) {
 	s.Unlimited = true
 	found, err := newClient(s).Price.Fetch(ctx, struct{}{})
-	return *found, err
+	if err != nil {
+		return core.Quote{}, err
+	}
+	return *found, nil
 }
 
 func newClient(s market.Settings) *market.Client {

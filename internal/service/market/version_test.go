@@ -91,8 +91,9 @@ func TestVersion1IsUsedWhileItAnswers(t *testing.T) {
 	}
 }
 
-// Version 1 may recover first, so it is requested each time.
-func TestVersion1IsTriedAgainWhileVersion3Fails(t *testing.T) {
+// Version 1 may recover first, so it is requested each time. If both are gone, the URL is probably wrong. So there is
+// no warning about version 1.
+func TestVersion1IsTriedAgainWhileVersion3HasNoAnswer(t *testing.T) {
 	for _, test := range []struct {
 		v1, v3       int // HTTP statuses
 		want         core.Reason
@@ -114,6 +115,22 @@ func TestVersion1IsTriedAgainWhileVersion3Fails(t *testing.T) {
 	}
 }
 
+func TestVersion1IsTriedAgainOnceVersion3Fails(t *testing.T) {
+	for _, status := range []int{http.StatusServiceUnavailable, http.StatusNotFound} {
+		v := &versions{v1: http.StatusGone, v3: http.StatusOK, data: dataV3}
+		probes := 0
+		v.probeThreeTimes(t, func(_ market.Listing, err error) {
+			probes++
+			wantsError := probes == 2
+			if (err != nil) != wantsError {
+				t.Errorf("version 3 answers %d: probe %d: %v", status, probes, err)
+			}
+			v.v1, v.v3, v.data = http.StatusOK, status, dataV1
+		})
+	}
+}
+
+// A quote that cannot be understood is an answer, so version 1 counts as gone.
 func TestAnUnclearQuoteOfVersion3IsMalformed(t *testing.T) {
 	for name, data := range map[string]string{
 		"two in USD":        strings.Replace(dataV3, "EUR", "USD", 1),
@@ -130,7 +147,7 @@ func TestAnUnclearQuoteOfVersion3IsMalformed(t *testing.T) {
 	}
 }
 
-// answering returns a handler that always gives this answer.
+// answering is status as an http.HandlerFunc.
 func answering(code int, body string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) { status(code, body)(w, r) }
 }
@@ -138,8 +155,9 @@ func answering(code int, body string) http.HandlerFunc {
 func TestAnErrorOfVersion3NamesVersion1(t *testing.T) {
 	const both = "/v1/cryptocurrency/quotes/latest is gone, and /v3/cryptocurrency/quotes/latest fails"
 	for name, test := range map[string]struct {
-		v3     http.HandlerFunc
-		want   core.Reason
+		v3   http.HandlerFunc
+		want core.Reason
+		// state is ReplacementRefuses for an HTTP status that is a failure, and otherwise ReplacementBroken.
 		state  query.ReplacementState
 		status int    // in the error
 		text   string // in the error

@@ -18,13 +18,18 @@ const (
 	pathV3 = "/v3/cryptocurrency/quotes/latest"
 )
 
-// retryV1 is how long only version 3 is called after version 1 was gone. Then version 1 is called again.
+// retryV1 is how long only version 3 is called after version 1 was gone. Then version 1 is called again. If version 3
+// goes away or cannot be reached, version 1 is called again at once: it may be back.
 const retryV1 = time.Hour
 
 // callQuotes calls version 1 of the quotes or, if that is gone, version 3. It returns the last call.
 func (c *Client) callQuotes(ctx context.Context) call {
 	if c.isV1Gone() {
-		return c.callVersion(ctx, pathV3)
+		v3 := c.callVersion(ctx, pathV3)
+		if v3.isGone() || core.ReasonOf(v3.err) == core.Unreachable {
+			c.v1GoneAt.Store(0)
+		}
+		return v3
 	}
 	v1 := c.callVersion(ctx, pathV1)
 	if !v1.isGone() {
