@@ -102,7 +102,9 @@ func New[K, V any](u *Upstream, config Config[K, V]) *Query[K, V] {
 // and blocks until the service answers or ctx is done. If the fetch fails, a cached answer may stand in. Simultaneous
 // callers with the same key share one call, which continues even if its first caller leaves.
 //
-// The stage of the cached answer (freshness.go) decides. Get reports a LookupResult to the Observer:
+// The stage of the cached answer (freshness.go) decides. In the stages current and dueForRefresh, it may be returned:
+// it is fresh, or it is held because the service cannot be called now. As a standIn, it is returned only if the fetch
+// fails. If it is tooOld, it never is. Get reports a LookupResult to the Observer:
 //
 //	stage of the cached answer             result  returned
 //	current, dueForRefresh                 Hit     the cached answer: fresh, or held in a lull
@@ -250,7 +252,8 @@ func (q *Query[K, V]) fetch(ctx context.Context, key K, last time.Time) (Snapsho
 	// Second source: the Store, if another replica has saved an answer.
 	if loaded, ok := q.load(ctx); ok && loaded.At.After(last) {
 		q.put(key, loaded)
-		// At a start, this bot's previous process may have saved the answer. No other replica has then spent a credit.
+		// Another replica has saved it, and spent a credit. But if this process had no answer, it has just started, and its
+		// own previous process may have saved it.
 		isStart := last.IsZero()
 		if !isStart {
 			q.upstream.noteReplicaCall()

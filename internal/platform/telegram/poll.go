@@ -23,7 +23,7 @@ const (
 // the next call acknowledges these.
 const (
 	// After a batch of n updates, the pause is n*pausePerUpdate, but at least minPause. For example, it is 20 ms after a
-	// batch of 100. It ends early if the next batch would have few known updates.
+	// batch of 100. If the batch had new updates, the pause ends early once the next batch would repeat only a few.
 	pausePerUpdate = 200 * time.Microsecond
 	minPause       = 2 * time.Millisecond
 	// sameOffsetPause is the minimum time between two calls for the same offset.
@@ -33,8 +33,8 @@ const (
 // poller takes updates by long polling, during one Run. Telegram keeps an update in its queue until the bot
 // acknowledges it. The bot does so once the update and all before it are answered.
 //
-// Telegram returns at most a hundred updates that are not acknowledged, so that these may hide newer ones. Then the
-// oldest ones that wait or hang are acknowledged early: see tracker in updates.go. This process still answers them,
+// Telegram returns at most a hundred updates that are not acknowledged, so a hundred of them hide all newer ones. Then
+// the oldest ones that wait or hang are acknowledged early: see tracker in updates.go. This process still answers them,
 // even on SIGTERM. They are lost if the process is killed, or if Telegram does not accept the answer before the drain
 // ends.
 //
@@ -66,7 +66,8 @@ func (p *poller) receive(ctx context.Context) {
 		p.s.connected()
 		p.updates.acknowledge(offset)
 		if len(batch) == 0 {
-			p.updates.forgetIDs() // After a week without updates, IDs may start again.
+			// The queue is empty, so no old ID can come again. After a week without updates, new IDs may be lower.
+			p.updates.forgetIDs()
 		}
 		anyNew := p.dispatch(ctx, batch)
 		p.pause(ctx, len(batch), anyNew)
@@ -109,7 +110,7 @@ func (p *poller) getUpdates(
 // If two calls within half a second send the same offset, Telegram returns only one update to the second (tdlib/
 // telegram-bot-api 10.0, Client.cpp, process_get_updates_query). An update that hangs would then hide all others. For
 // offset-1 Telegram returns the same updates, because the update with that ID is acknowledged already. If the call for
-// offset failed, that update comes once more, and is known.
+// offset did not arrive, that update comes once more. Then dispatch skips it as known.
 func alternate(offset, lastSent int64) int64 {
 	if offset == fromEarliest { // Telegram would drop updates at a negative offset.
 		return offset
@@ -169,7 +170,7 @@ func (p *poller) start(ctx context.Context, u *update) bool {
 		defer func() {
 			flight.leave()
 			// An update that was not answered because of a stop stays in Telegram's queue for the next process. Without a
-			// stop, it would only hide newer updates: this process does not answer a known update again.
+			// stop, it is marked as done all the same: this process would not answer it again, and it would hide newer ones.
 			isForNextProcess := !answered && ctx.Err() != nil
 			if !isForNextProcess {
 				p.updates.advance(u.ID, stateDone)
@@ -190,7 +191,7 @@ func (p *poller) start(ctx context.Context, u *update) bool {
 //
 //go:noinline
 func growStack() {
-	var room [8 << 10]byte
+	var room [8 << 10]byte // A stack of 8 KiB has no room for it, so it becomes 16 KiB.
 	runtime.KeepAlive(&room)
 }
 

@@ -58,8 +58,8 @@ type Budget struct {
 	pausedUntil time.Time
 }
 
-// newBudget returns a Budget of perMonth credits a month. 0 stands for as many credits as the provider says are left
-// or, if it does not say, for defaultPlan a month.
+// newBudget returns a Budget of perMonth credits a month. If perMonth is 0, the Budget spends what the provider says is
+// left. If the provider does not say, it spends defaultPlan a month.
 func newBudget(perMonth int, read func(context.Context) (Reading, error), isFailing func() bool) *Budget {
 	b := &Budget{perMonth: perMonth, read: read, isFailing: isFailing, bucket: ratelimit.NewMemory()}
 	b.limit = b.fallbackLimit()
@@ -123,7 +123,8 @@ func (b *Budget) spend() (wait time.Duration, reason core.Reason) {
 	if usedUpFor := b.usedUpFor(); usedUpFor > 0 {
 		return usedUpFor, core.UsedUp
 	}
-	wait, isSpent := b.bucket.Reserve(context.Background(), 0, b.limit)
+	const now = 0 // only a credit that is there already
+	wait, isSpent := b.bucket.Reserve(context.Background(), now, b.limit)
 	if !isSpent {
 		return wait, core.NoCredit
 	}
@@ -160,8 +161,8 @@ func (b *Budget) pauseFor(wait time.Duration) {
 }
 
 // NoteReplicaCall implements query.Budget. For a call that another replica made, it spends a credit of this Budget,
-// because each replica's Budget spreads all credits that are left. If no credit is due, it spends the next one in
-// advance. If the next one is spent already, NoteReplicaCall only subtracts from left.
+// because each replica's Budget spreads all credits that are left. It takes a credit that is there, or else the next
+// one that comes back. If that is taken already, only left goes down.
 func (b *Budget) NoteReplicaCall() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

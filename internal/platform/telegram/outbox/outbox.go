@@ -52,10 +52,10 @@ type Outbox struct {
 	Config
 	// global is globalLimit with the key of the bot.
 	global ratelimit.Limit
-	// permits holds a token for each message that is taking its slots.
+	// permits holds a token for each message that is taking its slots, and plan spaces the messages that wait for the same
+	// chat. wait.go says why.
 	permits chan struct{}
-	// plan spaces the messages of this process that wait for the same chat.
-	plan *ratelimit.Memory
+	plan    *ratelimit.Memory
 
 	mu sync.Mutex
 	// pausedUntil holds the end of each chat's last 429.
@@ -91,11 +91,11 @@ type Message struct {
 	// a limit for new messages with a Deadline.
 	Sender int64
 	// Deadline is until when the message may wait for slots before its first attempt; zero is no deadline. After a 429,
-	// the message may also wait until afterPause is over. An ephemeral message is never sent after its Deadline.
+	// the message may also wait until afterPause (30 s) is over. An ephemeral message is never sent after its Deadline.
 	Deadline time.Time
 	// Notice names a kind of message that a chat gets at most once a minute; "" is any other message. In a
-	// channel's direct messages, each topic gets it once a minute. A Notice does not wait for the answers of its
-	// chat, but it waits for the end of a 429, however long that is.
+	// channel's direct messages, each topic gets it once a minute. A Notice does not queue behind the other messages of
+	// its chat, but it waits for the end of a 429, however long that is.
 	Notice string
 	// UnknownAttempts counts earlier attempts with an unknown outcome, for example, of the ephemeral message that this
 	// one replaces.
@@ -130,7 +130,6 @@ func (s *Sharing) olderThan(other *Sharing) bool {
 // Result is what became of a message.
 type Result int
 
-// The results.
 const (
 	// None: there was nothing to send. A delivery that panicked has this result, too: see awaitReceipt.
 	None Result = iota
@@ -142,7 +141,7 @@ const (
 	OutcomeUnknown
 	// Dropped: its chat or its sender had no slot before the deadline, or it is a Notice and another one already waits.
 	Dropped
-	// Lost: a 429 lasted longer than deliveryLimit.
+	// Lost: a 429 lasted longer than deliveryLimit (5 min).
 	Lost
 	// Unreachable: the bot may not write to the user.
 	Unreachable
@@ -203,7 +202,7 @@ func (o *Outbox) Send(ctx context.Context, m Message) Receipt {
 func (o *Outbox) Answer(
 	ctx context.Context, deadline time.Time, call func(context.Context) error, contents ...*Content,
 ) error {
-	s := state{lifetime: short}
+	s := state{lifetime: short} // The answer is worth nothing after the deadline.
 	for failures := 1; ; failures++ {
 		err := call(ctx)
 		if err == nil {
