@@ -3,6 +3,7 @@ package telegram
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -26,6 +27,8 @@ import (
 	"herald/internal/router"
 	"herald/internal/service/partner"
 )
+
+var doorRuns = flag.Uint64("door.runs", 12, "how many random runs of the door are played")
 
 // stakers is a group for stakers. The group holders is for registered people.
 const stakers = -1003
@@ -528,7 +531,7 @@ func (d *doorTest) askAgain() {
 // without a proof, and nobody reads anything about somebody else.
 func TestTheDoorLetsInWhomItShould(t *testing.T) {
 	ways := []func(*Config){func(*Config) {}, byWebhook}
-	for seed := range uint64(24) {
+	for seed := range *doorRuns {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			way := ways[seed/2%2]
 			simulated(t, func(t *testing.T, r *adapterTest) {
