@@ -156,6 +156,7 @@ func TestManyWalletsAreReadIfMulticallCanReadOneWalletOrNone(t *testing.T) {
 
 // No wallet may get an answer that was not read: neither that it stakes, nor that it does not.
 func TestABrokenBatchIsAnErrorForEveryWallet(t *testing.T) {
+	t.Parallel() // The client waits before it retries.
 	for name, change := range map[string]func(n *node){
 		"another chain": func(n *node) { n.ChainID++ },
 		"an old block":  func(n *node) { n.setClock(time.Now().Add(-time.Hour)) },

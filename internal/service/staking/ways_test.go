@@ -299,6 +299,7 @@ func (n *node) failFirstCall(object string) {
 
 // Behind a load balancer, a node may not have the block yet that another node reported.
 func TestABatchIsReadAgainIfTheNodeLacksTheBlock(t *testing.T) {
+	t.Parallel() // The client waits before it retries.
 	for _, missing := range missingStates() {
 		n, c := withoutMulticallOn(t)
 		n.failInFirstBatch(missing)
@@ -307,6 +308,7 @@ func TestABatchIsReadAgainIfTheNodeLacksTheBlock(t *testing.T) {
 }
 
 func TestAnAggregateIsReadAgainIfTheNodeLacksTheBlock(t *testing.T) {
+	t.Parallel() // The client waits before it retries.
 	for _, missing := range missingStates() {
 		chain, pools := stakers()
 		n := newNode(t, chain)
