@@ -137,7 +137,7 @@ func (p *slowPartner) accounts(t *testing.T) query.Source[core.Identity, core.Ac
 	})
 }
 
-var raidsAll = flag.Bool("raids.all", false, "play each raid by polling and by webhook, not only in one of the two ways")
+var raidsAll = flag.Bool("raids.all", false, "play each raid by polling and by webhook, not only in one way")
 
 // raid is people who ask to join.
 type raid struct {
