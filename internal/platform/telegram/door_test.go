@@ -3,6 +3,7 @@ package telegram
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -27,6 +28,8 @@ import (
 	"herald/internal/service/partner"
 )
 
+var doorRuns = flag.Uint64("door.runs", 12, "how many random runs of the door are played")
+
 // stakers is a group for stakers. The group holders is for registered people.
 const stakers = -1003
 
@@ -39,10 +42,10 @@ func withStakers(c *Config) { c.Settings.JoinChats[stakers] = chat.Requirement{S
 
 // People ask to join, write, and press buttons, at random. Whatever fails, whoever forges and however often the bot
 // restarts, a join request has one answer, nobody is let in without a proof, and nobody reads anything about somebody
-// else.
+// else. .ci/nightly plays more runs.
 func TestTheDoorLetsInWhomItShould(t *testing.T) {
 	ways := []func(*Config){func(*Config) {}, byWebhook}
-	for seed := range uint64(24) {
+	for seed := range *doorRuns {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			way := ways[seed/2%2] // Every way gets both odd and even seeds: see rough.
 			simulated(t, func(t *testing.T, r *adapterTest) {

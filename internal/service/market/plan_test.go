@@ -302,7 +302,7 @@ func TestCreditsLastBehindAProxyThatResets(t *testing.T) {
 		p := &provider{plan: 1000, resets: 3 * 24 * time.Hour, hasNoInfo: hasNoInfo}
 		p.fault.Store(&fault)
 		inBubble(t, p, func(t *testing.T, c *market.Client) {
-			askEvery(t, c, time.Minute, p.resets)
+			askEvery(t, c, 2*time.Minute, p.resets)
 			if used := p.used.Load(); used < 750 || used > p.plan {
 				t.Errorf("without info %t: %d calls counted, want at most %d", hasNoInfo, used, p.plan)
 			}

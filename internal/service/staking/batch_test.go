@@ -170,6 +170,7 @@ func TestManyWalletsAreReadIfMulticallCanReadOneWalletOrNone(t *testing.T) {
 
 // A wallet whose stake was not read must not count as staking, nor as not staking.
 func TestABrokenBatchIsAnErrorForEveryWallet(t *testing.T) {
+	t.Parallel() // The client waits before it retries.
 	for name, change := range map[string]func(n *node){
 		"another chain": func(n *node) { n.ChainID++ },
 		"an old block":  func(n *node) { n.setClock(time.Now().Add(-time.Hour)) },

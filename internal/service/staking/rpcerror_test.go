@@ -83,6 +83,7 @@ func idIn(correct []byte) string {
 }
 
 func TestALimitCostsOneRequestAndKeepsMulticall(t *testing.T) {
+	t.Parallel() // The client waits before it retries.
 	for object, reason := range errorObjects {
 		if reason == core.Limited {
 			wantOneRequest(t, failWith(http.StatusOK, object), core.Limited)

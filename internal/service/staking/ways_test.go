@@ -298,6 +298,7 @@ func (n *node) failFirstCall(object string) {
 
 // Behind a load balancer, one node may report a block that another node does not have yet.
 func TestABatchIsReadAgainIfTheNodeLacksTheBlock(t *testing.T) {
+	t.Parallel() // The client waits before it retries.
 	for _, missing := range missingStates() {
 		n, c := stakersWithoutMulticall(t)
 		n.failInFirstBatch(missing)
@@ -306,6 +307,7 @@ func TestABatchIsReadAgainIfTheNodeLacksTheBlock(t *testing.T) {
 }
 
 func TestAnAggregateIsReadAgainIfTheNodeLacksTheBlock(t *testing.T) {
+	t.Parallel() // The client waits before it retries.
 	for _, missing := range missingStates() {
 		chain, pools := stakers()
 		n := newNode(t, chain)
