@@ -143,9 +143,9 @@ type notation struct {
 	day       string
 }
 
-// notations are not taken from this program: they are what Intl.NumberFormat of Node.js 20 (CLDR 44) returns with
-// currencyDisplay narrowSymbol, notation compact, two decimals or (trailingZeroDisplay) none, and for Vietnamese
-// compactDisplay long.
+// notations has what Intl.NumberFormat of Node.js 20 (CLDR 44) returns, with these options: currencyDisplay
+// narrowSymbol, notation compact, and two decimals or, by trailingZeroDisplay, none. For Vietnamese, compactDisplay is
+// long.
 var notations = map[chat.Language]notation{
 	chat.English: {
 		hundreds:  "$234.50",
