@@ -90,9 +90,9 @@ func (r *Router) badInputResult(
 // badInputReply says what is wrong with the arguments, and how to write those of forms that the sender may use. If one
 // of them has a Question, such as "Which wallet?", the reply depends on the request:
 //
-//   - If there is no argument, the reply is only the Question.
-//   - If only the sender and the bot can read the answer, the reply also asks the Question.
-//   - If the request has a Target, the reply does not ask, because the answer to a Question has no Target.
+//   - If it has a Target, the reply does not ask the Question, because an answer to a Question has no Target.
+//   - If it has no argument either, the reply is only the Question.
+//   - If only the sender and the bot can read the reply, the reply also asks the Question.
 func badInputReply(req *chat.Request, command route, forms []chat.Form, input *chat.InputError) *chat.Reply {
 	isHidden := func(f chat.Form) bool { return f.Unlisted || (f.Moderators && !req.MayModerate) }
 	forms = slices.DeleteFunc(slices.Clone(forms), isHidden)
@@ -120,7 +120,7 @@ func badInputReply(req *chat.Request, command route, forms []chat.Form, input *c
 	return reply
 }
 
-// hasQuestion reports whether f has a single parameter, and that has a Question.
+// hasQuestion reports whether f has a single parameter, with a Question.
 func hasQuestion(f chat.Form) bool { return len(f.Params) == 1 && f.Params[0].Question.Key != "" }
 
 // usageFields returns a field that shows how to write each form and, if the form has parameters, one with an example.

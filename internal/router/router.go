@@ -54,7 +54,8 @@ type Config struct {
 	ModeratorChats []string
 	// Timeout limits one command.
 	Timeout time.Duration
-	// Limiter allows UserPerMinute commands of a user and ChatPerMinute commands in a chat; 0 is no limit.
+	// Limiter allows UserPerMinute commands of a user and ChatPerMinute commands in a chat. If a number is 0, there is no
+	// such limit.
 	Limiter                      ratelimit.Limiter
 	UserPerMinute, ChatPerMinute int
 	// Bot separates this bot's limits from those of other bots in the same Limiter.
@@ -94,6 +95,7 @@ type route struct {
 	params []chat.Param // what Command.Params returns
 }
 
+// isKnown reports whether c is not the zero route.
 func (c route) isKnown() bool { return c.Forms != nil }
 
 // New returns a Router. It fails if an answer of a command could reach the wrong people, or if the fields of a form
@@ -112,37 +114,6 @@ func New(c Config) (*Router, error) {
 		}
 	}
 	return r, nil
-}
-
-// find returns the route of a command by its name or alias. If there is no such command, it returns the zero route.
-func (r *Router) find(name string) route {
-	for _, found := range r.routes {
-		if _, isAlias := found.Aliases[name]; isAlias || found.Name == name {
-			return found
-		}
-	}
-	return route{}
-}
-
-// Commands returns the commands with at least one form that is not Unlisted, in the order of menus.
-func (r *Router) Commands() chat.Commands { return r.listed }
-
-// Visibility returns who may read the answer to a command, by its name or alias. For an unknown command, it returns 0,
-// so that the answer does not replace a public message.
-func (r *Router) Visibility(name string) chat.Visibility { return r.find(name).Visibility }
-
-// Language returns the language of an answer to req. If only the sender can read the answer, it is the sender's
-// language, if the bot speaks it. Otherwise it is the language of the Community in ChatLanguages, or else
-// Config.Language. Language reads only the Locale, From.Platform, Community and Direct of req.
-func (r *Router) Language(req *chat.Request, visibility chat.Visibility) chat.Language {
-	own, spoken := chat.LanguageOf(req.Locale)
-	if spoken && (visibility == chat.Private || req.Direct) {
-		return own
-	}
-	if configured, has := r.ChatLanguages[communityEntry(req)]; has {
-		return configured
-	}
-	return r.Config.Language
 }
 
 // Handle answers one request. It blocks until the command has run: for at most Config.Timeout, and at most until the
@@ -166,7 +137,7 @@ func (r *Router) Handle(ctx context.Context, asked *chat.Request) *chat.Reply {
 	return res.reply
 }
 
-// deadline returns when the command must have ended that began at start.
+// deadline returns when a command that began at start must have ended.
 func (r *Router) deadline(req *chat.Request, start time.Time) time.Time {
 	latest := start.Add(r.Timeout)
 	if !req.Deadline.IsZero() && req.Deadline.Before(latest) {
@@ -197,7 +168,8 @@ func (r *Router) answer(ctx context.Context, req *chat.Request, command route) (
 		return result{reply: r.unknownReply(req.Command), outcome: Unknown}
 	}
 	forms, wrongInput := command.bind(req)
-	if len(forms) == 1 && forms[0].Moderators {
+	isModeratorsForm := len(forms) == 1 && forms[0].Moderators
+	if isModeratorsForm {
 		refused := r.checkModerator(ctx, req, &forms[0])
 		if refused != nil {
 			return *refused
@@ -277,4 +249,35 @@ func (r *Router) pseudonym(u chat.User) string {
 	named = append(named, u.ID...)
 	sum := sha256.Sum256(named)
 	return hex.EncodeToString(sum[:6])
+}
+
+// find returns the route of a command by its name or alias. If there is no such command, it returns the zero route.
+func (r *Router) find(name string) route {
+	for _, found := range r.routes {
+		if _, isAlias := found.Aliases[name]; isAlias || found.Name == name {
+			return found
+		}
+	}
+	return route{}
+}
+
+// Commands returns the commands with at least one form that is not Unlisted, in the order of menus.
+func (r *Router) Commands() chat.Commands { return r.listed }
+
+// Visibility returns who may read the answer to a command, by its name or alias. For an unknown command, it returns 0,
+// so that the answer does not replace a public message.
+func (r *Router) Visibility(name string) chat.Visibility { return r.find(name).Visibility }
+
+// Language returns the language of an answer to req. If only the sender can read the answer, it is the sender's
+// language, if the bot speaks it. Otherwise it is the language of the Community in ChatLanguages, or else
+// Config.Language. Language reads only the Locale, From.Platform, Community and Direct of req.
+func (r *Router) Language(req *chat.Request, visibility chat.Visibility) chat.Language {
+	own, spoken := chat.LanguageOf(req.Locale)
+	if spoken && (visibility == chat.Private || req.Direct) {
+		return own
+	}
+	if configured, has := r.ChatLanguages[communityEntry(req)]; has {
+		return configured
+	}
+	return r.Config.Language
 }

@@ -30,8 +30,8 @@ func command(name string, args ...any) call {
 	return func(conn redis.Conn) (any, error) { return conn.Do(name, args...) }
 }
 
-// script returns the call of a script. The script was made by NewScript with a keyCount of -1, which means that its
-// first argument is the number of keys.
+// script returns the call of a script. The script was made by redis.NewScript(-1, …), so its first argument is the
+// number of keys.
 func script(s *redis.Script, keys []string, args ...any) call {
 	all := scriptArgs(keys, args)
 	return func(conn redis.Conn) (any, error) { return s.Do(conn, all...) }
@@ -43,8 +43,8 @@ func scriptArgs(keys []string, args []any) []any {
 }
 
 // ask makes a call and returns the reply. If the call fails, ask returns errUnavailable, and Redis counts as
-// unavailable until a probe of watch succeeds. While it does, ask makes no call, and returns errUnavailable. If the key
-// has a value of another type, ask returns an error that isWrongType reports, and Redis stays available.
+// unavailable until a probe of watch succeeds. Until then, ask makes no call, and always returns errUnavailable. If the
+// key has a value of another type, ask returns an error that isWrongType reports, and Redis stays available.
 //
 // If the connection breaks or Redis does not answer in time, ask retries the call once. The retry does not use a
 // connection that was idle, because a restart of Redis breaks all connections at once. ask ignores cancellation of ctx,
@@ -75,8 +75,8 @@ func isReply(err error) bool {
 	return is
 }
 
-// isWrongType reports whether Redis refused a call because another program's value is under the key. Before
-// version 7, the refusal of a script begins with other words.
+// isWrongType reports whether Redis refused a call because another program's value is under the key. It searches the
+// whole text, because before version 7, the refusal of a script begins with other words.
 func isWrongType(err error) bool {
 	return isReply(err) && strings.Contains(err.Error(), "WRONGTYPE")
 }

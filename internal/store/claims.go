@@ -212,7 +212,7 @@ func (r *Redis) setDone(marks []mark) {
 	})
 	for _, m := range marks {
 		if err == nil {
-			r.memory.Release(m.key) // It may forget the claim, because Redis remembers it.
+			r.memory.Release(m.key) // The memory may forget the claim, because Redis remembers it.
 		} else {
 			r.memory.MarkDone(m.key, m.lasts)
 		}

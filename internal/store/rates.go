@@ -26,7 +26,7 @@ func (r *Redis) Reserve(
 
 // Peek implements ratelimit.Limiter.
 func (r *Redis) Peek(ctx context.Context, limits ...ratelimit.Limit) (wait time.Duration) {
-	const takeNone = -1 // No slot is due within less than no time.
+	const takeNone = -1 // No slot is due within a negative time.
 	wait, err := r.runLimitScript(ctx, takeNone, limits)
 	if err != nil {
 		return r.memory.Peek(ctx, limits...)
