@@ -22,7 +22,7 @@ const (
 	// minSpan is the minimum difference between the prices at the top and at the bottom of a plot, as a part of the
 	// highest price. If it were smaller, a steady price would look unsteady.
 	minSpan = 0.004
-	// spanPadding is the part that is added to the plot above and below the line.
+	// spanPadding is how much is added above the highest and below the lowest price, as a part of their difference.
 	spanPadding = 0.08
 )
 
@@ -30,11 +30,11 @@ const (
 // these prices. The axis has three or four hairlines at equal distances, and labels in the language l.
 func newAxis(l chat.Language, lowest, highest, last decimal.Decimal) axis {
 	low, high := lowest.InexactFloat64(), highest.InexactFloat64()
-	span := minSpan * high
-	if high-low < span {
+	minHeight := minSpan * high
+	if high-low < minHeight {
 		middle := (low + high) / 2
-		low = middle - span/2
-		high = middle + span/2
+		low = middle - minHeight/2
+		high = middle + minHeight/2
 	}
 	padding := (high - low) * spanPadding
 	a := axis{low: low - padding, high: high + padding}
@@ -57,9 +57,9 @@ func newAxis(l chat.Language, lowest, highest, last decimal.Decimal) axis {
 	return a
 }
 
-// decimals returns the number of decimals that labels at the multiples of step have, and the last price. The last price
-// should have three significant digits. But there are at least as many decimals as step has, and at most two more. For
-// step 0.5 and last 1.234, decimals returns 2.
+// decimals returns the number of decimals of the labels, which are multiples of step, and of the last price. The last
+// price should have three significant digits. But there are at least as many decimals as step has, and at most two
+// more. For step 0.5 and last 1.234, decimals returns 2.
 func decimals(step, last decimal.Decimal) int32 {
 	stepDecimals := max(0, -step.Exponent())
 	lastDecimals := 3 - wholeDigits(last)

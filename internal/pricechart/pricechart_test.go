@@ -66,8 +66,8 @@ func TestChartReportsTheRecordedPeriod(t *testing.T) {
 	const wholeDay = "line true, 0.99 seen since 23h50m0s, from 2 to 3, lowest 1.5, highest 4"
 	for _, test := range []struct {
 		name    string
-		missing func(ago time.Duration) bool
-		ahead   time.Duration
+		missing func(ago time.Duration) bool // which points are not recorded
+		ahead   time.Duration                // how far ahead of now the last points are
 		period  time.Duration
 		want    string
 	}{

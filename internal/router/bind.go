@@ -189,8 +189,8 @@ func argument(p chat.Param, given string) string {
 }
 
 // inOrder returns the words in the order of the parameters: it swaps two words if the parameters accept them only in
-// the other order. If f has a single parameter, which has Choices, inOrder joins the words to one, which is no valid
-// choice, so that the sender is told the Choices.
+// the other order. If f has a single parameter, and this has Choices, inOrder joins the words. They are not a valid
+// choice then, and the sender is told the Choices.
 func inOrder(f chat.Form, words []string) []string {
 	if len(words) > 1 && len(f.Params) == 1 && f.Params[0].Choices != nil {
 		return []string{strings.Join(words, " ")}
@@ -206,15 +206,16 @@ func inOrder(f chat.Form, words []string) []string {
 	return words
 }
 
-// formMissingArg returns the form that the sender probably meant if form f took a user's ID for something else. For
-// example, /verify <wallet> takes the arguments of "/verify 700", but the sender meant /verify <user> <wallet>, and
-// left out the wallet. If only one word was typed, which is a user's ID, and f has no Person parameter, formMissingArg
-// returns the form of a person and another parameter. In any other case it returns nil.
+// formMissingArg returns the form that the sender probably meant if f took a user's ID for something else. It does so
+// if only one word was typed, which is a user's ID, and f begins with another parameter. The sender then meant the form
+// of a person and another parameter, and left out the second argument. In any other case formMissingArg returns nil.
+//
+// For example, /verify <wallet> takes the arguments of "/verify 700", but the sender meant /verify <user> <wallet>.
 func (c route) formMissingArg(f chat.Form, typed []string) []chat.Form {
 	if len(typed) != 1 || !chat.NamesPerson(typed[0]) {
 		return nil
 	}
-	tookAsPerson := f.Params[0].Person // f took one word, so it has one parameter.
+	tookAsPerson := f.Params[0].Person // f took a word, so it has a parameter.
 	if tookAsPerson {
 		return nil
 	}

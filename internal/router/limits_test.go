@@ -78,12 +78,12 @@ func TestLimitsAreOfOneUserAndOneChat(t *testing.T) {
 			t.Errorf("%s: %+v, want refused: %t", step.name, got, step.refused)
 		}
 		if got.Audience == chat.SenderAgain {
-			t.Errorf("%s: a refusal that is told for the first time is marked as told before", step.name)
+			t.Errorf("%s: the first refusal is for SenderAgain", step.name)
 		}
 	}
 }
 
-func TestASecondRefusalIsMarkedAsToldBefore(t *testing.T) {
+func TestASecondRefusalIsForSenderAgain(t *testing.T) {
 	for name, req := range map[string]chat.Request{
 		"a user":    {Command: "exists", From: ann, Chat: "1"},
 		"a channel": {Command: "exists", From: anonymous, LimitKey: "channel", Chat: "1"},
@@ -209,10 +209,10 @@ func TestALimitComesBackEvenlyOverAMinute(t *testing.T) {
 		pause   time.Duration
 		allowed int
 	}{
-		{0, 5},
-		{11 * time.Second, 0},
-		{time.Second, 1},
-		{time.Minute, 5},
+		{pause: 0, allowed: 5},
+		{pause: 11 * time.Second, allowed: 0},
+		{pause: time.Second, allowed: 1},
+		{pause: time.Minute, allowed: 5},
 	}
 	for _, test := range []struct {
 		limit         string
@@ -258,10 +258,11 @@ func TestALimitComesBackEvenlyOverAMinute(t *testing.T) {
 	}
 }
 
-// A claim may count a request before the Router handles it. Of twenty requests, a limit of five allows five either way.
+// An adapter that claims an update has the claim count the request, before the Router handles it. The Router then does
+// not count it again: a limit of five allows five of twenty requests, whether or not they are claimed.
 func TestARequestIsCountedOnce(t *testing.T) {
 	for name, claimOne := range map[string]func(*platform.Work, claim.Claims, string, *chat.Request){
-		"polled": func(*platform.Work, claim.Claims, string, *chat.Request) {},
+		"not claimed": func(*platform.Work, claim.Claims, string, *chat.Request) {},
 		"claimed": func(w *platform.Work, claims claim.Claims, key string, req *chat.Request) {
 			w.Claim(claims, key, req)
 		},
