@@ -39,8 +39,8 @@ func (p picture) period() time.Duration { return p.to.Sub(p.from) }
 // isLong reports whether the period is longer than a week. Its line is thinner and has fewer points.
 func (p picture) isLong() bool { return p.period() > 7*day }
 
-// isJoined reports whether a line joins points[i] and the previous point. It does so if one of them is an estimate, or
-// if they are at most a twelfth of the period apart.
+// isJoined reports whether a line joins points[i] and the previous point. It joins them if one of them is an estimate,
+// or if they are at most a twelfth of the period apart.
 func (p picture) isJoined(i int) bool {
 	if i == 0 {
 		return false
@@ -87,9 +87,9 @@ func (p picture) hasLine() bool { return p.seenPart() >= minSeen }
 // lineFrom returns when there will be a line, rounded up to a minute or, for a period above a day, to a day. It returns
 // zero if there is a line already, or if the quote is old or has no time.
 //
-// There is a line when a quarter of the period is seen. lineFrom assumes that from now on all time is seen, so this
-// takes at most a quarter of the period. Meanwhile the beginning of the period moves on by as much, so what was seen in
-// the first quarter does not count. A step is added, because the latest quote may be a step old.
+// There is a line when a quarter of the period is seen. lineFrom assumes that from now on all time is seen, so the line
+// comes within a quarter of the period. By then, the period may begin a quarter later, so what was seen in its first
+// quarter does not count. A step is added, because the latest quote may be a step old.
 //
 // For example, if the period is 24 hours and the last 2 hours are seen, there will be a line in 4 hours and a step.
 func (p picture) lineFrom() time.Time {
