@@ -249,12 +249,6 @@ func (p *page) checkHosts() {
 	}
 }
 
-// The wallets among the examples.
-const (
-	stakerWallet = 0
-	idleWallet   = 1 // stakes nothing
-)
-
 // wallet returns stakerWallet or idleWallet.
 func (p *page) wallet(n int) string {
 	p.Helper()
