@@ -18,7 +18,7 @@ type feed struct {
 	changed chan struct{} // closed and replaced when an event is added
 }
 
-// nothingSeen is the number for since of a page that has not seen any events.
+// nothingSeen is the number that since gets for a page that has not seen any events.
 const nothingSeen = 0
 
 // newFeed returns an empty feed. The first event has the number 2, so that since never returns nothingSeen.
