@@ -43,9 +43,9 @@ func (d *Demo) startWatchingBadges(ctx context.Context) {
 	go d.watchBadges(ctx, Discord, hasRole, d.Discord.Wait)
 }
 
-// watchBadges adds an event to the feed at once, and whenever a person is given the badge on a side or loses it. hasBadge
-// reports whether a person has the badge. wait is the method Wait of the side's fake. watchBadges blocks until ctx is
-// done.
+// watchBadges adds an event to the feed at once, and whenever a person is given the badge on a side or loses it.
+// hasBadge reports whether a person has the badge. wait is the method Wait of the side's fake. watchBadges blocks until
+// ctx is done.
 func (d *Demo) watchBadges(
 	ctx context.Context, side string,
 	hasBadge func(community.Person) bool,
