@@ -114,6 +114,9 @@ func splitLongWords(words [][]cell, maxColumns int) (all [][]cell) {
 			all = append(all, slices.Concat(dot, part))
 			dot = nil
 		}
+		if dot != nil {
+			all = append(all, dot[:1]) // The word ends with a dot.
+		}
 	}
 	return all
 }

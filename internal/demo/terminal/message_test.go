@@ -85,6 +85,7 @@ func TestLinesAreWrappedBetweenWords(t *testing.T) {
 		"a command":              {"/staked\u00a00x529084 (stakes)", "/staked\n  0x529084\n  (stakes)"},
 		"a short command":        {"/as\u00a0x (is) you", "/as x (is)\n  you"},
 		"a dot begins a line":    {"[one] ·\u00a0[two]\u00a0https://x.org", "[one]\n  · [two]\n  https://x.org"},
+		"a dot ends a line":      {"0x52908400098\u00a0·", "0x52908400098\n  ·"},
 		"letters of two columns": {"✅ 代币代币 x", "✅ 代币代币\n  x"},
 	} {
 		if got := Wrap(tt.text, 12); got != tt.want {
