@@ -59,8 +59,8 @@ func cellsOf(text string, look look) (cells []cell) {
 	return cells
 }
 
-// wrap is like Wrap, for cells. It indents quoted lines. After a break, the rest of a line begins with the spaces of the
-// line's beginning and with indent more.
+// wrap is like Wrap, for cells. It indents quoted lines. The rest of a line, after a break, has the line's indent and
+// two more spaces.
 func wrap(text []cell, width int) (lines [][]cell) {
 	for _, line := range split(text, '\n') {
 		if len(line) > 0 && line[0].look&quoted != 0 {

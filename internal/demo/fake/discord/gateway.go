@@ -13,8 +13,8 @@ import (
 	"github.com/gorilla/websocket"
 )
 
-// Behaviour is how the gateway treats a connection. If a list of InsteadOf is nil, the gateway behaves like
-// Discord; if it is empty but not nil, the gateway does nothing.
+// Behaviour is how the gateway treats a connection. If InsteadOfHello, InsteadOfReady or InsteadOfResumed is nil, the
+// gateway behaves like Discord. If it is empty but not nil, the gateway sends nothing instead.
 type Behaviour struct {
 	Heartbeat        time.Duration // the interval; 0 means the previous Behaviour's
 	NoACK            bool          // heartbeats are not acknowledged
@@ -225,7 +225,8 @@ func (s *Server) doAll(c *conn, actions []Action) {
 	}
 }
 
-// do takes an action on a connection. If the action ends the session, the session cannot be resumed.
+// do takes an action on a connection. If Discord ends the session with such an action, so does do, and the session cannot
+// be resumed.
 func (s *Server) do(c *conn, a Action) {
 	endsSession := a.Op == opInvalidSession && !a.Resumable ||
 		a.Close == closeInvalidSequence || a.Close == closeSessionTimedOut
@@ -235,7 +236,7 @@ func (s *Server) do(c *conn, a Action) {
 	c.do(a)
 }
 
-// do takes an action without any effect on the session.
+// do takes an action on the connection. It does not change the session.
 func (c *conn) do(a Action) {
 	switch {
 	case a.Stall:

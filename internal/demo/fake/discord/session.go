@@ -166,8 +166,8 @@ func (s *Server) updatePresence(c *conn, data []byte) {
 	status, err := readStatus(data)
 	s.Lock()
 	s.presences = append(s.presences, time.Now())
-	overLimit := len(s.presences) - maxPresences - 1 // index of the update that is maxPresences before this one
-	if overLimit >= 0 && time.Since(s.presences[overLimit]) < presenceWindow {
+	earlier := len(s.presences) - 1 - maxPresences // index of the update that is maxPresences before this one
+	if earlier >= 0 && time.Since(s.presences[earlier]) < presenceWindow {
 		err = errors.New("presence: set too often")
 	}
 	if c.session == nil {
@@ -196,8 +196,8 @@ func readStatus(data []byte) (string, error) {
 		Status string
 		AFK    *bool
 	}
-	if json.Unmarshal(data, &p) != nil || p.Activities == nil || len(p.Activities) > 1 || p.AFK == nil ||
-		p.Status != "online" {
+	malformed := json.Unmarshal(data, &p) != nil || p.Activities == nil || p.AFK == nil
+	if malformed || len(p.Activities) > 1 || p.Status != "online" {
 		return "", errors.New("presence: needs activities, afk and a status")
 	}
 	if len(p.Activities) == 0 {
@@ -205,7 +205,8 @@ func readStatus(data []byte) (string, error) {
 	}
 	a := p.Activities[0]
 	length := len(utf16.Encode([]rune(a.State)))
-	if a.Type != customActivity || a.Name == "" || length == 0 || length > maxStatus {
+	isCustomStatus := a.Type == customActivity && a.Name != ""
+	if !isCustomStatus || length == 0 || length > maxStatus {
 		return "", errors.New("presence: needs a custom status with a name and a state that is not too long")
 	}
 	return a.State, nil
