@@ -225,8 +225,8 @@ func (s *Server) doAll(c *conn, actions []Action) {
 	}
 }
 
-// do takes an action on a connection. If Discord ends the session with such an action, so does do, and the session cannot
-// be resumed.
+// do takes an action on a connection. After some actions, Discord does not let the bot resume the session; do then ends
+// the session.
 func (s *Server) do(c *conn, a Action) {
 	endsSession := a.Op == opInvalidSession && !a.Resumable ||
 		a.Close == closeInvalidSequence || a.Close == closeSessionTimedOut
