@@ -1,6 +1,6 @@
 // Package telegram is a fake of the Bot API's server, for tests and for the demo. It refuses the calls that Telegram
-// refuses, and every call that violates the description of the Bot API in botapi.json. The description lacks the methods
-// that decline, restrict or remove a user, because the bot must not call them. It has version 10.1 of
+// refuses, and every call that violates the description of the Bot API in botapi.json. The description lacks the
+// methods that decline, restrict or remove a user, because the bot must not call them. It has version 10.1 of
 // https://core.telegram.org/bots/api, and the ephemeral messages of 10.2 and 10.3, from the references of aiogram and
 // grammY and from https://github.com/tdlib/telegram-bot-api/issues/873. An ephemeral message is a message in a group
 // that only one user sees.
