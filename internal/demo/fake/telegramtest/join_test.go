@@ -14,8 +14,9 @@ var joinCalls = map[string]struct{ method, params string }{
 	"query approve": {"answerChatJoinRequestQuery", `{"chat_join_request_query_id":"1","result":"approve"}`},
 	"query queue":   {"answerChatJoinRequestQuery", `{"chat_join_request_query_id":"1","result":"queue"}`},
 	"write":         {"sendMessage", `{"chat_id":501,"text":"Hello"}`},
-	"edit":          {"editMessageText", `{"chat_id":501,"message_id":1,"text":"Welcome"}`}, // edits the message of "write"
-	"type":          {"sendChatAction", `{"chat_id":501,"action":"typing"}`},
+	// The message of "write" is number 1.
+	"edit": {"editMessageText", `{"chat_id":501,"message_id":1,"text":"Welcome"}`},
+	"type": {"sendChatAction", `{"chat_id":501,"action":"typing"}`},
 }
 
 // Errors with which Telegram refuses joinCalls.
@@ -28,8 +29,8 @@ const (
 	noContact   = "Forbidden: bot can't initiate conversation with a user"
 )
 
-// newJoinServer returns a server with a bot that gets the updates of join requests, and may approve requests to join the
-// group.
+// newJoinServer returns a server with a bot that gets the updates of join requests, and may approve requests to join
+// the group.
 func newJoinServer(t *testing.T) *Server {
 	s := NewInMemory(t)
 	s.request(t, "getUpdates", `{"allowed_updates":["message","chat_join_request"]}`)
@@ -135,7 +136,13 @@ func TestApprovingAJoinRequestNeedsARight(t *testing.T) {
 		"without the right":    {botLosesRight, refused("approve", noRight)},
 		"not an administrator": {botIsDemoted, refused("approve", noRight)},
 		"query unknown":        {refused("query approve", queryIsOver)},
-		"barred":               {annIsBarred, refused("approve", isBarred), succeeds("write"), annIsAllowed, succeeds("approve")},
+		"barred": {
+			annIsBarred,
+			refused("approve", isBarred),
+			succeeds("write"),
+			annIsAllowed,
+			succeeds("approve"),
+		},
 	})
 }
 
