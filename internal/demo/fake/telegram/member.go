@@ -2,6 +2,7 @@ package telegram
 
 import (
 	"cmp"
+	"net/http"
 	"slices"
 )
 
@@ -139,4 +140,34 @@ func (s *Server) getChat(p params) (result any, refused *refusal) {
 		c.GuardBot = nil
 	}
 	return c, nil
+}
+
+// hasMoved refuses a call about a group that has become a supergroup. The caller must hold the lock.
+func (s *Server) hasMoved(chat int64) *refusal {
+	if to, moved := s.moved[chat]; moved {
+		return &refusal{
+			code:    http.StatusBadRequest,
+			text:    "Bad Request: group chat was upgraded to a supergroup chat",
+			movedTo: to,
+		}
+	}
+	return nil
+}
+
+// reachable refuses a call about a chat if the bot is not in it or cannot write to it. The caller must hold the lock.
+func (s *Server) reachable(chat int64) *refusal {
+	if refused := s.hasMoved(chat); refused != nil {
+		return refused
+	}
+	if s.chats[chat].Unknown {
+		return bad("chat not found")
+	}
+	status := s.status[inChat{chat, BotID}]
+	if status == "left" || status == "kicked" {
+		return &refusal{code: http.StatusForbidden, text: "Forbidden: bot was kicked from the supergroup chat"}
+	}
+	if chat > 0 && !s.started[chat] && !s.joins.contactable(chat) {
+		return &refusal{code: http.StatusForbidden, text: "Forbidden: bot can't initiate conversation with a user"}
+	}
+	return nil
 }
