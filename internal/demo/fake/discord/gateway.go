@@ -185,7 +185,7 @@ func (s *Server) read(c *conn) error {
 	case opResume:
 		s.resume(c, p.Data)
 	default:
-		c.do(Action{Close: closeUnknownOpcode})
+		c.closeWith(closeUnknownOpcode)
 	}
 	return nil
 }
@@ -204,13 +204,13 @@ func (s *Server) identify(c *conn, data []byte) {
 	})
 	switch {
 	case malformed:
-		c.do(Action{Close: closeDecodeError})
+		c.closeWith(closeDecodeError)
 	case d.Token != s.Token:
-		c.do(Action{Close: closeAuthenticationFailed})
+		c.closeWith(closeAuthenticationFailed)
 	case get(s, &c.session) != nil:
-		c.do(Action{Close: closeAlreadyAuthenticated})
+		c.closeWith(closeAlreadyAuthenticated)
 	case *d.Intents&intentsPrivileged != 0:
-		c.do(Action{Close: closeDisallowedIntents})
+		c.closeWith(closeDisallowedIntents)
 	case c.behaviour.InsteadOfReady != nil:
 		s.doAll(c, c.behaviour.InsteadOfReady)
 	default:
@@ -233,19 +233,11 @@ func (s *Server) do(c *conn, a Action) {
 	if endsSession {
 		s.endSession(c)
 	}
-	c.do(a)
-}
-
-// do takes an action on the connection. It does not change the session.
-func (c *conn) do(a Action) {
 	switch {
 	case a.Stall:
 		c.stalling.Do(func() { close(c.stalled) })
 	case a.Close != 0:
-		c.closed.Store(true)
-		message := websocket.FormatCloseMessage(a.Close, "scripted")
-		c.ws.WriteControl(websocket.CloseMessage, message, time.Now().Add(time.Second))
-		c.ws.Close()
+		c.closeWith(a.Close)
 	case a.Drop:
 		c.ws.NetConn().Close()
 	case a.Op == opInvalidSession:
@@ -253,6 +245,14 @@ func (c *conn) do(a Action) {
 	default:
 		c.send(packet{Op: a.Op})
 	}
+}
+
+// closeWith closes the connection with a code. It does not change the session.
+func (c *conn) closeWith(code int) {
+	c.closed.Store(true)
+	message := websocket.FormatCloseMessage(code, "scripted")
+	c.ws.WriteControl(websocket.CloseMessage, message, time.Now().Add(time.Second))
+	c.ws.Close()
 }
 
 // send sends p, unless the connection is stalled.

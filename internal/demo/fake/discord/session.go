@@ -40,11 +40,11 @@ func (s *Server) resume(c *conn, data []byte) {
 	ended := locked(s, func() bool { return s.session == nil || s.session.id != d.Session })
 	switch {
 	case malformed:
-		c.do(Action{Close: closeDecodeError})
+		c.closeWith(closeDecodeError)
 	case d.Token != s.Token:
-		c.do(Action{Close: closeAuthenticationFailed})
+		c.closeWith(closeAuthenticationFailed)
 	case get(s, &c.session) != nil:
-		c.do(Action{Close: closeAlreadyAuthenticated})
+		c.closeWith(closeAlreadyAuthenticated)
 	case c.behaviour.InsteadOfResumed != nil:
 		s.doAll(c, c.behaviour.InsteadOfResumed)
 	case ended || !c.toResume:
@@ -181,7 +181,7 @@ func (s *Server) updatePresence(c *conn, data []byte) {
 	s.Notify()
 	s.Unlock()
 	if err != nil {
-		c.do(Action{Close: closeDecodeError})
+		c.closeWith(closeDecodeError)
 	}
 }
 
