@@ -1,4 +1,4 @@
-// Package deploy has the files with which operators deploy the bot by Docker Compose, systemd or Kubernetes.
+// Package deploy has files for operators, to deploy the bot by Docker Compose, systemd or Kubernetes.
 // docs/deployment.md explains them. The package has only tests. They read the files as text, and check the settings,
 // secrets, ports and paths that the files name. The tests of internal/e2e check the metrics in the alerts and in the
 // dashboard.
@@ -35,7 +35,7 @@ type deployment struct {
 	envFile string
 	// secretPattern matches the name of a secret that the bot can read. It is "" if the secrets are in envFile.
 	secretPattern string
-	// secretFolder is the folder in which the bot finds these secrets, with a slash at its end.
+	// secretFolder is the folder where the bot finds these secrets, with a slash at its end.
 	secretFolder string
 	// gracePattern matches the number of seconds from SIGTERM to SIGKILL.
 	gracePattern string

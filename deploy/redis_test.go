@@ -40,7 +40,7 @@ var mountPatterns = map[string]string{
 // redisOption matches the name and the value of an option of Redis in such a file.
 var redisOption = regexp.MustCompile(`(?m)^ +(dir|save|appendonly|maxmemory|maxmemory-policy) (\S+)$`)
 
-// redisOptions returns the options with which a file runs Redis. It changes them, so that Redis writes to a temporary
+// redisOptions returns the options of Redis in a file. It changes them, so that Redis writes to a temporary
 // folder, and has only 4 MB of memory. It fails the test if the folder in the file is not in the volume of Redis.
 func redisOptions(t *testing.T, file, mountPattern string) (options []string) {
 	t.Helper()

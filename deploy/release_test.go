@@ -337,11 +337,11 @@ func (r release) committedFiles() []string {
 var (
 	// repositoryNote matches the paragraph that explains GITHUB_REPOSITORY. An archive's files do not have it.
 	repositoryNote = regexp.MustCompile("(?m)^`GITHUB_REPOSITORY` is .*\n\n")
-	// exampleVersion matches the version 1.2.3, for which an archive's files have their own version.
+	// exampleVersion matches the version 1.2.3. In an archive, the files have the archive's version instead.
 	exampleVersion = regexp.MustCompile(`(?m)(^|[^0-9.])1\.2\.3($|[^0-9])`)
-	// filledIn matches the paths of files in which the version and the repository are replaced.
+	// filledIn matches the paths of the files with that version and with GITHUB_REPOSITORY.
 	filledIn = regexp.MustCompile(`^(README\.md|SECURITY\.md|docs/[^/]*\.md|deploy/.*)$`)
-	// repositoryFiller replaces the word that stands for the repository.
+	// repositoryFiller replaces GITHUB_REPOSITORY by the name of the repository.
 	repositoryFiller = strings.NewReplacer(
 		"ghcr.io/GITHUB_REPOSITORY", "ghcr.io/acme/herald",
 		"GITHUB_REPOSITORY", "Acme/Herald",

@@ -16,9 +16,9 @@ import (
 
 var cardsFolder = flag.String("cards", "", "a folder for pictures of every card")
 
-// visit is a visit to the page, of which the test takes pictures.
+// visit is a visit to the page. The test takes pictures of its cards.
 type visit struct {
-	name   string      // with which the files' names begin
+	name   string      // the beginning of the files' names
 	symbol string      // of the token
 	talk   func(*page) // asks for the cards that the pictures show
 }
@@ -150,7 +150,7 @@ func everything(p *page) {
 	p.askOnTelegram("/mylogins")
 	p.turnOff("old-app")
 
-	// The private chat, in which the bot also answers texts without a command.
+	// In the private chat, the bot also answers texts without a command.
 	p.askAs("registered", "private")
 	p.askAll("/help", "/help price")
 	for _, text := range []string{"/prise", "hello", p.wallet(stakerWallet), "/staked", "/staked 0x12"} {

@@ -13,7 +13,7 @@ const maxEvents = 500
 // feed has the latest events. It numbers them as they are added. It is safe for concurrent use.
 type feed struct {
 	mu      sync.Mutex
-	events  []Event       // in the order in which pages show them
+	events  []Event       // in the order on the page
 	latest  int           // the highest number
 	changed chan struct{} // closed and replaced when an event is added
 }

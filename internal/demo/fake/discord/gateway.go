@@ -46,7 +46,7 @@ const (
 	opHeartbeatACK   = 11
 )
 
-// Codes with which the gateway closes a connection.
+// Codes that the gateway sends when it closes a connection.
 // https://discord.com/developers/docs/topics/opcodes-and-status-codes#gateway-gateway-close-event-codes
 const (
 	closeUnknownOpcode        = 4001

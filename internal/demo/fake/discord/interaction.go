@@ -188,7 +188,7 @@ func (s *Server) currentMessage(m Message) *Message {
 	return &current
 }
 
-// payload returns the interaction in the form in which Discord sends it. The caller must hold the lock.
+// payload returns the interaction as Discord sends it. The caller must hold the lock.
 func (s *Server) payload(i Interaction) map[string]any {
 	user := map[string]any{"id": i.UserID, "username": "somebody", "discriminator": "0", "bot": false}
 	kind := discordgo.InteractionApplicationCommand

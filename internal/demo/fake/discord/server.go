@@ -159,8 +159,7 @@ func locked[T any](s *Server, f func() T) T { return fake.Locked(&s.State, f) }
 // Problems returns the errors of all payloads that violated Discord's rules. A correct adapter causes none.
 func (s *Server) Problems() []string { return list(s, &s.problems) }
 
-// Commands returns the commands of a guild, or the global commands if guildID is "", in the form in which Discord
-// returns them.
+// Commands returns the commands of a guild, or the global commands if guildID is "", as Discord returns them.
 func (s *Server) Commands(guildID string) []map[string]any {
 	return locked(s, func() []map[string]any { return slices.Clone(s.commands[guildID]) })
 }
@@ -182,7 +181,7 @@ func (s *Server) idAt(created time.Time) string {
 	return fmt.Sprint(uint64(age)<<22 | s.ids&(1<<22-1))
 }
 
-// refuse records a problem with a payload, and returns the Failure with which Discord refuses it.
+// refuse records a problem with a payload, and returns Discord's Failure.
 func (s *Server) refuse(err error) *Failure {
 	return locked(s, func() *Failure { return s.refuseLocked(err) })
 }

@@ -145,7 +145,7 @@ func (s *Server) addVisible(m *Sent, r *reply) *refusal {
 	return nil
 }
 
-// exists reports whether there is a message with this ID, of the bot or of somebody else. The caller must hold the
+// exists reports whether there is a message with this ID, of the bot or of a user. The caller must hold the
 // lock.
 func (s *Server) exists(key inChat) bool { return s.own[key] != nil || s.others[key] }
 
@@ -202,7 +202,7 @@ func (s *Server) remove(key inChat) {
 	delete(s.others, key)
 }
 
-// Message returns the message in the form in which Telegram sends it to the bot.
+// Message returns the message as Telegram sends it to the bot.
 func (m *Sent) Message() Message {
 	kind := "supergroup"
 	if m.Chat > 0 {

@@ -41,7 +41,7 @@ func (s *Server) Press(user int64, chat Chat, messageID int64, data string) (cal
 	return callbackID
 }
 
-// PressEphemeral queues the press of a button below an ephemeral message by the one user that sees it. It returns ""
+// PressEphemeral queues the press of a button below an ephemeral message, by the user that sees it. It returns ""
 // if there is no such message.
 func (s *Server) PressEphemeral(chat Chat, ephemeralID int64, data string) (callbackID string) {
 	s.Change(func() {

@@ -76,7 +76,7 @@ type Server struct {
 
 	// Chats and their members.
 	started        map[int64]bool  // users that have started the bot
-	muted          map[int64]bool  // chats in which the bot may not write
+	muted          map[int64]bool  // chats where the bot may not write
 	withoutPhotos  map[int64]bool  // chats that forbid pictures
 	directMessages map[int64]bool  // chats that are the direct messages of a channel
 	moved          map[int64]int64 // IDs of supergroups by the IDs of the groups that they were
@@ -180,7 +180,7 @@ func list[T any](s *Server, field *[]T) []T {
 // locked calls f under the lock.
 func locked[T any](s *Server, f func() T) T { return fake.Locked(&s.State, f) }
 
-// Sent returns the bot's messages so far in their current state, in the order in which they were sent. It includes
+// Sent returns the bot's messages so far in their current state, in the order of sending. It includes
 // deleted messages.
 func (s *Server) Sent() []Sent {
 	return locked(s, func() (all []Sent) {

@@ -51,7 +51,7 @@ func (s *Server) Break(method string, fault Fault) { s.faults.Set(method, fault)
 // Heal deletes the faults that Fail has queued for a method.
 func (s *Server) Heal(method string) { s.faults.Clear(method) }
 
-// Delivered records the status with which the bot answered a delivery to its webhook. Unless it is 2xx, getWebhookInfo
+// Delivered records the status of the bot's response to a delivery by webhook. Unless it is 2xx, getWebhookInfo then
 // reports a failure.
 func (s *Server) Delivered(status int) {
 	if status/100 != 2 {

@@ -19,7 +19,7 @@ var joinCalls = map[string]struct{ method, params string }{
 	"type": {"sendChatAction", `{"chat_id":501,"action":"typing"}`},
 }
 
-// Errors with which Telegram refuses joinCalls.
+// Telegram's errors for joinCalls.
 const (
 	noRight     = "Bad Request: not enough rights to manage chat invite link"
 	noRequest   = "Bad Request: HIDE_REQUESTER_MISSING"

@@ -46,7 +46,7 @@ type Call struct {
 type Seen struct {
 	// Method is the call that showed the text. It is "message" for a message.
 	Method string
-	// Chat is the chat in which the text was shown, or 0 if there is none.
+	// Chat is the chat that showed the text, or 0 if it was not shown in a chat.
 	Chat int64
 	// Reader is the only user that saw the text. It is 0 if everyone in Chat could, or everyone if Chat is 0, too.
 	Reader int64

@@ -19,7 +19,7 @@ const (
 	group = -1001 // a supergroup
 )
 
-// request makes a call, and returns the error with which the server refuses it, or "".
+// request makes a call, and returns the description of the error, or "" if the call succeeds.
 func (s *Server) request(t *testing.T, method, params string) (refusal string) {
 	t.Helper()
 	url := s.URL + "/bot" + faketelegram.Token + "/" + method

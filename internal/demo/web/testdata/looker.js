@@ -1,4 +1,4 @@
-// Functions with which the browser's tests read and use the page. A test loads this file into the page as a script.
+// Functions for the browser's tests, which read and use the page. A test loads this file into the page as a script.
 
 /** The name of the person that the user of the page acts as. */
 const person = () => document.querySelector("[name=as]:checked").value;
