@@ -15,7 +15,7 @@ import (
 
 // Interaction is the use of a command or, if Button is set, the press of a button.
 type Interaction struct {
-	Command string
+	Command string            // the command's name
 	Options map[string]string // string options by name
 	Users   map[string]string // user options by name: user IDs
 	// Target is set if the command was chosen in the context menu of a user. It is the user's ID, and
@@ -42,8 +42,10 @@ type Interaction struct {
 	ID, Token string
 }
 
-// Answer is the bot's answer to one interaction so far. Message is the message of the first response, in its
-// current state.
+// Answer is the bot's answer to one interaction so far. It begins with a first response, which Discord accepts for only
+// three seconds. The first response may defer the answer; the bot then sends it later, by an edit or a follow-up.
+//
+// Message is the message of the first response, in its current state.
 type Answer struct {
 	Message
 	// Type is Discord's number for the kind of the first response.

@@ -23,8 +23,8 @@ func startServer(t *testing.T) *Server {
 	return s
 }
 
-// ask makes one REST call, and returns its status and Discord's code.
-func (s *Server) ask(t *testing.T, method, path, body string) (status, code int) {
+// call makes one REST call, and returns the status of the response and Discord's code of the error, or 0.
+func (s *Server) call(t *testing.T, method, path, body string) (status, code int) {
 	t.Helper()
 	r := httptest.NewRequestWithContext(t.Context(), method, "/api/v9"+path, strings.NewReader(body))
 	r.Header.Set("Authorization", "Bot "+s.Token)
@@ -39,7 +39,7 @@ func (s *Server) ask(t *testing.T, method, path, body string) (status, code int)
 // respondFirst makes the call of the first response to p.
 func (p *Pending) respondFirst(t *testing.T, body string) (status, code int) {
 	t.Helper()
-	return p.server.ask(t, "POST", "/interactions/"+p.ID+"/"+p.Token+"/callback", body)
+	return p.server.call(t, "POST", "/interactions/"+p.ID+"/"+p.Token+"/callback", body)
 }
 
 // webhookPath returns the path of follow-ups. The path of edits begins with it.
@@ -48,7 +48,7 @@ func (p *Pending) webhookPath() string { return "/webhooks/" + p.server.Applicat
 // edit makes the call that edits the message of the first response.
 func (p *Pending) edit(t *testing.T, body string) (status, code int) {
 	t.Helper()
-	return p.server.ask(t, "PATCH", p.webhookPath()+"/messages/@original", body)
+	return p.server.call(t, "PATCH", p.webhookPath()+"/messages/@original", body)
 }
 
 // messageWith returns a first response that shows a message with the content "x" and more members, each followed by a
@@ -123,7 +123,7 @@ func deferred(t *testing.T, ephemeral bool) (s *Server, p *Pending, other string
 func TestAFollowUpFillsTheDeferredMessage(t *testing.T) {
 	for _, ephemeral := range []bool{false, true} {
 		s, p, other := deferred(t, ephemeral)
-		s.ask(t, "POST", p.webhookPath(), other)
+		s.call(t, "POST", p.webhookPath(), other)
 		a := p.Answer()
 		if a.Ephemeral != ephemeral || a.Content != "x" || len(a.Followups) != 0 || a.Edited != 0 {
 			t.Errorf("deferred with ephemeral %v: %+v, %q", ephemeral, a, s.Problems())
@@ -134,9 +134,9 @@ func TestAFollowUpFillsTheDeferredMessage(t *testing.T) {
 func TestOnlyALaterFollowUpHasItsOwnVisibility(t *testing.T) {
 	for _, ephemeral := range []bool{false, true} {
 		s, p, other := deferred(t, ephemeral)
-		s.ask(t, "POST", p.webhookPath(), other)
+		s.call(t, "POST", p.webhookPath(), other)
 		p.edit(t, other)
-		s.ask(t, "POST", p.webhookPath(), other)
+		s.call(t, "POST", p.webhookPath(), other)
 		a := p.Answer()
 		if a.Ephemeral != ephemeral || a.Edited != 1 {
 			t.Errorf("deferred with ephemeral %v: %+v, %q", ephemeral, a, s.Problems())
@@ -162,7 +162,7 @@ const validCommands = `[
 // register replaces the global commands, and returns the status.
 func (s *Server) register(t *testing.T, commands string) (status int) {
 	t.Helper()
-	status, _ = s.ask(t, "PUT", "/applications/"+s.ApplicationID+"/commands", commands)
+	status, _ = s.call(t, "PUT", "/applications/"+s.ApplicationID+"/commands", commands)
 	return status
 }
 

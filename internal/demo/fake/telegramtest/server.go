@@ -48,7 +48,7 @@ type Seen struct {
 	Method string
 	// Chat is the chat that showed the text, or 0 if it was not shown in a chat.
 	Chat int64
-	// Reader is the only user that saw the text. It is 0 if everyone in Chat could, or everyone if Chat is 0, too.
+	// Reader is the only user that could see the text. It is 0 if all users in Chat could or, if Chat is 0, all users.
 	Reader int64
 	// Text includes hidden parts: the addresses of links, and the labels and data of buttons.
 	Text string
