@@ -196,7 +196,8 @@ func TestRedisUserNeedsTheRightsInTheDocument(t *testing.T) {
 		}
 		r := openAs(t, s, admin, slices.Delete(slices.Clone(rights), i, i+1))
 		if right == "+info" || right == "+config|get" {
-			// The bot reads with them how Redis writes to disk. Without one of them, it cannot tell, and warns.
+			// The bot checks with these rights whether Redis writes to disk, and warns if it cannot. It needs +config|get
+			// only while appendonly is off.
 			_, _ = admin.Do("CONFIG", "SET", "appendonly", "no")
 			if warnings := r.Durability(t.Context()); len(warnings) != 1 {
 				t.Errorf("without %s: the warnings are %q, want one", right, warnings)
