@@ -189,7 +189,7 @@ func TestEachLineIsAMessageToTheGroup(t *testing.T) {
 	}
 }
 
-func TestTooLongALineIsNotSent(t *testing.T) {
+func TestALineThatIsTooLongIsNotSent(t *testing.T) {
 	const want = "That is too long: a message has at most 4096 characters.\n\nregistered: /price (simulated)\n\n"
 	for _, length := range []int{4097, 20_000, 1_000_000} {
 		if got := typeLines(t, strings.Repeat("a", length)+"\n/price\n", echo); got != want {
