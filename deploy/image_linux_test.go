@@ -14,11 +14,11 @@ import (
 
 var image = flag.String("image", "", "a folder with the files of the image, which .ci/image builds")
 
-// The program runs as the image's user, with the image's files as its root. The test needs root, which .ci/image
-// gives it.
+// The test runs the program as the image's user, with the folder of the image's files as its root directory. The test
+// must run as root, as .ci/image runs it.
 func TestTheImageServesAndStops(t *testing.T) {
 	if *image == "" {
-		t.Skip("it needs the image: see .ci/image")
+		t.Skip("no image is given with -image: see .ci/image")
 	}
 	const user = 65532
 	program := func(command string, environ ...string) *exec.Cmd {

@@ -31,26 +31,27 @@ func open(t *testing.T, url string) *store.Redis {
 	return r
 }
 
-// volumes lists the files that run a Redis, and patterns that find where its volume is mounted.
-var volumes = map[string]string{
+// mountPatterns maps each file that runs a Redis to a pattern of the path at which its volume is mounted.
+var mountPatterns = map[string]string{
 	"compose.replicas.yaml": `volumes: \["saved:(/data)"\]`,
 	"kubernetes.yaml":       `name: saved, mountPath: (/data)`,
 }
 
+// redisOption matches the name and the value of an option of Redis in such a file.
 var redisOption = regexp.MustCompile(`(?m)^ +(dir|save|appendonly|maxmemory|maxmemory-policy) (\S+)$`)
 
-// redisOptions returns the options with which a file runs Redis, changed to write to a temporary folder
-// and to have only 4 MB of memory. It fails the test if Redis does not write to its volume.
-func redisOptions(t *testing.T, file, volume string) (options []string) {
+// redisOptions returns the options of Redis in a file. It changes them, so that Redis writes to a temporary
+// folder, and has only 4 MB of memory. It fails the test if the folder in the file is not in the volume of Redis.
+func redisOptions(t *testing.T, file, mountPattern string) (options []string) {
 	t.Helper()
 	text := configtest.Read(t, file)
-	mounted := matches(volume, text)
+	mounted := matches(mountPattern, text)
 	for _, match := range redisOption.FindAllStringSubmatch(text, -1) {
 		name, value := match[1], match[2]
 		switch name {
 		case "dir":
 			if !slices.Equal(mounted, []string{value}) {
-				t.Errorf("Redis writes to %s, and the volume is at %q", value, mounted)
+				t.Errorf("Redis writes to %s, and its volume is at %q", value, mounted)
 			}
 			value = t.TempDir()
 		case "maxmemory":
@@ -63,9 +64,10 @@ func redisOptions(t *testing.T, file, volume string) (options []string) {
 	return options
 }
 
+// savedBucket is the bucket of the store with the saved addresses.
 const savedBucket = "members/telegram-7000000001"
 
-// saveRows saves this many addresses.
+// saveRows saves this number of addresses.
 func saveRows(t *testing.T, r *store.Redis, rows int) {
 	t.Helper()
 	for i := range rows {
@@ -76,7 +78,8 @@ func saveRows(t *testing.T, r *store.Redis, rows int) {
 	}
 }
 
-// fillMemory caches answers until Redis has evicted some.
+// fillMemory caches answers until Redis has no memory left and evicts some of them. It fails the test if Redis refuses
+// a call.
 func fillMemory(t *testing.T, s *redistest.Server, r *store.Redis) {
 	t.Helper()
 	for i := range 600 {
@@ -91,10 +94,11 @@ func fillMemory(t *testing.T, s *redistest.Server, r *store.Redis) {
 	}
 }
 
-// restart ends Redis, as a deployment does, and starts it again. It returns once Redis has read its file.
+// restart stops Redis as a deployment does, starts it again, and connects to it. It returns once Redis has read its
+// file.
 func restart(t *testing.T, s *redistest.Server) *store.Redis {
 	t.Helper()
-	_, _ = s.Admin(t).Do("SHUTDOWN") // It ends the connection.
+	_, _ = s.Admin(t).Do("SHUTDOWN") // There is no answer, because Redis closes the connection.
 	s.Kill()
 	if err := s.Run(); err != nil {
 		t.Fatal(err)
@@ -114,16 +118,16 @@ func restart(t *testing.T, s *redistest.Server) *store.Redis {
 	return r
 }
 
-func TestSavedAddressesOutliveFullMemoryAndARestartOfRedis(t *testing.T) {
-	for file, volume := range volumes {
+func TestSavedAddressesSurviveFullMemoryAndARestart(t *testing.T) {
+	for file, mountPattern := range mountPatterns {
 		t.Run(file, func(t *testing.T) {
 			const rows = 300
-			s := redistest.Start(t, redisOptions(t, file, volume)...)
+			s := redistest.Start(t, redisOptions(t, file, mountPattern)...)
 			r := open(t, s.URL)
 			saveRows(t, r, rows)
 			fillMemory(t, s, r)
 			if warnings := r.Durability(t.Context()); len(warnings) > 0 {
-				t.Errorf("bot check warns: %q", warnings)
+				t.Errorf("bot check would warn: %q", warnings)
 			}
 			r = restart(t, s)
 			left := 0
@@ -135,7 +139,7 @@ func TestSavedAddressesOutliveFullMemoryAndARestartOfRedis(t *testing.T) {
 	}
 }
 
-// documentedRights returns the rights of the bot's user in docs/deployment.md.
+// documentedRights returns the rights of the bot's user in docs/deployment.md, such as "+get", and its password.
 func documentedRights(t *testing.T) []string {
 	t.Helper()
 	users := matches(`(?m)^ *ACL SETUSER herald on (.*)$`, configtest.Read(t, "../docs/deployment.md"))
@@ -145,7 +149,7 @@ func documentedRights(t *testing.T) []string {
 	return strings.Fields(users[0])
 }
 
-// openAs connects as a new user with these rights. The password is replaced.
+// openAs makes the user herald with these rights and another password, and connects as this user.
 func openAs(t *testing.T, s *redistest.Server, admin redis.Conn, rights []string) *store.Redis {
 	t.Helper()
 	do := func(command string, args ...any) {
@@ -177,7 +181,7 @@ func TestTheDocumentedRightsOfTheRedisUserSuffice(t *testing.T) {
 		t.Error(err)
 	}
 	if warnings := r.Durability(t.Context()); len(warnings) > 0 {
-		t.Errorf("bot check warns: %q", warnings)
+		t.Errorf("bot check would warn: %q", warnings)
 	}
 }
 
@@ -186,11 +190,14 @@ func TestRedisUserNeedsTheRightsInTheDocument(t *testing.T) {
 	s := redistest.Start(t, "--appendonly", "yes", "--dir", t.TempDir())
 	admin := s.Admin(t)
 	for i, right := range rights {
-		if isPassword(right) || right == "+ping" { // A connection is kept even if a ping is refused.
+		isNeeded := right != "+ping" // The bot keeps a connection even if Redis refuses a ping.
+		if isPassword(right) || !isNeeded {
 			continue
 		}
 		r := openAs(t, s, admin, slices.Delete(slices.Clone(rights), i, i+1))
-		if right == "+info" || right == "+config|get" { // With these the bot reads how Redis writes to disk.
+		if right == "+info" || right == "+config|get" {
+			// The bot checks with these rights whether Redis writes to disk, and warns if it cannot. It needs +config|get
+			// only while appendonly is off.
 			_, _ = admin.Do("CONFIG", "SET", "appendonly", "no")
 			if warnings := r.Durability(t.Context()); len(warnings) != 1 {
 				t.Errorf("without %s: the warnings are %q, want one", right, warnings)

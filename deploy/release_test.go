@@ -18,8 +18,8 @@ import (
 
 var releaseTargets = flag.String("release", "", `build archives for these targets, such as "linux/amd64 windows/amd64"`)
 
-// run runs a command in dir, and returns its exit code and output. It skips the test if there is no
-// such program.
+// run runs a command in dir, with additional environment variables, and returns its exit code and output. It skips the
+// test if the program is not installed.
 func run(t *testing.T, dir string, environ []string, name string, args ...string) (code int, printed string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), name, args...)
@@ -35,8 +35,9 @@ func run(t *testing.T, dir string, environ []string, name string, args ...string
 	return cmd.ProcessState.ExitCode(), string(out)
 }
 
-// must runs a command in dir, and returns its output. It ends the test if the command fails.
-func must(t *testing.T, dir string, environ []string, name string, args ...string) string {
+// mustRun is like run, but fails the test if the exit code is not 0. It returns the output without white space at the
+// ends.
+func mustRun(t *testing.T, dir string, environ []string, name string, args ...string) string {
 	t.Helper()
 	code, printed := run(t, dir, environ, name, args...)
 	if code != 0 {
@@ -45,7 +46,10 @@ func must(t *testing.T, dir string, environ []string, name string, args ...strin
 	return strings.TrimSpace(printed)
 }
 
-// commit writes files in dir, given by their paths, and commits everything there. The author and the
+// commitTime is the time of all commits that the tests make.
+const commitTime = "2026-11-27T12:00Z"
+
+// commit writes files in the repository in dir, given by their paths, and commits all changes there. The author and the
 // time are always the same.
 func commit(t *testing.T, dir string, files map[string]string) {
 	t.Helper()
@@ -58,19 +62,19 @@ func commit(t *testing.T, dir string, files map[string]string) {
 			t.Fatal(err)
 		}
 	}
-	must(t, dir, nil, "git", "add", "-A")
+	mustRun(t, dir, nil, "git", "add", "-A")
 	identity := []string{
 		"GIT_AUTHOR_NAME=a",
 		"GIT_AUTHOR_EMAIL=a@example.org",
-		"GIT_AUTHOR_DATE=2026-11-27T12:00Z",
+		"GIT_AUTHOR_DATE=" + commitTime,
 		"GIT_COMMITTER_NAME=a",
 		"GIT_COMMITTER_EMAIL=a@example.org",
-		"GIT_COMMITTER_DATE=2026-11-27T12:00Z",
+		"GIT_COMMITTER_DATE=" + commitTime,
 	}
-	must(t, dir, identity, "git", "-c", "commit.gpgsign=false", "commit", "-qm", "first")
+	mustRun(t, dir, identity, "git", "-c", "commit.gpgsign=false", "commit", "-qm", "first")
 }
 
-// changelog has a section of 1.2.4 without an entry.
+// changelog is a changelog with sections of four versions. The section of 1.2.4 is empty.
 const changelog = `## Unreleased
 
 - A.
@@ -98,20 +102,20 @@ const changelog = `## Unreleased
 - D.
 `
 
-// repository returns a new git repository with one commit, of .ci and a changelog.
-func repository(t *testing.T) string {
+// newRepository returns the folder of a new git repository. Its only commit has the folder .ci and a changelog.
+func newRepository(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
 	if err := os.CopyFS(filepath.Join(dir, ".ci"), os.DirFS("../.ci")); err != nil {
 		t.Fatal(err)
 	}
-	must(t, dir, nil, "git", "init", "-q")
+	mustRun(t, dir, nil, "git", "init", "-q")
 	commit(t, dir, map[string]string{"CHANGELOG.md": changelog})
 	return dir
 }
 
-func TestAReleaseRefusesWhatIsNotAVersion(t *testing.T) {
-	dir := repository(t)
+func TestAReleaseRefusesAnInvalidVersion(t *testing.T) {
+	dir := newRepository(t)
 	for _, version := range []string{
 		"", "v", "1.2", "1.2.3.4", "vv1.2.3", "01.2.3", "1.2.3-rc.1", "1.2.3\n4", "latest", "--help",
 	} {
@@ -123,7 +127,7 @@ func TestAReleaseRefusesWhatIsNotAVersion(t *testing.T) {
 }
 
 func TestAReleaseRefusesUncommittedFiles(t *testing.T) {
-	dir := repository(t)
+	dir := newRepository(t)
 	if err := os.WriteFile(filepath.Join(dir, "new.go"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -134,19 +138,19 @@ func TestAReleaseRefusesUncommittedFiles(t *testing.T) {
 }
 
 func TestNotesAreTheVersionsSectionOfTheChangelog(t *testing.T) {
-	dir := repository(t)
+	dir := newRepository(t)
 	for version, want := range map[string]string{
 		"v1.2.3": "### Added\n\n- B.\n\n### Fixed\n\n- C.",
 		"1.2.2":  "- D.",
 	} {
-		if got := must(t, dir, nil, ".ci/notes", version); got != want {
+		if got := mustRun(t, dir, nil, ".ci/notes", version); got != want {
 			t.Errorf("%s: %q, want %q", version, got, want)
 		}
 	}
 }
 
 func TestAReleaseNeedsASectionOfTheChangelog(t *testing.T) {
-	dir := repository(t)
+	dir := newRepository(t)
 	for name, version := range map[string]string{"an empty section": "1.2.4", "no section": "1.2.5"} {
 		code, printed := run(t, dir, nil, ".ci/release", version)
 		explained := strings.Count(printed, "\n") == 1 && strings.Contains(printed, `below "## `+version+" - ")
@@ -156,12 +160,12 @@ func TestAReleaseNeedsASectionOfTheChangelog(t *testing.T) {
 	}
 }
 
-// releaseFrom returns what .ci/release prints if the repository has this remote. It has no program to
-// build.
-func releaseFrom(t *testing.T, remote string) string {
+// releaseWithRemote returns what .ci/release prints if the repository has this remote. The release then fails, because
+// the repository has no program.
+func releaseWithRemote(t *testing.T, remote string) string {
 	t.Helper()
-	dir := repository(t)
-	must(t, dir, nil, "git", "remote", "add", "origin", remote)
+	dir := newRepository(t)
+	mustRun(t, dir, nil, "git", "remote", "add", "origin", remote)
 	_, printed := run(t, dir, []string{"GITHUB_REPOSITORY="}, ".ci/release", "1.2.3")
 	return printed
 }
@@ -174,7 +178,7 @@ func TestAReleaseReadsItsRepositoryFromTheRemote(t *testing.T) {
 		"git@github.com:Acme/Herald.git",
 		"ssh://git@github.com/Acme/Herald.git",
 	} {
-		if printed := releaseFrom(t, remote); !strings.Contains(printed, "herald 1.2.3 of Acme/Herald for ") {
+		if printed := releaseWithRemote(t, remote); !strings.Contains(printed, "herald 1.2.3 of Acme/Herald for ") {
 			t.Errorf("%s:\n%s", remote, printed)
 		}
 	}
@@ -189,14 +193,14 @@ func TestAReleaseAsksForItsRepositoryIfTheRemoteIsNotOnGitHub(t *testing.T) {
 		"Acme/Herald",
 		"/srv/herald",
 	} {
-		if printed := releaseFrom(t, remote); !strings.Contains(printed, want) {
+		if printed := releaseWithRemote(t, remote); !strings.Contains(printed, want) {
 			t.Errorf("%s:\n%s", remote, printed)
 		}
 	}
 }
 
-func TestALinkedModuleWithoutALicenceIsRefused(t *testing.T) {
-	dir := repository(t)
+func TestAReleaseRefusesAModuleWithoutALicence(t *testing.T) {
+	dir := newRepository(t)
 	commit(t, dir, map[string]string{
 		"go.mod": "module herald\nrequire (\ngithub.com/ethereum/go-ethereum v1.0.0\nexample.org/m v1.0.0\n)\n" +
 			"replace github.com/ethereum/go-ethereum => ./e\nreplace example.org/m => ./m\n",
@@ -215,12 +219,12 @@ func TestALinkedModuleWithoutALicenceIsRefused(t *testing.T) {
 	}
 }
 
-func TestAnOlderReleaseMovesNoImageTagBack(t *testing.T) {
-	dir := repository(t)
+func TestOnlyTheLatestReleaseOfALineMovesItsImageTags(t *testing.T) {
+	dir := newRepository(t)
 	for _, tag := range []string{
 		"v1.2.3", "v1.2.10", "v1.10.0", "v2.0.0", "v2.0.1-rc.1", "v11.0.0-rc.1", "vendor", "9.9.9",
 	} {
-		must(t, dir, nil, "git", "tag", tag)
+		mustRun(t, dir, nil, "git", "tag", tag)
 	}
 	for version, want := range map[string]string{
 		"v1.2.3":  "1.2.3",
@@ -228,20 +232,28 @@ func TestAnOlderReleaseMovesNoImageTagBack(t *testing.T) {
 		"1.10.0":  "1.10.0 1.10 1",
 		"v2.0.0":  "2.0.0 2.0 2 latest",
 	} {
-		got := strings.Join(strings.Fields(must(t, dir, nil, ".ci/image-tags", version)), " ")
+		got := strings.Join(strings.Fields(mustRun(t, dir, nil, ".ci/image-tags", version)), " ")
 		if got != want {
 			t.Errorf("%s: %s, want %s", version, got, want)
 		}
 	}
 }
 
-// build builds version 4.5.6 in a new clone of this repository, of a commit in which the changelog has
-// a section for it. It returns the clone, and the folder with the archives.
-func build(t *testing.T, umask, zone, repository, remote string) (clone, folder string) {
+// machine is how the machine that builds a release is set up.
+type machine struct {
+	umask      string
+	zone       string // the time zone
+	repository string // GITHUB_REPOSITORY, or "" if it is not set
+	remote     string // of the git repository
+}
+
+// build builds version 4.5.6 in a new clone of this repository, whose changelog has a section of 4.5.6. It returns the
+// folders of the clone and of the archives.
+func (m machine) build(t *testing.T) (clone, archives string) {
 	t.Helper()
 	clone, out := t.TempDir(), t.TempDir()
-	must(t, "..", nil, "git", "clone", "-q", ".", clone)
-	must(t, clone, nil, "git", "remote", "set-url", "origin", remote)
+	mustRun(t, "..", nil, "git", "clone", "-q", ".", clone)
+	mustRun(t, clone, nil, "git", "remote", "set-url", "origin", m.remote)
 	changes := configtest.Read(t, clone+"/CHANGELOG.md")
 	changes = strings.Replace(changes, "\n## ", "\n## 4.5.6\n\n- A.\n\n## ", 1)
 	commit(t, clone, map[string]string{"CHANGELOG.md": changes})
@@ -249,18 +261,18 @@ func build(t *testing.T, umask, zone, repository, remote string) (clone, folder 
 	if targets == "all" {
 		targets = ""
 	}
-	environ := []string{"TZ=" + zone, "TARGETS=" + targets, "GITHUB_REPOSITORY=" + repository}
-	must(t, clone, environ, "bash", "-c", `umask "$0" && .ci/release v4.5.6 "$1"`, umask, out)
+	environ := []string{"TZ=" + m.zone, "TARGETS=" + targets, "GITHUB_REPOSITORY=" + m.repository}
+	mustRun(t, clone, environ, "bash", "-c", `umask "$0" && .ci/release v4.5.6 "$1"`, m.umask, out)
 	return clone, out
 }
 
-// tarEntry matches a line of a tar file that lists a folder, the program or another file with the right
-// mode. All belong to user 0 and group 0, without their names.
+// tarEntry matches a line in the list of a tar file: a folder, the program or another file, with the right mode, and
+// with user 0 and group 0 as owners.
 var tarEntry = regexp.MustCompile(
 	`^(drwxr-xr-x 0/0 .*/|-rwxr-xr-x 0/0 .*/bot|-rw-r--r-- 0/0 .*\.\w+|-rw-r--r-- 0/0 .*/[A-Z]\w+)\n?$`)
 
-// unpack returns a folder with the files of an archive. In a tar file, each must match tarEntry and
-// have the time of the commit.
+// unpack returns a folder with the files of an archive. It fails the test if an entry of a tar file does not match
+// tarEntry, or does not have commitTime.
 func unpack(t *testing.T, archive string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -275,24 +287,25 @@ func unpack(t *testing.T, archive string) string {
 		}
 		return dir
 	}
-	for line := range strings.Lines(must(t, "", []string{"TZ=UTC"}, "tar", "-tvzf", archive)) {
+	for line := range strings.Lines(mustRun(t, "", []string{"TZ=UTC"}, "tar", "-tvzf", archive)) {
 		if !tarEntry.MatchString(line) || !strings.Contains(line, " 2026-11-27 12:00 ") {
 			t.Errorf("%s: wrong owner, mode or time: %s", archive, line)
 		}
 	}
-	must(t, dir, nil, "tar", "-xpzf", archive)
+	mustRun(t, dir, nil, "tar", "-xpzf", archive)
 	return dir
 }
 
 // release is an unpacked archive.
 type release struct {
 	*testing.T
-	clone   string // the repository that it was built from
-	name    string // of its folder, such as herald_4.5.6_linux_amd64
-	dir     string
+	clone   string // the folder of the repository that it was built from
+	name    string // of the archive's only folder, such as herald_4.5.6_linux_amd64
+	dir     string // the path of this folder
 	program string // bot, or bot.exe
 }
 
+// openRelease unpacks an archive.
 func openRelease(t *testing.T, clone, archive string) release {
 	t.Helper()
 	r := release{T: t, clone: clone, program: "bot"}
@@ -305,10 +318,10 @@ func openRelease(t *testing.T, clone, archive string) release {
 	return r
 }
 
-// committed returns the files of the repository that belong in an archive.
-func (r release) committed() []string {
+// committedFiles returns the files of the repository that belong in an archive.
+func (r release) committedFiles() []string {
 	r.Helper()
-	return strings.Fields(must(r.T, r.clone, nil, "git", "ls-files",
+	return strings.Fields(mustRun(r.T, r.clone, nil, "git", "ls-files",
 		"README.md",
 		"LICENSE",
 		"CHANGELOG.md",
@@ -322,25 +335,28 @@ func (r release) committed() []string {
 }
 
 var (
+	// repositoryNote matches the paragraph that explains GITHUB_REPOSITORY. An archive's files do not have it.
 	repositoryNote = regexp.MustCompile("(?m)^`GITHUB_REPOSITORY` is .*\n\n")
+	// exampleVersion matches the version 1.2.3. In an archive, the files have the archive's version instead.
 	exampleVersion = regexp.MustCompile(`(?m)(^|[^0-9.])1\.2\.3($|[^0-9])`)
-	// filledIn matches files that name the version and the repository.
+	// filledIn matches the paths of the files with that version and with GITHUB_REPOSITORY.
 	filledIn = regexp.MustCompile(`^(README\.md|SECURITY\.md|docs/[^/]*\.md|deploy/.*)$`)
-	filler   = strings.NewReplacer(
+	// repositoryFiller replaces GITHUB_REPOSITORY by the name of the repository.
+	repositoryFiller = strings.NewReplacer(
 		"ghcr.io/GITHUB_REPOSITORY", "ghcr.io/acme/herald",
 		"GITHUB_REPOSITORY", "Acme/Herald",
 	)
-	// localLink finds links and pictures within the archive, without what follows a #.
+	// localLink matches a link or a picture in the archive. Its first group is the path, without the fragment after a #.
 	localLink = `(?:\]\(|(?:src|srcset|href)=")([^)"\s:#]+)[)"\s#]`
 )
 
-// verifyFile fails the test unless a file is as committed, with the version and the repository filled
-// in, and its links lead to files of the archive.
-func (r release) verifyFile(file string) {
+// checkFile checks that a file is as committed, except that the version and the repository are filled in, and that its
+// links lead to files of the archive.
+func (r release) checkFile(file string) {
 	r.Helper()
 	want := repositoryNote.ReplaceAllString(configtest.Read(r.T, r.clone+"/"+file), "")
 	if filledIn.MatchString(file) {
-		want = exampleVersion.ReplaceAllString(filler.Replace(want), "${1}4.5.6$2")
+		want = exampleVersion.ReplaceAllString(repositoryFiller.Replace(want), "${1}4.5.6$2")
 	}
 	if configtest.Read(r.T, r.dir+"/"+file) != want {
 		r.Errorf("%s: %s is not what is committed", r.name, file)
@@ -355,24 +371,23 @@ func (r release) verifyFile(file string) {
 	}
 }
 
-// verifyFiles fails the test unless the archive has exactly the files that belong in it.
-func (r release) verifyFiles() {
+// checkFileNames checks that the archive has exactly the files that belong in it.
+func (r release) checkFileNames() {
 	r.Helper()
-	want := append(r.committed(), r.program, "NOTICES.txt")
+	want := append(r.committedFiles(), r.program, "NOTICES.txt")
 	slices.Sort(want)
-	got := strings.Fields(must(r.T, r.dir, nil, "find", ".", "-type", "f", "-printf", "%P\n"))
+	got := strings.Fields(mustRun(r.T, r.dir, nil, "find", ".", "-type", "f", "-printf", "%P\n"))
 	slices.Sort(got)
 	if !slices.Equal(got, want) {
 		r.Errorf("%s has the files %v, want %v", r.name, got, want)
 	}
 }
 
-// verifyNotices fails the test unless NOTICES.txt has every licence of the repository, and names every
-// module.
-func (r release) verifyNotices(modules []string) {
+// checkNotices checks that NOTICES.txt has every licence of the repository, and names every module of the program.
+func (r release) checkNotices(modules []string) {
 	r.Helper()
 	notices := configtest.Read(r.T, r.dir+"/NOTICES.txt")
-	for _, licence := range strings.Fields(must(r.T, r.clone, nil, "git", "ls-files", "*LICENSE", "*OFL.txt")) {
+	for _, licence := range strings.Fields(mustRun(r.T, r.clone, nil, "git", "ls-files", "*LICENSE", "*OFL.txt")) {
 		if !strings.Contains(notices, configtest.Read(r.T, r.clone+"/"+licence)) {
 			r.Errorf("%s: NOTICES.txt lacks %s", r.name, licence)
 		}
@@ -384,54 +399,63 @@ func (r release) verifyNotices(modules []string) {
 	}
 }
 
-// verifyVersion runs the program if it is for this machine, and fails the test unless it names its version.
-func (r release) verifyVersion() {
+// checkVersion checks the version that the program prints, if the program is for this machine.
+func (r release) checkVersion() {
 	r.Helper()
 	if !strings.HasSuffix(r.name, "_"+runtime.GOOS+"_"+runtime.GOARCH) {
 		return
 	}
-	commit := must(r.T, r.clone, nil, "git", "rev-parse", "HEAD")
+	commit := mustRun(r.T, r.clone, nil, "git", "rev-parse", "HEAD")
 	want := "herald 4.5.6, commit " + commit + ", " + runtime.Version()
-	if got := must(r.T, r.dir, nil, "./bot", "version"); got != want {
+	if got := mustRun(r.T, r.dir, nil, "./bot", "version"); got != want {
 		r.Errorf("%s: the program is %q, want %q", r.name, got, want)
 	}
 }
 
-// verify fails the test unless the archive has the right files, and a program with its notices.
-func (r release) verify() {
+// check checks the files of the archive, the program, and its notices.
+func (r release) check() {
 	r.Helper()
-	for _, file := range r.committed() {
-		r.verifyFile(file)
+	for _, file := range r.committedFiles() {
+		r.checkFile(file)
 	}
-	r.verifyFiles()
-	modules := matches(`\tdep\t(\S+\t\S+)`, must(r.T, r.dir, nil, "go", "version", "-m", r.program))
+	r.checkFileNames()
+	modules := matches(`\tdep\t(\S+\t\S+)`, mustRun(r.T, r.dir, nil, "go", "version", "-m", r.program))
 	if len(modules) == 0 {
 		r.Errorf("%s: the program has no modules", r.name)
 	}
-	r.verifyNotices(modules)
-	r.verifyVersion()
+	r.checkNotices(modules)
+	r.checkVersion()
 }
 
-// The clones have another umask and another time zone. One is given its repository, the other reads it
-// from the remote.
-func TestAReleaseIsTheSameBytesAgain(t *testing.T) {
+// Two machines with different umasks and time zones build the same release. One has GITHUB_REPOSITORY, and the other
+// reads the repository from the remote.
+func TestAReleaseHasTheSameBytesOnEveryMachine(t *testing.T) {
 	if *releaseTargets == "" {
 		t.Skip("it builds archives only with -release")
 	}
-	clone, folder := build(t, "077", "Asia/Tokyo", "Acme/Herald", "/srv/herald")
-	_, other := build(t, "002", "America/New_York", "", "git@github.com:Acme/Herald.git")
+	clone, folder := machine{
+		umask:      "077",
+		zone:       "Asia/Tokyo",
+		repository: "Acme/Herald",
+		remote:     "/srv/herald",
+	}.build(t)
+	_, otherFolder := machine{
+		umask:  "002",
+		zone:   "America/New_York",
+		remote: "git@github.com:Acme/Herald.git",
+	}.build(t)
 	sums := configtest.Read(t, folder+"/SHA256SUMS")
-	if again := configtest.Read(t, other+"/SHA256SUMS"); sums != again || sums == "" {
-		t.Errorf("built twice, they differ:\n%s\n%s", sums, again)
+	if otherSums := configtest.Read(t, otherFolder+"/SHA256SUMS"); sums != otherSums || sums == "" {
+		t.Errorf("the machines have built different releases:\n%s\n%s", sums, otherSums)
 	}
-	for _, folder := range []string{folder, other} {
-		must(t, folder, nil, "sha256sum", "--check", "--strict", "SHA256SUMS")
+	for _, folder := range []string{folder, otherFolder} {
+		mustRun(t, folder, nil, "sha256sum", "--check", "--strict", "SHA256SUMS")
 	}
 	archives, err := filepath.Glob(folder + "/herald_*")
 	if err != nil || len(archives) != strings.Count(sums, "\n") {
 		t.Errorf("%d archives, and SHA256SUMS is\n%s", len(archives), sums)
 	}
 	for _, archive := range archives {
-		openRelease(t, clone, archive).verify()
+		openRelease(t, clone, archive).check()
 	}
 }

@@ -166,8 +166,8 @@ func TestASilentHTTP2ConnectionIsDroppedInTime(t *testing.T) {
 			n := transporttest.NewNetwork(t, func(http.ResponseWriter, *http.Request) {})
 			c := transport.New(transport.Options{Timeout: callTimeout, MaxBody: maxBody, MaxConns: 4})
 			t.Cleanup(c.CloseIdleConnections)
-			if err := post(c); err != nil || n.Lines() != 1 {
-				t.Fatalf("%d connections, want 1: %v", n.Lines(), err)
+			if err := post(c); err != nil || n.Connections() != 1 {
+				t.Fatalf("%d connections, want 1: %v", n.Connections(), err)
 			}
 			n.Silence()
 			time.Sleep(idle)

@@ -72,20 +72,12 @@ type Line struct {
 	OldApp bool
 }
 
-// Write sends a line to the bot. Like an app, it sends a command that the menu marks as ephemeral as an ephemeral
-// message.
+// Write sends a line to the bot. If the line is a command that the group's menu marks as ephemeral, it becomes an
+// ephemeral message, as in Telegram's apps: only the person and the bot see it.
 func (c *Community) Write(l Line) {
 	from := c.setUser(l.By, l.Language)
 	m := telegram.Text(l.Chat, from, l.Text)
-	mentions := c.mentions(l.Text)
-	if mentions != nil {
-		var entities []any
-		textEntities, _ := m["entities"].([]telegram.Entity)
-		for _, e := range textEntities {
-			entities = append(entities, e)
-		}
-		m["entities"] = append(entities, mentions...)
-	}
+	c.addMentions(m, l.Text)
 	if l.ReplyTo != nil {
 		m["reply_to_message"] = l.ReplyTo
 	}
@@ -96,7 +88,40 @@ func (c *Community) Write(l Line) {
 	}
 }
 
-// setUser sets how a person appears in updates from now on, and returns that.
+// addMentions adds an entity to the message for each person that its text mentions. Telegram does the same for users
+// without a username.
+func (c *Community) addMentions(m telegram.Message, text string) {
+	mentions := c.mentions(text)
+	if len(mentions) == 0 {
+		return
+	}
+	var entities []any
+	existing, _ := m["entities"].([]telegram.Entity)
+	for _, e := range existing {
+		entities = append(entities, e)
+	}
+	m["entities"] = append(entities, mentions...)
+}
+
+// mentions returns an entity for each person that a text mentions.
+func (c *Community) mentions(text string) (entities []any) {
+	for _, word := range strings.Fields(text) {
+		p := c.People.Mentioned(word)
+		if p.Name == "" {
+			continue
+		}
+		before, _, _ := strings.Cut(text, word)
+		entities = append(entities, map[string]any{
+			"type":   "text_mention",
+			"offset": len(utf16.Encode([]rune(before))),
+			"length": len(word), // Names of people are in ASCII.
+			"user":   telegram.User{ID: p.TelegramID, FirstName: p.Name},
+		})
+	}
+	return entities
+}
+
+// setUser sets the user as which a person appears in updates, and returns the user.
 func (c *Community) setUser(by Person, language string) telegram.User {
 	user := telegram.User{ID: by.TelegramID, FirstName: by.Name, Language: language}
 	c.Telegram.SetUser(user)
@@ -114,25 +139,6 @@ func (c *Community) isEphemeral(l Line) bool {
 // Menu returns the commands that a person's app lists in a chat.
 func (c *Community) Menu(chat telegram.Chat, by Person, language string) []telegram.Command {
 	return c.Telegram.MenuFor(chat, by.TelegramID, language)
-}
-
-// mentions returns an entity for each person that the text mentions. Telegram does the same for users without a
-// username.
-func (c *Community) mentions(text string) (entities []any) {
-	for _, word := range strings.Fields(text) {
-		p := c.People.Mentioned(word)
-		if p.Name == "" {
-			continue
-		}
-		before, _, _ := strings.Cut(text, word)
-		entities = append(entities, map[string]any{
-			"type":   "text_mention",
-			"offset": len(utf16.Encode([]rune(before))),
-			"length": len(word),
-			"user":   telegram.User{ID: p.TelegramID, FirstName: p.Name},
-		})
-	}
-	return entities
 }
 
 // Press presses the button with this callback_data below a message of the bot. If the message is ephemeral, by must

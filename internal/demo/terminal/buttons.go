@@ -42,18 +42,20 @@ func (all *buttons) forget(m *telegram.Sent) {
 	*all = slices.DeleteFunc(*all, func(b button) bool { return b.message == identity(m) })
 }
 
-// find returns the button that a person means with a text: the label must begin with the text. If several messages have
-// such a button, find returns the first one of the latest message. It returns false if the person sees no such button.
+// find returns the button that a person means with a text: the first button of the latest message whose label begins
+// with the text. It returns false if the person sees no such button.
 func (all buttons) find(text string, by community.Person) (found button, ok bool) {
-	if normalLabel(text) == "" {
+	wanted := normalLabel(text)
+	if wanted == "" {
 		return button{}, false
 	}
 	for _, b := range slices.Backward(all) {
-		if ok && b.message != found.message {
+		isEarlierMessage := ok && b.message != found.message
+		if isEarlierMessage {
 			break
 		}
 		isVisible := b.reader == 0 || b.reader == by.TelegramID
-		if isVisible && strings.HasPrefix(normalLabel(b.label), normalLabel(text)) {
+		if isVisible && strings.HasPrefix(normalLabel(b.label), wanted) {
 			found, ok = b, true
 		}
 	}

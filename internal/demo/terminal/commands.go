@@ -52,7 +52,7 @@ func (w *window) stake(_ context.Context, argument string) {
 	w.say(w.Services.World.Staker.Hex() + " stakes again.")
 }
 
-// skipHours lets six hours pass for the saved addresses, and waits until the bot has checked them.
+// skipHours lets six hours pass for the saved addresses, and blocks until the bot has checked them.
 func (w *window) skipHours(ctx context.Context, argument string) {
 	if argument != "" {
 		w.say("Type /later alone.")

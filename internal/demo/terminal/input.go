@@ -12,8 +12,7 @@ import (
 	"golang.org/x/term"
 )
 
-// maxLine is the maximum length of a line in bytes. A message on Telegram has at most 4,096 characters, which have
-// up to four bytes each.
+// maxLine is the maximum length of a line in bytes. A character has at most four bytes.
 const maxLine = 4 * maxText
 
 // errTooLong is returned by readLine for a line of more than maxLine bytes.
@@ -21,7 +20,7 @@ var errTooLong = errors.New("the line is too long")
 
 // input reads lines from the user, and writes text to them.
 type input interface {
-	// begin prepares the terminal for readLine. end undoes that.
+	// begin prepares the terminal for readLine, and end restores it.
 	begin() error
 	end()
 	// readLine blocks until the user has typed a line. It returns io.EOF at the end of the input, and errTooLong for
@@ -74,18 +73,19 @@ func (p pipe) skipLine() error {
 type editor struct {
 	in, out  *os.File
 	terminal *term.Terminal
-	before   *term.State // the terminal's mode before begin, or nil if it is not in raw mode
+	original *term.State // the terminal's mode before begin, or nil if it is not in raw mode
 }
 
 func newEditor(in, out *os.File) *editor {
 	return &editor{in: in, out: out, terminal: term.NewTerminal(keyboard{Reader: in, Writer: out}, "> ")}
 }
 
-func (e *editor) begin() (err error) {
-	e.before, err = term.MakeRaw(int(e.in.Fd()))
+func (e *editor) begin() error {
+	original, err := term.MakeRaw(int(e.in.Fd()))
 	if err != nil {
 		return err
 	}
+	e.original = original
 	width, height, err := term.GetSize(int(e.out.Fd()))
 	if err == nil && width > 0 {
 		_ = e.terminal.SetSize(width, height) // If it fails, so does the next write.
@@ -94,8 +94,8 @@ func (e *editor) begin() (err error) {
 }
 
 func (e *editor) end() {
-	_ = term.Restore(int(e.in.Fd()), e.before) // It fails only if the terminal was closed.
-	e.before = nil
+	_ = term.Restore(int(e.in.Fd()), e.original) // It fails only if the terminal was closed.
+	e.original = nil
 }
 
 // readLine returns io.EOF for Ctrl-C and Ctrl-D, too.
@@ -109,21 +109,20 @@ func (e *editor) readLine() (string, error) {
 
 // Write writes above the prompt if the terminal is in raw mode. It must not be called while begin or end runs.
 func (e *editor) Write(p []byte) (int, error) {
-	if e.before == nil {
+	if e.original == nil {
 		return e.out.Write(p)
 	}
 	return e.terminal.Write(p)
 }
 
-// keyboard is a terminal for package term. In it, Ctrl-C always ends the input: package term would wait for the
-// rest of an unfinished escape sequence or character first.
+// keyboard is the keyboard and screen of a terminal, for package term. Its Ctrl-C always ends the input. Package term
+// would first wait for the rest of an unfinished escape sequence or character.
 type keyboard struct {
 	io.Reader
 	io.Writer
 }
 
-// Read returns io.EOF for Ctrl-C, and replaces invalid UTF-8.
-
+// Read returns io.EOF for Ctrl-C, and replaces invalid UTF-8 by question marks.
 func (k keyboard) Read(p []byte) (int, error) {
 	n, err := k.Reader.Read(p)
 	const ctrlC = '\x03'

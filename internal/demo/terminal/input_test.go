@@ -10,8 +10,8 @@ import (
 	"golang.org/x/term"
 )
 
-// edited types keys one after another, and returns the lines that are read until the input ends.
-func edited(t *testing.T, keys ...string) (lines []string) {
+// linesOf types keys one after another at a terminal, and returns the lines that the window reads until the input ends.
+func linesOf(t *testing.T, keys ...string) (lines []string) {
 	t.Helper()
 	in, typed := io.Pipe()
 	go func() {
@@ -34,21 +34,48 @@ func edited(t *testing.T, keys ...string) (lines []string) {
 	}
 }
 
-func TestLinesAreEdited(t *testing.T) {
-	const up, escape, ctrlC = "\x1b[A", "\x1b", "\x03"
+func TestKeysBecomeLines(t *testing.T) {
+	const (
+		up         = "\x1b[A"
+		escape     = "\x1b"
+		pasteBegin = "\x1b[200~"
+		ctrlC      = "\x03"
+		ctrlD      = "\x04"
+	)
 	for name, tt := range map[string]struct {
 		keys []string
 		want []string
 	}{
-		"pasted lines":           {[]string{"/price\r/help\r/supply\r"}, []string{"/price", "/help", "/supply"}},
-		"history":                {[]string{"one\rtwo\r" + up + up + "\r"}, []string{"one", "two", "one"}},
-		"Ctrl-D alone":           {[]string{"one\r\x04two\r"}, []string{"one"}},
-		"Ctrl-C":                 {[]string{"one\rtwo", ctrlC, "three\r"}, []string{"one"}},
-		"Escape, then Ctrl-C":    {[]string{"a\r", escape, ctrlC, "b\r"}, []string{"a"}},
-		"half a key, and Ctrl-C": {[]string{"a\r", "\x1b[200~a\x1b[1;", ctrlC, "b\r"}, []string{"a"}},
-		"not UTF-8":              {[]string{"M\xfcller\r", "\xe4\xbb\r代币\r"}, []string{"M?ller", "?", "代币"}},
+		"pasted lines": {
+			keys: []string{"/price\r/help\r/supply\r"},
+			want: []string{"/price", "/help", "/supply"},
+		},
+		"an earlier line again": {
+			keys: []string{"one\rtwo\r" + up + up + "\r"},
+			want: []string{"one", "two", "one"},
+		},
+		"Ctrl-D ends the input": {
+			keys: []string{"one\r" + ctrlD + "two\r"},
+			want: []string{"one"},
+		},
+		"Ctrl-C ends the input": {
+			keys: []string{"one\rtwo", ctrlC, "three\r"},
+			want: []string{"one"},
+		},
+		"Ctrl-C after Escape": {
+			keys: []string{"one\r", escape, ctrlC, "two\r"},
+			want: []string{"one"},
+		},
+		"Ctrl-C after half an escape sequence": {
+			keys: []string{"one\r", pasteBegin + "a\x1b[1;", ctrlC, "two\r"},
+			want: []string{"one"},
+		},
+		"invalid UTF-8": {
+			keys: []string{"M\xfcller\r", "\xe4\xbb\r代币\r"},
+			want: []string{"M?ller", "?", "代币"},
+		},
 	} {
-		if got := edited(t, tt.keys...); !slices.Equal(got, tt.want) {
+		if got := linesOf(t, tt.keys...); !slices.Equal(got, tt.want) {
 			t.Errorf("%s: got %q, want %q", name, got, tt.want)
 		}
 	}

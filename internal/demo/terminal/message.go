@@ -18,19 +18,20 @@ import (
 // simulated is appended to the first line of every message.
 const simulated = " (simulated)"
 
-// rendered returns a message as text without empty lines: who sees it, its picture, its text, and the labels of its
-// buttons, which the user can type. readers describes who sees it, and is "" if the whole group does.
+// rendered returns a message as text without empty lines: a note of who sees it, the picture's size, the text, and the
+// labels of the buttons, which the user can type. readers describes who sees the message. It is "" if the whole group
+// does.
 func rendered(m *telegram.Sent, readers string, now time.Time) []cell {
-	var about []string
+	var notes []string
 	if readers != "" {
-		about = append(about, readers)
+		notes = append(notes, readers)
 	}
 	if m.Edits > 0 {
-		about = append(about, "changed")
+		notes = append(notes, "changed")
 	}
 	var parts [][]cell
-	if len(about) > 0 {
-		parts = append(parts, cellsOf("("+strings.Join(about, ", ")+")", dim))
+	if len(notes) > 0 {
+		parts = append(parts, cellsOf("("+strings.Join(notes, ", ")+")", dim))
 	}
 	if m.Photo != nil {
 		parts = append(parts, cellsOf("("+describe(m.Photo)+")", dim))
@@ -83,17 +84,17 @@ func describe(picture []byte) string {
 // body returns a text with its entities, as an app shows them.
 // https://core.telegram.org/bots/api#messageentity
 func body(text string, entities []telegram.Entity, now time.Time) (cells []cell) {
-	// The keys are offsets in UTF-16 code units. A text has at most as many units as bytes.
+	// All indexes and keys are offsets in UTF-16 code units. A text has at most as many units as bytes.
 	looks := make([]look, len(text))
-	before := map[int]string{} // a text that is printed instead of the entity that begins here
-	after := map[int]string{}  // the URL of the link that ends here
+	ages := map[int]string{}  // by the begin of the entity that an age replaces
+	links := map[int]string{} // by the end of a link, its URL
 	for _, e := range entities {
 		begin := min(max(e.Offset, 0), len(looks))
 		end := min(max(e.Offset+e.Length, begin), len(looks))
 		age := ageOf(e, now)
-		before[begin] += age
+		ages[begin] += age
 		if isWeb(e.URL) {
-			after[end] += " (" + e.URL + ")"
+			links[end] += " (" + e.URL + ")"
 		}
 		for i := begin; i < end; i++ {
 			looks[i] |= lookOf(e)
@@ -104,12 +105,12 @@ func body(text string, entities []telegram.Entity, now time.Time) (cells []cell)
 	}
 	unit := 0
 	for _, r := range text {
-		cells = append(cells, cellsOf(before[unit], looks[unit]&^hidden)...)
+		cells = append(cells, cellsOf(ages[unit], looks[unit]&^hidden)...)
 		if isShown(r) && looks[unit]&hidden == 0 {
 			cells = append(cells, cell{char: r, look: looks[unit]})
 		}
 		unit += utf16.RuneLen(r)
-		cells = append(cells, cellsOf(after[unit], normal)...)
+		cells = append(cells, cellsOf(links[unit], normal)...)
 	}
 	return cells
 }
@@ -127,10 +128,11 @@ func lookOf(e telegram.Entity) look {
 	case "blockquote", "expandable_blockquote":
 		return quoted
 	}
-	return 0
+	return normal
 }
 
-// ageOf returns how long ago the time of an entity was. It returns "" if the entity's text is to be printed instead.
+// ageOf returns how long ago the time of an entity was, such as "5 min ago". It returns "" if the entity has no such
+// time: then its text is printed.
 func ageOf(e telegram.Entity, now time.Time) string {
 	if e.Type != "date_time" || e.TimeFormat != "r" {
 		return ""

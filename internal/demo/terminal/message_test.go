@@ -10,9 +10,10 @@ import (
 	"herald/internal/demo/fake/telegram"
 )
 
+// now is the time at which the messages are printed.
 var now = time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)
 
-func TestEntitiesAreShownAsTheyCanBe(t *testing.T) {
+func TestEntitiesArePrintedAsLooksAndLinks(t *testing.T) {
 	entity := func(kind string, offset, length int) telegram.Entity {
 		return telegram.Entity{Type: kind, Offset: offset, Length: length}
 	}
@@ -31,52 +32,49 @@ func TestEntitiesAreShownAsTheyCanBe(t *testing.T) {
 		"a folded block":     {"a\nb\nc", entity("expandable_blockquote", 2, 1), "a\n  b\nc"},
 		"past the end":       {"a", entity("bold", 5, 1), "a"},
 	} {
-		const inColour = true
-		got := draw(wrap(body(tt.text, []telegram.Entity{tt.entity}, now), 80), inColour)
+		got := draw(wrap(body(tt.text, []telegram.Entity{tt.entity}, now), 80), withEscapes)
 		if got != tt.want {
 			t.Errorf("%s: got\n%q, want\n%q", name, got, tt.want)
 		}
 	}
 }
 
-func TestTimesAreToldAsInAnApp(t *testing.T) {
-	for want, before := range map[string]time.Duration{
+func TestTimesArePrintedAsAges(t *testing.T) {
+	for want, age := range map[string]time.Duration{
 		"just now":   0,
 		"59 s ago":   59 * time.Second,
 		"59 min ago": time.Hour - time.Second,
 		"23 h ago":   24*time.Hour - time.Second,
 		"1 day ago":  24 * time.Hour,
 		"2 days ago": 50 * time.Hour,
-		"12:34":      -time.Hour, // a time to come, as the text tells it
+		"12:34":      -time.Hour, // For a time in the future, the text of the entity is printed.
 	} {
 		at := telegram.Entity{
 			Type:       "date_time",
 			Length:     5,
-			UnixTime:   now.Add(-before).Unix(),
+			UnixTime:   now.Add(-age).Unix(),
 			TimeFormat: "r",
 		}
-		if got := draw(wrap(body("12:34.", []telegram.Entity{at}, now), 80), false); got != want+"." {
+		if got := draw(wrap(body("12:34.", []telegram.Entity{at}, now), 80), withoutEscapes); got != want+"." {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
 }
 
-func TestWhatIsNotShownIsLeftOut(t *testing.T) {
+func TestControlAndFormatCharactersAreOmitted(t *testing.T) {
 	for text, want := range map[string]string{
 		"\x1b[31mred\x1b]0;t\a\u009b2J\u202e": "[31mred]0;t2J",
-		"a.\u2060b@\u2060c":                   "a.b@c", // word joiners, which would be copied
+		"a.\u2060b@\u2060c":                   "a.b@c", // word joiners
 	} {
-		if got := draw(wrap(body(text, nil, now), 80), true); got != want {
+		if got := draw(wrap(body(text, nil, now), 80), withEscapes); got != want {
 			t.Errorf("%q: got %q, want %q", text, got, want)
 		}
 	}
 }
 
 func TestLinesAreWrappedBetweenWords(t *testing.T) {
-	for name, tt := range map[string]struct {
-		text string
-		want string
-	}{
+	const width = 12
+	for name, tt := range map[string]struct{ text, want string }{
 		"a line that fits":       {"A  text of\n\ntwo lines", "A  text of\n\ntwo lines"},
 		"a line that does not":   {"A text that is longer", "A text that\n  is longer"},
 		"an indented line":       {"  than it is long", "  than it is\n    long"},
@@ -85,9 +83,10 @@ func TestLinesAreWrappedBetweenWords(t *testing.T) {
 		"a command":              {"/staked\u00a00x529084 (stakes)", "/staked\n  0x529084\n  (stakes)"},
 		"a short command":        {"/as\u00a0x (is) you", "/as x (is)\n  you"},
 		"a dot begins a line":    {"[one] ·\u00a0[two]\u00a0https://x.org", "[one]\n  · [two]\n  https://x.org"},
+		"a dot ends a line":      {"0x52908400098\u00a0·", "0x52908400098\n  ·"},
 		"letters of two columns": {"✅ 代币代币 x", "✅ 代币代币\n  x"},
 	} {
-		if got := Wrap(tt.text, 12); got != tt.want {
+		if got := Wrap(tt.text, width); got != tt.want {
 			t.Errorf("%s: got\n%s\nwant\n%s", name, got, tt.want)
 		}
 	}
@@ -111,7 +110,7 @@ func FuzzAMessageIsPlainText(f *testing.F) {
 			Photo:    []byte(text),
 			Markup:   telegram.Markup{Rows: [][]telegram.Button{row}},
 		}
-		got := draw(wrap(rendered(m, "only you see this", now), 40), false)
+		got := draw(wrap(rendered(m, "only you see this", now), 40), withoutEscapes)
 		if !utf8.ValidString(got) {
 			t.Errorf("not UTF-8: %q", got)
 		}

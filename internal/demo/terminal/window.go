@@ -98,14 +98,15 @@ func Run(ctx context.Context, c Config) error {
 		case err != nil:
 			return fmt.Errorf("read a line: %w", err)
 		default:
-			w.obey(ctx, line)
+			w.handle(ctx, line)
 		}
 	}
 	return fmt.Errorf("write an answer: %w", w.writeErr)
 }
 
 // read blocks until it has read the next line. Meanwhile, it prints arriving events. It returns io.EOF if ctx is
-// done, and an empty line if Out fails. In both cases a goroutine remains, because reading cannot be interrupted.
+// done, and an empty line if Out fails. In both cases it leaves a goroutine that still reads, because reading cannot be
+// interrupted.
 func (w *window) read(ctx context.Context) (line string, err error) {
 	if err := w.input.begin(); err != nil {
 		return "", err
@@ -136,8 +137,9 @@ func (w *window) read(ctx context.Context) (line string, err error) {
 	return "", nil
 }
 
-// obey does what a line demands, and prints the answers. An empty line has no effect.
-func (w *window) obey(ctx context.Context, line string) {
+// handle executes a command of the demo, presses a button, or sends the line to the bot. It prints the answers. An
+// empty line has no effect.
+func (w *window) handle(ctx context.Context, line string) {
 	line = strings.ToValidUTF8(strings.TrimSpace(line), "\uFFFD")
 	name, argument, _ := strings.Cut(strings.ToLower(line), " ")
 	command, isDemoCommand := demoCommands[name]
@@ -188,10 +190,11 @@ func (w *window) printAnswers(ctx context.Context) answerState {
 		// before it answers the request.
 		isIdle := len(w.Community.Telegram.Pending()) == 0 && w.Idle() && w.request.isAnswered()
 		arrived := w.printArrived()
+		isComplete := isIdle && !arrived
 		switch {
-		case isIdle && !arrived && w.printed == printedBefore:
+		case isComplete && w.printed == printedBefore:
 			return unanswered
-		case isIdle && !arrived:
+		case isComplete:
 			return answered
 		}
 		select {
@@ -240,7 +243,7 @@ func (w *window) printMessage(m *telegram.Sent) {
 	w.print(rendered(m, w.readers(m), time.Now()))
 }
 
-// printNotice prints the answer to a press. If the answer is a link to the private chat, it opens that.
+// printNotice prints the answer to a press. If the answer is a link to the private chat, it opens the private chat.
 func (w *window) printNotice(n *telegram.Notice) {
 	if parameter, opensPrivate := startParameter(n.URL); opensPrivate {
 		w.openPrivate(parameter)
@@ -261,7 +264,7 @@ func (w *window) openPrivate(parameter string) {
 	})
 }
 
-// press presses the button with the label that a line has in brackets, such as "[7d]".
+// press presses the button that a line means, such as "[7d]", and prints the answers.
 func (w *window) press(ctx context.Context, line string) {
 	b, found := w.buttons.find(line, w.asker)
 	parameter, opensPrivate := startParameter(b.url)
@@ -295,7 +298,7 @@ func (w *window) readers(m *telegram.Sent) string {
 	return ""
 }
 
-// only returns the text that only this user sees something.
+// only returns the text "only you see this" for the asker, and "only NAME sees this" for another user.
 func (w *window) only(user int64) string {
 	if user == w.asker.TelegramID {
 		return "only you see this"

@@ -24,15 +24,16 @@ import (
 	"herald/internal/demo/terminal"
 )
 
-// bot is a bot at a fake of Telegram. A test decides how it answers.
+// bot is a bot that is connected to a fake of Telegram.
 type bot struct {
 	*telegram.Server
 	t *testing.T
-	// answer is called with each update.
+	// answer answers an update. Each test has its own.
 	answer func(update)
 }
 
-// update is an update that the bot gets.
+// update is an update that the bot gets: a message, a press, or a request to join a group. The fields of the other two
+// are zero.
 type update struct {
 	ID      int64 `json:"update_id"`
 	Message struct {
@@ -61,7 +62,7 @@ func (b *bot) call(method string, params map[string]any) json.RawMessage {
 	return b.callUntil(b.t.Context(), method, params)
 }
 
-// callUntil calls a method, and returns nothing if ctx is done first.
+// callUntil is like call, but returns nil if ctx is done first.
 func (b *bot) callUntil(ctx context.Context, method string, params map[string]any) json.RawMessage {
 	body, err := json.Marshal(params)
 	if err != nil {
@@ -70,7 +71,7 @@ func (b *bot) callUntil(ctx context.Context, method string, params map[string]an
 	return b.do(ctx, method, "application/json", body)
 }
 
-// do makes a call with a body, and returns its result.
+// do makes a call with this body, and returns its result. It fails the test if the fake refuses the call.
 func (b *bot) do(ctx context.Context, method, contentType string, body []byte) json.RawMessage {
 	r := httptest.NewRequestWithContext(ctx, http.MethodPost, "/bot"+telegram.Token+"/"+method, bytes.NewReader(body))
 	r.Header.Set("Content-Type", contentType)
@@ -80,13 +81,15 @@ func (b *bot) do(ctx context.Context, method, contentType string, body []byte) j
 		OK     bool
 		Result json.RawMessage
 	}
-	if err := json.Unmarshal(w.Body.Bytes(), &answer); err != nil || !answer.OK && ctx.Err() == nil {
+	err := json.Unmarshal(w.Body.Bytes(), &answer)
+	isRefused := !answer.OK && ctx.Err() == nil
+	if err != nil || isRefused {
 		b.t.Errorf("%s: %s", method, w.Body)
 	}
 	return answer.Result
 }
 
-// send sends a text to a chat, with more parameters, and returns the message's ID.
+// send sends a text to a chat, and returns the message's ID. more has other parameters of sendMessage.
 func (b *bot) send(chat int64, text string, more map[string]any) (id int64) {
 	params := map[string]any{"chat_id": chat, "text": text}
 	for name, value := range more {
@@ -117,8 +120,8 @@ func (b *bot) poll(ctx context.Context) {
 	}
 }
 
-// talk types text into a window while a bot answers, and returns what the window prints.
-func talk(t *testing.T, text string, answer func(*bot, update)) (printed string) {
+// typeLines types text into a window while a bot answers, and returns the text that the window prints.
+func typeLines(t *testing.T, text string, answer func(*bot, update)) (printed string) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		var out strings.Builder
@@ -130,7 +133,11 @@ func talk(t *testing.T, text string, answer func(*bot, update)) (printed string)
 	return printed
 }
 
-// run runs a window while a bot answers. It must be called in simulated time.
+// registeredID is the user ID of the person "registered", who is the asker at first.
+const registeredID = 7000000001
+
+// run runs a window while a bot answers, until in ends. It must be called in simulated time. In this window, later does
+// not check addresses, but sends "Removed" to registered.
 func run(t *testing.T, in io.Reader, out io.Writer, answer func(*bot, update)) error {
 	b := &bot{Server: telegram.New(), t: t}
 	b.answer = func(u update) { answer(b, u) }
@@ -148,14 +155,14 @@ func run(t *testing.T, in io.Reader, out io.Writer, answer func(*bot, update)) e
 		Community: group,
 		Services:  fakes,
 		Later: func(context.Context) error {
-			b.send(7000000001, "Removed", nil)
+			b.send(registeredID, "Removed", nil)
 			return nil
 		},
 		Idle: func() bool { return true },
 	})
 }
 
-// echo answers each message in its chat with its sender and text.
+// echo answers each message in its chat with "SENDER: TEXT".
 func echo(b *bot, u update) {
 	b.send(u.Message.Chat.ID, u.Message.From.FirstName+": "+u.Message.Text, nil)
 }
@@ -176,41 +183,40 @@ func TestEachLineIsAMessageToTheGroup(t *testing.T) {
 		"[Nothing]\n":                "There is no such button that registered can press.\n\n",
 		"[]\n":                       "There is no such button that registered can press.\n\n",
 	} {
-		if got := talk(t, typed, echo); got != want {
+		if got := typeLines(t, typed, echo); got != want {
 			t.Errorf("%q: got\n%q, want\n%q", typed, got, want)
 		}
 	}
 }
 
-func TestTooLongALineIsNotSent(t *testing.T) {
+func TestALineThatIsTooLongIsNotSent(t *testing.T) {
 	const want = "That is too long: a message has at most 4096 characters.\n\nregistered: /price (simulated)\n\n"
 	for _, length := range []int{4097, 20_000, 1_000_000} {
-		if got := talk(t, strings.Repeat("a", length)+"\n/price\n", echo); got != want {
+		if got := typeLines(t, strings.Repeat("a", length)+"\n/price\n", echo); got != want {
 			t.Errorf("%d letters: got %.200q", length, got)
 		}
 	}
 }
 
-// Messages that only one person sees are marked.
-func TestPrivateMessagesAreMarked(t *testing.T) {
+func TestMessagesThatOnePersonSeesAreMarked(t *testing.T) {
 	answer := func(b *bot, u update) {
 		b.send(u.Message.Chat.ID, "in the group", nil)
 		b.send(u.Message.From.ID, "to the asker", nil)
-		b.send(7000000001, "to registered", nil)
+		b.send(registeredID, "to registered", nil)
 	}
 	const want = "Now asking as unregistered\n\nin the group (simulated)\n\n" +
 		"(in your private chat with the bot)\nto the asker (simulated)\n\n" +
 		"(in the private chat of registered)\nto registered (simulated)\n\n"
-	if got := talk(t, "/as unregistered\n/mylogins\n", answer); got != want {
+	if got := typeLines(t, "/as unregistered\n/mylogins\n", answer); got != want {
 		t.Errorf("got\n%s", got)
 	}
 }
 
-func TestAnEphemeralCommandAndItsAnswerAreForOne(t *testing.T) {
-	asked := false
+func TestTheAnswerToAnEphemeralCommandIsEphemeral(t *testing.T) {
+	hasMenu := false
 	answer := func(b *bot, u update) {
-		if !asked {
-			asked = true
+		if !hasMenu {
+			hasMenu = true
 			b.call("setMyCommands", map[string]any{
 				"commands": []telegram.Command{{Command: "mylogins", Description: "Logins", Ephemeral: true}},
 			})
@@ -222,7 +228,7 @@ func TestAnEphemeralCommandAndItsAnswerAreForOne(t *testing.T) {
 			})
 		}
 	}
-	got := talk(t, "/start\n/mylogins\n", answer)
+	got := typeLines(t, "/start\n/mylogins\n", answer)
 	if !strings.HasSuffix(got, "(only you see this)\nyours (simulated)\n\n") {
 		t.Errorf("got\n%s", got)
 	}
@@ -238,13 +244,13 @@ func TestAChangedMessageIsPrintedAgain(t *testing.T) {
 		})
 	}
 	const want = "one moment (simulated)\n\n(changed)\ndone (simulated)\n\n"
-	if got := talk(t, "/price\n", answer); got != want {
+	if got := typeLines(t, "/price\n", answer); got != want {
 		t.Errorf("got\n%s", got)
 	}
 }
 
-// buttons are the parameters of a message with buttons: two to press, and one each that opens a page, opens the private
-// chat, and copies.
+// buttons are parameters of sendMessage. Two of the buttons can be pressed. The others open a page, open the private
+// chat with the bot, and copy a text.
 var buttons = map[string]any{
 	"reply_markup": map[string]any{
 		"inline_keyboard": [][]map[string]any{
@@ -275,14 +281,14 @@ func TestButtonsArePressedByTheirLabels(t *testing.T) {
 		"[Private chat]": "(in your private chat with the bot)\n/start help" + shown,
 		"[Copy]":         "There is no such button that registered can press.\n\n",
 	} {
-		if got := talk(t, "/price\n"+typed, answer); got != "/price"+shown+want {
+		if got := typeLines(t, "/price\n"+typed, answer); got != "/price"+shown+want {
 			t.Errorf("%s: got\n%s", typed, got)
 		}
 	}
 }
 
-// A press opens the private chat if the bot answers it with a link there.
-func TestAPressMayOpenThePrivateChat(t *testing.T) {
+// The bot answers a press with a link to its private chat.
+func TestALinkInAnAnswerOpensThePrivateChat(t *testing.T) {
 	answer := func(b *bot, u update) {
 		switch {
 		case u.Press.ID != "":
@@ -296,22 +302,22 @@ func TestAPressMayOpenThePrivateChat(t *testing.T) {
 			b.send(u.Message.Chat.ID, "buttons", buttons)
 		}
 	}
-	got := talk(t, "/price\n[7d]\n", answer)
+	got := typeLines(t, "/price\n[7d]\n", answer)
 	if !strings.HasSuffix(got, "(in your private chat with the bot)\nregistered: /start x (simulated)\n\n") {
 		t.Errorf("got\n%s", got)
 	}
 }
 
-func TestAPrivateButtonIsForItsReader(t *testing.T) {
+func TestOnlyTheReaderOfAMessageCanPressItsButtons(t *testing.T) {
 	answer := func(b *bot, u update) { b.send(u.Message.From.ID, "yours", buttons) }
-	got := talk(t, "/price\n/as moderator\n[7d]\n", answer)
+	got := typeLines(t, "/price\n/as moderator\n[7d]\n", answer)
 	if !strings.HasSuffix(got, "There is no such button that moderator can press.\n\n") {
 		t.Errorf("got\n%s", got)
 	}
 }
 
-// The line after a question is a reply to it. A command, and the line of another person, are not.
-func TestALineAnswersTheQuestionBefore(t *testing.T) {
+// The line after a question is a reply to the question, unless it is a command or of another person.
+func TestALineAfterAQuestionIsAReply(t *testing.T) {
 	question := map[string]any{"reply_markup": map[string]any{"force_reply": true}}
 	answer := func(b *bot, u update) {
 		if u.Message.Text == "/staked" {
@@ -331,15 +337,15 @@ func TestALineAnswersTheQuestionBefore(t *testing.T) {
 		"/as moderator\n0": "Now asking as moderator\n\n0, a reply: false (simulated)\n\n",
 		"0x12\n0x34":       "0x12, a reply: true (simulated)\n\n0x34, a reply: false (simulated)\n\n",
 	} {
-		if got := talk(t, "/staked\n"+typed, answer); got != asked+want {
+		if got := typeLines(t, "/staked\n"+typed, answer); got != asked+want {
 			t.Errorf("%q: got\n%s", typed, got)
 		}
 	}
 }
 
-func TestAMessageThatIsIgnoredIsExplained(t *testing.T) {
+func TestAMessageWithoutAnAnswerIsExplained(t *testing.T) {
 	const want = "Herald does not answer that. In a group it answers commands, such as /price.\n\n"
-	if got := talk(t, "hello\n", func(*bot, update) {}); got != want {
+	if got := typeLines(t, "hello\n", func(*bot, update) {}); got != want {
 		t.Errorf("got %q", got)
 	}
 }
@@ -350,7 +356,7 @@ func TestAPressWithoutAnEffectIsExplained(t *testing.T) {
 			b.send(u.Message.Chat.ID, "buttons", buttons)
 		}
 	}
-	got := talk(t, "/price\n[7d]\n", answer)
+	got := typeLines(t, "/price\n[7d]\n", answer)
 	if !strings.HasSuffix(got, "\n\nNothing has changed.\n\n") {
 		t.Errorf("got %q", got)
 	}
@@ -362,13 +368,13 @@ func TestALateAnswerIsAnnounced(t *testing.T) {
 		echo(b, u)
 	}
 	const late = "No answer for 30 seconds. If one comes, it is printed here.\n\n"
-	got := talk(t, "/price\n/help\n", slow)
+	got := typeLines(t, "/price\n/help\n", slow)
 	if !strings.HasPrefix(got, late+"registered: /price (simulated)\n\n") {
 		t.Errorf("got %q", got)
 	}
 }
 
-func TestTheDemosWordsDriveTheFakes(t *testing.T) {
+func TestDemoCommandsControlTheFakes(t *testing.T) {
 	staker := services.New().World.Staker.Hex()
 	for typed, want := range map[string]string{
 		"/later": "Six hours later. All saved addresses were checked.\n\n" +
@@ -382,26 +388,31 @@ func TestTheDemosWordsDriveTheFakes(t *testing.T) {
 		"/fault old quote": "The fault old quote: the price provider's quote is three hours old. /fault old\n" +
 			"  quote ends it.\n\n",
 	} {
-		if got := talk(t, typed, echo); got != want {
+		if got := typeLines(t, typed, echo); got != want {
 			t.Errorf("%s: got\n%s", typed, got)
 		}
 	}
 }
 
-// approveLate approves a join request after a moment, as a bot does that asks a service first.
+// approveLate approves a join request after the time that a service could take.
 func approveLate(b *bot, u update) {
 	time.Sleep(100 * time.Millisecond)
 	b.call("approveChatJoinRequest", map[string]any{"chat_id": u.Join.Chat.ID, "user_id": u.Join.From.ID})
 }
 
-// joinAnswers are ways to answer a join request, and what the window prints.
+// joinAnswer is a way to answer a join request, and the text that the window then prints.
+type joinAnswer struct {
+	answer func(*bot, update)
+	want   string
+}
+
 func joinAnswers() map[string]joinAnswer {
 	const (
-		tells  = "(in your private chat with the bot"
-		member = "Token holders: registered is a member now.\n\n"
+		inPrivate = "(in your private chat with the bot"
+		isMember  = "Token holders: registered is a member now.\n\n"
 	)
 	return map[string]joinAnswer{
-		"let in": {
+		"a message that changes after the approval": {
 			answer: func(b *bot, u update) {
 				id := b.send(u.Join.From.ID, "Letting you in", nil)
 				approveLate(b, u)
@@ -411,31 +422,28 @@ func joinAnswers() map[string]joinAnswer {
 					"text":       "You're in",
 				})
 			},
-			want: tells + ")\nLetting you in (simulated)\n\n" + member + tells + ", changed)\nYou're in (simulated)\n\n",
+			want: inPrivate + ")\nLetting you in (simulated)\n\n" +
+				isMember +
+				inPrivate + ", changed)\nYou're in (simulated)\n\n",
 		},
-		"let in, and told afterwards": {
+		"a message after the approval": {
 			answer: func(b *bot, u update) {
 				approveLate(b, u)
 				b.send(u.Join.From.ID, "You're in", nil)
 			},
-			want: member + tells + ")\nYou're in (simulated)\n\n",
+			want: isMember + inPrivate + ")\nYou're in (simulated)\n\n",
 		},
-		"left open": {
+		"a message without an approval": {
 			answer: func(b *bot, u update) {
 				time.Sleep(time.Second)
 				b.send(u.Join.From.ID, "Not in yet", nil)
 			},
-			want: tells + ")\nNot in yet (simulated)\n\n",
+			want: inPrivate + ")\nNot in yet (simulated)\n\n",
 		},
 	}
 }
 
-type joinAnswer struct {
-	answer func(*bot, update)
-	want   string
-}
-
-// The bot acknowledges a join request at once, and answers it later.
+// The bot acknowledges a join request at once, and answers the request later.
 func TestAJoinRequestIsAnsweredBeforeTheNextLine(t *testing.T) {
 	const (
 		first = "registered: /start (simulated)\n\n"
@@ -450,7 +458,7 @@ func TestAJoinRequestIsAnsweredBeforeTheNextLine(t *testing.T) {
 				go tt.answer(b, u)
 			}
 		}
-		got := talk(t, "/start\n/join registered\n/end\n", answer)
+		got := typeLines(t, "/start\n/join registered\n/end\n", answer)
 		if got != first+asks+tt.want+last {
 			t.Errorf("%s: got\n%s", name, got)
 		}
@@ -469,42 +477,42 @@ func TestAPictureIsDescribed(t *testing.T) {
 		b.do(b.t.Context(), "sendPhoto", form.FormDataContentType(), body.Bytes())
 	}
 	const want = "(picture: PNG, 640 x 480)\nIt rose. (simulated)\nBy 2 %\n\n"
-	if got := talk(t, "/chart\n", answer); got != want {
+	if got := typeLines(t, "/chart\n", answer); got != want {
 		t.Errorf("got\n%s", got)
 	}
 }
 
 var errClosed = errors.New("closed")
 
-// closed is an Out that is closed.
-type closed struct{}
+// closedOut is a closed Out.
+type closedOut struct{}
 
-func (closed) Write([]byte) (int, error) { return 0, errClosed }
+func (closedOut) Write([]byte) (int, error) { return 0, errClosed }
 
 func TestRunFailsIfOutFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		err := run(t, strings.NewReader("/price\n/help\n"), closed{}, echo)
+		err := run(t, strings.NewReader("/price\n/help\n"), closedOut{}, echo)
 		if !errors.Is(err, errClosed) {
 			t.Errorf("got %v", err)
 		}
 	})
 }
 
-// brokenIn is an In that fails.
-type brokenIn struct{}
+// closedIn is a closed In.
+type closedIn struct{}
 
-func (brokenIn) Read([]byte) (int, error) { return 0, errClosed }
+func (closedIn) Read([]byte) (int, error) { return 0, errClosed }
 
 func TestRunFailsIfInFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		in := io.MultiReader(strings.NewReader("/price\n"), brokenIn{})
+		in := io.MultiReader(strings.NewReader("/price\n"), closedIn{})
 		if err := run(t, in, io.Discard, echo); !errors.Is(err, errClosed) {
 			t.Errorf("got %v", err)
 		}
 	})
 }
 
-// picture returns a PNG of a size in pixels.
+// picture returns a PNG of this size in pixels.
 func picture(t *testing.T, width, height int) []byte {
 	t.Helper()
 	var drawn bytes.Buffer

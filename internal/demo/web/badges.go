@@ -2,9 +2,7 @@ package web
 
 import (
 	"context"
-	"net/http"
 	"slices"
-	"strconv"
 
 	"github.com/bwmarrin/discordgo"
 
@@ -22,7 +20,7 @@ const botRoleID = "840000000000000002"
 // StakerRoles returns the setting STAKER_ROLES for the page's server on Discord.
 func StakerRoles() []chat.Badge { return []chat.Badge{{Community: discordGuild, ID: stakerRoleID}} }
 
-// openGuild makes the server on Discord, where the bot may give stakers their role.
+// openGuild makes the server on Discord, with all people. The bot may give members the role of stakers.
 func (d *Demo) openGuild() {
 	d.Discord.AddGuild(discordGuild, []fakediscord.Role{
 		{ID: stakerRoleID, Name: community.Badge, Position: 1},
@@ -34,8 +32,20 @@ func (d *Demo) openGuild() {
 	}
 }
 
-// watchBadges adds an event to the feed whenever another list of people has the badge on a side. hasBadge reports
-// whether a person has it. wait is the method Wait of the side's fake. watchBadges blocks until ctx is done.
+// startWatchingBadges starts watchBadges for both sides. It does not block.
+func (d *Demo) startWatchingBadges(ctx context.Context) {
+	telegram := d.Community.Telegram
+	hasTag := func(p community.Person) bool {
+		return telegram.Tag(community.GroupID, p.TelegramID) == community.Badge
+	}
+	go d.watchBadges(ctx, Telegram, hasTag, telegram.Wait)
+	hasRole := func(p community.Person) bool { return d.Discord.HasRole(discordGuild, p.DiscordID, stakerRoleID) }
+	go d.watchBadges(ctx, Discord, hasRole, d.Discord.Wait)
+}
+
+// watchBadges adds an event to the feed at once, and whenever a person is given the badge on a side or loses it.
+// hasBadge reports whether a person has the badge. wait is the method Wait of the side's fake. watchBadges blocks until
+// ctx is done.
 func (d *Demo) watchBadges(
 	ctx context.Context, side string,
 	hasBadge func(community.Person) bool,
@@ -59,21 +69,4 @@ func (d *Demo) watchBadges(
 		}
 		holders = current
 	}
-}
-
-// startWatchingBadges starts watchBadges for both sides. It does not block.
-func (d *Demo) startWatchingBadges(ctx context.Context) {
-	telegram := d.Community.Telegram
-	hasTag := func(p community.Person) bool {
-		return telegram.Tag(community.GroupID, p.TelegramID) == community.Badge
-	}
-	go d.watchBadges(ctx, Telegram, hasTag, telegram.Wait)
-	hasRole := func(p community.Person) bool { return d.Discord.HasRole(discordGuild, p.DiscordID, stakerRoleID) }
-	go d.watchBadges(ctx, Discord, hasRole, d.Discord.Wait)
-}
-
-// serveLater answers POST /later. It blocks until the bot has checked the saved addresses.
-func (d *Demo) serveLater(w http.ResponseWriter, r *http.Request) {
-	err := d.Later(r.Context())
-	answer(w, strconv.FormatBool(err == nil), err)
 }

@@ -16,9 +16,11 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// patience is how long the page may take for one step on a busy machine.
+// patience is how long the page may take for one step. It is much longer than a step takes on an idle machine.
 const patience = 30 * time.Second
 
+// looker is a script with functions that read and use the page, such as answer. The tests' expressions call them.
+//
 //go:embed testdata/looker.js
 var looker string
 
@@ -27,12 +29,12 @@ type page struct {
 	*testing.T
 	ctx context.Context
 	url string
-	// complaints are the lines of the browser's console. watched is closed when lastLine has ended them.
-	complaints []string
-	watched    chan struct{}
+	// console has the lines of the browser's console before lastLine. It is complete once consoleEnded is closed.
+	console      []string
+	consoleEnded chan struct{}
 }
 
-// lastLine is what a test writes to the browser's console at its end.
+// lastLine is a line that a test writes to the browser's console at its end.
 const lastLine = "the test is over"
 
 // open starts the demo and a browser that shows it.
@@ -54,16 +56,16 @@ func open(t *testing.T) *page {
 	t.Cleanup(stop)
 	ctx, closeTab := chromedp.NewContext(allocator)
 	t.Cleanup(closeTab)
-	p := &page{T: t, ctx: ctx, watched: make(chan struct{})}
+	p := &page{T: t, ctx: ctx, consoleEnded: make(chan struct{})}
 	p.do("start the browser", chromedp.EmulateViewport(1400, 900))
-	console := chromedp.Console(ctx)
+	lines := chromedp.Console(ctx)
 	go func() {
-		defer close(p.watched)
-		for line, err := range console {
+		defer close(p.consoleEnded)
+		for line, err := range lines {
 			if err != nil || line.Text == lastLine {
 				return
 			}
-			p.complaints = append(p.complaints, line.String())
+			p.console = append(p.console, line.String())
 		}
 	}()
 	p.url = startDemo(t)
@@ -83,28 +85,30 @@ func browserPath(t *testing.T) string {
 	return ""
 }
 
-// load loads the page, again or for the first time.
+// load loads the page, and waits until both sides show a message of the bot.
 func (p *page) load() {
 	p.Helper()
 	p.do("load the page", chromedp.Navigate(p.url), chromedp.Evaluate[chromedp.Void](looker))
-	p.until("what the page asks by itself", `answer("telegram") && answer("discord")`)
+	p.until("the first answers", `answer("telegram") && answer("discord")`)
 }
 
 // do takes actions in the browser. what describes them if one fails.
 func (p *page) do(what string, actions ...chromedp.Action[chromedp.Void]) {
 	p.Helper()
-	// The first call starts the browser, which lives as long as its context.
-	ctx, cancel := p.ctx, context.CancelFunc(func() {})
-	if chromedp.FromContext(ctx).Target != nil {
-		ctx, cancel = context.WithTimeout(p.ctx, patience)
+	ctx := p.ctx
+	// The first call starts the browser, which ends with the context of that call.
+	isFirst := chromedp.FromContext(ctx).Target == nil
+	if !isFirst {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, patience)
+		defer cancel()
 	}
-	defer cancel()
 	if err := chromedp.Do(ctx, actions...); err != nil {
 		p.Fatalf("%s: %v", what, err)
 	}
 }
 
-// eval returns the value of an expression in the page. It waits for a promise.
+// eval evaluates an expression in the page, and returns its value. If the value is a promise, eval waits for it.
 func eval[T any](p *page, expression string) T {
 	p.Helper()
 	ctx, cancel := context.WithTimeout(p.ctx, patience)
@@ -116,10 +120,10 @@ func eval[T any](p *page, expression string) T {
 	return v
 }
 
-// until waits until an expression is true in the page.
+// until waits until an expression is true in the page. what describes it if that takes too long.
 func (p *page) until(what, expression string) {
 	p.Helper()
-	if !eval[bool](p, fmt.Sprintf(`holds(() => %s, %d)`, expression, patience.Milliseconds()/2)) {
+	if !eval[bool](p, fmt.Sprintf(`becomesTrue(() => %s, %d)`, expression, patience.Milliseconds()/2)) {
 		p.Fatalf("waited for %s:\n%s", what, eval[string](p, `document.body.innerText`))
 	}
 }
@@ -130,14 +134,16 @@ func (p *page) click(selector string) {
 	p.do("click on "+selector, chromedp.Click(chromedp.CSS(selector)))
 }
 
-// keys types keys where the focus is. Each is a character or one of package kb's.
+// keys types keys into the element with the focus. A key is a character or a constant of package kb.
 func (p *page) keys(keys string) {
 	p.Helper()
 	p.do("press keys", chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
 		for _, key := range keys {
 			events := kb.Encode(key)
 			down, up := events[0], events[len(events)-1]
-			if len(events) == 3 { // The character goes with the key, which the page may prevent.
+			if len(events) == 3 {
+				// The event in the middle types the character. As in a browser, it must belong to down, so that the page
+				// can prevent it.
 				down.Text = events[1].Text
 			}
 			for _, e := range []*input.DispatchKeyEventParams{down, up} {
@@ -150,13 +156,13 @@ func (p *page) keys(keys string) {
 	}))
 }
 
-// write writes a text where the focus is.
+// write types a text into the element with the focus.
 func (p *page) write(text string) {
 	p.Helper()
 	p.do("write", call(input.InsertText, input.InsertTextParams{Text: text}))
 }
 
-// askAs chooses who asks the next questions, and in which chat.
+// askAs picks the person that asks the next questions, and the chat.
 func (p *page) askAs(person, chat string) {
 	p.Helper()
 	p.click(fmt.Sprintf(`#as [value=%q]`, person))
@@ -167,25 +173,25 @@ func (p *page) askAs(person, chat string) {
 func (p *page) send(text string) {
 	p.Helper()
 	p.click("#text")
-	eval[bool](p, `begin()`)
+	eval[bool](p, `beginQuestion()`)
 	p.write(text)
 	p.keys(kb.Enter)
 }
 
-// invisible removes and replaces characters that do not matter in a text.
-var invisible = strings.NewReplacer("\u00a0", " ", "\u202f", " ", "\u2060", "", "\u200b", "")
+// plainSpaces replaces unusual spaces by plain ones, and removes invisible characters.
+var plainSpaces = strings.NewReplacer("\u00a0", " ", "\u202f", " ", "\u2060", "", "\u200b", "")
 
-// ask sends a text to both sides, and waits for the answer of each.
+// ask sends a text to both sides, and returns the answer of each.
 func (p *page) ask(text string) (telegram, discord string) {
 	p.Helper()
 	p.send(text)
 	p.until("the answers", `answer("telegram") && answer("discord")`)
-	telegram = invisible.Replace(eval[string](p, `answer("telegram")`))
-	discord = invisible.Replace(eval[string](p, `answer("discord")`))
+	telegram = plainSpaces.Replace(eval[string](p, `answer("telegram")`))
+	discord = plainSpaces.Replace(eval[string](p, `answer("discord")`))
 	return telegram, discord
 }
 
-// call returns a call of the browser's own protocol.
+// call returns an action that calls a method of the Chrome DevTools Protocol.
 func call[P, R any](method cdp.Command[P, R], params P) chromedp.Action[chromedp.Void] {
 	return chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
 		_, err := cdp.Call(ctx, t, method, params)
@@ -193,7 +199,7 @@ func call[P, R any](method cdp.Command[P, R], params P) chromedp.Action[chromedp
 	})
 }
 
-// TestThePageInABrowser tests the parts of one page after another, because a browser takes seconds to start.
+// TestThePageInABrowser tests the parts one after another on the same page, because a browser takes seconds to start.
 func TestThePageInABrowser(t *testing.T) {
 	t.Parallel()
 	p := open(t)
@@ -206,7 +212,7 @@ func TestThePageInABrowser(t *testing.T) {
 		{"a private answer is not shown to others", testPrivacy},
 		{"a failing service is named", testFailure},
 		{"no text becomes markup", testMarkup},
-		{"a keyboard", testKeyboard},
+		{"a keyboard is enough", testKeyboard},
 		{"both sides of a request to join", testJoining},
 		{"a role comes and goes", testRole},
 		{"the chats have room", testRoom},
@@ -218,32 +224,32 @@ func TestThePageInABrowser(t *testing.T) {
 		})
 	}
 	p.T = t
-	p.checkComplaints()
+	p.checkConsole()
 	p.checkHosts()
 }
 
-// checkComplaints ends the browser's console, and checks that it was empty.
-func (p *page) checkComplaints() {
+// checkConsole checks that nothing was written to the browser's console.
+func (p *page) checkConsole() {
 	p.Helper()
 	eval[any](p, fmt.Sprintf(`console.log(%q)`, lastLine))
-	<-p.watched
-	for _, line := range p.complaints {
-		p.Errorf("the browser complains: %s", line)
+	<-p.consoleEnded
+	for _, line := range p.console {
+		p.Errorf("the browser's console has %s", line)
 	}
 }
 
-// checkHosts checks that the page has loaded nothing from other hosts.
+// checkHosts checks that the page has not loaded anything from other hosts.
 func (p *page) checkHosts() {
 	p.Helper()
 	const others = `performance.getEntriesByType("resource")
-		.map((one) => one.name)
-		.filter((one) => !one.startsWith(location.origin + "/"))`
+		.map((entry) => entry.name)
+		.filter((name) => !name.startsWith(location.origin + "/"))`
 	if found := eval[[]string](p, others); len(found) > 0 {
-		p.Errorf("the page asked other hosts: %q", found)
+		p.Errorf("the page has loaded %q from other hosts", found)
 	}
 }
 
-// wallet returns the wallet of an example: number 0 stakes, and number 1 does not.
+// wallet returns stakerWallet or idleWallet.
 func (p *page) wallet(n int) string {
 	p.Helper()
 	const format = `document.querySelectorAll("#examples button[title^='/staked']")[%d].title`
@@ -260,15 +266,15 @@ func testBeginning(p *page) {
 
 func testBothSides(p *page) {
 	for text, want := range map[string]string{
-		"/help":                  "/staked",
-		"/price 7d":              "$0.04",
-		"/supply":                "987,654,321",
-		"/staked " + p.wallet(0): "1,012,345.67",
-		"/verify " + p.wallet(0): "Your wallet",
+		"/help":                             "/staked",
+		"/price 7d":                         "$0.04",
+		"/supply":                           "987,654,321",
+		"/staked " + p.wallet(stakerWallet): "1,012,345.67",
+		"/verify " + p.wallet(stakerWallet): "Your wallet",
 	} {
 		telegram, discord := p.ask(text)
 		for _, answer := range []string{telegram, discord} {
-			if !strings.Contains(answer, want) || !strings.Contains(answer, "imulated") {
+			if !strings.Contains(answer, want) || !strings.Contains(strings.ToLower(answer), "simulated") {
 				p.Errorf("%s is answered by\n%s", text, answer)
 			}
 		}
@@ -276,7 +282,7 @@ func testBothSides(p *page) {
 	p.waitForCharts()
 }
 
-// waitForCharts asks for a chart until both sides show one. On a busy machine a chart may be too late for its answer.
+// waitForCharts asks for a chart until both sides show one. On a busy machine, an answer may come without its chart.
 func (p *page) waitForCharts() {
 	p.Helper()
 	const shown = `document.querySelector("#telegram .bubble img") && document.querySelector("#discord .embed img")`
@@ -286,7 +292,7 @@ func (p *page) waitForCharts() {
 		}
 		p.ask("/price 7d")
 	}
-	p.until("the charts", shown+` && [...document.images].every((one) => one.naturalWidth > 0)`)
+	p.until("the charts", shown+` && [...document.images].every((image) => image.naturalWidth > 0)`)
 }
 
 // checkBoth asks a question, and checks that both sides answer it with want.
@@ -317,35 +323,35 @@ func testPrivacy(p *page) {
 
 func testFailure(p *page) {
 	p.click("#fault-chain")
-	p.checkBoth("/staked "+p.wallet(1), "Stake unavailable")
-	eval[any](p, `refresh("Pool\u00a009")`)
+	p.checkBoth("/staked "+p.wallet(idleWallet), "Stake unavailable")
+	eval[any](p, `pressBelow("Pool\u00a009")`)
 	p.until("an alert", `document.querySelector("dialog.telegram")?.innerText.includes("Stake unavailable")`)
 	p.keys(kb.Escape)
 	p.until("no alert", `!document.querySelector("dialog")`)
 	p.click("#fault-chain")
 }
 
-// drawing is a text of a message, as an expression in the page, and the HTML that shows it.
-type drawing struct {
-	expression string
-	html       string
+// markup is an expression in the page that makes the nodes of a text, and their HTML.
+type markup struct {
+	nodes string
+	html  string
 }
 
-// checkDrawings checks how the page draws texts.
-func (p *page) checkDrawings(drawings []drawing) {
+// checkMarkup checks the HTML of texts.
+func (p *page) checkMarkup(cases []markup) {
 	p.Helper()
-	for _, d := range drawings {
-		got := eval[string](p, fmt.Sprintf(`drawn(({ markdown, entities }) => %s)`, d.expression))
-		if got != d.html {
-			p.Errorf("%s is shown as\n%s\nand not as\n%s", d.expression, got, d.html)
+	for _, m := range cases {
+		got := eval[string](p, fmt.Sprintf(`htmlOf(({ markdown, entities }) => %s)`, m.nodes))
+		if got != m.html {
+			p.Errorf("%s is shown as\n%s, want\n%s", m.nodes, got, m.html)
 		}
 	}
 }
 
-// testMarkup draws what anybody could make the bot write.
+// testMarkup checks texts that a member could make the bot write.
 func testMarkup(p *page) {
 	const link = `<a href="https://e.example/" target="_blank" rel="noopener noreferrer">a</a>`
-	p.checkDrawings([]drawing{ // of Discord's Markdown
+	p.checkMarkup([]markup{ // of Discord's Markdown
 		{
 			`markdown("**bold \u0060x\u0060** [a](https://e.example/)").childNodes`,
 			`<p class=""><strong>bold <code>x</code></strong> ` + link + `</p>`,
@@ -363,7 +369,7 @@ func testMarkup(p *page) {
 			`&lt;span class="mention"&gt;/price 7d&lt;/span&gt;`,
 		},
 	})
-	p.checkDrawings([]drawing{ // of Telegram's entities
+	p.checkMarkup([]markup{ // of Telegram's entities
 		{
 			`entities("<b>a</b>", [])`,
 			`&lt;b&gt;a&lt;/b&gt;`,
@@ -397,33 +403,34 @@ func testKeyboard(p *page) {
 	p.until("the answer", `answer("discord")?.includes("$0.04")`)
 }
 
-// untilJoined waits until the page shows the state of a request, and the newest message on Telegram contains a text.
-func (p *page) untilJoined(state, text string) {
+// untilAnswered waits until an expression about the requests to join is true, and the latest message on Telegram
+// contains a text.
+func (p *page) untilAnswered(requests, text string) {
 	p.Helper()
-	p.until(state, fmt.Sprintf(`%s && last("telegram").includes(%q)`, state, text))
+	p.until(requests, fmt.Sprintf(`%s && lastText("telegram").includes(%q)`, requests, text))
 }
 
-// testJoining asks to join each group by the keyboard, and answers the question for a wallet.
+// testJoining requests to join each group by the keyboard, and answers the question for a wallet.
 func testJoining(p *page) {
-	const letIn = `=== "Registered: let in by the bot"`
+	const isApproved = `=== "Registered: let in by the bot"`
 	p.askAs("unregistered", "group")
 	p.do("focus the panel's button", chromedp.Focus(chromedp.CSS("#joining")))
 	p.keys(kb.Enter + kb.Tab + kb.Enter)
-	p.untilJoined(`join("registered") `+letIn, "You're in: Token holders")
+	p.untilAnswered(`joinRequests("registered") `+isApproved, "You're in: Token holders")
 	p.keys(kb.Tab + kb.Enter)
-	p.untilJoined(`join("registered").startsWith("Unregistered: open")`, "you're not registered yet")
+	p.untilAnswered(`joinRequests("registered").startsWith("Unregistered: open")`, "you're not registered yet")
 	p.keys(kb.Tab + kb.Tab + kb.Enter)
-	p.until("the question", `last("telegram").includes("send me its address") && document.activeElement.id === "text"`)
+	p.until("the question", `lastText("telegram").includes("send me its address") && document.activeElement.id === "text"`)
 	p.write("0x")
 	const suggestions = `document.getElementById("suggestions").innerText`
 	p.until("the wallets", suggestions+`.includes("a wallet that stakes")`)
 	p.keys(kb.ArrowDown + kb.Enter + kb.Enter)
-	p.untilJoined(`join("staker") `+letIn, "You're in: Staking lounge")
+	p.untilAnswered(`joinRequests("staker") `+isApproved, "You're in: Staking lounge")
 	p.load()
-	p.until("the requests again", `join("registered").includes("Unregistered: open")`)
+	p.until("the requests after a reload", `joinRequests("registered").includes("Unregistered: open")`)
 }
 
-// testRole takes the steps of a role to their end, and begins again.
+// testRole takes all steps of "Try a role", and begins again.
 func testRole(p *page) {
 	const (
 		onTelegram = `document.getElementById("badges-telegram").innerText`
@@ -432,11 +439,11 @@ func testRole(p *page) {
 	)
 	p.askAs("moderator", "private")
 	for i, want := range []string{
-		`said("Save this address to get Staker in Herald demo")`,
-		`said("You have Staker here") && ` + onDiscord + ` === "Registered"`,
+		`isShown("Save this address to get Staker in Herald demo")`,
+		`isShown("You have Staker here") && ` + onDiscord + ` === "Registered"`,
 		unstaked,
 		onTelegram + ` === "Registered"`,
-		`said("No stake found in 0x56B9") && ` + onTelegram + ` === "nobody"`,
+		`isShown("No stake found in 0x56B9") && ` + onTelegram + ` === "nobody"`,
 	} {
 		p.click("#role .next")
 		done := fmt.Sprintf(`document.querySelectorAll("#role .done").length === %d`, i+1)
@@ -444,26 +451,26 @@ func testRole(p *page) {
 	}
 	p.click("#again")
 	const isFirst = `document.querySelector("#role button").className === "next"`
-	p.until("the first step", isFirst+` && !`+unstaked+` && said("I no longer have 0x56B9")`)
+	p.until("the first step", isFirst+` && !`+unstaked+` && isShown("I no longer have 0x56B9")`)
 }
 
-// testRoom checks the heights of the chats in windows of some sizes. All controls are above the chats only in the large
-// window.
+// testRoom checks that the chats are high enough in windows of different sizes. "Faults and more" is open only in the
+// large window.
 func testRoom(p *page) {
 	for _, window := range []struct {
 		width, height int64
-		log           int64 // the least height of a chat
-		allControls   bool
+		minChatHeight int64
+		isMoreOpen    bool
 	}{
-		{width: 1024, height: 700, log: 420},
-		{width: 1440, height: 900, log: 520, allControls: true},
-		{width: 390, height: 844, log: 440},
+		{width: 1024, height: 700, minChatHeight: 420},
+		{width: 1440, height: 900, minChatHeight: 520, isMoreOpen: true},
+		{width: 390, height: 844, minChatHeight: 440},
 	} {
 		p.do("another size", chromedp.EmulateViewport(window.width, window.height))
 		for _, condition := range []string{
-			fmt.Sprintf(`document.querySelector("#telegram .log").clientHeight >= %d`, window.log),
+			fmt.Sprintf(`document.querySelector("#telegram .log").clientHeight >= %d`, window.minChatHeight),
 			fmt.Sprintf(`document.documentElement.scrollWidth <= %d`, window.width),
-			fmt.Sprintf(`document.getElementById("more").open === %v`, window.allControls),
+			fmt.Sprintf(`document.getElementById("more").open === %v`, window.isMoreOpen),
 		} {
 			p.until(fmt.Sprintf("room in %+v", window), condition)
 		}
@@ -472,7 +479,7 @@ func testRoom(p *page) {
 
 func testLanguages(p *page) {
 	for _, id := range []string{"language", "chat-language"} {
-		const format = `[...document.getElementById(%q).options].map((one) => one.text)`
+		const format = `[...document.getElementById(%q).options].map((option) => option.text)`
 		names := eval[[]string](p, fmt.Sprintf(format, id))
 		slices.Sort(names)
 		want := []string{"English", "Español", "Tiếng Việt", "Türkçe", "Русский", "中文"}

@@ -14,22 +14,21 @@ import (
 	"herald/internal/demo/fake/services"
 )
 
-var cards = flag.String("cards", "", "a folder for pictures of every card")
+var cardsFolder = flag.String("cards", "", "a folder for pictures of every card")
 
-// visit is a visit to the page. The pictures show the cards of its talk.
+// visit is a visit to the page. The test takes pictures of its cards.
 type visit struct {
-	name   string // in the names of the pictures
-	symbol string // of the token
-	talk   func(*page)
+	name   string      // the beginning of the files' names
+	symbol string      // of the token
+	talk   func(*page) // asks for the cards that the pictures show
 }
 
-// TestCards writes pictures of every card on both sides, light and dark, in chats of 330 and of 520 pixels. A
-// developer then looks at them.
+// TestCards writes pictures of every card to the folder of -cards, for a developer to look at. It checks nothing.
 func TestCards(t *testing.T) {
-	if *cards == "" {
+	if *cardsFolder == "" {
 		t.Skip("no folder is given with -cards")
 	}
-	if err := os.MkdirAll(*cards, 0o755); err != nil {
+	if err := os.MkdirAll(*cardsFolder, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	symbol := services.Symbol
@@ -44,15 +43,16 @@ func TestCards(t *testing.T) {
 		services.Symbol = v.symbol
 		p := open(t)
 		v.talk(p)
-		p.untilCharts()
-		p.takeLooks(v.name)
+		p.waitForImages()
+		p.takeEachLook(v.name)
 	}
 }
 
-// takeLooks writes pictures of all messages in each look.
-func (p *page) takeLooks(name string) {
+// takeEachLook writes pictures of all messages on each side, in narrow and wide chats, light and dark. The files' names
+// begin with name.
+func (p *page) takeEachLook(name string) {
 	p.Helper()
-	const maxWindow = 1320 // pixels
+	const maxWindow = 1320 // pixels; four narrow or two wide chats
 	for _, side := range []string{"telegram", "discord"} {
 		for _, width := range []int64{330, 520} {
 			for _, scheme := range []string{"light", "dark"} {
@@ -60,20 +60,20 @@ func (p *page) takeLooks(name string) {
 				p.do("set the window's size", chromedp.EmulateViewport(columns*width, 900))
 				p.preferScheme(scheme)
 				file := fmt.Sprintf("%s-%s-%s-%d", name, side, scheme, width)
-				p.takeAll(filepath.Join(*cards, file), side, width)
+				p.takeAll(filepath.Join(*cardsFolder, file), side, width)
 			}
 		}
 	}
 }
 
-// takeAll writes pictures of all messages of a side, in columns of this width in pixels. The names of the files
-// begin with name.
+// takeAll writes pictures of all messages of a side, in columns of this width in pixels. The files' names begin with
+// name.
 func (p *page) takeAll(name, side string, width int64) {
 	p.Helper()
-	pages := eval[int](p, fmt.Sprintf(`columns(%q, %d)`, side, width))
-	for n := range pages {
-		eval[bool](p, fmt.Sprintf(`turnTo(%q, %d)`, side, n))
-		p.until("the page to be painted", `painted`)
+	screens := eval[int](p, fmt.Sprintf(`showColumns(%q, %d)`, side, width))
+	for n := range screens {
+		eval[bool](p, fmt.Sprintf(`showScreen(%q, %d)`, side, n))
+		p.until("the screen to be painted", `isPainted`)
 		picture, err := chromedp.Run(p.ctx, chromedp.CaptureScreenshot())
 		if err != nil {
 			p.Fatal(err)
@@ -84,50 +84,58 @@ func (p *page) takeAll(name, side string, width int64) {
 	}
 }
 
-// askOnTelegram sends a text to both sides, and waits for Telegram's answer. Discord does not answer it.
+// askOnTelegram sends a text that Discord does not answer to both sides, and waits for the answer on Telegram.
 func (p *page) askOnTelegram(text string) {
 	p.Helper()
 	p.send(text)
 	p.until("an answer to "+text, `answer("telegram")`)
 }
 
-// join makes a person ask to join the group that requires "registered" or "staker". person is their index among
-// the group's buttons. They answer the bot's questions for a wallet with these wallets.
+// The indexes of the people among the buttons of a group to join.
+const (
+	registered   = 0
+	unregistered = 1
+	moderator    = 2
+)
+
+// join makes a person's request to join the group with a requirement, "registered" or "staker". The person answers each
+// of the bot's questions for a wallet with the next of wallets.
 func (p *page) join(required string, person int, wallets ...string) {
 	p.Helper()
-	eval[bool](p, fmt.Sprintf(`askToJoin(%q, %d)`, required, person))
-	p.until(fmt.Sprint("the message to person ", person), `toldJoin()`)
+	eval[bool](p, fmt.Sprintf(`requestJoin(%q, %d)`, required, person))
+	p.until(fmt.Sprint("the answer to person ", person), `isRequestAnswered()`)
 	for _, wallet := range wallets {
 		p.askOnTelegram(wallet)
 	}
 }
 
-// fail turns faults on, once the answers to earlier questions have expired.
+// fail turns faults on. It first waits until the bot's cached answers have expired, so that the bot asks again.
 func (p *page) fail(faults ...string) {
 	p.Helper()
-	p.until("the earlier answers to expire", `performance.now() - begun > 1000`)
+	p.until("the cached answers to expire", `performance.now() - questionTime > 1000`)
 	for _, fault := range faults {
 		p.turnOn("fault-" + fault)
 	}
 }
 
-// turnOn ticks the checkbox with this ID, which is not ticked.
+// turnOn checks the checkbox with this ID, which must be unchecked.
 func (p *page) turnOn(id string) {
 	p.Helper()
 	p.click("#" + id)
 	p.until(id+" to be on", fmt.Sprintf(`document.getElementById(%q).checked`, id))
 }
 
-// turnOff unticks the checkbox with this ID, which is ticked.
+// turnOff unchecks the checkbox with this ID, which must be checked.
 func (p *page) turnOff(id string) {
 	p.Helper()
 	p.click("#" + id)
 	p.until(id+" to be off", fmt.Sprintf(`!document.getElementById(%q).checked`, id))
 }
 
-// everything asks every command, as each person, and lets people ask to join each group.
+// everything asks every command as each person, and requests to join each group.
 func everything(p *page) {
-	// In a group, a card is removed once a newer one answers the same question. So these are asked in private.
+	// Cards that answer the same command. In a group, a newer card would remove the previous one, so they are asked for
+	// in the private chat.
 	p.askAs("registered", "private")
 	p.askAll("/price", "/price 24h", "/price 7d", "/price 30d", "/price 1500", "/price $100")
 	p.askAll("/supply", "/staked STAKER", "/status")
@@ -142,10 +150,10 @@ func everything(p *page) {
 	p.askOnTelegram("/mylogins")
 	p.turnOff("old-app")
 
-	// In the private chat, texts without a command are answered, too.
+	// In the private chat, the bot also answers texts without a command.
 	p.askAs("registered", "private")
 	p.askAll("/help", "/help price")
-	for _, text := range []string{"/prise", "hello", p.wallet(0), "/staked", "/staked 0x12"} {
+	for _, text := range []string{"/prise", "hello", p.wallet(stakerWallet), "/staked", "/staked 0x12"} {
 		p.askOnTelegram(text)
 	}
 
@@ -157,11 +165,11 @@ func everything(p *page) {
 	p.askAll("/verify @registered STAKER", "/verify @unregistered STAKER")
 
 	// Requests to join.
-	p.join("registered", 0)
-	p.join("registered", 1)
-	p.join("staker", 0, p.wallet(0))
-	p.join("staker", 1, p.wallet(0))
-	p.join("staker", 2, "0x12", p.wallet(1))
+	p.join("registered", registered)
+	p.join("registered", unregistered)
+	p.join("staker", registered, p.wallet(stakerWallet))
+	p.join("staker", unregistered, p.wallet(stakerWallet))
+	p.join("staker", moderator, "0x12", p.wallet(idleWallet))
 
 	// One pool fails, and then the price provider.
 	p.askAs("moderator", "group")
@@ -172,14 +180,14 @@ func everything(p *page) {
 	p.askAll("/price", "/price 7d", "/supply", "/status")
 }
 
-// savedAddress saves an address, which then loses its stake and its role, and is forgotten.
+// savedAddress saves an address. The address then loses its stake, the member loses the role, and forgets the address.
 func savedAddress(p *page) {
 	sixHoursLater := func() {
 		p.click("#later")
 		p.until("six hours", `!document.getElementById("later").disabled`)
 	}
 
-	// It is saved in the group.
+	// The member saves the address in the group.
 	p.askAs("registered", "private")
 	p.askAll("/verify STAKER")
 	p.askAs("registered", "group")
@@ -187,7 +195,7 @@ func savedAddress(p *page) {
 	p.press("Save address", "You have Staker here")
 	p.askAll("/verify")
 
-	// It has no stake at the next two checks.
+	// Two checks find no stake.
 	p.turnOn("fault-unstaked")
 	sixHoursLater()
 	sixHoursLater()
@@ -197,7 +205,7 @@ func savedAddress(p *page) {
 	p.askAs("moderator", "group")
 	p.askAll("/exists @registered")
 
-	// It has none at the third either.
+	// A third check finds none, either.
 	p.askAs("registered", "group")
 	sixHoursLater()
 	p.askAll("/verify")
@@ -209,7 +217,7 @@ func savedAddress(p *page) {
 	p.askAll("/forget", "/forget")
 }
 
-// rareFaults asks while the bot is new, and while a quote or a block is old.
+// rareFaults asks for cards while no prices are recorded, and while a quote or a block is old.
 func rareFaults(p *page) {
 	p.askAs("registered", "private")
 	p.fail("fresh-bot")
@@ -222,15 +230,15 @@ func rareFaults(p *page) {
 	p.askAll("/staked STAKER", "/verify STAKER", "/status")
 }
 
-// allDown asks while every service fails.
+// allDown asks for cards while every service fails.
 func allDown(p *page) {
 	p.fail("partner", "price", "supply", "chain")
 	p.askAll("/price", "/price 7d", "/supply", "/staked STAKER", "/mylogins", "/exists", "/verify STAKER", "/status")
-	p.join("registered", 0)
-	p.join("staker", 0, p.wallet(0))
+	p.join("registered", registered)
+	p.join("staker", registered, p.wallet(stakerWallet))
 }
 
-// longSymbol asks while the token has a long symbol.
+// longSymbol asks for cards that show the token's symbol.
 func longSymbol(p *page) {
 	p.askAll("/price", "/price 7d", "/supply", "/staked STAKER", "/verify STAKER", "/help")
 }

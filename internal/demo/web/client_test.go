@@ -48,10 +48,10 @@ func startDemo(t *testing.T) (url string) {
 	return ""
 }
 
-// client sends the requests of the page, and records its events.
+// client makes calls to a demo, as its page does, and records the demo's events.
 type client struct {
 	*testing.T
-	url string
+	url string // of the demo, without a slash at its end
 
 	mu     sync.Mutex
 	events []web.Event
@@ -76,7 +76,7 @@ func connect(t *testing.T) *client {
 		defer resp.Body.Close()
 		c.receive(resp.Body)
 	}()
-	c.next(0, "the stream to be live", func(e web.Event) bool { return e.Kind == web.KindLive })
+	c.waitEvent(0, "the stream to be live", func(e web.Event) bool { return e.Kind == web.KindLive })
 	return c
 }
 
@@ -93,7 +93,7 @@ func (c *client) receive(stream io.Reader) {
 		}
 		var e web.Event
 		if json.Unmarshal(data, &e) != nil {
-			e.Kind = "not of the protocol: " + string(data)
+			e.Kind = "not an event: " + string(data)
 		}
 		c.mu.Lock()
 		c.events = append(c.events, e)
@@ -101,18 +101,19 @@ func (c *client) receive(stream io.Reader) {
 	}
 }
 
-// seen returns the events up to now.
-func (c *client) seen() []web.Event {
+// received returns the events so far.
+func (c *client) received() []web.Event {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clip(c.events)
 }
 
-// next skips events that came earlier, and waits for the first one that matches.
-func (c *client) next(skip int, what string, matches func(web.Event) bool) (found web.Event) {
+// waitEvent waits for an event that matches, and returns the first one. It ignores the first skip events. what
+// describes the event if it does not come.
+func (c *client) waitEvent(skip int, what string, matches func(web.Event) bool) (found web.Event) {
 	c.Helper()
 	platformtest.WaitUntil(c, what, func() bool {
-		events := c.seen()[skip:]
+		events := c.received()[skip:]
 		i := slices.IndexFunc(events, matches)
 		if i >= 0 {
 			found = events[i]
@@ -122,14 +123,15 @@ func (c *client) next(skip int, what string, matches func(web.Event) bool) (foun
 	return found
 }
 
-// send makes a call, and returns the status and the body of the response. change may be nil.
+// send makes a call with body as JSON, and returns the status and the body of the response. If change is not nil, send
+// calls it with the request first.
 func (c *client) send(method, path string, body any, change func(*http.Request)) (status int, text string) {
 	c.Helper()
 	sent, err := json.Marshal(body)
 	if err != nil {
 		c.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(c.Context(), 20*time.Second) // a stream would not end
+	ctx, cancel := context.WithTimeout(c.Context(), 20*time.Second)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, method, c.url+path, bytes.NewReader(sent))
 	if err != nil {
@@ -169,47 +171,55 @@ func (c *client) state() (s web.State) {
 	return s
 }
 
-// wallet returns the wallet of an example: number 0 stakes, and number 1 does not.
+// The wallets among the examples of the State.
+const (
+	stakerWallet = 0
+	idleWallet   = 1 // stakes nothing
+)
+
+// wallet returns stakerWallet or idleWallet.
 func (c *client) wallet(n int) string {
 	c.Helper()
 	var wallets []string
 	for _, e := range c.state().Examples {
-		if wallet, is := strings.CutPrefix(e.Text, "/staked "); is {
+		if wallet, isStaked := strings.CutPrefix(e.Text, "/staked "); isStaked {
 			wallets = append(wallets, wallet)
 		}
 	}
 	return wallets[n]
 }
 
-// act makes a person do something, as on the page.
+// act makes the call POST /act.
 func (c *client) act(a web.Act) (r web.Result) {
 	c.Helper()
 	c.call("POST", "/act", a, &r)
 	return r
 }
 
-// answer does an Act and waits for the bot's next message on that side, new or changed.
+// answer does an Act, and waits for the bot's next message on its side. The message is new or has changed.
 func (c *client) answer(a web.Act) web.Event {
 	c.Helper()
-	before := len(c.seen())
+	before := len(c.received())
 	c.act(a)
 	return c.answerAfter(before, a.Side, a.Kind+" "+a.Text)
 }
 
-// answerAfter waits for the bot's next message on a side. It skips events that came earlier.
-func (c *client) answerAfter(skip int, side, what string) web.Event {
+// answerAfter waits for the bot's next message on a side. It ignores the first skip events. question describes what the
+// message answers.
+func (c *client) answerAfter(skip int, side, question string) web.Event {
 	c.Helper()
-	return c.next(skip, "the answer on "+side+" to "+what, func(e web.Event) bool {
+	return c.waitEvent(skip, "the answer on "+side+" to "+question, func(e web.Event) bool {
 		return e.Kind == web.KindMessage && e.Side == side
 	})
 }
 
-// press presses the button under a message that asks a command, and waits for the answer.
+// press presses a button under a message in the name of a person, and waits for the answer. The button's data must name
+// the command.
 func (c *client) press(as string, on web.Event, command string) web.Event {
 	c.Helper()
 	button := regexp.MustCompile(`"(callback_data|custom_id)":"([^"]* ` + command + `[^"]*)"`).FindSubmatch(on.Message)
 	if button == nil {
-		c.Fatalf("no button asks %s: %s", command, on.Message)
+		c.Fatalf("no button for %s: %s", command, on.Message)
 	}
 	return c.answer(web.Act{
 		Side:    on.Side,
@@ -221,18 +231,19 @@ func (c *client) press(as string, on web.Event, command string) web.Event {
 	})
 }
 
-// have waits until the people in want have the badge on a side. It skips events that came earlier.
-func (c *client) have(skip int, side, want string) {
+// waitBadges waits for the event that exactly these people have the badge on a side. names is a JSON list, such as
+// `["registered"]`. waitBadges ignores the first skip events.
+func (c *client) waitBadges(skip int, side, names string) {
 	c.Helper()
-	c.next(skip, want+" to have the badge on "+side, func(e web.Event) bool {
-		return e.Kind == web.KindBadges && e.Side == side && string(e.Message) == want
+	c.waitEvent(skip, names+" to have the badge on "+side, func(e web.Event) bool {
+		return e.Kind == web.KindBadges && e.Side == side && string(e.Message) == names
 	})
 }
 
-// say sends a text on both sides and waits for the answers, by side.
+// say sends a person's text on both sides, and returns the answers by side.
 func (c *client) say(as, chat, text string) map[string]web.Event {
 	c.Helper()
-	before := len(c.seen())
+	before := len(c.received())
 	c.act(web.Act{Side: web.Both, Kind: "say", As: as, Chat: chat, Text: text})
 	return map[string]web.Event{
 		web.Telegram: c.answerAfter(before, web.Telegram, text),

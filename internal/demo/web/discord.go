@@ -16,8 +16,8 @@ import (
 	fakediscord "herald/internal/demo/fake/discord"
 )
 
-// seeDiscord adds a new state of a message of the bot to the feed. The fake calls it, and waits for it.
-func (d *Demo) seeDiscord(s fakediscord.Shown) {
+// addDiscordMessage adds a new state of a message of the bot to the feed. The fake calls it, and waits for it.
+func (d *Demo) addDiscordMessage(s fakediscord.Shown) {
 	e := d.discordEvent(KindMessage, s.Interaction)
 	if s.Loading {
 		e.Kind = KindThinking
@@ -36,12 +36,12 @@ func (d *Demo) seeDiscord(s fakediscord.Shown) {
 	isCommand := s.Interaction.On == nil
 	isPublic := e.For == ""
 	if isCommand && isPublic {
-		d.showCommandOf(s.Interaction)
+		d.publishCommandOf(s.Interaction)
 	}
 }
 
-// showCommandOf shows the command of an interaction to everybody in its chat. useCommand showed it only to its author.
-func (d *Demo) showCommandOf(i fakediscord.Interaction) {
+// publishCommandOf shows the command of an interaction to everyone in its chat. Until now, only its author saw it.
+func (d *Demo) publishCommandOf(i fakediscord.Interaction) {
 	asked := d.feed.lookup(Discord, i.ID)
 	if asked.For == "" {
 		return
@@ -59,31 +59,40 @@ func (d *Demo) discordEvent(kind string, i fakediscord.Interaction) Event {
 }
 
 // actOnDiscord does an Act of a person on Discord.
-func (d *Demo) actOnDiscord(a Act, by community.Person) (result any, err error) {
+func (d *Demo) actOnDiscord(a Act, by community.Person) (any, error) {
 	i := interactionOf(a, by)
-	switch {
-	case a.Kind == "say" && !strings.HasPrefix(a.Text, "/"):
-		said := d.discordEvent(KindAsked, i)
-		said.From = a.As
-		said.ID = fmt.Sprint("t", time.Now().UnixNano())
-		said.Message = encoded(map[string]any{"text": a.Text})
-		d.feed.add(said)
-	case a.Kind == "say":
-		name, options, _ := strings.Cut(a.Text[1:], " ")
+	switch a.Kind {
+	case "say":
+		command, isCommand := strings.CutPrefix(a.Text, "/")
+		if !isCommand {
+			d.addPersonText(a, i)
+			return Result{}, nil
+		}
+		name, options, _ := strings.Cut(command, " ")
 		return d.useCommand(a, by, name, strings.Fields(options), i)
-	case a.Kind == "pick":
+	case "pick":
 		target := d.Community.People.Named(a.Target)
 		if target.Name == "" {
 			return nil, errNotThere
 		}
 		i.Target = target.DiscordID
 		return d.useCommand(a, by, a.Text, nil, i)
-	case a.Kind == "press":
+	case "press":
 		i.Button = a.Button
 		i.On = &fakediscord.Message{ID: a.Message}
-		_, err = d.Discord.Push(i)
+		_, err := d.Discord.Push(i)
+		return Result{}, err
 	}
-	return Result{}, err
+	return Result{}, nil
+}
+
+// addPersonText adds a text that is not a command to the feed. On Discord, the bot does not receive such texts.
+func (d *Demo) addPersonText(a Act, i fakediscord.Interaction) {
+	said := d.discordEvent(KindAsked, i)
+	said.From = a.As
+	said.ID = fmt.Sprint("t", time.Now().UnixNano())
+	said.Message = encoded(map[string]any{"text": a.Text})
+	d.feed.add(said)
 }
 
 // interactionOf returns an interaction of a person in the chat of an Act, without a command or a button.
@@ -148,14 +157,7 @@ func (d *Demo) useCommand(
 	if hint != "" {
 		return Result{Hint: hint}, nil
 	}
-	options := []map[string]string{} // not nil: JSON must have an array
-	for _, o := range command.Options {
-		person := d.nameOnDiscord(i.Users[o.Name])
-		value := i.Options[o.Name]
-		if person != "" || value != "" {
-			options = append(options, map[string]string{"name": o.Name, "value": value, "person": person})
-		}
-	}
+	// The feed has the command before the bot receives and answers it.
 	p, deliver := d.Discord.PushLater(i)
 	asked := d.discordEvent(KindAsked, i)
 	asked.From = a.As
@@ -163,11 +165,24 @@ func (d *Demo) useCommand(
 	asked.For = a.As
 	asked.Message = encoded(map[string]any{
 		"command": name,
-		"options": options,
+		"options": d.usedOptions(command, i),
 		"target":  d.nameOnDiscord(i.Target),
 	})
 	d.feed.add(asked)
 	return Result{}, deliver()
+}
+
+// usedOptions returns the options of a command that have a value in its interaction, in the form of the protocol.
+func (d *Demo) usedOptions(command *discordgo.ApplicationCommand, i fakediscord.Interaction) []map[string]string {
+	used := []map[string]string{} // not nil: JSON must have an array
+	for _, o := range command.Options {
+		person := d.nameOnDiscord(i.Users[o.Name])
+		value := i.Options[o.Name]
+		if person != "" || value != "" {
+			used = append(used, map[string]string{"name": o.Name, "value": value, "person": person})
+		}
+	}
+	return used
 }
 
 // fillCommand returns i with a command and its options. Each word becomes the value of the first option that has no

@@ -13,12 +13,12 @@ const maxEvents = 500
 // feed has the latest events. It numbers them as they are added. It is safe for concurrent use.
 type feed struct {
 	mu      sync.Mutex
-	events  []Event       // in the order in which pages show them
+	events  []Event       // in the order on the page
 	latest  int           // the highest number
 	changed chan struct{} // closed and replaced when an event is added
 }
 
-// nothingSeen is the number for since of a page that has not seen any events.
+// nothingSeen is the number that since gets for a page that has not seen any events.
 const nothingSeen = 0
 
 // newFeed returns an empty feed. The first event has the number 2, so that since never returns nothingSeen.

@@ -6,14 +6,15 @@ import (
 	"testing"
 )
 
-// printed returns the events that a page gets after a number, and the newest number.
-func (f *feed) printed(after int) (events string, last int) {
-	all, last, _ := f.since(after)
-	var lines []string
+// summary returns the events since a number as text, and the latest number. An event is its kind, side, ID and For:
+// "message discord 1 registered".
+func (f *feed) summary(number int) (events string, latest int) {
+	all, latest, _ := f.since(number)
+	var texts []string
 	for _, e := range all {
-		lines = append(lines, strings.TrimSpace(e.Kind+" "+e.Side+" "+e.ID+" "+e.For))
+		texts = append(texts, strings.TrimSpace(e.Kind+" "+e.Side+" "+e.ID+" "+e.For))
 	}
-	return strings.Join(lines, ", "), last
+	return strings.Join(texts, ", "), latest
 }
 
 func checkEvents(t *testing.T, got, want string) {
@@ -23,8 +24,8 @@ func checkEvents(t *testing.T, got, want string) {
 	}
 }
 
-// newAnswered returns a feed with one message on Telegram and two on Discord. The first on Discord is for one person.
-func newAnswered() *feed {
+// newFilledFeed returns a feed with one message on Telegram and two on Discord. Message 1 on Discord is for one person.
+func newFilledFeed() *feed {
 	f := newFeed()
 	f.add(Event{Kind: KindThinking, Side: Discord, ID: "1"})
 	f.add(Event{Kind: KindMessage, Side: Telegram, ID: "1"})
@@ -35,64 +36,64 @@ func newAnswered() *feed {
 	return f
 }
 
-func TestAnEventReplacesTheOneWithItsIDOnItsSide(t *testing.T) {
-	got, _ := newAnswered().printed(0)
+func TestAnEventReplacesTheEventWithItsSideAndID(t *testing.T) {
+	got, _ := newFilledFeed().summary(nothingSeen)
 	checkEvents(t, got, "message discord 1 registered, message telegram 1, join telegram join, message discord 2")
 }
 
 func TestADeletedMessageIsNotRepeated(t *testing.T) {
-	f := newAnswered()
-	_, before := f.printed(0)
+	f := newFilledFeed()
+	_, before := f.summary(nothingSeen)
 	f.add(Event{Kind: KindGone, Side: Discord, ID: "2"})
 	f.add(Event{Kind: KindMenu})
-	got, _ := f.printed(before)
+	got, _ := f.summary(before)
 	checkEvents(t, got, "gone discord 2, menu")
-	got, _ = f.printed(0)
+	got, _ = f.summary(nothingSeen)
 	checkEvents(t, got, "message discord 1 registered, message telegram 1, join telegram join")
 }
 
-func TestAMessageForOnePersonIsFoundInItsChat(t *testing.T) {
-	f := newAnswered()
+func TestOnlyTheReaderFindsAMessageInItsChat(t *testing.T) {
+	f := newFilledFeed()
 	for _, tt := range []struct {
 		as, chat string
-		want     string // the message's ID
+		want     string // the ID of the message that messageOf finds, or ""
 	}{
-		{"registered", Group, "1"},
-		{"moderator", Group, ""},
-		{"registered", Private, ""},
+		{as: "registered", chat: Group, want: "1"},
+		{as: "moderator", chat: Group, want: ""},
+		{as: "registered", chat: Private, want: ""},
 	} {
 		act := Act{Side: Discord, Message: "1", As: tt.as, Chat: tt.chat}
 		if got := f.messageOf(act).ID; got != tt.want {
-			t.Errorf("%s sees message %q in %s, want %q", tt.as, got, tt.chat, tt.want)
+			t.Errorf("%s finds message %q in %s, want %q", tt.as, got, tt.chat, tt.want)
 		}
 	}
 }
 
-// fill adds the most events that a feed keeps.
+// fill adds as many events as a feed can have.
 func (f *feed) fill() {
 	for i := range maxEvents {
 		f.add(Event{Kind: KindMessage, Side: Discord, ID: fmt.Sprint("new ", i)})
 	}
 }
 
-func TestTheOldestEventsMakeRoom(t *testing.T) {
-	f := newAnswered()
-	_, _, changed := f.since(0)
+func TestAFullFeedDiscardsTheOldestEvents(t *testing.T) {
+	f := newFilledFeed()
+	_, _, changed := f.since(nothingSeen)
 	f.fill()
-	<-changed
-	if all, _, _ := f.since(0); len(all) != maxEvents || all[0].ID != "new 0" {
-		t.Errorf("%d are left, the first %q", len(all), all[0].ID)
+	<-changed // since reports the new events.
+	if all, _, _ := f.since(nothingSeen); len(all) != maxEvents || all[0].ID != "new 0" {
+		t.Errorf("%d events are left, the first %q", len(all), all[0].ID)
 	}
 }
 
-// A replaced event keeps its place on the page, but counts as new.
-func TestAReplacedEventStaysLongerThanOlderOnes(t *testing.T) {
+// The new state of a message has the place of the old one, but counts as a new event.
+func TestAChangedMessageIsNotTheOldestEvent(t *testing.T) {
 	f := newFeed()
 	f.fill()
 	f.add(Event{Kind: KindMessage, Side: Discord, ID: "new 0", For: "moderator"})
-	f.add(Event{Kind: KindMessage, Side: Discord, ID: "one more"})
-	all, _, _ := f.since(0)
+	f.add(Event{Kind: KindMessage, Side: Discord, ID: "another"})
+	all, _, _ := f.since(nothingSeen)
 	if len(all) != maxEvents || all[0].For != "moderator" || all[1].ID != "new 2" {
-		t.Errorf("%d are left: %+v, %+v", len(all), all[0], all[1])
+		t.Errorf("%d events are left: %+v, %+v", len(all), all[0], all[1])
 	}
 }

@@ -17,8 +17,8 @@ func (d *Demo) requestJoin(required string, by community.Person, language string
 	return nil
 }
 
-// seeJoin adds a new state of a join request to the feed.
-func (d *Demo) seeJoin(r *faketelegram.JoinRequest) {
+// addJoin adds a new state of a join request to the feed.
+func (d *Demo) addJoin(r *faketelegram.JoinRequest) {
 	e := Event{Kind: KindJoin, Side: Telegram, From: d.nameOnTelegram(r.From.ID)}
 	if group, found := community.JoinGroupOf(r); found {
 		e.ID = fmt.Sprintf("join-%s-%s", group.Required, e.From)

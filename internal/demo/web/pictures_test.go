@@ -20,12 +20,13 @@ var update = flag.Bool("update", false,
 	"take README's pictures again; needs a font with emoji, such as Debian's fonts-noto-color-emoji")
 
 const (
+	// images is the folder with README's pictures.
 	images = "../../../docs/images"
-	// inputs lists the page's files as they were when the pictures were taken.
+	// inputs is the file with the sums of the page's files from which the pictures were taken.
 	inputs = images + "/inputs.txt"
 )
 
-// sums returns the SHA-256 of each of the page's files, one file a line, as sha256sum prints them.
+// sums returns the SHA-256 of each of the page's files, in the format of sha256sum.
 func sums(t *testing.T) []byte {
 	t.Helper()
 	paths, err := filepath.Glob("page/*")
@@ -43,18 +44,18 @@ func sums(t *testing.T) []byte {
 	return lines.Bytes()
 }
 
-// picture is a picture of README.
+// picture is a picture in README.
 type picture struct {
-	name          string // in images
-	selector      string // of the element that it shows
-	width, height int64  // of the window
-	scheme        string // "light" or "dark"
-	talk          func(*page)
+	name          string      // of its file
+	selector      string      // a CSS selector of the element that it shows
+	width, height int64       // of the window, in pixels
+	scheme        string      // "light" or "dark"
+	talk          func(*page) // asks the questions that the picture shows
 }
 
-func talkOfPrice(p *page) { p.askAll("/exists", "/price 24h") }
+func talkAboutPrice(p *page) { p.askAll("/exists", "/price 24h") }
 
-func talkOfRole(p *page) {
+func talkAboutRole(p *page) {
 	p.askAll("/verify STAKER")
 	p.press("Save address", "You have Staker here")
 }
@@ -66,7 +67,7 @@ var pictures = []picture{
 		width:    960,
 		height:   1035,
 		scheme:   "light",
-		talk:     talkOfPrice,
+		talk:     talkAboutPrice,
 	},
 	{
 		name:     "price-dark.png",
@@ -74,7 +75,7 @@ var pictures = []picture{
 		width:    960,
 		height:   1035,
 		scheme:   "dark",
-		talk:     talkOfPrice,
+		talk:     talkAboutPrice,
 	},
 	{
 		name:     "role-light.png",
@@ -82,7 +83,7 @@ var pictures = []picture{
 		width:    960,
 		height:   1035,
 		scheme:   "light",
-		talk:     talkOfRole,
+		talk:     talkAboutRole,
 	},
 	{
 		name:     "role-dark.png",
@@ -90,7 +91,7 @@ var pictures = []picture{
 		width:    960,
 		height:   1035,
 		scheme:   "dark",
-		talk:     talkOfRole,
+		talk:     talkAboutRole,
 	},
 	{
 		name:     "demo-phone.png",
@@ -98,11 +99,11 @@ var pictures = []picture{
 		width:    390,
 		height:   800,
 		scheme:   "light",
-		talk:     talkOfPrice,
+		talk:     talkAboutPrice,
 	},
 }
 
-// write takes the picture of a new page, and writes it to a file.
+// write opens a new page, takes the picture, and writes it to a file.
 func (pic picture) write(t *testing.T, file string) {
 	t.Helper()
 	p := open(t)
@@ -134,7 +135,7 @@ func TestPicturesAreCurrent(t *testing.T) {
 	}
 }
 
-// README has to load fast.
+// README must load fast.
 func TestPicturesAreSmall(t *testing.T) {
 	const maxSize = 200_000 // bytes
 	for _, pic := range pictures {
@@ -149,14 +150,14 @@ func TestPicturesAreSmall(t *testing.T) {
 	}
 }
 
-// take takes a picture of the first element that a CSS selector finds.
+// take returns a PNG of the first element that a CSS selector finds.
 func (p *page) take(selector string) []byte {
 	p.Helper()
 	if !eval[bool](p, `hasEmoji()`) {
 		p.Fatal("no font has emoji: install one, such as Debian's fonts-noto-color-emoji")
 	}
-	p.do("leave the input", chromedp.Evaluate[chromedp.Void](`document.activeElement.blur()`))
-	p.untilCharts()
+	p.do("remove the focus", chromedp.Evaluate[chromedp.Void](`document.activeElement.blur()`))
+	p.waitForImages()
 	picture, err := chromedp.Run(p.ctx, chromedp.Screenshot(chromedp.CSS(selector)))
 	if err != nil {
 		p.Fatal(err)
@@ -164,13 +165,13 @@ func (p *page) take(selector string) []byte {
 	return picture
 }
 
-// untilCharts waits until every chart is drawn.
-func (p *page) untilCharts() {
+// waitForImages waits until all images are loaded.
+func (p *page) waitForImages() {
 	p.Helper()
-	p.until("the charts", `[...document.images].every((one) => one.complete)`)
+	p.until("the images", `[...document.images].every((image) => image.complete)`)
 }
 
-// preferScheme makes the system prefer "light" or "dark".
+// preferScheme sets the system's color scheme to "light" or "dark".
 func (p *page) preferScheme(scheme string) {
 	p.Helper()
 	p.do("prefer "+scheme, call(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
@@ -178,19 +179,19 @@ func (p *page) preferScheme(scheme string) {
 	}))
 }
 
-// askAll asks the lines, one after another, on both sides. STAKER stands for a wallet that stakes, and IDLE for
-// one that does not.
-func (p *page) askAll(lines ...string) {
+// askAll sends texts to both sides, and waits for the answers to each before the next one. It replaces STAKER by a
+// wallet that stakes, and IDLE by one that does not.
+func (p *page) askAll(texts ...string) {
 	p.Helper()
-	wallets := strings.NewReplacer("STAKER", p.wallet(0), "IDLE", p.wallet(1))
-	for _, line := range lines {
-		p.ask(wallets.Replace(line))
+	wallets := strings.NewReplacer("STAKER", p.wallet(stakerWallet), "IDLE", p.wallet(idleWallet))
+	for _, text := range texts {
+		p.ask(wallets.Replace(text))
 	}
 }
 
-// press presses the newest button with a label on both sides, and waits until a message says so.
-func (p *page) press(label, says string) {
+// press presses the latest button with this label on both sides, and waits until a message on each contains want.
+func (p *page) press(label, want string) {
 	p.Helper()
-	eval[bool](p, fmt.Sprintf("press(%q)", label))
-	p.until(says, fmt.Sprintf("said(%q)", says))
+	eval[bool](p, fmt.Sprintf("pressLabel(%q)", label))
+	p.until(want, fmt.Sprintf("isShown(%q)", want))
 }

@@ -19,7 +19,7 @@ import (
 //	GET  /events     streams server-sent events. Each has no name and an Event as its data.
 //	GET  /file/…     returns a picture. The addresses are in messages.
 //	POST /act        does an Act, and returns a Result.
-//	POST /later      lets hours pass for the saved addresses, and returns true.
+//	POST /later      lets six hours pass for the saved addresses, and returns true.
 //	POST /faults     turns faults on (true) or off (false), and returns a State. The body is
 //	                 an object with names of State.Faults as its members.
 //	POST /language   sets the language of public answers, and returns a State. The body is

@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"regexp"
 	"slices"
@@ -16,13 +17,13 @@ import (
 	"herald/internal/words"
 )
 
-// publicLines returns commands with answers that everybody may read.
-func publicLines(staker, idle string) []string {
+// publicCommands returns commands whose answers everyone in the group may read.
+func publicCommands(staker, idle string) []string {
 	return []string{"/price", "/price 7d", "/price 1500", "/supply", "/staked " + staker, "/staked " + idle}
 }
 
-// privateLines returns commands with answers that only the asker may read.
-func privateLines(staker string) []string {
+// privateCommands returns commands whose answers only the sender may read.
+func privateCommands(staker string) []string {
 	return []string{
 		"/mylogins",
 		"/exists",
@@ -34,33 +35,33 @@ func privateLines(staker string) []string {
 	}
 }
 
-// askEverything asks the commands as each person in each place, on both sides. It checks who can read each answer.
-func (c *client) askEverything() {
+// checkReaders asks the commands as each person in each chat, on both sides, and checks who can read each answer.
+func (c *client) checkReaders() {
 	c.Helper()
-	staker, idle := c.wallet(0), c.wallet(1)
-	private := privateLines(staker)
+	staker, idle := c.wallet(stakerWallet), c.wallet(idleWallet)
+	private := privateCommands(staker)
 	for _, person := range c.state().People {
 		for _, place := range c.state().Chats {
-			for _, line := range append(private, publicLines(staker, idle)...) {
-				reader := ""
-				if place == web.Private || slices.Contains(private, line) {
+			for _, command := range append(private, publicCommands(staker, idle)...) {
+				reader := "" // everyone
+				if place == web.Private || slices.Contains(private, command) {
 					reader = person.Name
 				}
-				for side, e := range c.say(person.Name, place, line) {
+				for side, e := range c.say(person.Name, place, command) {
 					if e.For != reader || e.Chat != place || e.From != web.Bot {
 						c.Errorf("%s of %s in %s on %s is answered from %s for %q in %s, want for %q",
-							line, person.Name, place, side, e.From, e.For, e.Chat, reader)
+							command, person.Name, place, side, e.From, e.For, e.Chat, reader)
 					}
 				}
 			}
-			c.askWithAnOldApp(person.Name, place)
+			c.checkReaderWithOldApp(person.Name, place)
 		}
 	}
 }
 
-// askWithAnOldApp asks a private command as an app does that cannot send ephemeral messages. In a group, a pointer
-// leads to the private chat.
-func (c *client) askWithAnOldApp(person, place string) {
+// checkReaderWithOldApp asks a private command with an app that cannot send ephemeral messages. In the group, everyone
+// may read the answer, because it only leads to the private chat.
+func (c *client) checkReaderWithOldApp(person, place string) {
 	c.Helper()
 	e := c.answer(web.Act{
 		Side:   web.Telegram,
@@ -70,57 +71,60 @@ func (c *client) askWithAnOldApp(person, place string) {
 		Text:   "/mylogins",
 		OldApp: true,
 	})
-	if e.For == "" && place == web.Private {
-		c.Errorf("%+v is for all", e)
+	if place == web.Private && e.For == "" {
+		c.Errorf("everyone can read %+v", e)
 	}
 }
 
-// Words that are only in the answers to private commands.
+// secretWords matches words that are only in the answers to private commands.
 var secretWords = regexp.MustCompile(
 	`Harbor Swap|Night Market|[Rr]egistered|No logins|yours|our wallet|Check the wallet`,
 )
 
-// askedPrivately matches a private command as Discord shows it.
-var askedPrivately = regexp.MustCompile(`"command":"(mylogins|exists|verify)"`)
+// privateCommand matches a private command in an event of Discord.
+var privateCommand = regexp.MustCompile(`"command":"(mylogins|exists|verify)"`)
 
-func TestAnswersReachThoseWhoMayRead(t *testing.T) {
+func TestOnlyReadersGetAnswers(t *testing.T) {
 	c := connect(t)
-	c.askEverything()
-	readers := map[string]bool{} // of the member's logins, by side
-	for _, e := range c.seen() {
+	c.checkReaders()
+	loginsReaders := map[string]bool{} // the sides and people that get the logins of the registered person
+	for _, e := range c.received() {
 		text := string(e.Message)
 		if strings.Contains(text, "Harbor Swap") {
-			readers[e.Side+" "+e.For] = true
+			loginsReaders[e.Side+" "+e.For] = true
 		}
-		if e.For != "" {
+		isForAll := e.For == ""
+		if !isForAll {
 			continue
 		}
 		if e.Chat == web.Private || e.Kind == web.KindMessage && secretWords.MatchString(text) {
-			t.Errorf("for all on %s in %s: %s", e.Side, e.Chat, text)
+			t.Errorf("everyone can read a private answer on %s in %s: %s", e.Side, e.Chat, text)
 		}
-		if e.Side == web.Discord && askedPrivately.MatchString(text) || strings.Contains(text, `"ephemeral_message_id"`) {
-			t.Errorf("all see what was asked in private: %s", text)
+		isPrivateOnDiscord := e.Side == web.Discord && privateCommand.MatchString(text)
+		if isPrivateOnDiscord || strings.Contains(text, `"ephemeral_message_id"`) {
+			t.Errorf("everyone can read a private command: %s", text)
 		}
 	}
-	if len(readers) != 2 || !readers["telegram registered"] || !readers["discord registered"] {
-		t.Errorf("the member's logins are shown to %v", readers)
+	want := map[string]bool{"telegram registered": true, "discord registered": true}
+	if !maps.Equal(loginsReaders, want) {
+		t.Errorf("the registered person's logins are shown to %v, want %v", loginsReaders, want)
 	}
 }
 
-// joinStep is a person who asks to join a group, and what becomes of it.
+// joinStep is a person's request to join a group, and what the bot does.
 type joinStep struct {
 	person   string
-	group    string
+	group    string // its Required
 	language string
-	wallet   string // the answer to the question, "" if there is none
-	told     string // within the message to the person
-	state    string // that moderators see
+	wallet   string // the person's answer to the bot's question, or "" if the bot asks none
+	told     string // a part of the message to the person
+	state    string // of the request, which moderators see
 }
 
-// Nobody waits for a limit, also not who asks again.
-func TestJoinRequestsAreSeenFromBothSides(t *testing.T) {
+// The demo has no limit on join requests, so a person can make several.
+func TestPersonAndModeratorsSeeTheStateOfAJoinRequest(t *testing.T) {
 	c := connect(t)
-	staker, idle := c.wallet(0), c.wallet(1)
+	staker, idle := c.wallet(stakerWallet), c.wallet(idleWallet)
 	notIn := words.Say(chat.Spanish, chat.Say("join.no"))
 	for _, step := range []joinStep{
 		{person: "registered", group: "registered", language: "en", told: "You're in", state: "approved"},
@@ -130,14 +134,14 @@ func TestJoinRequestsAreSeenFromBothSides(t *testing.T) {
 		{person: "unregistered", group: "registered", language: "en", told: "you're not registered yet", state: "open"},
 		{person: "registered", group: "registered", language: "en", told: "You're in", state: "approved"},
 	} {
-		c.join(step)
+		c.checkJoin(step)
 	}
 }
 
-// join takes a step, and checks what the person and the moderators see.
-func (c *client) join(step joinStep) {
+// checkJoin makes the request of a step, and checks what the person and the moderators see.
+func (c *client) checkJoin(step joinStep) {
 	c.Helper()
-	before := len(c.seen())
+	before := len(c.received())
 	c.act(web.Act{Side: web.Telegram, Kind: "join", As: step.person, Target: step.group, Language: step.language})
 	if step.wallet != "" {
 		question := c.answerAfter(before, web.Telegram, "the request")
@@ -153,15 +157,15 @@ func (c *client) join(step joinStep) {
 			Text:    step.wallet,
 		})
 	}
-	told := c.next(before, step.told, func(e web.Event) bool {
+	told := c.waitEvent(before, step.told, func(e web.Event) bool {
 		return e.Kind == web.KindMessage && strings.Contains(string(e.Message), step.told)
 	})
 	if told.For != step.person || told.Chat != web.Private {
-		c.Errorf("%+v: %q is told in %s: %s", step, told.For, told.Chat, told.Message)
+		c.Errorf("%+v: the message in %s is for %q: %s", step, told.Chat, told.For, told.Message)
 	}
-	shown := fmt.Sprintf(`{"required":%q,"state":%q}`, step.group, step.state)
-	c.next(before, shown, func(e web.Event) bool {
-		return e.Kind == web.KindJoin && e.From == step.person && string(e.Message) == shown
+	state := fmt.Sprintf(`{"required":%q,"state":%q}`, step.group, step.state)
+	c.waitEvent(before, state, func(e web.Event) bool {
+		return e.Kind == web.KindJoin && e.From == step.person && string(e.Message) == state
 	})
 }
 
@@ -173,69 +177,73 @@ func TestAGroupThatDoesNotExistCannotBeJoined(t *testing.T) {
 	}
 }
 
-// fault turns a fault on or off.
-func (c *client) fault(name string, on bool) {
+func (c *client) turnOn(fault string)  { c.setFault(fault, true) }
+func (c *client) turnOff(fault string) { c.setFault(fault, false) }
+
+func (c *client) setFault(name string, on bool) {
 	c.Helper()
 	c.call("POST", "/faults", map[string]bool{name: on}, &web.State{})
 }
 
-// later lets six hours pass, after which the saved addresses are checked.
+// later lets six hours pass, so that the bot checks the saved addresses.
 func (c *client) later() {
 	c.Helper()
 	c.call("POST", "/later", struct{}{}, new(string))
 }
 
-// shownWallet is the wallet that stakes, as the bot shortens it.
-const shownWallet = "0x56B9…9ea2"
+// shortStaker is the address of stakerWallet in the bot's messages.
+const shortStaker = "0x56B9…9ea2"
 
-// saveStaker saves the wallet that stakes for the registered person, on both sides.
+// saveStaker saves stakerWallet for the registered person, on both sides.
 func (c *client) saveStaker() {
 	c.Helper()
-	for side, card := range c.say("registered", web.Private, "/verify "+c.wallet(0)) {
-		c.have(0, side, `[]`)
+	for side, card := range c.say("registered", web.Private, "/verify "+c.wallet(stakerWallet)) {
+		const fromStart = 0
+		c.waitBadges(fromStart, side, `[]`)
 		saved := c.press("registered", card, "save")
 		if !strings.Contains(string(saved.Message), "You have Staker in Herald demo") {
 			c.Errorf("the press is answered by %s", saved.Message)
 		}
-		c.have(0, side, `["registered"]`)
+		c.waitBadges(fromStart, side, `["registered"]`)
 	}
 }
 
-// The badge stays while the node is down. It is removed once two checks have found no stake.
-func TestTheBadgeStaysThenGoesAndIsExplained(t *testing.T) {
+// The badge stays while the node is unavailable. It is removed after two checks that found no stake.
+func TestTheBadgeIsRemovedAfterTwoChecksAndExplained(t *testing.T) {
 	c := connect(t)
 	c.saveStaker()
-	before := len(c.seen())
-	c.fault("chain", true)
+	before := len(c.received())
+	c.turnOn("chain")
 	c.later()
 	c.later()
-	c.fault("chain", false)
-	c.fault("unstaked", true)
+	c.turnOff("chain")
+	c.turnOn("unstaked")
 	c.later()
-	for _, e := range c.seen()[before:] {
+	for _, e := range c.received()[before:] {
 		if e.Kind == web.KindBadges {
 			t.Errorf("after an outage, and one check without a stake, %s have the badge", e.Message)
 		}
 	}
 	c.later()
-	c.have(before, web.Telegram, `[]`)
-	c.have(before, web.Discord, `[]`)
+	c.waitBadges(before, web.Telegram, `[]`)
+	c.waitBadges(before, web.Discord, `[]`)
 
-	note := c.answerAfter(before, web.Telegram, "the removal")
-	if note.For != "registered" || note.Chat != web.Private {
-		t.Errorf("%q is told in %s", note.For, note.Chat)
+	notice := c.answerAfter(before, web.Telegram, "the removal")
+	if notice.For != "registered" || notice.Chat != web.Private {
+		t.Errorf("the notice in %s is for %q", notice.Chat, notice.For)
 	}
-	for _, want := range []string{"Staker is removed in Herald demo", "No stake found in " + shownWallet, " UTC"} {
-		if !strings.Contains(string(note.Message), want) {
-			t.Errorf("the notice lacks %q: %s", want, note.Message)
+	for _, want := range []string{"Staker is removed in Herald demo", "No stake found in " + shortStaker, " UTC"} {
+		if !strings.Contains(string(notice.Message), want) {
+			t.Errorf("the notice lacks %q: %s", want, notice.Message)
 		}
 	}
-	c.checkAnswer("/verify", "No stake found in "+shownWallet)
-	c.checkAnswer("/forget", "I no longer have "+shownWallet)
+	c.checkAnswer("/verify", "No stake found in "+shortStaker)
+	c.checkAnswer("/forget", "I no longer have "+shortStaker)
 	c.checkAnswer("/forget", "I have nothing saved")
 }
 
-// checkAnswer asks as the registered person in private, on both sides, and checks the answers.
+// checkAnswer sends a text of the registered person to the private chat on both sides, and checks that both answers
+// contain want.
 func (c *client) checkAnswer(text, want string) {
 	c.Helper()
 	for side, e := range c.say("registered", web.Private, text) {
@@ -245,9 +253,9 @@ func (c *client) checkAnswer(text, want string) {
 	}
 }
 
-func TestDiscordSaysWhyItDoesNotSend(t *testing.T) {
+func TestAHintExplainsWhyDiscordDoesNotSendACommand(t *testing.T) {
 	c := connect(t)
-	discord := web.Act{Side: web.Discord, Kind: "say", As: "moderator", Chat: web.Group}
+	say := web.Act{Side: web.Discord, Kind: "say", As: "moderator", Chat: web.Group}
 	for text, hint := range map[string]string{
 		"/staked":                "needs its option",
 		"/start":                 "There is no command /start here.",
@@ -255,35 +263,45 @@ func TestDiscordSaysWhyItDoesNotSend(t *testing.T) {
 		"/staked 0x @registered": "no option for",
 		"/exists Git 70001":      "no option for",
 	} {
-		discord.Text = text
-		if r := c.act(discord); !strings.Contains(r.Hint, hint) {
-			t.Errorf("%s: %+v", text, r)
+		say.Text = text
+		if r := c.act(say); !strings.Contains(r.Hint, hint) {
+			t.Errorf("%s: the hint is %q, want %q", text, r.Hint, hint)
 		}
 	}
 }
 
-// visibleFault is a fault, a question of the registered person, and what the answer says because of the fault.
+// visibleFault is a fault and a command whose answer shows it.
 type visibleFault struct {
-	name string
-	text string // the wallet that stakes follows /staked
-	want string
+	name    string
+	command string // stakerWallet is added to /staked
+	want    string // a part of the answer
 }
 
-// visibleFaults returns groups of faults that do not affect each other.
+// visibleFaults returns all faults, in groups of faults that do not affect each other's commands.
 func visibleFaults() [][]visibleFault {
-	var down []visibleFault
+	var unavailable []visibleFault
 	for _, s := range services.New().Services() {
-		down = append(down, visibleFault{s.Name, commandstest.Asking(s.Name), "can't be reached"})
+		command := commandstest.Asking(s.Name)
+		unavailable = append(unavailable, visibleFault{name: s.Name, command: command, want: "can't be reached"})
 	}
 	return [][]visibleFault{
-		down,
-		{{"pool", "/staked", "20 of 21 pools"}, {"old quote", "/price", "⚠️ HRLD"}},
-		{{"old block", "/staked", "out of sync"}, {"rate limit", "/price", "limiting my requests"}},
-		{{"fresh bot", "/price 7d", "Chart available from"}, {"unstaked", "/staked", "Not staked"}},
+		unavailable,
+		{
+			{name: "pool", command: "/staked", want: "20 of 21 pools"},
+			{name: "old quote", command: "/price", want: "⚠️ HRLD"},
+		},
+		{
+			{name: "old block", command: "/staked", want: "out of sync"},
+			{name: "rate limit", command: "/price", want: "limiting my requests"},
+		},
+		{
+			{name: "fresh bot", command: "/price 7d", want: "Chart available from"},
+			{name: "unstaked", command: "/staked", want: "Not staked"},
+		},
 	}
 }
 
-func TestEachFaultIsSeenInAnAnswer(t *testing.T) {
+func TestEachFaultIsVisibleInAnAnswer(t *testing.T) {
 	for _, group := range visibleFaults() {
 		t.Run(group[0].name, func(t *testing.T) {
 			c := connect(t)
@@ -293,14 +311,14 @@ func TestEachFaultIsSeenInAnAnswer(t *testing.T) {
 			}
 			c.call("POST", "/faults", on, &web.State{})
 			for _, f := range group {
-				text := f.text
-				if text == "/staked" {
-					text += " " + c.wallet(0)
+				command := f.command
+				if command == "/staked" {
+					command += " " + c.wallet(stakerWallet)
 				}
-				question := web.Act{Side: web.Telegram, Kind: "say", As: "registered", Chat: web.Private, Text: text}
-				e := c.answer(question)
+				say := web.Act{Side: web.Telegram, Kind: "say", As: "registered", Chat: web.Private, Text: command}
+				e := c.answer(say)
 				if !strings.Contains(string(e.Message), f.want) {
-					t.Errorf("%s: %s is answered by %s, want %q", f.name, text, e.Message, f.want)
+					t.Errorf("%s: %s is answered by %s, want %q", f.name, command, e.Message, f.want)
 				}
 			}
 		})
@@ -310,8 +328,8 @@ func TestEachFaultIsSeenInAnAnswer(t *testing.T) {
 func TestEachFaultOfThePageIsTested(t *testing.T) {
 	tested := slices.Concat(visibleFaults()...)
 	for _, f := range connect(t).state().Faults {
-		isName := func(v visibleFault) bool { return v.name == f.Name }
-		if !slices.ContainsFunc(tested, isName) {
+		isFault := func(v visibleFault) bool { return v.name == f.Name }
+		if !slices.ContainsFunc(tested, isFault) {
 			t.Errorf("visibleFaults lacks %q", f.Name)
 		}
 	}
@@ -326,16 +344,16 @@ func TestWordsBecomeOptionsOnDiscord(t *testing.T) {
 		"/exists 7000000003":          `[` + option("uid", "7000000003") + `]`,
 		"/exists 7000000001 Telegram": `[` + option("platform", "Telegram") + `,` + option("uid", "7000000001") + `]`,
 	} {
-		before := len(c.seen())
+		before := len(c.received())
 		c.answer(web.Act{Side: web.Discord, Kind: "say", As: "moderator", Chat: web.Group, Text: text})
-		asked := c.next(before, text, func(e web.Event) bool { return e.Kind == web.KindAsked })
+		asked := c.waitEvent(before, text, func(e web.Event) bool { return e.Kind == web.KindAsked })
 		if !strings.Contains(string(asked.Message), `"options":`+want) {
 			t.Errorf("%s: %s", text, asked.Message)
 		}
 	}
 }
 
-// pickUnregistered is the entry of a person's menu on Discord.
+// pickUnregistered picks the command in the context menu of the unregistered person on Discord.
 var pickUnregistered = web.Act{
 	Side:   web.Discord,
 	Kind:   "pick",
@@ -345,7 +363,7 @@ var pickUnregistered = web.Act{
 	Target: "unregistered",
 }
 
-// checkUnregistered checks that a moderator alone is told that somebody isn't registered.
+// checkUnregistered does an Act, and checks that the bot tells only the moderator that the person is not registered.
 func (c *client) checkUnregistered(a web.Act) {
 	c.Helper()
 	if e := c.answer(a); e.For != "moderator" || !strings.Contains(string(e.Message), "isn't registered") {
@@ -353,20 +371,20 @@ func (c *client) checkUnregistered(a web.Act) {
 	}
 }
 
-func TestModeratorsAskAboutOthersByTheirMenu(t *testing.T) {
+func TestModeratorsAskAboutAPersonByTheirContextMenu(t *testing.T) {
 	c := connect(t)
 	c.checkUnregistered(pickUnregistered)
-	asMember := pickUnregistered
-	asMember.As = "registered"
-	if r := c.act(asMember); r.Hint == "" {
-		t.Errorf("%+v was sent", asMember)
+	byMember := pickUnregistered
+	byMember.As = "registered"
+	if r := c.act(byMember); r.Hint == "" {
+		t.Errorf("%+v was sent", byMember)
 	}
 }
 
-func TestTheMenuOfNobodyCannotBePicked(t *testing.T) {
-	ofNobody := pickUnregistered
-	ofNobody.Target = "nobody"
-	connect(t).checkNotThere(ofNobody)
+func TestTheContextMenuOfAnUnknownPersonCannotBePicked(t *testing.T) {
+	ofUnknown := pickUnregistered
+	ofUnknown.Target = "nobody"
+	connect(t).checkNotThere(ofUnknown)
 }
 
 // checkNotThere checks that an Act fails because its person or its message does not exist.
@@ -378,11 +396,11 @@ func (c *client) checkNotThere(a web.Act) {
 	}
 }
 
-func TestModeratorsAskAboutOthersByAReply(t *testing.T) {
+func TestModeratorsAskAboutAPersonByAReply(t *testing.T) {
 	c := connect(t)
-	before := len(c.seen())
+	before := len(c.received())
 	c.act(web.Act{Side: web.Telegram, Kind: "say", As: "unregistered", Chat: web.Group, Text: "hello"})
-	hello := c.next(before, "hello", func(e web.Event) bool { return e.Kind == web.KindAsked })
+	hello := c.waitEvent(before, "hello", func(e web.Event) bool { return e.Kind == web.KindAsked })
 	c.checkUnregistered(web.Act{
 		Side:    web.Telegram,
 		Kind:    "say",
@@ -410,13 +428,13 @@ func TestHiddenButtonsCannotBePressed(t *testing.T) {
 	}
 }
 
-// withoutJoiners returns the message of an event without word joiners, which hold Chinese words together.
+// withoutJoiners returns the message of an event without word joiners. The bot writes them between Chinese characters.
 func withoutJoiners(e web.Event) string { return strings.ReplaceAll(string(e.Message), "\u2060", "") }
 
-func TestAPersonAndAChatEachHaveALanguage(t *testing.T) {
+func TestPrivateAndPublicAnswersHaveTheirLanguage(t *testing.T) {
 	c := connect(t)
-	help := web.Act{Side: web.Discord, Kind: "say", As: "registered", Chat: web.Private, Text: "/help"}
-	status := web.Act{
+	private := web.Act{Side: web.Discord, Kind: "say", As: "registered", Chat: web.Private, Text: "/help"}
+	public := web.Act{
 		Side:     web.Telegram,
 		Kind:     "say",
 		As:       "registered",
@@ -425,17 +443,17 @@ func TestAPersonAndAChatEachHaveALanguage(t *testing.T) {
 		Text:     "/status",
 	}
 	for _, l := range chat.Languages() {
-		help.Language = string(l)
-		e := c.answer(help)
+		private.Language = string(l)
+		e := c.answer(private)
 		if title := words.Say(l, chat.Say("help.title")); !strings.Contains(withoutJoiners(e), title) {
 			t.Errorf("in the person's language %s: %s", l, e.Message)
 		}
 		var state web.State
 		c.call("POST", "/language", map[string]string{"language": string(l)}, &state)
 		if state.ChatLanguage != string(l) {
-			t.Errorf("the chat speaks %s, want %s", state.ChatLanguage, l)
+			t.Errorf("the chat's language is %s, want %s", state.ChatLanguage, l)
 		}
-		e = c.answer(status)
+		e = c.answer(public)
 		if title := words.Say(l, chat.Say("status.all")); !strings.Contains(withoutJoiners(e), title) {
 			t.Errorf("in the chat's language %s: %s", l, e.Message)
 		}
@@ -452,10 +470,10 @@ func TestThePageHasEveryLanguage(t *testing.T) {
 	}
 }
 
-// Only moderators have the entry of a person's menu.
+// Only the moderator's menu has the command in the context menu of a person on Discord.
 func TestAMenuIsInThePersonsLanguage(t *testing.T) {
 	c := connect(t)
-	entry := fmt.Sprintf(`"label":%q`, words.Say(chat.Spanish, chat.Say("exists.menu")))
+	contextCommand := fmt.Sprintf(`"label":%q`, words.Say(chat.Spanish, chat.Say("exists.menu")))
 	for person, isModerator := range map[string]bool{"registered": false, "moderator": true} {
 		_, menu := c.send("GET", "/menu?as="+person+"&chat=group&language=es", nil, nil)
 		for _, want := range []string{`"description":"Precio y gráfico de HRLD`, `"is_ephemeral":true`} {
@@ -463,20 +481,20 @@ func TestAMenuIsInThePersonsLanguage(t *testing.T) {
 				t.Errorf("the menu of %s lacks %s: %s", person, want, menu)
 			}
 		}
-		if strings.Contains(menu, entry) != isModerator {
+		if strings.Contains(menu, contextCommand) != isModerator {
 			t.Errorf("the menu of %s: %s", person, menu)
 		}
 	}
 }
 
-// foreignRequest is a request that a page of another site could make.
-type foreignRequest struct {
+// originTest is a request of this page or of another site's.
+type originTest struct {
 	method, path string
 	change       func(*http.Request)
 	want         int // the status
 }
 
-func TestOtherSitesAreRefused(t *testing.T) {
+func TestRequestsOfOtherSitesAreRefused(t *testing.T) {
 	c := connect(t)
 	port := c.url[strings.LastIndex(c.url, ":"):]
 	withHeader := func(name, value string) func(*http.Request) {
@@ -486,8 +504,8 @@ func TestOtherSitesAreRefused(t *testing.T) {
 		return func(r *http.Request) { r.Host = name + port }
 	}
 	hello := web.Act{Side: web.Telegram, Kind: "say", As: "registered", Chat: web.Group, Text: "hello"}
-	for name, tt := range map[string]foreignRequest{
-		"another name of this address": {"GET", "/state", withHost("evil.example"), http.StatusMisdirectedRequest},
+	for name, tt := range map[string]originTest{
+		"another host name":            {"GET", "/state", withHost("evil.example"), http.StatusMisdirectedRequest},
 		"localhost":                    {"GET", "/state", withHost("localhost"), http.StatusOK},
 		"another origin":               {"POST", "/act", withHeader("Origin", "https://evil.example"), http.StatusForbidden},
 		"another site":                 {"POST", "/act", withHeader("Sec-Fetch-Site", "cross-site"), http.StatusForbidden},
@@ -500,7 +518,7 @@ func TestOtherSitesAreRefused(t *testing.T) {
 	}
 }
 
-func TestThePageForbidsOtherSites(t *testing.T) {
+func TestHeadersIsolateThePageFromOtherSites(t *testing.T) {
 	c := connect(t)
 	resp, err := (&http.Client{Timeout: 20 * time.Second}).Get(c.url + "/")
 	if err != nil {

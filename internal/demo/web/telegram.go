@@ -14,15 +14,15 @@ import (
 // ephemeralMark is the prefix of the ID of an ephemeral message in Events.
 const ephemeralMark = "e"
 
-// seeTelegram adds an event of the fake to the feed. The fake calls it, and waits for it.
-func (d *Demo) seeTelegram(e faketelegram.Event) {
+// addTelegramEvent adds an event of the fake to the feed. The fake calls it, and waits for it.
+func (d *Demo) addTelegramEvent(e faketelegram.Event) {
 	switch {
 	case e.Said != nil:
-		d.seeSaid(e.Said)
+		d.addPersonMessage(e.Said)
 	case e.Message != nil && e.Message.Deleted:
 		d.feed.add(Event{Kind: KindGone, Side: Telegram, ID: messageID(e.Message.ID, e.Message.Ephemeral)})
 	case e.Message != nil:
-		d.seeSent(e.Message)
+		d.addBotMessage(e.Message)
 	case e.Notice != nil:
 		alert := d.telegramEvent(KindAlert, e.Chat, e.Notice.User)
 		alert.Message = encoded(map[string]any{
@@ -32,7 +32,7 @@ func (d *Demo) seeTelegram(e faketelegram.Event) {
 		})
 		d.feed.add(alert)
 	case e.Join != nil:
-		d.seeJoin(e.Join)
+		d.addJoin(e.Join)
 	case e.Typing:
 		d.feed.add(d.telegramEvent(KindTyping, e.Chat, everybody))
 	case e.Menus:
@@ -40,7 +40,7 @@ func (d *Demo) seeTelegram(e faketelegram.Event) {
 	}
 }
 
-// everybody is the reader of a message that all in its chat see.
+// everybody is the reader of a message that everyone in its chat sees.
 const everybody = 0
 
 // telegramEvent returns an Event without a message, from the bot in a chat. reader is the user ID of the only
@@ -69,9 +69,9 @@ func messageID(id, ephemeral int64) string {
 	return ""
 }
 
-// seeSaid adds a message of a person to the feed.
-func (d *Demo) seeSaid(m faketelegram.Message) {
-	type ids struct {
+// addPersonMessage adds a message of a person to the feed.
+func (d *Demo) addPersonMessage(m faketelegram.Message) {
+	type ids struct { // One of them is 0.
 		ID        int64 `json:"message_id"`
 		Ephemeral int64 `json:"ephemeral_message_id"`
 	}
@@ -95,12 +95,12 @@ func (d *Demo) seeSaid(m faketelegram.Message) {
 	d.feed.add(e)
 }
 
-// seeSent adds a new state of a message of the bot to the feed.
-func (d *Demo) seeSent(m *faketelegram.Sent) {
+// addBotMessage adds a new state of a message of the bot to the feed.
+func (d *Demo) addBotMessage(m *faketelegram.Sent) {
 	e := d.telegramEvent(KindMessage, m.Chat, m.Reader)
 	e.ID = messageID(m.ID, m.Ephemeral)
 	if m.Ephemeral != 0 {
-		e.ReplyTo = messageID(0, m.ReplyTo) // If this one is ephemeral, so is the other.
+		e.ReplyTo = messageID(0, m.ReplyTo) // An ephemeral message replies to an ephemeral one.
 	} else {
 		e.ReplyTo = messageID(m.ReplyTo, 0)
 	}
@@ -133,31 +133,48 @@ func (d *Demo) telegramMenu(chatName string, by community.Person, l chat.Languag
 
 // actOnTelegram does an Act of a person on Telegram.
 func (d *Demo) actOnTelegram(a Act, by community.Person) (any, error) {
-	language := string(languageOf(a.Language))
-	chat := telegramChat(a.Chat, by)
 	switch a.Kind {
 	case "join":
-		return Result{}, d.requestJoin(a.Target, by, language)
+		return Result{}, d.requestJoin(a.Target, by, appLanguage(a))
 	case "say":
-		line := community.Line{By: by, Language: language, Chat: chat, Text: a.Text, OldApp: a.OldApp}
-		if a.Message != "" {
-			answered := d.feed.messageOf(a)
-			if answered.Kind == "" {
-				return nil, errNotThere
-			}
-			line.ReplyTo = answered.Message
-		}
-		d.Community.Write(line)
+		return Result{}, d.sayOnTelegram(a, by)
 	case "press":
-		pressed := community.Message{Chat: chat}
-		number, isEphemeral := strings.CutPrefix(a.Message, ephemeralMark)
-		id, _ := strconv.ParseInt(number, 10, 64) // cannot fail: act has found the message
-		if isEphemeral {
-			pressed.Ephemeral = id
-		} else {
-			pressed.ID = id
-		}
-		d.Community.Press(by, language, pressed, a.Button)
+		d.pressOnTelegram(a, by)
 	}
 	return Result{}, nil
+}
+
+// appLanguage returns the code of the language of the person's app.
+func appLanguage(a Act) string { return string(languageOf(a.Language)) }
+
+func (d *Demo) sayOnTelegram(a Act, by community.Person) error {
+	line := community.Line{
+		By:       by,
+		Language: appLanguage(a),
+		Chat:     telegramChat(a.Chat, by),
+		Text:     a.Text,
+		OldApp:   a.OldApp,
+	}
+	if a.Message != "" {
+		answered := d.feed.messageOf(a)
+		if answered.Kind == "" {
+			return errNotThere
+		}
+		line.ReplyTo = answered.Message
+	}
+	d.Community.Write(line)
+	return nil
+}
+
+// pressOnTelegram presses a button. The feed must have the message.
+func (d *Demo) pressOnTelegram(a Act, by community.Person) {
+	pressed := community.Message{Chat: telegramChat(a.Chat, by)}
+	number, isEphemeral := strings.CutPrefix(a.Message, ephemeralMark)
+	id, _ := strconv.ParseInt(number, 10, 64) // cannot fail: messageID has made it
+	if isEphemeral {
+		pressed.Ephemeral = id
+	} else {
+		pressed.ID = id
+	}
+	d.Community.Press(by, appLanguage(a), pressed, a.Button)
 }

@@ -33,6 +33,7 @@ var page embed.FS
 // maxBody is the maximum size of a request's body in bytes.
 const maxBody = 64 << 10
 
+// errNotThere is the error of an Act whose person, group or message does not exist.
 var errNotThere = errors.New("there is no such person or message here")
 
 // Config has the fakes that a Demo shows. The caller closes them, after the Demo.
@@ -40,7 +41,7 @@ type Config struct {
 	Services  *services.Fakes
 	Community *community.Community
 	Discord   *fakediscord.Server
-	// Later lets hours pass for the saved addresses. It blocks until the bot has checked all of them.
+	// Later lets six hours pass for the saved addresses. It blocks until the bot has checked all of them.
 	Later func(context.Context) error
 }
 
@@ -53,11 +54,8 @@ type Demo struct {
 	feed     *feed
 	server   *http.Server
 	stop     context.CancelFunc // stops watching badges
-	language atomic.Value       // a chat.Language
+	language atomic.Value       // of public answers, a chat.Language
 }
-
-// Language returns the language of public answers that the user of the page has chosen.
-func (d *Demo) Language() chat.Language { return d.language.Load().(chat.Language) }
 
 // Start serves the page on a free port of 127.0.0.1. It does not block; Close stops it.
 func Start(c Config) (*Demo, error) {
@@ -71,8 +69,8 @@ func Start(c Config) (*Demo, error) {
 	ctx, stop := context.WithCancel(context.Background())
 	d.stop = stop
 	d.startWatchingBadges(ctx)
-	d.Community.Telegram.Watch(d.seeTelegram)
-	d.Discord.Watch(d.seeDiscord)
+	d.Community.Telegram.Watch(d.addTelegramEvent)
+	d.Discord.Watch(d.addDiscordMessage)
 	d.server = &http.Server{
 		Handler:           guarded(l.Addr().(*net.TCPAddr).Port, d.routes()),
 		ReadHeaderTimeout: 10 * time.Second,
@@ -87,8 +85,12 @@ func (d *Demo) Close() {
 	_ = d.server.Close()
 }
 
-// guarded returns a handler that refuses requests that another site could send to this port: requests with another host
-// name (DNS rebinding), and requests from another origin. It lets the page load only files of this server.
+// Language returns the language of public answers that the user of the page has chosen.
+func (d *Demo) Language() chat.Language { return d.language.Load().(chat.Language) }
+
+// guarded returns a handler that passes requests to h, unless another site may have sent them: it refuses requests with
+// another host name, as in DNS rebinding, and requests from another origin. With its headers, the page can load files
+// only from this server.
 func guarded(port int, h http.Handler) http.Handler {
 	hosts := []string{"127.0.0.1:" + strconv.Itoa(port), "localhost:" + strconv.Itoa(port)}
 	sameOrigin := http.NewCrossOriginProtection().Handler(h)
@@ -128,12 +130,18 @@ func (d *Demo) routes() http.Handler {
 func (d *Demo) serveMenu(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	by := d.Community.People.Named(query.Get("as"))
-	chat := query.Get("chat")
+	chatName := query.Get("chat")
 	language := languageOf(query.Get("language"))
 	answer(w, map[string]any{
-		Telegram: d.telegramMenu(chat, by, language),
-		Discord:  d.discordMenu(chat, by, language),
+		Telegram: d.telegramMenu(chatName, by, language),
+		Discord:  d.discordMenu(chatName, by, language),
 	}, nil)
+}
+
+// serveLater blocks until the bot has checked the saved addresses.
+func (d *Demo) serveLater(w http.ResponseWriter, r *http.Request) {
+	err := d.Later(r.Context())
+	answer(w, strconv.FormatBool(err == nil), err)
 }
 
 func (d *Demo) servePicture(w http.ResponseWriter, r *http.Request) {
@@ -193,8 +201,8 @@ func (d *Demo) serveEvents(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// act does an Act on its sides. It returns an error if the person or the message does not exist.
-func (d *Demo) act(a Act) (result any, err error) {
+// act does an Act on its sides. It returns errNotThere if the person, the group or the message does not exist.
+func (d *Demo) act(a Act) (any, error) {
 	by := d.Community.People.Named(a.As)
 	if by.Name == "" {
 		return nil, errNotThere
@@ -202,16 +210,19 @@ func (d *Demo) act(a Act) (result any, err error) {
 	if a.Kind == "press" && d.feed.messageOf(a).Kind != KindMessage {
 		return nil, errNotThere
 	}
-	if a.Side != Discord {
-		result, err = d.actOnTelegram(a, by)
+	switch a.Side {
+	case Telegram:
+		return d.actOnTelegram(a, by)
+	case Discord:
+		return d.actOnDiscord(a, by)
 	}
-	if a.Side != Telegram && err == nil {
-		result, err = d.actOnDiscord(a, by)
+	if _, err := d.actOnTelegram(a, by); err != nil {
+		return nil, err
 	}
-	return result, err
+	return d.actOnDiscord(a, by) // Only Discord's Result can have a Hint.
 }
 
-// setFaults turns the faults with these names on or off.
+// setFaults turns faults on or off, given by their names. It does not change the other faults.
 func (d *Demo) setFaults(isOn map[string]bool) (any, error) {
 	for _, f := range d.Services.Faults() {
 		if on, given := isOn[f.Name]; given {

@@ -13,8 +13,8 @@ import (
 	"github.com/gorilla/websocket"
 )
 
-// Behaviour is how the gateway treats a connection. If a list of InsteadOf is nil, the gateway behaves like
-// Discord; if it is empty but not nil, the gateway does nothing.
+// Behaviour is how the gateway treats a connection. If InsteadOfHello, InsteadOfReady or InsteadOfResumed is nil, the
+// gateway behaves like Discord. If it is empty but not nil, the gateway sends nothing instead.
 type Behaviour struct {
 	Heartbeat        time.Duration // the interval; 0 means the previous Behaviour's
 	NoACK            bool          // heartbeats are not acknowledged
@@ -46,7 +46,7 @@ const (
 	opHeartbeatACK   = 11
 )
 
-// Codes with which the gateway closes a connection.
+// Codes that the gateway sends when it closes a connection.
 // https://discord.com/developers/docs/topics/opcodes-and-status-codes#gateway-gateway-close-event-codes
 const (
 	closeUnknownOpcode        = 4001
@@ -185,7 +185,7 @@ func (s *Server) read(c *conn) error {
 	case opResume:
 		s.resume(c, p.Data)
 	default:
-		c.do(Action{Close: closeUnknownOpcode})
+		c.closeWith(closeUnknownOpcode)
 	}
 	return nil
 }
@@ -204,13 +204,13 @@ func (s *Server) identify(c *conn, data []byte) {
 	})
 	switch {
 	case malformed:
-		c.do(Action{Close: closeDecodeError})
+		c.closeWith(closeDecodeError)
 	case d.Token != s.Token:
-		c.do(Action{Close: closeAuthenticationFailed})
+		c.closeWith(closeAuthenticationFailed)
 	case get(s, &c.session) != nil:
-		c.do(Action{Close: closeAlreadyAuthenticated})
+		c.closeWith(closeAlreadyAuthenticated)
 	case *d.Intents&intentsPrivileged != 0:
-		c.do(Action{Close: closeDisallowedIntents})
+		c.closeWith(closeDisallowedIntents)
 	case c.behaviour.InsteadOfReady != nil:
 		s.doAll(c, c.behaviour.InsteadOfReady)
 	default:
@@ -225,26 +225,19 @@ func (s *Server) doAll(c *conn, actions []Action) {
 	}
 }
 
-// do takes an action on a connection. If the action ends the session, the session cannot be resumed.
+// do takes an action on a connection. After some actions, Discord does not let the bot resume the session; do then ends
+// the session.
 func (s *Server) do(c *conn, a Action) {
 	endsSession := a.Op == opInvalidSession && !a.Resumable ||
 		a.Close == closeInvalidSequence || a.Close == closeSessionTimedOut
 	if endsSession {
 		s.endSession(c)
 	}
-	c.do(a)
-}
-
-// do takes an action without any effect on the session.
-func (c *conn) do(a Action) {
 	switch {
 	case a.Stall:
 		c.stalling.Do(func() { close(c.stalled) })
 	case a.Close != 0:
-		c.closed.Store(true)
-		message := websocket.FormatCloseMessage(a.Close, "scripted")
-		c.ws.WriteControl(websocket.CloseMessage, message, time.Now().Add(time.Second))
-		c.ws.Close()
+		c.closeWith(a.Close)
 	case a.Drop:
 		c.ws.NetConn().Close()
 	case a.Op == opInvalidSession:
@@ -252,6 +245,14 @@ func (c *conn) do(a Action) {
 	default:
 		c.send(packet{Op: a.Op})
 	}
+}
+
+// closeWith closes the connection with a code. It does not change the session.
+func (c *conn) closeWith(code int) {
+	c.closed.Store(true)
+	message := websocket.FormatCloseMessage(code, "scripted")
+	c.ws.WriteControl(websocket.CloseMessage, message, time.Now().Add(time.Second))
+	c.ws.Close()
 }
 
 // send sends p, unless the connection is stalled.

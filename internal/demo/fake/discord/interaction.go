@@ -13,10 +13,9 @@ import (
 	"github.com/bwmarrin/discordgo"
 )
 
-// Interaction is the use of a command or, if Button is set, the press of a button. An empty UserID or ChannelID
-// gets a new value; an empty GuildID means a private chat with the bot.
+// Interaction is the use of a command or, if Button is set, the press of a button.
 type Interaction struct {
-	Command string
+	Command string            // the command's name
 	Options map[string]string // string options by name
 	Users   map[string]string // user options by name: user IDs
 	// Target is set if the command was chosen in the context menu of a user. It is the user's ID, and
@@ -29,9 +28,11 @@ type Interaction struct {
 	// On is the message with the button. If it has no ID, the server adds it as a message from a year ago.
 	On *Message
 
-	UserID      string
+	// UserID and ChannelID get a new value if they are empty.
+	UserID    string
+	ChannelID string
+	// GuildID is empty in a private chat with the bot.
 	GuildID     string
-	ChannelID   string
 	Permissions int64 // of the user in the guild
 	// Locale is the user's language; "" means "en-US".
 	Locale string
@@ -41,8 +42,10 @@ type Interaction struct {
 	ID, Token string
 }
 
-// Answer is the bot's answer to one interaction so far. Message is the message of the first response, in its
-// current state.
+// Answer is the bot's answer to one interaction so far. It begins with a first response, which Discord accepts for only
+// three seconds. The first response may defer the answer; the bot then sends it later, by an edit or a follow-up.
+//
+// Message is the message of the first response, in its current state.
 type Answer struct {
 	Message
 	// Type is Discord's number for the kind of the first response.
@@ -68,11 +71,11 @@ type Pending struct {
 	interaction Interaction
 	sent        time.Time
 	// The server's lock guards the fields below.
-	loading   bool   // the first response deferred a new message, which is still empty
-	done      bool   // the answer is complete
-	answer    Answer // without its messages
-	original  string // ID of the message of the first response
-	followups []string
+	loading   bool      // the first response deferred a new message, which is still empty
+	done      bool      // the answer is complete
+	answer    Answer    // without its messages
+	original  string    // ID of the message of the first response
+	followups []string  // IDs of the other messages
 	shown     []Message // every state of every message, in order
 }
 
@@ -89,7 +92,7 @@ func (s *Server) Push(i Interaction) (*Pending, error) {
 	return p, s.deliver(payload)
 }
 
-// PushLater makes an interaction that was sent now, but that the bot receives only when deliver is called.
+// PushLater makes an interaction now, and sends it when the caller calls deliver.
 func (s *Server) PushLater(i Interaction) (p *Pending, deliver func() error) {
 	p, payload := s.create(i)
 	return p, func() error { return s.deliver(payload) }
@@ -174,8 +177,8 @@ func (s *Server) create(i Interaction) (*Pending, map[string]any) {
 	return p, s.payload(i)
 }
 
-// currentMessage returns a message in its current state. It adds an unknown message; if that has no ID, as one
-// from a year ago. The caller must hold the lock.
+// currentMessage returns a message in its current state. It adds a message that is unknown. If m has no ID, the message
+// is new and gets the ID of a message from a year ago. The caller must hold the lock.
 func (s *Server) currentMessage(m Message) *Message {
 	if m.ID == "" {
 		m.ID = s.idAt(time.Now().AddDate(-1, 0, 0))
@@ -187,7 +190,7 @@ func (s *Server) currentMessage(m Message) *Message {
 	return &current
 }
 
-// payload returns the interaction in the form in which Discord sends it. The caller must hold the lock.
+// payload returns the interaction as Discord sends it. The caller must hold the lock.
 func (s *Server) payload(i Interaction) map[string]any {
 	user := map[string]any{"id": i.UserID, "username": "somebody", "discriminator": "0", "bot": false}
 	kind := discordgo.InteractionApplicationCommand
@@ -272,7 +275,8 @@ func (i Interaction) data() map[string]any {
 	return data
 }
 
-// Prepare makes an interaction and the body of the request that posts it to the bot. The caller posts it.
+// Prepare makes an interaction that is sent by HTTP instead of the gateway. body is the body of the request, which the
+// caller posts to the bot.
 func (s *Server) Prepare(i Interaction) (p *Pending, body []byte) {
 	p, payload := s.create(i)
 	body, err := json.Marshal(payload)
@@ -282,8 +286,8 @@ func (s *Server) Prepare(i Interaction) (p *Pending, body []byte) {
 	return p, body
 }
 
-// Responded handles the body of the bot's response to the posted interaction, which is its first response. It must
-// be JSON, because Discord does not accept files above 150 kB there.
+// Responded handles the body of the bot's response to a request whose body is from Prepare. It is the interaction's
+// first response. It must be JSON, because Discord does not accept files above 150 kB there.
 // https://github.com/discord/discord-api-docs/issues/5250
 func (p *Pending) Responded(body io.Reader) error {
 	var response any

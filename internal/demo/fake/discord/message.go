@@ -183,7 +183,7 @@ func readButtons(components any) (buttons [][]Button) {
 	return buttons
 }
 
-// Payload returns the message in the form in which Discord sends it, for json.Marshal.
+// Payload returns the message as Discord sends it, for json.Marshal.
 func (m Message) Payload(applicationID, channelID string) map[string]any {
 	rows := []any{}
 	for _, row := range m.Buttons {

@@ -70,7 +70,9 @@ func (s *Server) respond(p *Pending, body any, files map[string]Attachment) *Fai
 		return s.refuse(err)
 	}
 	updates := kind == deferUpdate || kind == updateMessage
-	if updates && p.interaction.On == nil || (kind == launch) != p.interaction.EntryPoint {
+	lacksMessage := updates && p.interaction.On == nil
+	isOfOtherCommand := (kind == launch) != p.interaction.EntryPoint // Only the Entry Point command launches.
+	if lacksMessage || isOfOtherCommand {
 		return s.refuse(fmt.Errorf("callback.type: does not fit this interaction"))
 	}
 	data, _ := object["data"].(map[string]any)
@@ -87,7 +89,7 @@ func (s *Server) respond(p *Pending, body any, files map[string]Attachment) *Fai
 		return errAcknowledged
 	}
 	if refusal := p.carryOut(kind, data, files); refusal != nil {
-		p.answer.Callbacks--
+		p.answer.Callbacks-- // The bot may try again.
 		return refusal
 	}
 	p.answer.Type = kind
@@ -171,8 +173,9 @@ func (p *Pending) finish() {
 	p.done = true
 }
 
-// webhook handles a call after the first response. It checks the call against the schema; name begins the error.
-// Then it calls apply with the lock held. apply applies the payload, and returns the ID of the message.
+// webhook handles a call after the first response: an edit or a follow-up. It checks the payload against the schema,
+// and calls apply under the lock. apply applies the payload, and returns the ID of the message. name is the beginning
+// of the errors.
 func (s *Server) webhook(r *http.Request, name, schema string,
 	apply func(p *Pending, sent map[string]any, files map[string]Attachment) (id string, refusal *Failure),
 ) (int, any, *Failure) {

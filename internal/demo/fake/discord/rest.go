@@ -193,8 +193,7 @@ func (s *Server) putCommands(r *http.Request) (int, any, *Failure) {
 	return http.StatusOK, stored, nil
 }
 
-// storedCommand returns a command that the bot sends in the form in which Discord returns it. The caller must hold
-// the lock.
+// storedCommand returns a command that the bot has sent, as Discord returns it. The caller must hold the lock.
 func (s *Server) storedCommand(guild string, sent map[string]any) map[string]any {
 	command := map[string]any{
 		"type":                       1.0,
@@ -231,7 +230,7 @@ func (s *Server) getCommands(r *http.Request) (int, any, *Failure) {
 	return http.StatusOK, append([]map[string]any{}, s.Commands("")...), nil
 }
 
-// AddCommand adds a global command, which must be in the form in which Discord returns it.
+// AddCommand adds a global command, in the form that Discord returns.
 func (s *Server) AddCommand(command map[string]any) {
 	s.Change(func() { s.commands[""] = append(s.commands[""], command) })
 }

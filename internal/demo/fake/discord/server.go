@@ -1,9 +1,12 @@
 // Package discord is a fake of Discord on loopback, for tests and for the demo in the browser. It has the REST routes
-// and the gateway that a bot with commands and buttons uses. It refuses calls that violate Discord's own description
-// of its API (spec.json) or its documentation (check.go), and records who can see each message.
+// and the gateway that a bot with commands and buttons uses. The gateway is the WebSocket over which Discord sends
+// interactions: the uses of commands and the presses of buttons. The bot answers them by REST calls.
 //
-// The demo shows its messages (Watch). Tests use it as a discordtest.Server, which adds faults. It imports neither
-// package testing nor any package of Herald outside internal/demo/fake.
+// The fake refuses calls that violate Discord's own description of its API (spec.json) or its documentation (check.go),
+// and records who can see each message. The demo shows the messages (Watch). Tests use the fake as a
+// discordtest.Server, which adds faults.
+//
+// The package imports neither package testing nor any package of Herald outside internal/demo/fake.
 package discord
 
 import (
@@ -49,35 +52,42 @@ type Server struct {
 	// FirstResponse is the maximum time between an interaction and its first response. Set it before the first
 	// interaction.
 	FirstResponse time.Duration
-	url           string
-	http          *http.Server
-	served        chan struct{} // closed when the server has stopped
-	intercept     Interceptor
+
+	url       string
+	http      *http.Server
+	served    chan struct{} // closed when the server has stopped
+	intercept Interceptor
 
 	// dispatching keeps dispatches in the order of their sequence numbers. Lock it before State.
 	dispatching sync.Mutex
 
-	fake.State           // guards the fields below
-	ids          uint64  // number of IDs made so far
-	endpoint     *string // the interactions endpoint URL, or nil
-	problems     []string
-	commands     map[string][]map[string]any // by guild; "" is global
-	overwrites   int
+	fake.State // guards the fields below
+
+	ids      uint64   // number of IDs made so far
+	endpoint *string  // the interactions endpoint URL, or nil
+	problems []string // errors of payloads that violated Discord's rules
+
+	commands   map[string][]map[string]any // by guild; "" is global
+	overwrites int                         // number of successful PutCommands
+
 	interactions map[string]*Pending // by token
 	messages     map[string]*Message // by ID
-	conns        map[*conn]bool
-	behaviour    Behaviour
-	session      *session // the session that can be resumed, or nil
-	resumes      int
-	connects     int
-	identifies   []time.Time
-	presences    []time.Time
-	heartbeats   int
-	remaining    int
-	resetAfter   time.Duration
 	watch        func(Shown)
-	guilds       map[string]*guild
-	roleCalls    []RoleCall
+
+	// The gateway.
+	conns      map[*conn]bool // open connections
+	behaviour  Behaviour      // of new connections
+	session    *session       // the session that can be resumed, or nil
+	resumes    int            // number of successful RESUMEs
+	connects   int            // number of times that a connection became READY or RESUMED
+	identifies []time.Time    // times of IDENTIFYs
+	presences  []time.Time    // times at which the presence was set
+	heartbeats int            // number of heartbeats received
+	remaining  int            // number of sessions that the bot may still start
+	resetAfter time.Duration  // the time after which remaining is reset
+
+	guilds    map[string]*guild // by ID
+	roleCalls []RoleCall        // successful calls, in order
 }
 
 // BotName is the bot's username.
@@ -149,8 +159,7 @@ func locked[T any](s *Server, f func() T) T { return fake.Locked(&s.State, f) }
 // Problems returns the errors of all payloads that violated Discord's rules. A correct adapter causes none.
 func (s *Server) Problems() []string { return list(s, &s.problems) }
 
-// Commands returns the commands of a guild, or the global commands if guildID is "", in the form in which Discord
-// returns them.
+// Commands returns the commands of a guild, or the global commands if guildID is "", as Discord returns them.
 func (s *Server) Commands(guildID string) []map[string]any {
 	return locked(s, func() []map[string]any { return slices.Clone(s.commands[guildID]) })
 }
@@ -162,7 +171,7 @@ func (s *Server) Overwrites() int { return get(s, &s.overwrites) }
 // https://discord.com/developers/docs/reference#snowflakes
 const epoch = 1420070400000 * time.Millisecond
 
-// nextID returns a new snowflake. The caller must hold the lock.
+// nextID returns a new snowflake: an ID whose upper bits are the time of its creation. The caller must hold the lock.
 func (s *Server) nextID() string { return s.idAt(time.Now()) }
 
 // idAt returns a new snowflake with this time. The caller must hold the lock.
@@ -172,7 +181,7 @@ func (s *Server) idAt(created time.Time) string {
 	return fmt.Sprint(uint64(age)<<22 | s.ids&(1<<22-1))
 }
 
-// refuse records a problem with a payload, and returns the Failure with which Discord refuses it.
+// refuse records a problem with a payload, and returns Discord's Failure.
 func (s *Server) refuse(err error) *Failure {
 	return locked(s, func() *Failure { return s.refuseLocked(err) })
 }

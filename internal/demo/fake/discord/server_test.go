@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// quiet is what every message must have, so that it pings nobody.
+// quiet is the member that every message of the bot must have: it forbids all mentions.
 const quiet = `"allowed_mentions":{"parse":[]}`
 
 // testCommand is a command of user 5 in guild 7.
@@ -23,8 +23,8 @@ func startServer(t *testing.T) *Server {
 	return s
 }
 
-// ask makes one REST call, and returns its status and Discord's code.
-func (s *Server) ask(t *testing.T, method, path, body string) (status, code int) {
+// call makes one REST call, and returns the status of the response and Discord's code of the error, or 0.
+func (s *Server) call(t *testing.T, method, path, body string) (status, code int) {
 	t.Helper()
 	r := httptest.NewRequestWithContext(t.Context(), method, "/api/v9"+path, strings.NewReader(body))
 	r.Header.Set("Authorization", "Bot "+s.Token)
@@ -36,39 +36,41 @@ func (s *Server) ask(t *testing.T, method, path, body string) (status, code int)
 	return w.Code, resp.Code
 }
 
-// first posts the first response to p.
-func (p *Pending) first(t *testing.T, body string) (status, code int) {
+// respondFirst makes the call of the first response to p.
+func (p *Pending) respondFirst(t *testing.T, body string) (status, code int) {
 	t.Helper()
-	return p.server.ask(t, "POST", "/interactions/"+p.ID+"/"+p.Token+"/callback", body)
+	return p.server.call(t, "POST", "/interactions/"+p.ID+"/"+p.Token+"/callback", body)
 }
 
-// hook returns the path for edits and follow-ups.
-func (p *Pending) hook() string { return "/webhooks/" + p.server.ApplicationID + "/" + p.Token }
+// webhookPath returns the path of follow-ups. The path of edits begins with it.
+func (p *Pending) webhookPath() string { return "/webhooks/" + p.server.ApplicationID + "/" + p.Token }
 
-// edit edits the first response.
+// edit makes the call that edits the message of the first response.
 func (p *Pending) edit(t *testing.T, body string) (status, code int) {
 	t.Helper()
-	return p.server.ask(t, "PATCH", p.hook()+"/messages/@original", body)
+	return p.server.call(t, "PATCH", p.webhookPath()+"/messages/@original", body)
 }
 
-// message returns a first response that is a message with these members.
-func message(members string) string {
+// messageWith returns a first response that shows a message with the content "x" and more members, each followed by a
+// comma.
+func messageWith(members string) string {
 	return `{"type":4,"data":{"content":"x",` + members + quiet + `}}`
 }
 
-// checkRefused checks that each first response is refused for its reason, and has no effect.
-func checkRefused(t *testing.T, reasons map[string]string) {
+// checkRefused checks that each first response is refused and has no effect. responses maps a response to a part of the
+// problem that the server records.
+func checkRefused(t *testing.T, responses map[string]string) {
 	t.Helper()
 	s := startServer(t)
-	for body, reason := range reasons {
+	for body, problem := range responses {
 		s.problems = nil
 		p, _ := s.create(testCommand)
-		status, code := p.first(t, body)
+		status, code := p.respondFirst(t, body)
 		if status != 400 || code != 50035 {
 			t.Errorf("%.200s: status %d, code %d", body, status, code)
 		}
-		if problems := s.Problems(); len(problems) != 1 || !strings.Contains(problems[0], reason) {
-			t.Errorf("%.200s: problems %q, want %s", body, problems, reason)
+		if problems := s.Problems(); len(problems) != 1 || !strings.Contains(problems[0], problem) {
+			t.Errorf("%.200s: problems %q, want %s", body, problems, problem)
 		}
 		if a := p.Answer(); a.First > 0 || a.Callbacks > 0 || a.Content == "x" {
 			t.Errorf("%.200s took effect: %+v", body, a)
@@ -85,7 +87,7 @@ func TestFirstResponsesWithoutATypeOrATextAreRefused(t *testing.T) {
 }
 
 func TestEmbedsThatDiscordRefuses(t *testing.T) {
-	embed := func(members string) string { return message(`"embeds":[{` + members + `}],`) }
+	embed := func(members string) string { return messageWith(`"embeds":[{` + members + `}],`) }
 	text, footer := strings.Repeat("x", 4000), strings.Repeat("x", 2001)
 	checkRefused(t, map[string]string{
 		embed(`"color":1`): "one is empty",
@@ -96,7 +98,7 @@ func TestEmbedsThatDiscordRefuses(t *testing.T) {
 
 func TestButtonsThatDiscordRefuses(t *testing.T) {
 	row := func(button string) string { return `{"type":1,"components":[{"type":2,"label":"x",` + button + `}]}` }
-	rows := func(all ...string) string { return message(`"components":[` + strings.Join(all, ",") + `],`) }
+	rows := func(all ...string) string { return messageWith(`"components":[` + strings.Join(all, ",") + `],`) }
 	pressable := row(`"style":1,"custom_id":"a"`)
 	checkRefused(t, map[string]string{
 		rows(pressable, pressable):                  "custom_id is there twice",
@@ -105,22 +107,23 @@ func TestButtonsThatDiscordRefuses(t *testing.T) {
 	})
 }
 
-// ephemeralFlags are the flags of an ephemeral message, and of one that everybody sees.
+// ephemeralFlags maps whether a message is ephemeral to its flags.
 var ephemeralFlags = map[bool]string{false: "0", true: "64"}
 
-// deferred returns an interaction with a deferred answer, and a message with the other flags.
+// deferred returns an interaction with a deferred answer. It is ephemeral if the parameter is set. other is a message
+// with the opposite flags.
 func deferred(t *testing.T, ephemeral bool) (s *Server, p *Pending, other string) {
 	t.Helper()
 	s = startServer(t)
 	p, _ = s.create(testCommand)
-	p.first(t, `{"type":5,"data":{"flags":`+ephemeralFlags[ephemeral]+`,`+quiet+`}}`)
+	p.respondFirst(t, `{"type":5,"data":{"flags":`+ephemeralFlags[ephemeral]+`,`+quiet+`}}`)
 	return s, p, `{"content":"x","flags":` + ephemeralFlags[!ephemeral] + `,` + quiet + `}`
 }
 
-func TestAFollowUpOfADeferralTakesItsPlaceAndVisibility(t *testing.T) {
+func TestAFollowUpFillsTheDeferredMessage(t *testing.T) {
 	for _, ephemeral := range []bool{false, true} {
 		s, p, other := deferred(t, ephemeral)
-		s.ask(t, "POST", p.hook(), other)
+		s.call(t, "POST", p.webhookPath(), other)
 		a := p.Answer()
 		if a.Ephemeral != ephemeral || a.Content != "x" || len(a.Followups) != 0 || a.Edited != 0 {
 			t.Errorf("deferred with ephemeral %v: %+v, %q", ephemeral, a, s.Problems())
@@ -128,12 +131,12 @@ func TestAFollowUpOfADeferralTakesItsPlaceAndVisibility(t *testing.T) {
 	}
 }
 
-func TestAnEditKeepsTheVisibilityAndALaterFollowUpHasItsOwn(t *testing.T) {
+func TestOnlyALaterFollowUpHasItsOwnVisibility(t *testing.T) {
 	for _, ephemeral := range []bool{false, true} {
 		s, p, other := deferred(t, ephemeral)
-		s.ask(t, "POST", p.hook(), other)
+		s.call(t, "POST", p.webhookPath(), other)
 		p.edit(t, other)
-		s.ask(t, "POST", p.hook(), other)
+		s.call(t, "POST", p.webhookPath(), other)
 		a := p.Answer()
 		if a.Ephemeral != ephemeral || a.Edited != 1 {
 			t.Errorf("deferred with ephemeral %v: %+v, %q", ephemeral, a, s.Problems())
@@ -144,22 +147,22 @@ func TestAnEditKeepsTheVisibilityAndALaterFollowUpHasItsOwn(t *testing.T) {
 	}
 }
 
-// Options of a command. Discord wants the required ones first.
+// Options of a command. Required options must come first.
 const (
 	requiredOption = `{"type":3,"name":"a","description":"d","required":true}`
-	otherOption    = `{"type":3,"name":"b","description":"d"}`
+	optionalOption = `{"type":3,"name":"b","description":"d"}`
 )
 
-// validCommands is a list of commands that Discord takes.
+// validCommands is a list of commands that Discord accepts.
 const validCommands = `[
-	{"name":"x","description":"d","options":[` + requiredOption + `,` + otherOption + `]},
+	{"name":"x","description":"d","options":[` + requiredOption + `,` + optionalOption + `]},
 	{"name":"Check registration","type":2,"name_localizations":{"ru":"Проверить Регистрацию"}}
 ]`
 
-// register writes commands, and returns the status.
+// register replaces the global commands, and returns the status.
 func (s *Server) register(t *testing.T, commands string) (status int) {
 	t.Helper()
-	status, _ = s.ask(t, "PUT", "/applications/"+s.ApplicationID+"/commands", commands)
+	status, _ = s.call(t, "PUT", "/applications/"+s.ApplicationID+"/commands", commands)
 	return status
 }
 
@@ -173,15 +176,33 @@ func TestValidCommandsAreRegistered(t *testing.T) {
 func TestCommandsThatDiscordRefuses(t *testing.T) {
 	s := startServer(t)
 	for name, tt := range map[string]struct {
-		part        string // of validCommands
+		part        string // of validCommands, which becomes invalid by the replacement
 		replacement string
 	}{
-		"a name in upper case":         {`"name":"x"`, `"name":"X"`},
-		"no description":               {`"description":"d"`, `"description":""`},
-		"two options of one name":      {`"name":"b"`, `"name":"a"`},
-		"the required option last":     {requiredOption + `,` + otherOption, otherOption + `,` + requiredOption},
-		"a menu with a description":    {`"type":2`, `"type":2,"description":"d"`},
-		"a locale that does not exist": {`"ru":"Проверить`, `"xx":"Проверить`},
+		"a name in upper case": {
+			part:        `"name":"x"`,
+			replacement: `"name":"X"`,
+		},
+		"no description": {
+			part:        `"description":"d"`,
+			replacement: `"description":""`,
+		},
+		"two options with the same name": {
+			part:        `"name":"b"`,
+			replacement: `"name":"a"`,
+		},
+		"the required option last": {
+			part:        requiredOption + `,` + optionalOption,
+			replacement: optionalOption + `,` + requiredOption,
+		},
+		"a context menu command with a description": {
+			part:        `"type":2`,
+			replacement: `"type":2,"description":"d"`,
+		},
+		"a locale that does not exist": {
+			part:        `"ru":"Проверить`,
+			replacement: `"xx":"Проверить`,
+		},
 	} {
 		commands := strings.Replace(validCommands, tt.part, tt.replacement, 1)
 		if status := s.register(t, commands); status != 400 {

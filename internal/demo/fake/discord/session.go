@@ -40,11 +40,11 @@ func (s *Server) resume(c *conn, data []byte) {
 	ended := locked(s, func() bool { return s.session == nil || s.session.id != d.Session })
 	switch {
 	case malformed:
-		c.do(Action{Close: closeDecodeError})
+		c.closeWith(closeDecodeError)
 	case d.Token != s.Token:
-		c.do(Action{Close: closeAuthenticationFailed})
+		c.closeWith(closeAuthenticationFailed)
 	case get(s, &c.session) != nil:
-		c.do(Action{Close: closeAlreadyAuthenticated})
+		c.closeWith(closeAlreadyAuthenticated)
 	case c.behaviour.InsteadOfResumed != nil:
 		s.doAll(c, c.behaviour.InsteadOfResumed)
 	case ended || !c.toResume:
@@ -166,8 +166,8 @@ func (s *Server) updatePresence(c *conn, data []byte) {
 	status, err := readStatus(data)
 	s.Lock()
 	s.presences = append(s.presences, time.Now())
-	overLimit := len(s.presences) - maxPresences - 1 // index of the update that is maxPresences before this one
-	if overLimit >= 0 && time.Since(s.presences[overLimit]) < presenceWindow {
+	earlier := len(s.presences) - 1 - maxPresences // index of the update that is maxPresences before this one
+	if earlier >= 0 && time.Since(s.presences[earlier]) < presenceWindow {
 		err = errors.New("presence: set too often")
 	}
 	if c.session == nil {
@@ -181,7 +181,7 @@ func (s *Server) updatePresence(c *conn, data []byte) {
 	s.Notify()
 	s.Unlock()
 	if err != nil {
-		c.do(Action{Close: closeDecodeError})
+		c.closeWith(closeDecodeError)
 	}
 }
 
@@ -196,8 +196,8 @@ func readStatus(data []byte) (string, error) {
 		Status string
 		AFK    *bool
 	}
-	if json.Unmarshal(data, &p) != nil || p.Activities == nil || len(p.Activities) > 1 || p.AFK == nil ||
-		p.Status != "online" {
+	malformed := json.Unmarshal(data, &p) != nil || p.Activities == nil || p.AFK == nil
+	if malformed || len(p.Activities) > 1 || p.Status != "online" {
 		return "", errors.New("presence: needs activities, afk and a status")
 	}
 	if len(p.Activities) == 0 {
@@ -205,7 +205,8 @@ func readStatus(data []byte) (string, error) {
 	}
 	a := p.Activities[0]
 	length := len(utf16.Encode([]rune(a.State)))
-	if a.Type != customActivity || a.Name == "" || length == 0 || length > maxStatus {
+	isCustomStatus := a.Type == customActivity && a.Name != ""
+	if !isCustomStatus || length == 0 || length > maxStatus {
 		return "", errors.New("presence: needs a custom status with a name and a state that is not too long")
 	}
 	return a.State, nil

@@ -8,28 +8,39 @@ import (
 	"time"
 )
 
-// Fault is one way for a call to go wrong. The zero Fault changes nothing.
+// Fault is one way for a call to fail. The zero Fault has no effect.
+//
+// A fault of Status, Hang, Drop or Answer replaces the fake's response, and the fake does not carry the call out unless
+// Landed is set. For example, {Status: 502} is a call that never reached the platform, and {Status: 502, Landed: true}
+// one that did, before its response was lost.
 type Fault struct {
-	// Latency passes, and Held is closed, before anything else happens.
+	// Latency is how long the call waits before anything else happens. It then waits until Held is closed, if that is
+	// not nil.
 	Latency time.Duration
 	Held    <-chan struct{}
-	// Status refuses the call. Code and Description are the platform's own error. Page
-	// responds with a proxy's HTML instead.
+
+	// Status is the HTTP status of a refusal. Code and Description are the platform's own error, and Page makes the
+	// response a proxy's HTML page instead.
 	Status      int
 	Code        int
 	Description string
 	Page        bool
-	RetryAfter  time.Duration
-	// Global is true for a limit of all calls.
+	// RetryAfter is how long the refusal tells the bot to wait.
+	RetryAfter time.Duration
+	// Global is set if the refusal is about a rate limit of all calls.
 	Global bool
-	// Landed carries the call out although it is refused, dropped or not answered.
-	Landed bool
-	// Drop closes the connection before the call is carried out, DropAnswer afterwards.
-	Drop, DropAnswer bool
-	// Hang sends no response until the client goes away.
+
+	// Hang sends no response until the client disconnects.
 	Hang bool
-	// Answer answers in place of the platform; nil: something else is wrong.
+	// Drop closes the connection instead of responding.
+	Drop bool
+	// DropAnswer carries the call out, and then closes the connection instead of responding.
+	DropAnswer bool
+	// Answer responds in place of the platform, if it is not nil.
 	Answer http.Handler
+
+	// Landed carries the call out even though the client gets no answer of the platform.
+	Landed bool
 }
 
 // CarriedOut returns the fault with Landed set.
@@ -38,25 +49,19 @@ func (f Fault) CarriedOut() Fault {
 	return f
 }
 
-// Unclear reports whether a client cannot know that the call was or was not carried out.
+// Unclear reports whether a client cannot tell from the fault whether the call was carried out.
 func (f Fault) Unclear() bool {
 	return f.Hang || f.Drop || f.DropAnswer || f.Status == http.StatusOK || f.Status >= http.StatusInternalServerError
 }
 
-// Serve handles a call with this fault. call carries the call out and returns the function
-// that writes the response; refuse writes a refusal.
-func (f Fault) Serve(w http.ResponseWriter, r *http.Request, refuse func(Fault), call func() (respond func())) {
-	if f.Latency > 0 || f.Held != nil {
-		late := time.NewTimer(f.Latency)
-		defer late.Stop()
-		if !wait(r, late.C) || f.Held != nil && !wait(r, f.Held) {
-			panic(http.ErrAbortHandler)
-		}
-	}
-	failing := f.Hang || f.Drop || f.Status != 0 || f.Answer != nil
+// Serve answers a call with this fault. handle carries the call out, and returns the function that writes the response
+// to w. refuse writes a refusal to w.
+func (f Fault) Serve(w http.ResponseWriter, r *http.Request, refuse func(Fault), handle func() (respond func())) {
+	f.wait(r)
+	replacesResponse := f.Hang || f.Drop || f.Status != 0 || f.Answer != nil
 	respond := func() {}
-	if !failing || f.Landed {
-		respond = call()
+	if !replacesResponse || f.Landed {
+		respond = handle()
 	}
 	switch {
 	case f.Hang:
@@ -72,26 +77,36 @@ func (f Fault) Serve(w http.ResponseWriter, r *http.Request, refuse func(Fault),
 	}
 }
 
-// wait blocks until something comes or the client goes away. It returns false for the
-// latter.
-func wait[T any](r *http.Request, came <-chan T) bool {
-	select {
-	case <-came:
-		return true
-	case <-r.Context().Done():
-		return false
+// wait blocks for Latency and until Held is closed. If the client disconnects first, wait aborts the call.
+func (f Fault) wait(r *http.Request) {
+	if f.Latency > 0 {
+		timer := time.NewTimer(f.Latency)
+		defer timer.Stop()
+		receive(r, timer.C)
+	}
+	if f.Held != nil {
+		receive(r, f.Held)
 	}
 }
 
-// Faults holds the faults of calls to come, by the platform's name of the call. The zero
-// value is ready for use.
-type Faults[Call comparable] struct {
-	mu   sync.Mutex
-	next map[Call][]Fault
-	rest map[Call]Fault
+// receive blocks until it can receive from c. If the client disconnects first, receive aborts the call.
+func receive[T any](r *http.Request, c <-chan T) {
+	select {
+	case <-c:
+	case <-r.Context().Done():
+		panic(http.ErrAbortHandler)
+	}
 }
 
-// Add puts each fault on one of the next calls.
+// Faults has the faults of future calls. Call is the type of the platform's names of calls. The zero value has no
+// faults. It is safe for concurrent use.
+type Faults[Call comparable] struct {
+	mu   sync.Mutex
+	next map[Call][]Fault // one for each of the next calls
+	rest map[Call]Fault   // for all calls after those
+}
+
+// Add queues faults. Each is used for one of the next calls with this name.
 func (f *Faults[Call]) Add(call Call, faults ...Fault) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -101,7 +116,7 @@ func (f *Faults[Call]) Add(call Call, faults ...Fault) {
 	f.next[call] = append(f.next[call], faults...)
 }
 
-// Set puts the fault on every later call that has none from Add.
+// Set sets the fault of all calls with this name for which Add has queued none.
 func (f *Faults[Call]) Set(call Call, fault Fault) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -111,14 +126,14 @@ func (f *Faults[Call]) Set(call Call, fault Fault) {
 	f.rest[call] = fault
 }
 
-// Clear deletes the faults that Add has left.
+// Clear deletes the queued faults of calls with this name.
 func (f *Faults[Call]) Clear(call Call) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.next, call)
 }
 
-// Pop returns the fault of the call that has just come.
+// Pop returns the fault of a call that has just arrived.
 func (f *Faults[Call]) Pop(call Call) Fault {
 	f.mu.Lock()
 	defer f.mu.Unlock()

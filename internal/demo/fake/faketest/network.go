@@ -8,18 +8,18 @@ import (
 	"time"
 )
 
-// Network is a network in memory: a listener, and the connections to it. A client and its
-// server can run on it in simulated time.
+// Network is a network in memory: a net.Listener, and the connections to it. A client and its server can use it in
+// simulated time.
 type Network struct {
-	// DialTime is how long connecting takes.
+	// DialTime is how long Dial takes.
 	DialTime time.Duration
 
 	accepted chan net.Conn
-	closed   chan struct{}
+	closed   chan struct{} // closed by Close
 	closing  sync.Once
 
-	mu    sync.Mutex
-	lines []*line
+	mu          sync.Mutex
+	connections []*connection // all that were made, including those that have ended
 }
 
 // NewNetwork returns a network without connections.
@@ -37,10 +37,10 @@ func (n *Network) Accept() (net.Conn, error) {
 	}
 }
 
-// Addr implements net.Listener. Dial ignores addresses.
+// Addr implements net.Listener. The address has no meaning, because Dial ignores addresses.
 func (n *Network) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1} }
 
-// Close implements net.Listener. Connections stay open.
+// Close implements net.Listener. It leaves the connections open.
 func (n *Network) Close() error {
 	n.closing.Do(func() { close(n.closed) })
 	return nil
@@ -50,21 +50,21 @@ func (n *Network) Close() error {
 func (n *Network) Break() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	for _, l := range n.lines {
-		l.near.Close()
-		l.far.Close()
+	for _, c := range n.connections {
+		c.toClient.Close()
+		c.toServer.Close()
 	}
 }
 
-// Dial connects to the listener, whatever the address. It fails when ctx is done or the
-// listener is closed.
+// Dial connects to the listener, and ignores the address. It blocks for DialTime and until Accept is called. It returns
+// an error if ctx is done first or the listener is closed.
 func (n *Network) Dial(ctx context.Context, _, _ string) (net.Conn, error) {
-	client, near := net.Pipe()
-	far, server := net.Pipe()
-	connected := time.NewTimer(n.DialTime)
-	defer connected.Stop()
+	client, toClient := net.Pipe()
+	toServer, server := net.Pipe()
+	dialed := time.NewTimer(n.DialTime)
+	defer dialed.Stop()
 	select {
-	case <-connected.C:
+	case <-dialed.C:
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
@@ -75,44 +75,45 @@ func (n *Network) Dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	l := &line{near: near, far: far}
+	c := &connection{toClient: toClient, toServer: toServer}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.lines = append(n.lines, l)
-	go l.carry(far, near)
-	go l.carry(near, far)
+	n.connections = append(n.connections, c)
+	go c.forward(toClient, toServer)
+	go c.forward(toServer, toClient)
 	return client, nil
 }
 
-// Lines returns how many connections were made.
-func (n *Network) Lines() int {
+// Connections returns how many connections were made.
+func (n *Network) Connections() int {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return len(n.lines)
+	return len(n.connections)
 }
 
-// Silence makes the connections made so far lose everything from now on. Closing one is not
-// noticed either, as on a TCP connection whose other end is gone.
+// Silence makes all connections made so far lose the bytes that are written from now on. As on a TCP connection whose
+// other end has lost power, neither end notices that the other one closes the connection.
 func (n *Network) Silence() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	for _, l := range n.lines {
-		l.silent.Store(true)
+	for _, c := range n.connections {
+		c.silent.Store(true)
 	}
 }
 
-// line carries bytes between the two ends of a connection. Unlike a net.Pipe, it takes
-// what is written before the other end reads.
-type line struct {
-	near, far net.Conn
-	silent    atomic.Bool
+// connection forwards bytes between a client and a server. Each has a net.Pipe to the connection. On one net.Pipe
+// between them, a write would block until the other end reads.
+type connection struct {
+	toClient, toServer net.Conn
+	silent             atomic.Bool
 }
 
-func (l *line) carry(to, from net.Conn) {
+// forward writes everything that it reads from one end to the other, until either fails.
+func (c *connection) forward(from, to net.Conn) {
 	buffer := make([]byte, 32<<10)
 	for {
 		n, err := from.Read(buffer)
-		silent := l.silent.Load()
+		silent := c.silent.Load()
 		if err == nil && !silent {
 			_, err = to.Write(buffer[:n])
 		}

@@ -14,7 +14,8 @@ import (
 // Schemas maps names to the schemas of one platform.
 type Schemas map[string]*Schema
 
-// Schema has the keywords of JSON Schema that the descriptions use. Null satisfies every schema.
+// Schema has the keywords of JSON Schema that the descriptions use (https://json-schema.org). Null satisfies every
+// schema.
 type Schema struct {
 	Ref                  string // if set, the name of the schema to use instead of this one
 	AnyOf                []*Schema
@@ -46,7 +47,7 @@ func (all Schemas) Check(path, name string, v any) error {
 	return all.CheckSchema(path, all[name], v)
 }
 
-// CheckSchema is like Check, for a schema that may be without a name.
+// CheckSchema is like Check, for a schema that need not have a name.
 func (all Schemas) CheckSchema(path string, s *Schema, v any) error {
 	if s.Ref != "" {
 		s = all[s.Ref]

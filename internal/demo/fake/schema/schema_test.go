@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// described is a description of two types. Objects of the first may have other members.
-const described = `{
+// schemas has two schemas. An object that satisfies "open" may have other members; one that satisfies "closed" may not.
+const schemas = `{
 	"open": {
 		"type": "object",
 		"required": ["a"],
@@ -26,20 +26,20 @@ const described = `{
 	}
 }`
 
-// check returns what Check says about a value of the type "open", "" if it fits.
+// check returns the error of Check for a value and the schema "open", or "".
 func check(t *testing.T, value string) string {
 	t.Helper()
 	var v any
 	if err := json.Unmarshal([]byte(value), &v); err != nil {
 		t.Fatal(err)
 	}
-	if err := Parse([]byte(described)).Check("open", "open", v); err != nil {
+	if err := Parse([]byte(schemas)).Check("open", "open", v); err != nil {
 		return err.Error()
 	}
 	return ""
 }
 
-func TestCheckTakesWhatFits(t *testing.T) {
+func TestCheckAcceptsValuesThatSatisfyTheSchema(t *testing.T) {
 	for _, value := range []string{
 		`{"a":"x","n":9,"all":[{"a":"y"}],"one":"x","b":"z"}`,
 		`{"a":"😀","n":"7","one":true,"all":null}`,
@@ -51,7 +51,7 @@ func TestCheckTakesWhatFits(t *testing.T) {
 	}
 }
 
-func TestCheckNamesWhatDoesNotFit(t *testing.T) {
+func TestCheckNamesTheValueThatViolatesTheSchema(t *testing.T) {
 	for value, want := range map[string]string{
 		`{}`:                                    "open.a: is required",
 		`{"a":""}`:                              "open.a: length: 0 is out of bounds",

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"sync/atomic"
 	"time"
@@ -14,39 +13,21 @@ import (
 	"herald/internal/core"
 )
 
-// market is the price provider. It has quotes of one token.
+// market is the price provider: a part of CoinMarketCap's API. It has quotes of one token, and information about the
+// plan of the caller's key. The plan has a number of credits per month, and a quote costs one credit.
 type market struct {
 	prices prices
-	key    string
-	// oldQuote makes it return quotes from three hours ago.
+	key    string // the only valid key
+	// oldQuote makes market return quotes from three hours ago.
 	oldQuote *Fault
-	// rateLimit makes it refuse every call.
+	// rateLimit makes market refuse every call for a quote.
 	rateLimit *Fault
-	// usedCredits is the number of credits spent: one for each successful call for a quote.
+	// usedCredits is the number of credits spent.
 	usedCredits *atomic.Int64
 }
 
 // prices returns the quote at a time, and its changes in per cent by the provider's names of the periods.
 type prices func(at time.Time) (quote core.Quote, percent map[string]decimal.Decimal)
-
-// planCredits is the number of credits per month in the plan.
-const planCredits = 15_000
-
-// keyInfo returns the data of an answer about the plan.
-func (m market) keyInfo() string {
-	now := time.Now().UTC()
-	used := m.usedCredits.Load()
-	nextMonth := time.Date(now.Year(), now.Month()+1, 1, 0, 0, 0, 0, time.UTC)
-	const format = `{"plan":{"credit_limit_monthly":%d,` +
-		`"credit_limit_monthly_reset_timestamp":%q,"rate_limit_minute":50},` +
-		`"usage":{"current_minute":{"requests_made":1,"requests_left":49},` +
-		`"current_day":{"credits_used":%d,"credits_left":null},` +
-		`"current_month":{"credits_used":%d,"credits_left":%d}}}`
-	return fmt.Sprintf(format, planCredits, nextMonth.Format(marketTime), used, used, planCredits-used)
-}
-
-// marketTime is the format of the provider's times.
-const marketTime = "2006-01-02T15:04:05.000Z"
 
 // constantPrices returns prices with the same price and changes at all times.
 func constantPrices(quote core.Quote) prices {
@@ -63,32 +44,6 @@ func constantPrices(quote core.Quote) prices {
 		return q, percent
 	}
 }
-
-// quotes returns the data of an answer with the quote, in the form of the API's version 1. key is the ID or the symbol
-// that the call asks for.
-func (m market) quotes(key string) string {
-	q, percent := m.prices(m.oldQuote.timeBefore(time.Now(), 3*time.Hour))
-	usd := map[string]any{
-		"price":        number(q.Price),
-		"volume_24h":   number(q.Volume24h.Decimal),
-		"market_cap":   number(q.MarketCap.Decimal),
-		"last_updated": q.LastUpdated.Format(marketTime),
-	}
-	for name, change := range percent {
-		usd["percent_change_"+name] = number(change)
-	}
-	entry := map[string]any{
-		"id":     number(decimal.RequireFromString(TokenID)),
-		"name":   "Herald Demo",
-		"symbol": Symbol,
-		"slug":   "herald-demo",
-		"quote":  map[string]any{"USD": usd},
-	}
-	data, _ := json.Marshal(map[string]any{key: entry}) // cannot fail
-	return string(data)
-}
-
-func number(d decimal.Decimal) json.Number { return json.Number(d.String()) }
 
 func (m market) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
@@ -111,8 +66,8 @@ func (m market) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			"You've exceeded your API Key's HTTP request rate limit. Rate limits reset every minute.")
 	default:
 		m.usedCredits.Add(1)
-		asked := cmp.Or(query.Get("id"), query.Get("symbol"))
-		writeJSON(w, http.StatusOK, marketAnswer(0, "null", m.quotes(asked)))
+		token := cmp.Or(query.Get("id"), query.Get("symbol"))
+		writeJSON(w, http.StatusOK, marketAnswer(0, "null", m.quotes(token)))
 	}
 }
 
@@ -126,17 +81,47 @@ func marketAnswer(code int, message, data string) string {
 		code, message, data)
 }
 
-// supplyHost answers with the total supply as text, and with the circulating supply as JSON. Real hosts use both forms.
-type supplyHost struct{ core.Supply }
+// planCredits is the number of credits per month in the plan.
+const planCredits = 15_000
 
-func (s supplyHost) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	switch r.Method + " " + r.URL.Path {
-	case "GET /total-supply":
-		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		_, _ = io.WriteString(w, s.Total.String())
-	case "GET /circulating-supply":
-		writeJSON(w, http.StatusOK, fmt.Sprintf(`{"result":%q}`, s.Circulating))
-	default:
-		http.NotFound(w, r)
-	}
+// keyInfo returns the data of an answer about the plan.
+func (m market) keyInfo() string {
+	now := time.Now().UTC()
+	used := m.usedCredits.Load()
+	nextMonth := time.Date(now.Year(), now.Month()+1, 1, 0, 0, 0, 0, time.UTC)
+	const format = `{"plan":{"credit_limit_monthly":%d,` +
+		`"credit_limit_monthly_reset_timestamp":%q,"rate_limit_minute":50},` +
+		`"usage":{"current_minute":{"requests_made":1,"requests_left":49},` +
+		`"current_day":{"credits_used":%d,"credits_left":null},` +
+		`"current_month":{"credits_used":%d,"credits_left":%d}}}`
+	return fmt.Sprintf(format, planCredits, nextMonth.Format(marketTime), used, used, planCredits-used)
 }
+
+// quotes returns the data of an answer with the quote, in the form of the API's version 1. token is the ID or the
+// symbol in the call.
+func (m market) quotes(token string) string {
+	q, percent := m.prices(m.oldQuote.timeBefore(time.Now(), 3*time.Hour))
+	usd := map[string]any{
+		"price":        number(q.Price),
+		"volume_24h":   number(q.Volume24h.Decimal),
+		"market_cap":   number(q.MarketCap.Decimal),
+		"last_updated": q.LastUpdated.Format(marketTime),
+	}
+	for name, change := range percent {
+		usd["percent_change_"+name] = number(change)
+	}
+	entry := map[string]any{
+		"id":     number(decimal.RequireFromString(TokenID)),
+		"name":   "Herald Demo",
+		"symbol": Symbol,
+		"slug":   "herald-demo",
+		"quote":  map[string]any{"USD": usd},
+	}
+	data, _ := json.Marshal(map[string]any{token: entry}) // cannot fail
+	return string(data)
+}
+
+func number(d decimal.Decimal) json.Number { return json.Number(d.String()) }
+
+// marketTime is the format of the provider's times.
+const marketTime = "2006-01-02T15:04:05.000Z"

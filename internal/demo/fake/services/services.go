@@ -2,10 +2,12 @@
 // host and a chain with 21 staking pools. The fakes are HTTP servers on loopback, so that `bot demo` and the tests
 // execute the same code as production.
 //
-// The answers are constant. They are in the World, so that tests can compare the bot's answers with it. Only after
-// Walk the price moves. The package uses none of Herald's clients, and checks signatures itself. The chain has no
-// EVM, which would triple the size of the binary: its contracts are Go functions behind the ABI. The Faults are for
-// visitors of the demo; tests have more in internal/e2e/fault.
+// The answers are constant, except that the price moves after a call of Walk. They are in the World, so that tests can
+// compare the bot's answers with it. Visitors of the demo can turn on Faults; tests have more faults in
+// internal/e2e/fault.
+//
+// The package does not use Herald's clients, and checks signatures itself. The chain has no EVM, which would triple the
+// size of the binary: its contracts are Go functions that read and write the EVM's encoding (ABI).
 package services
 
 import (
@@ -109,7 +111,7 @@ func New() *Fakes {
 
 // addPoolFaults makes the pools of a node obey the faults Pool and Unstaked.
 func (s *Fakes) addPoolFaults(node Node) {
-	largest := s.World.Staked[1].Pool.Address // has most of Staker's stake
+	largest := s.World.Staked[1].Pool.Address // the pool with most of Staker's stake
 	for _, pool := range s.World.Pools {
 		original := node.Contracts[pool.Address]
 		node.Contracts[pool.Address] = func(n Node, block uint64, input []byte) ([]byte, error) {

@@ -11,18 +11,15 @@ import (
 	"herald/internal/core"
 )
 
-// quotes returns the quote at a time and its changes in per cent, by period.
-type quotes func(time.Time) (core.Quote, map[string]decimal.Decimal)
-
-// walking makes the price walk. It returns the services, the quotes before the walk, and the ones that follow.
-func walking() (s *Fakes, past []core.Quote, at quotes) {
+// startWalk makes the price of new fakes move. It returns the quotes before the start, and the prices afterwards.
+func startWalk() (s *Fakes, past []core.Quote, at prices) {
 	s = New()
 	past = s.Walk()
-	return s, past, quotes(s.Price.Handler.(market).prices)
+	return s, past, s.Price.Handler.(market).prices
 }
 
-// eachMinute calls check with the quote of each of 180 minutes.
-func eachMinute(at quotes, check func(core.Quote, map[string]decimal.Decimal)) {
+// eachMinute calls check with the quote and its changes in each of 180 minutes.
+func eachMinute(at prices, check func(core.Quote, map[string]decimal.Decimal)) {
 	for range 3 * 60 {
 		check(at(time.Now()))
 		time.Sleep(time.Minute)
@@ -31,7 +28,7 @@ func eachMinute(at quotes, check func(core.Quote, map[string]decimal.Decimal)) {
 
 func TestTheWalkBeginsWithTheWorldsQuote(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, _, at := walking()
+		s, _, at := startWalk()
 		want, wantChanges := constantPrices(s.World.Quote)(time.Now())
 		got, gotChanges := at(time.Now())
 		if !got.Price.Equal(want.Price) || !got.LastUpdated.Equal(want.LastUpdated) {
@@ -47,19 +44,19 @@ func TestTheWalkBeginsWithTheWorldsQuote(t *testing.T) {
 
 func TestEveryWalkIsTheSame(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		_, _, at := walking()
-		_, _, other := walking()
+		_, _, at := startWalk()
+		_, _, otherAt := startWalk()
 		eachMinute(at, func(q core.Quote, _ map[string]decimal.Decimal) {
-			if same, _ := other(time.Now()); !q.Price.Equal(same.Price) {
-				t.Fatalf("two walks differ: %v, %v", q.Price, same.Price)
+			if other, _ := otherAt(time.Now()); !q.Price.Equal(other.Price) {
+				t.Fatalf("two walks differ: %v, %v", q.Price, other.Price)
 			}
 		})
 	})
 }
 
-func TestAQuoteHasTheAgeOfAProvidersQuote(t *testing.T) {
+func TestAQuoteHasTheAgeOfARealQuote(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		_, _, at := walking()
+		_, _, at := startWalk()
 		eachMinute(at, func(q core.Quote, _ map[string]decimal.Decimal) {
 			if age := time.Since(q.LastUpdated); age < QuoteAge || age >= QuoteAge+time.Minute {
 				t.Fatalf("a quote is %v old", age)
@@ -70,32 +67,32 @@ func TestAQuoteHasTheAgeOfAProvidersQuote(t *testing.T) {
 
 func TestThePriceMovesEachMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		_, _, at := walking()
-		var before decimal.Decimal
+		_, _, at := startWalk()
+		var previous decimal.Decimal
 		eachMinute(at, func(q core.Quote, _ map[string]decimal.Decimal) {
-			if q.Price.Equal(before) {
-				t.Fatalf("the price stands still at %v", q.Price)
+			if q.Price.Equal(previous) {
+				t.Fatalf("the price has not moved from %v", q.Price)
 			}
-			before = q.Price
+			previous = q.Price
 		})
 	})
 }
 
-func TestTheChangesOfThePriceAreTrue(t *testing.T) {
+func TestTheChangesOfAQuoteAgreeWithEarlierQuotes(t *testing.T) {
 	minutesOf := map[string]int64{"1h": 60, "24h": 24 * 60, "7d": 7 * 24 * 60}
 	synctest.Test(t, func(t *testing.T) {
-		_, past, at := walking()
-		prices := map[int64]float64{} // by minute
+		_, past, at := startWalk()
+		priceAt := map[int64]float64{} // by Unix time in minutes
 		minuteOf := func(q core.Quote) int64 { return q.LastUpdated.Unix() / 60 }
 		for _, q := range past {
-			prices[minuteOf(q)] = q.Price.InexactFloat64()
+			priceAt[minuteOf(q)] = q.Price.InexactFloat64()
 		}
 		compared := 0
 		eachMinute(at, func(q core.Quote, changes map[string]decimal.Decimal) {
 			price := q.Price.InexactFloat64()
-			prices[minuteOf(q)] = price
+			priceAt[minuteOf(q)] = price
 			for period, minutes := range minutesOf {
-				before, known := prices[minuteOf(q)-minutes]
+				before, known := priceAt[minuteOf(q)-minutes]
 				if !known {
 					continue
 				}

@@ -42,10 +42,10 @@ type World struct {
 	Supply core.Supply
 }
 
-// withdrawal is a part of Claimable or Unbonding. It becomes claimable at the time after, which counts from the start.
+// withdrawal is a part of Claimable or Unbonding.
 type withdrawal struct {
 	core.PoolAmount
-	after time.Duration
+	after time.Duration // how long after the start it becomes claimable; negative if it already is
 }
 
 // Person is a person with accounts on platforms. DID is "" if the person is not registered.

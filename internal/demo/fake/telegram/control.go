@@ -5,8 +5,8 @@ import "time"
 // SetWebhook sets a webhook without a secret, as another process would.
 func (s *Server) SetWebhook(url string) { s.Change(func() { s.webhook = Webhook{URL: url} }) }
 
-// FailDelivery makes getWebhookInfo report that a delivery has just failed, and why. It does so even for a webhook
-// that is set later.
+// FailDelivery makes getWebhookInfo report that a delivery to the webhook has just failed, and why. It still reports
+// that after another webhook is set.
 func (s *Server) FailDelivery(why string) {
 	s.Change(func() {
 		s.failedAt = time.Now().Add(s.ahead)
@@ -34,8 +34,8 @@ func (s *Server) person(id int64) User {
 	return Person(id)
 }
 
-// Promote sets a user's status in a chat, such as "creator", "administrator", "member" or "left". Before, it follows
-// from the user's latest join request: "member" if it was approved, otherwise "left". If there is none, it is "member".
+// Promote sets a user's status in a chat, such as "creator", "administrator", "member" or "left". Without a call of
+// Promote, a user with a join request is "left" until the latest request is approved, and any other user is "member".
 func (s *Server) Promote(chat, user int64, status string) {
 	s.Change(func() {
 		s.status[inChat{chat, user}] = status

@@ -1,11 +1,5 @@
 package telegram
 
-// show reports a new state of a message to the watcher. The caller must hold the lock.
-func (s *Server) show(m *Sent) {
-	state := *m
-	s.watch(Event{Message: &state})
-}
-
 // Event is a change that people can see. Exactly one field is set besides Chat.
 type Event struct {
 	// Said is a message of a person.
@@ -30,3 +24,9 @@ type Event struct {
 // Watch makes the server call f with every event from now on, in order. f must not block, call the server, or change
 // the event.
 func (s *Server) Watch(f func(Event)) { s.Change(func() { s.watch = f }) }
+
+// show reports a new state of a message to the watcher. The caller must hold the lock.
+func (s *Server) show(m *Sent) {
+	state := *m
+	s.watch(Event{Message: &state})
+}

@@ -1,7 +1,6 @@
 package telegram
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -77,8 +76,8 @@ func (j *joinRequests) latest(chat, user int64) *JoinRequest {
 	return nil
 }
 
-// contactable reports whether the bot may write to a user because of an open request, without having been started by
-// the user.
+// contactable reports whether the bot may write to a user because of an open request, even if the user has not started
+// the bot.
 func (j *joinRequests) contactable(user int64) bool {
 	return slices.ContainsFunc(j.byUser[user], func(r *JoinRequest) bool {
 		return r.State == JoinOpen && r.UpdateID != 0 && time.Since(r.At) <= joinContactLimit
@@ -109,12 +108,12 @@ func (s *Server) JoinRequests() []JoinRequest {
 // RequestJoin makes a user's request to join a chat, and returns the ID of the queued update. If guarded is set, the
 // bot is the chat's guardian, and the update has a query.
 //
-// RequestJoin returns 0 if it queues no update. It then still makes a request, if the reason is that the bot may not
-// invite users there, or that its latest list of kinds of updates, in getUpdates or setWebhook, lacked this kind. It
-// makes no request if the user has an open one or is a member.
+// It does nothing and returns 0 if the user has an open request or is a member. It makes the request but returns 0 if
+// the bot does not get the update, because the bot may not invite users to the chat or has not asked for this kind of
+// updates in getUpdates or setWebhook.
 //
-// According to Telegram's reference, this kind is sent even without a list. The fake requires the list, so that the
-// bot works in either case.
+// According to Telegram's reference, a bot that does not name any kinds gets join requests, too. From the fake, it does
+// not, so that a bot which works here works in either case.
 func (s *Server) RequestJoin(chat Chat, user User, guarded bool) (updateID int64) {
 	s.Change(func() {
 		latest := s.joins.latest(chat.ID, user.ID)
@@ -149,7 +148,7 @@ func (s *Server) pushJoin(r *JoinRequest, guarded bool) {
 	r.UpdateID = s.push(kindJoin, content)
 }
 
-// joinsAllowed reports whether the bot's list of kinds of updates has join requests. The caller must hold the lock.
+// joinsAllowed reports whether the bot has asked for the updates of join requests. The caller must hold the lock.
 func (s *Server) joinsAllowed() bool {
 	if s.webhook.URL != "" {
 		return slices.Contains(s.webhook.AllowedUpdates, kindJoin)
@@ -176,7 +175,7 @@ func (s *Server) CloseJoin(chat, user int64, state JoinState) (closed bool) {
 func (s *Server) closeJoin(r *JoinRequest, state JoinState) {
 	r.State = state
 	if state == JoinApproved {
-		delete(s.status, inChat{r.Chat.ID, r.From.ID}) // It may be "left".
+		delete(s.status, inChat{r.Chat.ID, r.From.ID}) // The status may be "left". statusOf now returns "member".
 	}
 }
 
@@ -235,15 +234,6 @@ func (s *Server) answerJoin(r *JoinRequest, result string) {
 	s.showJoin(r)
 }
 
-// Right is whether the bot has a right of an administrator.
-type Right bool
-
-// The values of a Right.
-const (
-	Granted Right = true
-	Denied  Right = false
-)
-
 // GrantInvite makes the bot an administrator of a chat, and grants or denies it the right to add members. Promote gives
 // the bot another status.
 func (s *Server) GrantInvite(chat int64, right Right) {
@@ -256,78 +246,4 @@ func (s *Server) GrantInvite(chat int64, right Right) {
 // mayInvite reports whether the bot has the right can_invite_users. The caller must hold the lock.
 func (s *Server) mayInvite(chat int64) bool {
 	return s.status[inChat{chat, BotID}] == "administrator" && s.inviting[chat] == Granted
-}
-
-// statusOf returns a user's status in a chat, or "" if neither Promote nor a join request has set it. The caller must
-// hold the lock.
-func (s *Server) statusOf(chat, user int64) string {
-	status := s.status[inChat{chat, user}]
-	r := s.joins.latest(chat, user)
-	switch {
-	case status != "" || r == nil:
-		return status
-	case r.State == JoinApproved:
-		return "member"
-	}
-	return "left"
-}
-
-// isMember reports whether a user is in a chat. It returns false if statusOf returns "". The caller must hold the lock.
-func (s *Server) isMember(chat, user int64) bool {
-	return !slices.Contains([]string{"", "left", "kicked"}, s.statusOf(chat, user))
-}
-
-func (s *Server) getChatMember(p params) (result any, refused *refusal) {
-	chat, user := arg[int64](p, "chat_id"), arg[int64](p, "user_id")
-	if refused := s.reachable(chat); refused != nil {
-		return nil, refused
-	}
-	member := map[string]any{"status": cmp.Or(s.statusOf(chat, user), "member"), "user": s.person(user)}
-	if user == BotID && member["status"] == "administrator" {
-		member["can_invite_users"] = s.inviting[chat]
-		if right, isSet := s.tagging[chat]; isSet {
-			member["can_manage_tags"] = right
-		}
-	}
-	if member["status"] == "restricted" {
-		member["is_member"] = true
-	}
-	tagField := "tag"
-	if member["status"] == "administrator" || member["status"] == "creator" {
-		tagField = "custom_title"
-	}
-	if tag := s.tags[inChat{chat, user}]; tag != "" {
-		member[tagField] = tag
-	}
-	return member, nil
-}
-
-// ChatInfo is the result of getChat.
-type ChatInfo struct {
-	Chat
-	JoinByRequest bool `json:"join_by_request,omitempty"`
-	// GuardBot is the bot that answers the chat's join requests. getChat returns it only to administrators.
-	GuardBot *User `json:"guard_bot,omitempty"`
-	// Permissions are the permissions of members. If it is nil, getChat does not return them.
-	Permissions *ChatPermissions `json:"permissions,omitempty"`
-	// Unknown makes every call about the chat fail as if the chat did not exist.
-	Unknown bool `json:"-"`
-}
-
-// SetChat sets the result of getChat for c.ID. The default is ChatOf.
-func (s *Server) SetChat(c ChatInfo) { s.Change(func() { s.chats[c.ID] = c }) }
-
-func (s *Server) getChat(p params) (result any, refused *refusal) {
-	id := arg[int64](p, "chat_id")
-	if refused := s.reachable(id); refused != nil {
-		return nil, refused
-	}
-	c, isSet := s.chats[id]
-	if !isSet {
-		c.Chat = ChatOf(id)
-	}
-	if s.status[inChat{id, BotID}] != "administrator" {
-		c.GuardBot = nil
-	}
-	return c, nil
 }

@@ -14,7 +14,7 @@ type Sent struct {
 	Thread int64 // the topic of a group, or 0
 	// DirectTopic is the topic in the direct messages of a channel, or 0 in other chats.
 	DirectTopic int64
-	// ReplyTo is the ID of the message that this one replies to, or 0. If this one is ephemeral, so is the other.
+	// ReplyTo is the ID of the message to which this one replies, or 0. An ephemeral message replies to an ephemeral one.
 	ReplyTo int64
 	// Ephemeral is the ID of an ephemeral message, or 0.
 	Ephemeral int64
@@ -30,7 +30,8 @@ type Sent struct {
 	Deleted  bool
 }
 
-// reply is the parameter reply_parameters.
+// reply is the parameter reply_parameters: the message to which a new one replies. It has an ID or, if it is ephemeral,
+// an Ephemeral. If AllowWithout is set, the message need not exist.
 type reply struct {
 	ID           *int64 `json:"message_id"`
 	Ephemeral    int64  `json:"ephemeral_message_id"`
@@ -144,7 +145,7 @@ func (s *Server) addVisible(m *Sent, r *reply) *refusal {
 	return nil
 }
 
-// exists reports whether there is a message with this ID, of the bot or of somebody else. The caller must hold the
+// exists reports whether there is a message with this ID, of the bot or of a user. The caller must hold the
 // lock.
 func (s *Server) exists(key inChat) bool { return s.own[key] != nil || s.others[key] }
 
@@ -164,8 +165,8 @@ func (s *Server) edit(method string, p params, files map[string][]byte) (result 
 	if refused := readContent(&edited, method, p, files); refused != nil {
 		return nil, refused
 	}
-	if Shown(edited.Text, edited.Entities, edited.Markup) == Shown(m.Text, m.Entities, m.Markup) &&
-		bytes.Equal(edited.Photo, m.Photo) {
+	hasSameText := Shown(edited.Text, edited.Entities, edited.Markup) == Shown(m.Text, m.Entities, m.Markup)
+	if hasSameText && bytes.Equal(edited.Photo, m.Photo) {
 		return nil, bad("message is not modified: specified new message content and reply markup are exactly the same")
 	}
 	edited.Edits++
@@ -201,7 +202,7 @@ func (s *Server) remove(key inChat) {
 	delete(s.others, key)
 }
 
-// Message returns the message in the form in which Telegram sends it to the bot.
+// Message returns the message as Telegram sends it to the bot.
 func (m *Sent) Message() Message {
 	kind := "supergroup"
 	if m.Chat > 0 {
@@ -243,72 +244,4 @@ func (m *Sent) Message() Message {
 		message[entitiesField] = m.Entities
 	}
 	return message
-}
-
-// ephemeralLimit is how long an ephemeral message or a press can be answered by an ephemeral message.
-const ephemeralLimit = 15 * time.Second
-
-// ephemeral is a message of a user or of the bot that only the bot and this user see.
-type ephemeral struct {
-	user int64
-	at   time.Time
-	sent *Sent // nil if the user sent it
-}
-
-// PushEphemeral queues a message that in its group only its sender sees. It returns the IDs of its update and of the
-// ephemeral message.
-func (s *Server) PushEphemeral(m Message) (updateID, ephemeralID int64) {
-	chat, user := m["chat"].(Chat), m["from"].(User)
-	s.Change(func() {
-		ephemeralID = s.nextEphemeral
-		s.nextEphemeral++
-		s.ephemerals[inChat{chat.ID, ephemeralID}] = ephemeral{user: user.ID, at: time.Now()}
-		m["message_id"] = 0
-		m["ephemeral_message_id"] = ephemeralID
-		s.setSenderTag(m)
-		s.watch(Event{Said: m})
-		updateID = s.push("message", m)
-	})
-	return updateID, ephemeralID
-}
-
-// receiver is the user to which an ephemeral message is sent.
-type receiver struct {
-	User       int64  `json:"receiver_user_id"`
-	CallbackID string `json:"callback_query_id"`
-}
-
-// receiverOf reads the parameters of an ephemeral message, as named in version 10.3 or in version 10.2. If the
-// message is not ephemeral, User is 0.
-func receiverOf(p params) receiver {
-	if p["ephemeral_message_parameters"] != nil {
-		return arg[receiver](p, "ephemeral_message_parameters")
-	}
-	return receiver{User: arg[int64](p, "receiver_user_id"), CallbackID: arg[string](p, "callback_query_id")}
-}
-
-// addEphemeral adds an ephemeral message, which must answer an ephemeral message or a press of its receiver. The caller
-// must hold the lock.
-func (s *Server) addEphemeral(m *Sent, to receiver, p params) *refusal {
-	r := arg[reply](p, "reply_parameters")
-	switch {
-	case m.Chat >= 0:
-		return bad("ephemeral messages can be sent only in groups and supergroups")
-	case r.ID != nil:
-		return bad("an ephemeral message can't reply to another kind of message")
-	}
-	answered := s.ephemerals[inChat{m.Chat, r.Ephemeral}]
-	answersMessage := to.CallbackID == "" && answered.user == to.User && time.Since(answered.at) <= ephemeralLimit
-	pressed := s.presses[to.CallbackID]
-	answersPress := pressed != nil && pressed.user == to.User && pressed.chat == m.Chat &&
-		time.Since(pressed.at) <= ephemeralLimit
-	if !answersMessage && !answersPress {
-		return bad("the ephemeral message can't be sent: no message or press of that user to answer")
-	}
-	m.ReplyTo = r.Ephemeral
-	m.Reader = to.User
-	m.Ephemeral = s.nextEphemeral
-	s.nextEphemeral++
-	s.ephemerals[inChat{m.Chat, m.Ephemeral}] = ephemeral{user: to.User, at: m.At, sent: m}
-	return nil
 }

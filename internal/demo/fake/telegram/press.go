@@ -33,7 +33,7 @@ func (s *Server) Notices() []Notice { return list(s, &s.notices) }
 // with this data. If the message is not the bot's or was deleted, it is inaccessible in the update.
 func (s *Server) Press(user int64, chat Chat, messageID int64, data string) (callbackID string) {
 	m := locked(s, func() *Sent { return s.own[inChat{chat.ID, messageID}] })
-	pressed := Message{"chat": chat, "message_id": messageID, "date": 0} // inaccessible
+	pressed := Message{"chat": chat, "message_id": messageID, "date": 0} // as Telegram shows an inaccessible message
 	if m != nil {
 		pressed = m.Message()
 	}
@@ -41,7 +41,7 @@ func (s *Server) Press(user int64, chat Chat, messageID int64, data string) (cal
 	return callbackID
 }
 
-// PressEphemeral queues the press of a button below an ephemeral message by the one user that sees it. It returns ""
+// PressEphemeral queues the press of a button below an ephemeral message, by the user that sees it. It returns ""
 // if there is no such message.
 func (s *Server) PressEphemeral(chat Chat, ephemeralID int64, data string) (callbackID string) {
 	s.Change(func() {

@@ -1,14 +1,15 @@
 // Package telegram is a fake of the Bot API's server, for tests and for the demo. It refuses the calls that Telegram
-// refuses, and every call that violates the Bot API's own description. That is botapi.json: version 10.1 of
+// refuses, and every call that violates the description of the Bot API in botapi.json. The description lacks the
+// methods that decline, restrict or remove a user, because the bot must not call them. It has version 10.1 of
 // https://core.telegram.org/bots/api, and the ephemeral messages of 10.2 and 10.3, from the references of aiogram and
-// grammY and from https://github.com/tdlib/telegram-bot-api/issues/873. The description lacks the methods that decline,
-// restrict or remove a user, so the server refuses them.
+// grammY and from https://github.com/tdlib/telegram-bot-api/issues/873. An ephemeral message is a message in a group
+// that only one user sees.
 //
 // The demo starts the server with Start, and shows its events (Watch). Tests use it as a telegramtest.Server, which
 // adds faults and assertions that are not linked into the program.
 //
-// Like Telegram, the server keeps an update until a getUpdates with a higher offset, lets the bot write only to users
-// that have started it, and refuses getUpdates while a webhook is set.
+// Like Telegram, the server keeps an update until the bot calls getUpdates with a higher offset, lets the bot write
+// only to users that have started it, and refuses getUpdates while a webhook is set.
 package telegram
 
 import (
@@ -53,55 +54,60 @@ type Server struct {
 	// intercept is called with each call that the description allows. If it is nil, the server handles the call.
 	intercept Interceptor
 
-	fake.State     // guards the fields below
-	queue          []queued
-	nextUpdate     int64     // ID
-	nextID         int64     // of a message
-	poller         int64     // number of the latest getUpdates
-	lastOffset     int64     // of the latest getUpdates
-	lastPoll       time.Time // time of the latest getUpdates
-	allowed        []string  // kinds of updates, from the latest getUpdates that named some
-	sent           []*Sent
-	violations     []string
-	started        map[int64]bool    // users that have started the bot
-	own            map[inChat]*Sent  // the bot's messages
-	others         map[inChat]bool   // messages of users
+	fake.State // guards the fields below
+
+	name       string         // the bot's username
+	revoked    bool           // whether the token is revoked
+	ahead      time.Duration  // how far the server's clock is ahead of this machine's
+	people     map[int64]User // set by SetUser
+	watch      func(Event)
+	violations []string // errors of calls that violated the description
+
+	// Updates.
+	queue      []queued
+	nextUpdate int64     // ID
+	poller     int64     // number of the latest getUpdates
+	lastOffset int64     // of the latest getUpdates
+	lastPoll   time.Time // time of the latest getUpdates
+	allowed    []string  // kinds of updates, from the latest getUpdates that named some
+	webhook    Webhook
+	failedAt   time.Time // when the latest delivery to a webhook failed, or zero
+	failure    string    // the error of that delivery
+
+	// Chats and their members.
+	started        map[int64]bool  // users that have started the bot
+	muted          map[int64]bool  // chats where the bot may not write
+	withoutPhotos  map[int64]bool  // chats that forbid pictures
+	directMessages map[int64]bool  // chats that are the direct messages of a channel
+	moved          map[int64]int64 // IDs of supergroups by the IDs of the groups that they were
+	lostTopics     map[inChat]bool // topics that were deleted
+	chats          map[int64]ChatInfo
 	status         map[inChat]string // statuses of users
-	muted          map[int64]bool    // chats in which the bot may not write
-	moved          map[int64]int64   // IDs of supergroups by the IDs of the groups that they were
-	lostTopics     map[inChat]bool   // topics that were deleted
-	withoutPhotos  map[int64]bool    // chats that forbid pictures
-	directMessages map[int64]bool    // chats that are the direct messages of a channel
-	name           string            // the bot's username
-	revoked        bool              // whether the token is revoked
-	webhook        Webhook
-	failedAt       time.Time     // when the latest delivery failed, or zero
-	failure        string        // the error of that delivery
-	ahead          time.Duration // how far the server's clock is ahead of this machine's
+	inviting       map[int64]Right   // the bot's right to add members, by chat
+	tagging        map[int64]Right   // the bot's right to set tags, by chat
+	tags           map[inChat]string // tags of users
+	tagged         []TagCall         // successful calls that set tags, in order
 
-	menus        map[MenuKey][]Command
-	descriptions map[[2]string]string // by kind and language
-
-	nextEphemeral int64 // ID of an ephemeral message
+	// Messages.
+	nextID        int64            // of a message
+	sent          []*Sent          // the bot's messages, in order
+	own           map[inChat]*Sent // the bot's messages that still exist
+	others        map[inChat]bool  // messages of users
+	nextEphemeral int64            // ID of an ephemeral message
 	ephemerals    map[inChat]ephemeral
 
+	// Presses, inline queries and join requests.
 	nextQuery     int64 // the latest ID of a press, an inline query or a join request's query
 	presses       map[string]*press
 	notices       []Notice
 	queries       map[string]*inlineQuery // inline queries
 	inlineAnswers []InlineAnswer
+	joins         joinRequests
+	barred        map[int64]string // why approvals are refused, by user
 
-	joins    joinRequests
-	inviting map[int64]Right  // to add members, by chat
-	barred   map[int64]string // why approvals are refused, by user
-	chats    map[int64]ChatInfo
-
-	tagging map[int64]Right   // to set tags, by chat
-	tags    map[inChat]string // tags of users
-	tagged  []TagCall
-
-	people map[int64]User // users set by SetUser
-	watch  func(Event)
+	// Menus and descriptions of the bot.
+	menus        map[MenuKey][]Command
+	descriptions map[[2]string]string // by kind and language
 }
 
 // queued is an update that is not acknowledged yet.
@@ -174,7 +180,7 @@ func list[T any](s *Server, field *[]T) []T {
 // locked calls f under the lock.
 func locked[T any](s *Server, f func() T) T { return fake.Locked(&s.State, f) }
 
-// Sent returns the bot's messages so far in their current state, in the order in which they were sent. It includes
+// Sent returns the bot's messages so far in their current state, in the order of sending. It includes
 // deleted messages.
 func (s *Server) Sent() []Sent {
 	return locked(s, func() (all []Sent) {

@@ -47,7 +47,7 @@ func ChatOf(id int64) Chat {
 // Person returns a user that is not a bot.
 func Person(id int64) User { return User{ID: id, FirstName: "Somebody"} }
 
-// Message is a message in the form in which it appears in an update. Callers may add fields, such as
+// Message is a message as it appears in an update. Callers may add fields, such as
 // "reply_to_message".
 type Message map[string]any
 
@@ -183,7 +183,7 @@ func (s *Server) PushRaw(members string) (updateID int64) {
 	return updateID
 }
 
-// Update returns the body with which a webhook delivers a message. The message is not queued, so the caller
+// Update returns the body that a webhook gets for a message. The message is not queued, so the caller
 // delivers it, once or several times.
 func (s *Server) Update(m Message) (body []byte) {
 	s.Change(func() {
@@ -193,7 +193,7 @@ func (s *Server) Update(m Message) (body []byte) {
 	return body
 }
 
-// Dequeue removes all updates from the queue, and returns the bodies with which a webhook delivers them. It discards
+// Dequeue removes all updates from the queue, and returns the bodies that a webhook gets for them. It discards
 // updates of kinds that setWebhook did not ask for.
 func (s *Server) Dequeue() (bodies [][]byte) {
 	s.Change(func() {

@@ -8,46 +8,49 @@ import (
 	faketelegram "herald/internal/demo/fake/telegram"
 )
 
-// joinCalls are the calls that a bot may make about ann's request to join the group.
+// joinCalls are calls about ann's request to join the group, by the names that steps use.
 var joinCalls = map[string]struct{ method, params string }{
 	"approve":       {"approveChatJoinRequest", `{"chat_id":-1001,"user_id":501}`},
 	"query approve": {"answerChatJoinRequestQuery", `{"chat_join_request_query_id":"1","result":"approve"}`},
 	"query queue":   {"answerChatJoinRequestQuery", `{"chat_join_request_query_id":"1","result":"queue"}`},
 	"write":         {"sendMessage", `{"chat_id":501,"text":"Hello"}`},
-	"edit":          {"editMessageText", `{"chat_id":501,"message_id":1,"text":"Welcome"}`}, // the message of "write"
-	"type":          {"sendChatAction", `{"chat_id":501,"action":"typing"}`},
+	// The message of "write" is number 1.
+	"edit": {"editMessageText", `{"chat_id":501,"message_id":1,"text":"Welcome"}`},
+	"type": {"sendChatAction", `{"chat_id":501,"action":"typing"}`},
 }
 
-// Refusals of those calls.
+// Telegram's errors for joinCalls.
 const (
 	noRight     = "Bad Request: not enough rights to manage chat invite link"
 	noRequest   = "Bad Request: HIDE_REQUESTER_MISSING"
-	isIn        = "Bad Request: USER_ALREADY_PARTICIPANT"
-	barred      = "Bad Request: USER_CHANNELS_TOO_MUCH"
+	isMember    = "Bad Request: USER_ALREADY_PARTICIPANT"
+	isBarred    = "Bad Request: USER_CHANNELS_TOO_MUCH"
 	queryIsOver = "Bad Request: query is too old and response timeout expired or query ID is invalid"
 	noContact   = "Forbidden: bot can't initiate conversation with a user"
 )
 
-// newDoor returns a server with a bot that polls for join requests, and has the right to answer the group's.
-func newDoor(t *testing.T) *Server {
+// newJoinServer returns a server with a bot that gets the updates of join requests, and may approve requests to join
+// the group.
+func newJoinServer(t *testing.T) *Server {
 	s := NewInMemory(t)
 	s.request(t, "getUpdates", `{"allowed_updates":["message","chat_join_request"]}`)
-	s.GrantInvite(group, true)
+	s.GrantInvite(group, faketelegram.Granted)
 	return s
 }
 
-// knock makes ann ask to join the group.
-func (s *Server) knock(guarded bool) {
+// requestJoin makes ann's request to join the group. guarded is set if the bot is the group's guardian: Telegram then
+// queries the bot about the request.
+func (s *Server) requestJoin(guarded bool) {
 	s.RequestJoin(faketelegram.Group(group), faketelegram.Person(ann), guarded)
 }
 
-// joinStep is one thing that happens to ann's request.
+// joinStep is an event after ann has made a request.
 type joinStep func(*testing.T, *Server)
 
-// makes makes a call, which succeeds.
-func makes(call string) joinStep { return refused(call, "") }
+// succeeds makes one of joinCalls, and checks that it succeeds.
+func succeeds(call string) joinStep { return refused(call, "") }
 
-// refused makes a call, which Telegram refuses.
+// refused makes one of joinCalls, and checks that Telegram refuses it with this error.
 func refused(call, refusal string) joinStep {
 	return func(t *testing.T, s *Server) {
 		t.Helper()
@@ -58,10 +61,11 @@ func refused(call, refusal string) joinStep {
 	}
 }
 
-func passes(d time.Duration) joinStep { return func(*testing.T, *Server) { time.Sleep(d) } }
+// after lets time pass.
+func after(d time.Duration) joinStep { return func(*testing.T, *Server) { time.Sleep(d) } }
 
-// closes is a moderator who settles the request in the app, or ann who withdraws it.
-func closes(state faketelegram.JoinState) joinStep {
+// closed sets the final state of the request, without the bot.
+func closed(state faketelegram.JoinState) joinStep {
 	return func(t *testing.T, s *Server) {
 		t.Helper()
 		if !s.CloseJoin(group, ann, state) {
@@ -70,30 +74,34 @@ func closes(state faketelegram.JoinState) joinStep {
 	}
 }
 
-// Steps without a call.
+// What a moderator or ann does.
 var (
-	approve  = closes(faketelegram.JoinApproved)
-	decline  = closes(faketelegram.JoinDeclined)
-	withdraw = closes(faketelegram.JoinWithdrawn)
+	approved  = closed(faketelegram.JoinApproved) // by a moderator
+	declined  = closed(faketelegram.JoinDeclined) // by a moderator
+	withdrawn = closed(faketelegram.JoinWithdrawn)
 )
 
-func loseRight(_ *testing.T, s *Server) { s.GrantInvite(group, false) }
-func demote(_ *testing.T, s *Server)    { s.Promote(group, faketelegram.BotID, "member") }
-func leave(_ *testing.T, s *Server)     { s.Promote(group, ann, "left") }
-func askAgain(_ *testing.T, s *Server)  { s.knock(false) }
-func start(_ *testing.T, s *Server)     { s.Start(ann) }
-func bar(_ *testing.T, s *Server)       { s.Bar(ann, "USER_CHANNELS_TOO_MUCH") }
-func allow(_ *testing.T, s *Server)     { s.Bar(ann, "") }
+func annLeaves(_ *testing.T, s *Server) { s.Promote(group, ann, "left") }
+func annRequestsAgain(_ *testing.T, s *Server) {
+	const guarded = false
+	s.requestJoin(guarded)
+}
+func annStartsBot(_ *testing.T, s *Server)  { s.Start(ann) }
+func botLosesRight(_ *testing.T, s *Server) { s.GrantInvite(group, faketelegram.Denied) }
+func botIsDemoted(_ *testing.T, s *Server)  { s.Promote(group, faketelegram.BotID, "member") }
 
-// checkJoins takes the steps of each case after ann has asked to join. If guarded is set, Telegram queries the bot
-// about the request.
+// Telegram refuses to let ann join any group, and allows it again.
+func annIsBarred(_ *testing.T, s *Server)  { s.Bar(ann, "USER_CHANNELS_TOO_MUCH") }
+func annIsAllowed(_ *testing.T, s *Server) { s.Bar(ann, "") }
+
+// checkJoins makes ann's request for each case, and then takes the steps of the case.
 func checkJoins(t *testing.T, guarded bool, cases map[string][]joinStep) {
 	t.Helper()
 	for name, steps := range cases {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := newDoor(t)
-				s.knock(guarded)
+				s := newJoinServer(t)
+				s.requestJoin(guarded)
 				for _, step := range steps {
 					step(t, s)
 				}
@@ -105,72 +113,78 @@ func checkJoins(t *testing.T, guarded bool, cases map[string][]joinStep) {
 func TestAJoinRequestIsApprovedOnce(t *testing.T) {
 	const guarded = false
 	checkJoins(t, guarded, map[string][]joinStep{
-		"twice":                  {makes("approve"), refused("approve", isIn)},
-		"late":                   {passes(time.Hour), makes("approve")},
-		"by a moderator":         {approve, refused("approve", isIn)},
-		"declined":               {decline, refused("approve", noRequest)},
-		"withdrawn":              {withdraw, refused("approve", noRequest)},
-		"asked again after a no": {decline, askAgain, makes("approve")},
-		"asked again after leaving": {
-			makes("approve"),
-			leave,
+		"twice":                 {succeeds("approve"), refused("approve", isMember)},
+		"late":                  {after(time.Hour), succeeds("approve")},
+		"by a moderator":        {approved, refused("approve", isMember)},
+		"declined":              {declined, refused("approve", noRequest)},
+		"withdrawn":             {withdrawn, refused("approve", noRequest)},
+		"again, after declined": {declined, annRequestsAgain, succeeds("approve")},
+		"again, after leaving": {
+			succeeds("approve"),
+			annLeaves,
 			refused("approve", noRequest),
-			askAgain,
-			makes("approve"),
-			refused("approve", isIn),
+			annRequestsAgain,
+			succeeds("approve"),
+			refused("approve", isMember),
 		},
 	})
 }
 
-func TestAJoinRequestIsApprovedByRight(t *testing.T) {
+func TestApprovingAJoinRequestNeedsARight(t *testing.T) {
 	const guarded = false
 	checkJoins(t, guarded, map[string][]joinStep{
-		"without the right":    {loseRight, refused("approve", noRight)},
-		"not an administrator": {demote, refused("approve", noRight)},
+		"without the right":    {botLosesRight, refused("approve", noRight)},
+		"not an administrator": {botIsDemoted, refused("approve", noRight)},
 		"query unknown":        {refused("query approve", queryIsOver)},
-		"barred":               {bar, refused("approve", barred), makes("write"), allow, makes("approve")},
+		"barred": {
+			annIsBarred,
+			refused("approve", isBarred),
+			succeeds("write"),
+			annIsAllowed,
+			succeeds("approve"),
+		},
 	})
 }
 
-// Telegram lets a bot write for 5 minutes to somebody whose request is open.
-func TestABotMayWriteToWhoAsksToJoin(t *testing.T) {
+// A bot may write to a user for 5 minutes after the request, while it is open.
+func TestABotMayWriteToTheUserOfAJoinRequest(t *testing.T) {
 	const guarded = false
 	checkJoins(t, guarded, map[string][]joinStep{
-		"at once":      {makes("write"), makes("type")},
-		"in 5 minutes": {passes(5 * time.Minute), makes("write")},
+		"at once":      {succeeds("write"), succeeds("type")},
+		"in 5 minutes": {after(5 * time.Minute), succeeds("write")},
 		"after 5 minutes": {
-			passes(5*time.Minute + 1),
+			after(5*time.Minute + 1),
 			refused("write", noContact),
 			refused("type", noContact),
 		},
-		"after approval": {makes("write"), makes("approve"), refused("write", noContact), makes("edit")},
-		"after a no":     {decline, refused("write", noContact)},
-		"when withdrawn": {withdraw, refused("write", noContact)},
-		"with a chat":    {start, makes("approve"), passes(time.Hour), makes("write")},
+		"after approval": {succeeds("write"), succeeds("approve"), refused("write", noContact), succeeds("edit")},
+		"when declined":  {declined, refused("write", noContact)},
+		"when withdrawn": {withdrawn, refused("write", noContact)},
+		"bot started":    {annStartsBot, succeeds("approve"), after(time.Hour), succeeds("write")},
 	})
 }
 
-// A query has to be answered within 10 seconds.
-func TestAJoinQueryIsAnsweredInTimeAndOnce(t *testing.T) {
+// Telegram accepts an answer to a query for 10 seconds.
+func TestAJoinQueryCanBeAnsweredOnceWithinItsTime(t *testing.T) {
 	const guarded = true
 	checkJoins(t, guarded, map[string][]joinStep{
-		"in 10 s":    {passes(10 * time.Second), makes("query approve"), refused("approve", isIn)},
-		"after 10 s": {passes(10*time.Second + 1), refused("query queue", queryIsOver), makes("approve")},
-		"twice":      {makes("query queue"), refused("query approve", queryIsOver)},
-		"queued":     {makes("query queue"), makes("write"), makes("approve")},
-		"withdrawn":  {withdraw, refused("query approve", queryIsOver)},
-		"no right":   {loseRight, refused("query approve", noRight), makes("query queue")},
-		"barred":     {bar, refused("query approve", barred), makes("query queue"), makes("write")},
+		"in 10 s":    {after(10 * time.Second), succeeds("query approve"), refused("approve", isMember)},
+		"after 10 s": {after(10*time.Second + 1), refused("query queue", queryIsOver), succeeds("approve")},
+		"twice":      {succeeds("query queue"), refused("query approve", queryIsOver)},
+		"queued":     {succeeds("query queue"), succeeds("write"), succeeds("approve")},
+		"withdrawn":  {withdrawn, refused("query approve", queryIsOver)},
+		"no right":   {botLosesRight, refused("query approve", noRight), succeeds("query queue")},
+		"barred":     {annIsBarred, refused("query approve", isBarred), succeeds("query queue"), succeeds("write")},
 	})
 }
 
-func TestNobodyWhoHasNotAskedIsApproved(t *testing.T) {
-	s := newDoor(t)
+func TestApprovingNeedsAJoinRequest(t *testing.T) {
+	s := newJoinServer(t)
 	refused("approve", noRequest)(t, s)
 	refused("write", noContact)(t, s)
 }
 
-func TestTurningPeopleAwayIsAViolation(t *testing.T) {
+func TestDecliningOrRemovingUsersIsAViolation(t *testing.T) {
 	for _, call := range []struct{ method, params string }{
 		{"declineChatJoinRequest", `{"chat_id":-1001,"user_id":501}`},
 		{"answerChatJoinRequestQuery", `{"chat_join_request_query_id":"1","result":"decline"}`},
@@ -182,8 +196,9 @@ func TestTurningPeopleAwayIsAViolation(t *testing.T) {
 		s := &Server{Server: faketelegram.New()}
 		s.Intercept(s.serve)
 		s.request(t, "getUpdates", `{"allowed_updates":["chat_join_request"]}`)
-		s.GrantInvite(group, true)
-		s.knock(true)
+		s.GrantInvite(group, faketelegram.Granted)
+		const guarded = true
+		s.requestJoin(guarded)
 		s.Fail(call.method, Status(500)) // A violation counts although the call fails.
 		refusal := s.request(t, call.method, call.params)
 		if refusal == "" || len(s.Violations()) != 1 {

@@ -1,5 +1,6 @@
-// Package telegramtest is a fake of Telegram for tests. It adds faults, waits, and a record of calls and of what people
-// saw. Nothing of it is linked into the program.
+// Package telegramtest is a fake of Telegram for tests. To the fake of package internal/demo/fake/telegram it adds
+// faults, methods that wait for the bot, and records of the bot's calls and of what users were shown. Only tests may
+// import it.
 package telegramtest
 
 import (
@@ -18,60 +19,60 @@ import (
 	faketelegram "herald/internal/demo/fake/telegram"
 )
 
-// Server is a fake of Telegram with faults. Its methods may be called from many goroutines.
+// Server is a fake of Telegram with faults. It is safe for concurrent use.
 type Server struct {
 	*faketelegram.Server
 	faults faketest.Faults[string]
 
-	record fake.State // guards what follows
+	record fake.State // guards the fields below
 	calls  []Call
 	seen   []Seen
 	watch  func(faketelegram.Event)
 }
 
-// Call is one request as the server understood it.
+// Call is a call of the bot.
 type Call struct {
 	Method string
 	At     time.Time
-	// Params holds each parameter as JSON. An uploaded file is the string "attach://"
-	// and its name.
+	// Params are the parameters by name, as JSON. A parameter with an uploaded file is "attach://", followed by the
+	// file's name.
 	Params map[string]json.RawMessage
-	// Fault is what went wrong with it by Fail.
+	// Fault is the fault of the call. It is zero unless Fail or Break has set one.
 	Fault Fault
 }
 
-// Seen is something that people were shown, at whatever time: a message, each state of
-// one that was edited, a notice after a press, results of an inline query, a menu.
+// Seen is a text that users were shown: a state of a message, the answer to a press, the results of an inline query, or
+// a menu or description of the bot.
 type Seen struct {
-	Method string // the call that showed it; "message" of a message
-	Chat   int64  // 0 if it is in no chat
-	// Reader is the one user who saw it; 0 is everybody in the chat, or anybody
-	// if it is in no chat.
+	// Method is the call that showed the text. It is "message" for a message.
+	Method string
+	// Chat is the chat that showed the text, or 0 if it was not shown in a chat.
+	Chat int64
+	// Reader is the only user that could see the text. It is 0 if all users in Chat could or, if Chat is 0, all users.
 	Reader int64
-	// Text is all that it says, hidden parts too: texts, links, labels of
-	// buttons and what they carry.
+	// Text includes hidden parts: the addresses of links, and the labels and data of buttons.
 	Text string
 }
 
-// New starts a server that stops with the test. At its end the test fails for each of its
-// Violations.
+// New starts a Server on a free port of 127.0.0.1, and stops it when the test ends. The test fails if the server has
+// Violations then.
 func New(t testing.TB) *Server {
 	server, err := faketelegram.Start()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return watched(t, server)
+	return newServer(t, server)
 }
 
-// NewInMemory is New without a network, for tests in simulated time: the server
-// is reached by RoundTrip alone.
+// NewInMemory is like New, without a network, for tests in simulated time. Calls can only be made by RoundTrip.
 func NewInMemory(t testing.TB) *Server {
 	server := faketelegram.New()
 	server.URL = "http://telegram.invalid"
-	return watched(t, server)
+	return newServer(t, server)
 }
 
-func watched(t testing.TB, server *faketelegram.Server) *Server {
+// newServer returns a Server that adds faults and records to a fake.
+func newServer(t testing.TB, server *faketelegram.Server) *Server {
 	s := &Server{Server: server, watch: func(faketelegram.Event) {}}
 	s.Intercept(s.serve)
 	s.Server.Watch(s.see)
@@ -84,10 +85,10 @@ func watched(t testing.TB, server *faketelegram.Server) *Server {
 	return s
 }
 
-// serve records a call, and lets it go wrong.
+// serve records a call, and answers it with its fault.
 func (s *Server) serve(
 	w http.ResponseWriter, r *http.Request, method string, params map[string]json.RawMessage,
-	carryOut func() (respond func()),
+	handle func() (respond func()),
 ) {
 	fault := s.faults.Pop(method)
 	s.record.Change(func() {
@@ -97,10 +98,10 @@ func (s *Server) serve(
 			s.seen = append(s.seen, Seen{Method: method, Text: string(text)})
 		}
 	})
-	fault.Serve(w, r, func(f Fault) { raise(f, w, r) }, carryOut)
+	fault.Serve(w, r, func(f Fault) { refuse(f, w, r) }, handle)
 }
 
-// see records what people see.
+// see records the texts that users see because of an event.
 func (s *Server) see(e faketelegram.Event) {
 	s.record.Change(func() {
 		switch {
@@ -121,38 +122,39 @@ func (s *Server) see(e faketelegram.Event) {
 				Text:   n.Text + "\n" + n.URL,
 			})
 		case e.Inline != nil:
-			s.seen = append(s.seen, results(*e.Inline))
+			s.seen = append(s.seen, inlineResults(*e.Inline))
 		}
 	})
 	s.watch(e)
 }
 
-// results returns what an answer to an inline query shows. While it is cached, Telegram gives it to everybody who sends
-// the same query, unless it is personal.
-func results(a faketelegram.InlineAnswer) Seen {
+// inlineResults returns the text of an answer to an inline query. While Telegram caches the answer, it shows the answer
+// to everyone who sends the same query, unless it is personal.
+func inlineResults(a faketelegram.InlineAnswer) Seen {
 	shown := Seen{Method: "answerInlineQuery", Reader: a.User, Text: a.Button + "\n" + a.Start}
 	if !a.Personal && a.CacheTime > 0 {
 		shown.Reader = 0
 	}
 	for _, r := range a.Results {
 		var markup faketelegram.Markup
-		_ = json.Unmarshal(r.Markup, &markup) // It was checked, if there is one.
+		_ = json.Unmarshal(r.Markup, &markup) // cannot fail: the fake has checked it
 		message := faketelegram.Shown(r.Content.Text, r.Content.Entities, markup)
 		shown.Text += "\n" + strings.Join([]string{message, r.Title, r.Description, r.ID}, "\n")
 	}
 	return shown
 }
 
-// Watch calls f with every event from then on, as faketelegram.Server does.
+// Watch makes the server call f with every event from now on, like Watch of faketelegram.Server.
 func (s *Server) Watch(f func(faketelegram.Event)) { s.record.Change(func() { s.watch = f }) }
 
-// RoundTrip makes one call without a network.
+// RoundTrip implements http.RoundTripper. It makes one call without a network.
 func (s *Server) RoundTrip(req *http.Request) (resp *http.Response, err error) {
 	defer func() {
-		if broken := recover(); broken == http.ErrAbortHandler {
+		// A handler panics with http.ErrAbortHandler to close the connection.
+		if aborted := recover(); aborted == http.ErrAbortHandler {
 			resp, err = nil, errors.New("the connection was reset")
-		} else if broken != nil {
-			panic(broken)
+		} else if aborted != nil {
+			panic(aborted)
 		}
 	}()
 	w := httptest.NewRecorder()
@@ -163,17 +165,17 @@ func (s *Server) RoundTrip(req *http.Request) (resp *http.Response, err error) {
 	return w.Result(), nil
 }
 
-// Seen returns everything that was shown so far, in order.
+// Seen returns all texts that were shown so far, in order.
 func (s *Server) Seen() []Seen {
 	return fake.Locked(&s.record, func() []Seen { return slices.Clone(s.seen) })
 }
 
-// SeenByOthers returns what was shown to anybody but one user.
+// SeenByOthers returns all texts that other users than this one could see.
 func (s *Server) SeenByOthers(user int64) []Seen {
-	return slices.DeleteFunc(s.Seen(), func(x Seen) bool { return x.Reader == user })
+	return slices.DeleteFunc(s.Seen(), func(seen Seen) bool { return seen.Reader == user })
 }
 
-// Calls returns the calls of one method so far, in order.
+// Calls returns the calls of a method so far, in order. It ignores the case of the method.
 func (s *Server) Calls(method string) []Call {
 	return fake.Locked(&s.record, func() (calls []Call) {
 		for _, c := range s.calls {
@@ -185,7 +187,7 @@ func (s *Server) Calls(method string) []Call {
 	})
 }
 
-// Take returns the calls so far, and forgets them and all that Forget does.
+// Take returns the calls so far, and deletes them and what Seen returns. It also calls Forget with keep.
 func (s *Server) Take(keep time.Duration) (calls []Call) {
 	s.record.Change(func() {
 		calls = s.calls
@@ -196,26 +198,26 @@ func (s *Server) Take(keep time.Duration) (calls []Call) {
 	return calls
 }
 
-// wait waits until something is so, and returns false if that did not happen within limit.
-func (s *Server) wait(limit time.Duration, so func() bool) bool {
+// wait blocks until done returns true, and reports whether it did within limit.
+func (s *Server) wait(limit time.Duration, done func() bool) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
-	return s.Wait(ctx, so) == nil
+	return s.Wait(ctx, done) == nil
 }
 
-// WaitSent waits until n messages were taken and returns all that were by
-// then; it is fewer than n when limit is over.
+// WaitSent blocks until the bot has sent n messages, or for limit. It returns all messages so far.
 func (s *Server) WaitSent(n int, limit time.Duration) []faketelegram.Sent {
 	s.wait(limit, func() bool { return len(s.Sent()) >= n })
 	return s.Sent()
 }
 
-// WaitAcknowledged waits until no update is queued and reports whether that came.
+// WaitAcknowledged blocks until the bot has acknowledged all updates, and reports whether it did within limit.
 func (s *Server) WaitAcknowledged(limit time.Duration) bool {
 	return s.wait(limit, func() bool { return len(s.Pending()) == 0 })
 }
 
-// WaitInline waits for the answer to an inline query. answered is false if there is none within limit.
+// WaitInline blocks until the bot has answered an inline query, and returns the answer. answered is false if there is
+// none within limit.
 func (s *Server) WaitInline(
 	queryID string, limit time.Duration,
 ) (answer faketelegram.InlineAnswer, answered bool) {

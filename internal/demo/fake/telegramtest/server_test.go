@@ -15,19 +15,12 @@ import (
 )
 
 const (
-	ann   = 501
-	group = -1001
+	ann   = 501   // a user
+	group = -1001 // a supergroup
 )
 
-// request makes a call and returns the description of the refusal, or "".
+// request makes a call, and returns the description of the error, or "" if the call succeeds.
 func (s *Server) request(t *testing.T, method, params string) (refusal string) {
-	t.Helper()
-	_, refusal = s.respond(t, method, params)
-	return refusal
-}
-
-// respond makes a call and returns its result, or the description of the refusal.
-func (s *Server) respond(t *testing.T, method, params string) (result, refusal string) {
 	t.Helper()
 	url := s.URL + "/bot" + faketelegram.Token + "/" + method
 	req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(params))
@@ -36,17 +29,13 @@ func (s *Server) respond(t *testing.T, method, params string) (result, refusal s
 	if err != nil {
 		t.Fatal(err)
 	}
-	var response struct {
-		Result      json.RawMessage
-		Description string
-	}
+	var response struct{ Description string }
 	if err := json.NewDecoder(resp.Body).Decode(&response); err != nil {
 		t.Fatal(err)
 	}
-	return string(response.Result), response.Description
+	return response.Description
 }
 
-// A call that the Bot API's description does not allow is an error of the program under test.
 func TestUndescribedCallsAreViolations(t *testing.T) {
 	for method, params := range map[string]string{
 		"sendMessage":       `{"chat_id":-1001,"text":null}`,
@@ -57,12 +46,12 @@ func TestUndescribedCallsAreViolations(t *testing.T) {
 	} {
 		s := &Server{Server: faketelegram.New()}
 		if s.request(t, method, params) == "" || len(s.Violations()) != 1 {
-			t.Errorf("taken: %s %s", method, params)
+			t.Errorf("%s %s: violations %q, want one", method, params, s.Violations())
 		}
 	}
 }
 
-func TestACallThatBreaksOffIsNoViolation(t *testing.T) {
+func TestAnIncompleteCallIsNotAViolation(t *testing.T) {
 	s := NewInMemory(t)
 	body := io.MultiReader(strings.NewReader(`{"chat_id":`), iotest.ErrReader(errors.New("broken off")))
 	req := httptest.NewRequest(http.MethodPost, "/bot"+faketelegram.Token+"/sendMessage", body)
@@ -71,7 +60,8 @@ func TestACallThatBreaksOffIsNoViolation(t *testing.T) {
 	}
 }
 
-// answerInline answers a new inline query with one article, and returns the query's ID. members follow the results.
+// answerInline makes an inline query of ann and answers it with one result, and returns the query's ID. members are
+// more parameters of the answer, as JSON after a comma.
 func (s *Server) answerInline(t *testing.T, members string) (query string) {
 	t.Helper()
 	query = s.Inline(ann, "price", "")
@@ -81,11 +71,11 @@ func (s *Server) answerInline(t *testing.T, members string) (query string) {
 	return query
 }
 
-// checkSeenByOthers checks how many messages and results others than ann have seen.
+// checkSeenByOthers checks how many texts other users than ann have seen.
 func (s *Server) checkSeenByOthers(t *testing.T, want int) {
 	t.Helper()
 	if got := s.SeenByOthers(ann); len(got) != want {
-		t.Errorf("others have seen %+v, want %d", got, want)
+		t.Errorf("others have seen %+v, want %d texts", got, want)
 	}
 }
 
@@ -97,7 +87,7 @@ func TestOthersSeeAChosenResult(t *testing.T) {
 	s.checkSeenByOthers(t, 1)
 }
 
-// Telegram shows cached results to everybody who sends the same query, unless they are personal.
+// Telegram shows cached results to everyone who sends the same query, unless they are personal.
 func TestOthersSeeCachedResults(t *testing.T) {
 	s := NewInMemory(t)
 	s.answerInline(t, "")

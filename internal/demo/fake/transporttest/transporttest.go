@@ -1,4 +1,5 @@
-// Package transporttest connects a transport's clients to a server in memory, over connections that can fall silent.
+// Package transporttest connects the HTTP clients of package transport to a server in memory. Its connections can stop
+// delivering without being closed.
 package transporttest
 
 import (
@@ -17,20 +18,22 @@ import (
 	"herald/internal/demo/fake/faketest"
 )
 
-// URL is where a network's server is.
-const URL = "https://api.example/"
+const host = "api.example"
 
-// RefusedURL refuses every connection: nothing listens on so low a port.
+// URL is the URL of the server of NewNetwork.
+const URL = "https://" + host + "/"
+
+// RefusedURL is a URL where every connection is refused, because no program listens on port 1.
 const RefusedURL = "http://127.0.0.1:1"
 
-// NewNetwork serves TLS and HTTP/2 in memory until the test ends, so that it runs
-// in a synctest bubble. Clients that transport.New makes until then are connected
-// to it, whatever host they ask, and trust it.
+// NewNetwork returns a network in memory with a server for HTTP/2 over TLS, which runs until the test ends. serve
+// handles its requests. A client that transport.New returns before the end of the test connects to this server, for any
+// URL, and trusts it. NewNetwork may be called in a synctest bubble.
 func NewNetwork(t *testing.T, serve http.HandlerFunc) *faketest.Network {
 	t.Helper()
 	n := faketest.NewNetwork()
 	certificate, pool := Certify(t, &x509.Certificate{
-		DNSNames: []string{"api.example"},
+		DNSNames: []string{host},
 		NotAfter: time.Now().Add(24 * time.Hour),
 	})
 	ChangeDefault(t, func(d *http.Transport) {
@@ -56,8 +59,8 @@ func NewNetwork(t *testing.T, serve http.HandlerFunc) *faketest.Network {
 	return n
 }
 
-// Certify makes a certificate from a template, to which it adds a serial number,
-// a beginning and its own signature, and the pool that trusts it.
+// Certify makes a self-signed certificate, valid since an hour ago, and a pool that trusts it. It sets the template's
+// SerialNumber and NotBefore.
 func Certify(t *testing.T, template *x509.Certificate) (tls.Certificate, *x509.CertPool) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -79,8 +82,7 @@ func Certify(t *testing.T, template *x509.Certificate) (tls.Certificate, *x509.C
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, pool
 }
 
-// ChangeDefault changes the default transport, which transport.New copies, for
-// one test.
+// ChangeDefault changes http.DefaultTransport, which transport.New copies, until the test ends.
 func ChangeDefault(t *testing.T, change func(*http.Transport)) {
 	original := http.DefaultTransport
 	t.Cleanup(func() { http.DefaultTransport = original })

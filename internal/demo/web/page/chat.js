@@ -1,12 +1,12 @@
-// One platform's chat: all that its people were shown. One person in one place sees
-// what they would see there.
+// The chats of one platform. The page has the messages of all people in all chats, and shows those that the reader
+// sees.
 
-/** The chat in a section of the page. draw makes the element of an event. */
+/** The messages in a section of the page. draw(event) makes the element of a message. */
 export class Chat {
 	#log;
 	#draw;
-	#shown = new Map(); // event and element by ID, in order
-	#untold = new Set(); // IDs of what may no longer hold
+	#messages = new Map(); // {event, drawn} by the message's ID, in order
+	#notReplayed = new Set(); // IDs of the messages that were there before the replay and have not been repeated yet
 	#reader;
 
 	constructor(section, draw) {
@@ -14,68 +14,75 @@ export class Chat {
 		this.#draw = draw;
 	}
 
-	/**
-	 * Shows an event, in place of the one with its ID if there is one. It gives
-	 * whether that changed anything.
-	 */
+	/** Adds the message of an event, or replaces the one with its ID. It returns whether that is a change. */
 	put(event) {
-		this.#untold.delete(event.id);
-		const before = this.#shown.get(event.id);
-		if (before && JSON.stringify(before.event) === JSON.stringify(event)) return false;
-		const focused = before?.drawn.contains(document.activeElement) ? document.activeElement.textContent : null;
+		this.#notReplayed.delete(event.id);
+		const old = this.#messages.get(event.id);
+		if (old && JSON.stringify(old.event) === JSON.stringify(event)) return false;
 		const drawn = this.#draw(event);
 		drawn.dataset.id = event.id;
 		drawn.dataset.from = event.from;
-		dress(event, drawn, this.#reader);
-		this.#shown.set(event.id, { event, drawn });
-		if (before) {
-			before.drawn.replaceWith(drawn);
-			const buttons = [...drawn.querySelectorAll("button.button")];
-			if (focused !== null) (buttons.find((one) => one.textContent === focused) ?? buttons[0] ?? this.#log).focus();
-			return true;
+		dressFor(this.#reader, event, drawn);
+		this.#messages.set(event.id, { event, drawn });
+		if (old) {
+			this.#replace(old.drawn, drawn);
+		} else {
+			this.#log.firstElementChild.append(drawn);
+			if (!drawn.hidden) this.#scrollToEnd();
 		}
-		this.#log.firstElementChild.append(drawn);
-		if (!drawn.hidden) this.#toEnd();
 		return true;
 	}
 
-	/** Whether nobody has said anything, whoever sees it. */
-	get empty() {
-		return this.#shown.size === 0;
+	/** Replaces a message by its new state. If one of its buttons had the focus, the same button has it afterwards. */
+	#replace(old, drawn) {
+		const focusedLabel = old.contains(document.activeElement) ? document.activeElement.textContent : null;
+		old.replaceWith(drawn);
+		if (focusedLabel === null) return;
+		const buttons = [...drawn.querySelectorAll("button.button")];
+		const sameButton = buttons.find(({ textContent }) => textContent === focusedLabel);
+		(sameButton ?? buttons[0] ?? this.#log).focus();
 	}
 
+	/** Whether there are no messages of any person. */
+	get isEmpty() {
+		return this.#messages.size === 0;
+	}
+
+	/** The event of the message with this ID, or undefined. */
 	find(id) {
-		return this.#shown.get(id)?.event;
+		return this.#messages.get(id)?.event;
 	}
 
 	remove(id) {
-		this.#shown.get(id)?.drawn.remove();
-		this.#shown.delete(id);
+		this.#messages.get(id)?.drawn.remove();
+		this.#messages.delete(id);
 	}
 
-	/** Begins to be told again all that holds. What that leaves out goes at the end. */
-	retell() {
-		this.#untold = new Set(this.#shown.keys());
+	/** Expects that the server repeats all messages that still exist. */
+	beginReplay() {
+		this.#notReplayed = new Set(this.#messages.keys());
 	}
 
-	retold() {
-		this.#untold.forEach((id) => this.remove(id));
+	/** Removes the messages that were not repeated. */
+	endReplay() {
+		this.#notReplayed.forEach((id) => this.remove(id));
 	}
 
-	/** Shows what a reader sees: as is who they are, chat where they look. */
+	/** Shows what a reader sees: the messages in reader.chat that the person reader.as can read. */
 	showTo(reader) {
 		this.#reader = reader;
-		for (const { event, drawn } of this.#shown.values()) dress(event, drawn, reader);
-		this.#toEnd();
+		for (const { event, drawn } of this.#messages.values()) dressFor(reader, event, drawn);
+		this.#scrollToEnd();
 	}
 
-	#toEnd() {
-		this.#log.scrollTop = 0; // which is the end of a log that grows upwards
+	#scrollToEnd() {
+		this.#log.scrollTop = 0; // The log grows upwards.
 	}
 }
 
-/** Shows an event as a reader sees it, if they do. */
-function dress(event, drawn, reader) {
-	drawn.hidden = event.chat !== reader.chat || Boolean(event.for) && event.for !== reader.as;
+/** Hides the message of an event if the reader does not see it, and marks the reader's own messages. */
+function dressFor(reader, event, drawn) {
+	const isForOther = Boolean(event.for) && event.for !== reader.as;
+	drawn.hidden = event.chat !== reader.chat || isForOther;
 	drawn.classList.toggle("own", event.from === reader.as);
 }

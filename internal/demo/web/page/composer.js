@@ -1,10 +1,11 @@
-// The input line for both chats, with suggestions for what to write next: a combobox after https://www.w3.org/WAI/ARIA/apg/patterns/combobox/.
+// The input line for both chats, with suggestions. It is a combobox as in
+// https://www.w3.org/WAI/ARIA/apg/patterns/combobox/.
 import { element } from "./dom.js";
 
 /**
- * A composer. suggest(text) gives what could come in place of the last word, a list
- * of {value, note}. send(text, replyTo) is called with what was written, and the event
- * that it replies to. Where it promises null, it failed, and the text comes back.
+ * The input line. suggest(text) returns what the last word of a text could become, as a list of {value, note}.
+ * send(text, replyTo) sends a text. replyTo is the event that it replies to, or null. If send promises null, it has
+ * failed, and the user can edit the text again.
  */
 export class Composer {
 	#input = document.getElementById("text");
@@ -19,7 +20,7 @@ export class Composer {
 		this.#suggest = suggest;
 		this.#send = send;
 		this.#input.addEventListener("input", () => this.refresh());
-		this.#input.addEventListener("keydown", (event) => this.#key(event));
+		this.#input.addEventListener("keydown", (event) => this.#handleKey(event));
 		this.#input.addEventListener("blur", () => this.#show([]));
 		this.#replying.querySelector("button").addEventListener("click", () => {
 			this.reply(null);
@@ -31,11 +32,7 @@ export class Composer {
 		});
 	}
 
-	get text() {
-		return this.#input.value;
-	}
-
-	/** Replies to an event with what is sent next, or to none with null. */
+	/** Makes the next text a reply to an event, which quoted describes. If event is null, it is not a reply. */
 	reply(event, quoted = "", placeholder = "") {
 		this.#replyTo = event;
 		this.#replying.hidden = event === null;
@@ -44,48 +41,50 @@ export class Composer {
 		if (event) this.#input.focus();
 	}
 
-	/** Writes a text as if it had been typed. */
-	write(text) {
-		this.#input.value = text;
-		this.#input.focus();
-		this.refresh();
-	}
-
-	/** Asks again what could be written next, while somebody writes. */
+	/** Updates the suggestions if the user is writing. */
 	refresh() {
 		if (document.activeElement !== this.#input) return;
-		this.#show(this.text === "" ? [] : this.#suggest(this.text));
+		const text = this.#input.value;
+		this.#show(text === "" ? [] : this.#suggest(text));
 	}
 
 	async #submit() {
-		const text = this.text.trim();
+		const text = this.#input.value.trim();
 		if (text === "") return;
-		const reply = [this.#replyTo, this.#replying.firstElementChild.textContent, this.#input.placeholder];
+		const replyTo = this.#replyTo;
+		const quoted = this.#replying.firstElementChild.textContent;
+		const placeholder = this.#input.placeholder;
 		this.#show([]);
-		if (reply[0]) this.reply(null);
+		if (replyTo) this.reply(null);
 		this.#input.value = "";
-		if (await this.#send(text, reply[0]) || this.text !== "") return;
+		const sent = await this.#send(text, replyTo);
+		const isWritingMore = this.#input.value !== "";
+		if (sent || isWritingMore) return;
 		this.#input.value = text;
-		if (reply[0]) this.reply(...reply);
+		if (replyTo) this.reply(replyTo, quoted, placeholder);
 	}
 
+	/** Shows suggestions. If they have not changed, the selection remains. */
 	#show(suggestions) {
-		const same = JSON.stringify(suggestions) === JSON.stringify(this.#suggestions);
+		const areSame = JSON.stringify(suggestions) === JSON.stringify(this.#suggestions);
 		this.#suggestions = suggestions;
-		if (same) return; // and what is selected stays so
-		this.#list.replaceChildren(...suggestions.map(({ value, note }, n) => {
-			const option = element("li", { role: "option", id: `suggestion-${n}`, "aria-selected": "false" },
-				element("strong", {}, value), element("span", {}, note));
-			// Before the input loses the focus, and the list with it.
-			option.addEventListener("pointerdown", (event) => {
-				event.preventDefault();
-				this.#take(option);
-			});
-			return option;
-		}));
+		if (areSame) return;
+		this.#list.replaceChildren(...suggestions.map((suggestion, n) => this.#option(suggestion, n)));
 		this.#list.hidden = suggestions.length === 0;
 		this.#input.setAttribute("aria-expanded", String(suggestions.length > 0));
 		this.#select(null);
+	}
+
+	#option({ value, note }, n) {
+		const option = element("li", { role: "option", id: `suggestion-${n}`, "aria-selected": "false" },
+			element("strong", {}, value),
+			element("span", {}, note));
+		// By the time of a click, the input has lost the focus, and the list is empty.
+		option.addEventListener("pointerdown", (event) => {
+			event.preventDefault();
+			this.#accept(option);
+		});
+		return option;
 	}
 
 	get #selected() {
@@ -100,7 +99,7 @@ export class Composer {
 		else this.#input.removeAttribute("aria-activedescendant");
 	}
 
-	#key(event) {
+	#handleKey(event) {
 		const selected = this.#selected;
 		switch (event.key) {
 		case "ArrowDown":
@@ -112,7 +111,7 @@ export class Composer {
 		case "Enter":
 		case "Tab":
 			if (!selected) return;
-			this.#take(selected);
+			this.#accept(selected);
 			break;
 		case "Escape":
 			if (this.#list.hidden) this.reply(null);
@@ -124,9 +123,12 @@ export class Composer {
 		event.preventDefault();
 	}
 
-	#take(option) {
+	/** Replaces the last word by a suggestion. */
+	#accept(option) {
 		const { value } = this.#suggestions[[...this.#list.children].indexOf(option)];
 		this.#show([]);
-		this.write(this.text.replace(/\S*$/, "") + value + " ");
+		this.#input.value = this.#input.value.replace(/\S*$/, "") + value + " ";
+		this.#input.focus();
+		this.refresh();
 	}
 }

@@ -1,73 +1,99 @@
-// A message as Discord shows it, from Discord's own JSON.
+// Messages, as Discord's app shows them.
 // https://discord.com/developers/docs/resources/message#message-object
 import { element, link, picture, simulated } from "./dom.js";
 import { markdown } from "./markdown.js";
 import { clock } from "./times.js";
 
-// Of the styles of buttons, https://discord.com/developers/docs/components/reference#button-button-styles
-const styles = { 1: "primary", 3: "success" };
-
-/** The element of an event of any kind. act has what can be done with it, press, and nameOf. */
-export function discordMessage(event, act) {
+/** Makes the element of an event. actions has what the page does for it: press and nameOf. */
+export function discordMessage(event, actions) {
 	switch (event.kind) {
 	case "asked":
-		return asked(event, act);
+		return asked(event, actions);
 	case "thinking":
-		return post(event, act, element("p", { className: "thinking" }, "Herald is thinking…"));
+		return botMessage(event, element("p", { className: "thinking" }, "Herald is thinking…"));
 	}
 	const message = event.message;
-	return post(event, act,
-		message.content ? markdown(message.content, act.nameOf) : null,
-		...(message.embeds ?? []).map((embed) => embedded(embed, message.attachments ?? [], act)),
-		...(message.components ?? []).map((row) => components(event, row, act)));
+	return botMessage(event,
+		message.content ? markdown(message.content, actions.nameOf) : null,
+		...(message.embeds ?? []).map((embed) => embedElement(embed, message.attachments ?? [], actions)),
+		...(message.components ?? []).map((row) => buttonRow(event, row, actions)));
 }
 
+/** A text that a person has sent, or the command that they have used, which Discord shows above the answer. */
+function asked(event, actions) {
+	const { command, options = [], target, text } = event.message;
+	const author = actions.nameOf(event.from);
+	const name = element("strong", {}, author);
+	if (!command) return element("article", { className: "said", "aria-label": author }, name, " ", text);
+	return element("article", { className: "asked", "aria-label": author },
+		name,
+		" used ",
+		element("span", { className: "command" }, target ? command : "/" + command),
+		target ? ` on ${actions.nameOf(target)}` : null,
+		...options.map(({ name, value, person }) =>
+			element("span", { className: "option" }, ` ${name}: ${person ? actions.nameOf(person) : value}`)));
+}
+
+/** The flag of an ephemeral message, which only one person sees. */
 // https://discord.com/developers/docs/resources/message#message-object-message-flags
 const ephemeral = 1 << 6;
 
-function post(event, act, ...content) {
+/** A message of the bot with this content. */
+function botMessage(event, ...content) {
 	const sent = event.message?.timestamp;
-	const alone = event.message?.flags & ephemeral;
-	return element("article", { className: alone ? "message ephemeral" : "message", "aria-label": "Herald" },
+	const isEphemeral = event.message?.flags & ephemeral;
+	return element("article", { className: isEphemeral ? "message ephemeral" : "message", "aria-label": "Herald" },
 		element("div", { className: "avatar", "aria-hidden": "true" }, "H"),
 		element("div", { className: "body" },
-			element("p", { className: "sender" }, "Herald", element("span", { className: "tag" }, "APP"), sent ? clock(Date.parse(sent) / 1000) : null, simulated()),
+			element("p", { className: "sender" },
+				"Herald",
+				element("span", { className: "tag" }, "APP"),
+				sent ? clock(unixTime(sent)) : null,
+				simulated()),
 			...content,
-			alone ? element("p", { className: "alone" }, "Only you can see this") : null));
+			isEphemeral ? element("p", { className: "alone" }, "Only you can see this") : null));
 }
 
-/** What somebody used, which Discord shows above the answer. */
-function asked(event, act) {
-	const { command, options = [], target, text } = event.message;
-	const name = element("strong", {}, act.nameOf(event.from));
-	if (!command) return element("article", { className: "said", "aria-label": act.nameOf(event.from) }, name, " ", text);
-	return element("article", { className: "asked", "aria-label": act.nameOf(event.from) }, name, " used ",
-		element("span", { className: "command" }, target ? command : "/" + command),
-		target ? ` on ${act.nameOf(target)}` : null,
-		...options.map((option) => element("span", { className: "option" }, ` ${option.name}: ${option.person ? act.nameOf(option.person) : option.value}`)));
-}
+const unixTime = (timestamp) => Date.parse(timestamp) / 1000;
 
-function embedded(embed, files, act) {
+function embedElement(embed, files, actions) {
 	const file = files.find(({ filename }) => embed.image?.url.endsWith("/" + filename));
 	const made = element("div", { className: embed.image ? "embed pictured" : "embed" },
-		embed.description ? markdown(embed.description, act.nameOf) : null,
+		embed.description ? markdown(embed.description, actions.nameOf) : null,
 		embed.image ? picture(embed.image.url, file?.description ?? "") : null,
-		embed.footer || embed.timestamp ? element("p", { className: "foot" }, embed.footer?.text ?? "",
-			embed.footer && embed.timestamp ? " • " : "", embed.timestamp ? clock(Date.parse(embed.timestamp) / 1000, true) : null) : null);
+		embedFoot(embed));
 	if (embed.color) made.style.borderInlineStartColor = "#" + embed.color.toString(16).padStart(6, "0");
 	return made;
 }
 
-function components(event, row, act) {
-	return element("div", { className: "row", role: "group", "aria-label": "Buttons" }, ...row.components.map((button) => {
-		if (button.url) {
-			const made = link(button.url, button.label, " ↗");
-			made.classList.add("button");
-			return made;
-		}
-		const made = element("button", { type: "button", className: `button ${styles[button.style] ?? ""}` }, button.label);
-		made.dataset.press = button.custom_id;
-		made.addEventListener("click", () => act.press(event, button.custom_id));
-		return made;
-	}));
+/** The small print below an embed: its footer, its time, or both with a dot between them. */
+function embedFoot({ footer, timestamp }) {
+	if (!footer && !timestamp) return null;
+	return element("p", { className: "foot" },
+		footer?.text ?? "",
+		footer && timestamp ? " • " : "",
+		timestamp ? clock(unixTime(timestamp), true) : null);
+}
+
+/** The classes of styles of buttons. Other styles look like the default. */
+// https://discord.com/developers/docs/components/reference#button-button-styles
+const styleClasses = { 1: "primary", 3: "success" };
+
+function buttonRow(event, row, actions) {
+	return element("div", { className: "row", role: "group", "aria-label": "Buttons" },
+		...row.components.map((button) => button.url ? linkButton(button) : pressButton(event, button, actions)));
+}
+
+function linkButton({ url, label }) {
+	const made = link(url, label, " ↗");
+	made.classList.add("button");
+	return made;
+}
+
+function pressButton(event, button, actions) {
+	const className = `button ${styleClasses[button.style] ?? ""}`;
+	const made = element("button", { type: "button", className }, button.label);
+	made.dataset.press = button.custom_id;
+	made.addEventListener("click", () => actions.press(event, button.custom_id));
+	return made;
 }

@@ -1,8 +1,8 @@
-// Elements, made without markup: what a message says is text and nothing else.
+// Makes elements without parsing markup. The texts of messages are always shown as plain text.
 
 /**
- * An element with its properties, or attributes where it has no such property,
- * and its children: nodes and texts. null and "" are left out.
+ * Makes an element with properties and children. A key of properties that is not a property of the element becomes an
+ * attribute. A child is a node, a text or a list of them. null and "" are omitted.
  */
 export function element(name, properties = {}, ...children) {
 	const made = document.createElement(name);
@@ -14,23 +14,25 @@ export function element(name, properties = {}, ...children) {
 	return made;
 }
 
-/** The address if it is http or https, else null. Nothing else becomes a link. */
+/** Returns the URL if it is an http or https URL, and otherwise null. No other URL becomes a link. */
 export function webAddress(url) {
-	return URL.canParse(url) && ["http:", "https:"].includes(new URL(url).protocol) ? url : null;
+	const isWeb = URL.canParse(url) && ["http:", "https:"].includes(new URL(url).protocol);
+	return isWeb ? url : null;
 }
 
-/** A link that opens in a tab of its own, or plain text where url is no web address. */
+/** Makes a link that opens in a new tab. If url is not a web address, it makes plain text. */
 export function link(url, ...children) {
 	const href = webAddress(url);
-	return element(href ? "a" : "span", href ? { href, target: "_blank", rel: "noopener noreferrer" } : {}, ...children);
+	if (href === null) return element("span", {}, ...children);
+	return element("a", { href, target: "_blank", rel: "noopener noreferrer" }, ...children);
 }
 
-/** What marks each message of the bot's. */
+/** Makes the mark that every message of the bot has. */
 export function simulated() {
 	return element("span", { className: "simulated" }, "(simulated) ");
 }
 
-/** A picture from this server. */
+/** Makes a picture. url is its path on this server. */
 export function picture(url, alt) {
 	return element("img", { className: "picture", src: new URL(url, location.origin).pathname, alt });
 }

@@ -1,5 +1,4 @@
-// The page: events of the program become messages, and what is done with them
-// goes back to it.
+// The page. It shows the server's events as messages, and sends the user's actions to the server. See ../protocol.go.
 import { Chat } from "./chat.js";
 import { Composer } from "./composer.js";
 import { alertDialog, toast } from "./dialogs.js";
@@ -9,86 +8,117 @@ import { Joins } from "./joins.js";
 import { Role } from "./role.js";
 import { get, listen, post } from "./server.js";
 import { telegramMessage } from "./telegram.js";
-import { tellTimesIn } from "./times.js";
+import { showTimesIn } from "./times.js";
 
 const $ = (id) => document.getElementById(id);
 
+/** A State of the protocol: the people, chats, languages, faults and examples. */
 const state = await get("/state");
+
+/** The person that the user of the page acts as, the chat that is shown, and the language of the person's apps. */
 const reader = { as: state.people[0].name, chat: state.chats[0], language: state.languages[0] };
-const noMenu = { telegram: [], discord: [] };
-let menu = noMenu;
-let typing; // the timer that ends it
-let begun = false; // to tell what was not there before this page
 
-/** "member" as it stands at the beginning of a line: "Member". */
-const titled = (word) => word.charAt(0).toUpperCase() + word.slice(1);
+/** The answer to GET /menu for the reader. */
+let menu = { telegram: [], discord: [] };
 
-/** The name of a person or the channel by an ID in the state, or a person's name there. What is neither stays. */
+/** The timer that ends "Herald is typing…". */
+let typingTimer;
+
+/** Whether the page has shown all earlier events, so that the next events are new. */
+let isLive = false;
+
+const capitalized = (word) => word.charAt(0).toUpperCase() + word.slice(1);
+
+/** The name of the person or channel with this ID or name. An unknown ID is returned as it is. */
 function nameOf(id) {
-	const person = state.people.find((one) => [one.name, one.telegram, one.discord].includes(id));
-	if (person) return titled(person.name);
+	const person = state.people.find(({ name, telegram, discord }) => [name, telegram, discord].includes(id));
+	if (person) return capitalized(person.name);
 	return id === state.channel ? "general" : id;
 }
 
-/** Fills a group of radio buttons. chosen is called with the one that is picked. */
-function choice(id, values, chosen) {
+/** Adds a radio button for each value, and picks the first one. onPick(value) is called when the user picks one. */
+function addRadioButtons(id, values, onPick) {
 	$(id).append(...values.map((value, n) => {
 		const input = element("input", { type: "radio", name: id, value, checked: n === 0 });
-		input.addEventListener("change", () => chosen(value));
-		return element("label", {}, input, titled(value));
+		input.addEventListener("change", () => onPick(value));
+		return element("label", {}, input, capitalized(value));
 	}));
 }
 
-function select(id, value) {
+/** Picks a radio button, as the user can. */
+function pick(id, value) {
 	$(id).querySelector(`[value="${value}"]`).click();
 }
 
-/** Looks as somebody else, somewhere else or in another language. */
-async function look(changes) {
+/** Changes members of the reader, and shows what that reader sees. */
+async function changeReader(changes) {
 	Object.assign(reader, changes);
 	composer.reply(null);
-	$("chat").querySelector(`[value="${reader.chat}"]`).parentElement.classList.remove("new");
+	markChat(reader.chat, false);
 	telegram.showTo(reader);
 	discord.showTo(reader);
-	tellTimesIn(reader.language);
+	showTimesIn(reader.language);
 	await refreshMenu();
 }
 
+/** Marks a chat in the list of chats if it has new messages, or removes the mark. */
+function markChat(chat, hasNew) {
+	$("chat").querySelector(`[value="${chat}"]`).parentElement.classList.toggle("new", hasNew);
+}
+
+/** Fetches the menu, and shows who is in the chats. */
 async function refreshMenu() {
 	const query = String(new URLSearchParams(reader));
-	const answered = await tried(get("/menu?" + query)) ?? noMenu;
-	if (query !== String(new URLSearchParams(reader))) return; // somebody else looks already
-	menu = answered;
-	showTelegramPlace(false);
-	$("discord").querySelector(".place").replaceChildren(...(reader.chat === "group" ? [element("span", {}, "# general"), ...members()] : [alone()]));
+	const fetched = await orToast(get("/menu?" + query));
+	const readerHasChanged = query !== String(new URLSearchParams(reader));
+	if (readerHasChanged) return; // Another refreshMenu is fetching the new reader's menu.
+	menu = fetched ?? { telegram: [], discord: [] };
+	showTelegramPeople();
+	showDiscordPeople();
 	composer.refresh();
 }
 
-const alone = () => `Herald and ${titled(reader.as)}`;
+const isGroup = () => reader.chat === "group";
+const namesInPrivate = () => `Herald and ${capitalized(reader.as)}`;
 
-/** Says who is in the chat on Telegram, or that the bot is typing there. */
-function showTelegramPlace(typing) {
-	const people = state.people.map(({ name }) => titled(name)).join(", ");
-	$("telegram").querySelector(".place").textContent = typing ? "Herald is typing…" : reader.chat === "group" ? people : alone();
+function showTelegramPeople() {
+	const everyone = state.people.map(({ name }) => capitalized(name)).join(", ");
+	$("telegram").querySelector(".place").textContent = isGroup() ? everyone : namesInPrivate();
 }
 
-/** The people in the channel, each with what can be done with them. */
+function showTyping() {
+	$("telegram").querySelector(".place").textContent = "Herald is typing…";
+	clearTimeout(typingTimer);
+	typingTimer = setTimeout(showTelegramPeople, 5000);
+}
+
+function showDiscordPeople() {
+	const shown = isGroup() ? [element("span", {}, "# general"), ...members()] : [namesInPrivate()];
+	$("discord").querySelector(".place").replaceChildren(...shown);
+}
+
+/** The people in Discord's channel, each with a context menu. It is empty if the reader may not use any entry. */
 function members() {
 	if (menu.discord.length === 0) return [];
-	return state.people.map(({ name }) => element("details", { className: "member", name: "member", "aria-label": titled(name) },
-		element("summary", {}, titled(name)),
-		...menu.discord.map((entry) => {
-			const button = element("button", { type: "button", className: "button" }, entry.label);
-			button.addEventListener("click", () => {
-				button.closest("details").open = false;
-				send({ side: "discord", kind: "pick", text: entry.name, target: name });
-			});
-			return button;
-		})));
+	return state.people.map(({ name }) => {
+		const properties = { className: "member", name: "member", "aria-label": capitalized(name) };
+		const entries = menu.discord.map((entry) => menuEntry(entry, name));
+		return element("details", properties, element("summary", {}, capitalized(name)), ...entries);
+	});
 }
 
-/** What a call to the server gives, or null where it failed, which is said. */
-async function tried(call) {
+/** A button that picks an entry in the context menu of the person target. */
+function menuEntry(entry, target) {
+	const button = element("button", { type: "button", className: "button" }, entry.label);
+	button.addEventListener("click", () => {
+		button.closest("details").open = false;
+		send({ side: "discord", kind: "pick", text: entry.name, target });
+	});
+	return button;
+}
+
+/** The result of a call to the server. If the call fails, the page shows the error, and the result is null. */
+async function orToast(call) {
 	try {
 		return await call;
 	} catch (err) {
@@ -97,42 +127,47 @@ async function tried(call) {
 	}
 }
 
-/** Does something as the reader. It gives the result, or null where that failed. */
+/** Sends an Act of the reader, and returns its Result, or null if the call fails. */
 async function send(act) {
-	const result = await tried(post("/act", { ...reader, oldApp: $("old-app").checked, ...act }));
+	const result = await orToast(post("/act", { ...reader, oldApp: $("old-app").checked, ...act }));
 	if (result?.hint) toast(`Discord: ${result.hint}`);
 	return result;
 }
 
 const botLink = `https://t.me/${state.botName}`;
 
-/** What the messages of either side can have done. */
-const act = {
+/** What messages can do with the page. */
+const actions = {
 	nameOf,
 	opensBot: (url) => url === botLink || url.startsWith(botLink + "?"),
 	/** Opens the private chat with the bot by a link, as Telegram does. */
 	open(url) {
-		select("chat", "private");
+		pick("chat", "private");
 		const start = new URL(url).searchParams.get("start");
 		if (start !== null) send({ side: "telegram", kind: "say", text: `/start ${start}`.trim(), chat: "private" });
 	},
 	copy(text) {
-		navigator.clipboard.writeText(text).then(() => toast("Copied"), () => toast("The browser does not allow copying"));
+		navigator.clipboard.writeText(text).then(
+			() => toast("Copied"),
+			() => toast("The browser does not allow copying"));
 	},
+	/** Makes the next text a reply to a message on Telegram. */
 	reply(event) {
-		const said = event.message.text ?? event.message.caption ?? "";
-		composer.reply(event, `To ${event.from === "bot" ? "Herald" : nameOf(event.from)} on Telegram: ${said.trim()}`,
-			event.message.reply_markup?.input_field_placeholder);
+		const text = event.message.text ?? event.message.caption ?? "";
+		const author = event.from === "bot" ? "Herald" : nameOf(event.from);
+		const placeholder = event.message.reply_markup?.input_field_placeholder;
+		composer.reply(event, `To ${author} on Telegram: ${text.trim()}`, placeholder);
 	},
 };
 
-const telegram = new Chat($("telegram"), (event) => telegramMessage(event, {
-	...act, find: (id) => telegram.find(id),
-	press: (event, button) => send({ side: "telegram", kind: "press", message: event.id, button, chat: event.chat }),
-}));
-const discord = new Chat($("discord"), (event) => discordMessage(event, {
-	...act, press: (event, button) => send({ side: "discord", kind: "press", message: event.id, button, chat: event.chat }),
-}));
+/** Presses a button under the message of an event. */
+function press(event, button) {
+	send({ side: event.side, kind: "press", message: event.id, button, chat: event.chat });
+}
+
+const telegram = new Chat($("telegram"), (event) =>
+	telegramMessage(event, { ...actions, press, find: (id) => telegram.find(id) }));
+const discord = new Chat($("discord"), (event) => discordMessage(event, { ...actions, press }));
 const chats = { telegram, discord };
 
 const composer = new Composer(suggestions, (text, replyTo) => {
@@ -140,112 +175,118 @@ const composer = new Composer(suggestions, (text, replyTo) => {
 	return send({ side: "both", kind: "say", text });
 });
 
-const joins = new Joins(state.joinChats, state.people, nameOf, (as, target) => {
-	select("as", as);
-	select("chat", "private"); // where the bot writes to them
-	send({ side: "telegram", kind: "join", target });
+const joins = new Joins(state.joinChats, state.people, nameOf, (as, required) => {
+	pick("as", as);
+	pick("chat", "private"); // The bot writes to the person there.
+	send({ side: "telegram", kind: "join", target: required });
 });
 
-/** What could be written next in place of the last word of a text. */
+/** The wallets in the examples. */
+const wallets = state.examples
+	.filter(({ text }) => text.startsWith("/staked "))
+	.map(({ text, note }) => ({ value: text.split(" ")[1], note }));
+
+/** What the last word of a text could become: commands for "/pri", people for "@", and wallets for "0". */
 function suggestions(text) {
-	const last = text.match(/\S*$/)[0];
-	if (/^\/\w*$/.test(text)) {
-		return menu.telegram.map(({ command, description }) => ({ value: "/" + command, note: description })).filter(({ value }) => value.startsWith(text));
-	}
-	if (last.startsWith("0")) return wallets.filter(({ value }) => value.startsWith(last));
-	if (!last.startsWith("@")) return [];
-	return state.people.map(({ name }) => ({ value: "@" + name, note: "" })).filter(({ value }) => value.startsWith(last));
+	const lastWord = text.match(/\S*$/)[0];
+	const isCommand = /^\/\w*$/.test(text);
+	let all = [];
+	if (isCommand) all = menu.telegram.map(({ command, description }) => ({ value: "/" + command, note: description }));
+	else if (lastWord.startsWith("0")) all = wallets;
+	else if (lastWord.startsWith("@")) all = state.people.map(({ name }) => ({ value: "@" + name, note: "" }));
+	return all.filter(({ value }) => value.startsWith(lastWord));
 }
 
-/** The wallets of the examples, for whoever is asked for one. */
-const wallets = state.examples.filter(({ text }) => text.startsWith("/staked ")).map(({ text, note }) => ({ value: text.split(" ")[1], note }));
-
-/** What each kind of event does. */
-const happens = {
+/** The handlers of events, by their kind. */
+const handlers = {
 	reset() {
-		telegram.retell();
-		discord.retell();
+		telegram.beginReplay();
+		discord.beginReplay();
 	},
 	live() {
-		if (!begun && telegram.empty && discord.empty) send({ side: "both", kind: "say", text: state.examples[0].text });
-		begun = true;
-		telegram.retold();
-		discord.retold();
-		get("/state").then(showState, () => {}); // another tab may have switched one
+		const isUnused = !isLive && telegram.isEmpty && discord.isEmpty;
+		if (isUnused) send({ side: "both", kind: "say", text: state.examples[0].text });
+		isLive = true;
+		telegram.endReplay();
+		discord.endReplay();
+		get("/state").then(showState, () => {}); // Another tab may have changed it.
 		refreshMenu();
 	},
 	gone: (event) => chats[event.side].remove(event.id),
 	alert({ message, for: person }) {
 		if (person !== reader.as) return;
-		if (message.url) act.open(message.url);
+		if (message.url) actions.open(message.url);
 		if (message.show_alert) alertDialog(message.text);
 		else if (message.text) toast(message.text);
 	},
 	typing(event) {
-		if (event.chat !== reader.chat || event.for && event.for !== reader.as) return;
-		showTelegramPlace(true);
-		clearTimeout(typing);
-		typing = setTimeout(() => showTelegramPlace(false), 5000);
+		if (event.chat === reader.chat && isForReader(event)) showTyping();
 	},
 	menu: refreshMenu,
-	message: show,
-	asked: show,
-	thinking: show,
-	join: (event) => joins.put(event),
-	badges({ side, message }) {
-		$(`badges-${side}`).textContent = message.map(nameOf).join(", ") || "nobody";
-		role.put(side, message);
+	message: showMessage,
+	asked: showMessage,
+	thinking: showMessage,
+	join: (event) => joins.show(event),
+	badges({ side, message: names }) {
+		$(`badges-${side}`).textContent = names.map(nameOf).join(", ") || "nobody";
+		role.setHolders(side, names);
 	},
 };
 
-function show(event) {
-	const changed = chats[event.side].put(event);
+const isForReader = (event) => !event.for || event.for === reader.as;
+
+/** Shows a new or changed message. If it is a new one of the bot, it asks for a reply, or marks its chat. */
+function showMessage(event) {
+	const hasChanged = chats[event.side].put(event);
 	role.check();
-	if (event.side === "telegram") showTelegramPlace(false);
-	if (!changed || !begun || event.from !== "bot" || event.for && event.for !== reader.as) return;
-	if (event.chat !== reader.chat) $("chat").querySelector(`[value="${event.chat}"]`).parentElement.classList.add("new");
-	else if (event.message?.reply_markup?.force_reply) act.reply(event);
+	if (event.side === "telegram") showTelegramPeople(); // The bot has stopped typing.
+	const isNews = isLive && hasChanged && event.from === "bot" && isForReader(event);
+	if (!isNews) return;
+	if (event.chat !== reader.chat) markChat(event.chat, true);
+	else if (event.message?.reply_markup?.force_reply) actions.reply(event);
 }
 
 const faultID = (name) => "fault-" + name.replaceAll(" ", "-");
 
-/** Shows what goes wrong, and the chat's language. */
+/** Shows which faults are on, and the language of public answers. */
 function showState({ faults, chatLanguage }) {
 	$("chat-language").value = chatLanguage;
 	for (const { name, on } of faults) $(faultID(name)).checked = on;
 }
 
-/** Turns a fault on or off. It gives null where that failed. */
+/** Turns a fault on or off. It returns null if the call fails. */
 async function setFault(name, on) {
-	const now = await tried(post("/faults", { [name]: on }));
-	if (now) showState(now);
-	return now;
+	const newState = await orToast(post("/faults", { [name]: on }));
+	if (newState) showState(newState);
+	return newState;
 }
 
-/** Has six hours pass. It gives null where that failed. */
+/** Lets six hours pass. It returns null if the call fails. */
 async function later() {
-	const passed = await tried(post("/later", {}));
+	const passed = await orToast(post("/later", {}));
 	if (passed) toast("Six hours have passed");
 	return passed;
 }
 
-choice("as", state.people.map(({ name }) => name), (as) => look({ as }));
-choice("chat", state.chats, (chat) => look({ chat }));
+// The controls.
 
-const languageName = (lang) => titled(new Intl.DisplayNames([lang], { type: "language" }).of(lang));
+addRadioButtons("as", state.people.map(({ name }) => name), (as) => changeReader({ as }));
+addRadioButtons("chat", state.chats, (chat) => changeReader({ chat }));
+
+const languageName = (tag) => capitalized(new Intl.DisplayNames([tag], { type: "language" }).of(tag));
 for (const id of ["language", "chat-language"]) {
-	$(id).append(...state.languages.map((value) => element("option", { value, lang: value }, languageName(value))));
+	$(id).append(...state.languages.map((tag) => element("option", { value: tag, lang: tag }, languageName(tag))));
 }
-$("language").addEventListener("change", (event) => look({ language: event.target.value }));
+$("language").addEventListener("change", (event) => changeReader({ language: event.target.value }));
 $("chat-language").value = state.chatLanguage;
-$("chat-language").addEventListener("change", (event) => tried(post("/language", { language: event.target.value })));
+$("chat-language").addEventListener("change", (event) => orToast(post("/language", { language: event.target.value })));
 
 $("faults").append(...state.faults.map(({ name, note, on }) => {
-	const picked = element("input", { type: "checkbox", id: faultID(name), checked: on });
-	picked.addEventListener("change", async () => {
-		if (!await setFault(name, picked.checked)) picked.checked = !picked.checked;
+	const box = element("input", { type: "checkbox", id: faultID(name), checked: on });
+	box.addEventListener("change", async () => {
+		if (!await setFault(name, box.checked)) box.checked = !box.checked;
 	});
-	return element("label", { title: note }, picked, titled(name));
+	return element("label", { title: note }, box, capitalized(name));
 }));
 
 $("later").addEventListener("click", async () => {
@@ -256,11 +297,11 @@ $("later").addEventListener("click", async () => {
 
 const role = new Role(state.people[0].name, wallets[0].value, {
 	say(text) {
-		select("as", state.people[0].name);
-		select("chat", "group");
+		pick("as", state.people[0].name);
+		pick("chat", "group");
 		return send({ side: "both", kind: "say", text });
 	},
-	setStaked: (on) => setFault("unstaked", !on),
+	setStaked: (isStaked) => setFault("unstaked", !isStaked),
 	later,
 });
 
@@ -272,19 +313,19 @@ $("examples").append(...state.examples.map(({ text, note }) => {
 }));
 
 $("theme").value = localStorage.getItem("theme") ?? "";
-const dress = () => { document.documentElement.dataset.theme = $("theme").value; };
+const applyTheme = () => { document.documentElement.dataset.theme = $("theme").value; };
 $("theme").addEventListener("change", () => {
 	localStorage.setItem("theme", $("theme").value);
-	dress();
+	applyTheme();
 });
-dress();
+applyTheme();
 
-// On a narrow or a low screen the chats need the room.
-const large = matchMedia("(min-width: 761px) and (min-height: 801px)");
-const unfold = () => { $("more").open = large.matches; };
-large.addEventListener("change", unfold);
-unfold();
+// "Faults and more" is open on a large screen. On any other, the chats need the room.
+const largeScreen = matchMedia("(min-width: 761px) and (min-height: 801px)");
+const openOnLargeScreen = () => { $("more").open = largeScreen.matches; };
+largeScreen.addEventListener("change", openOnLargeScreen);
+openOnLargeScreen();
 
 $("text").dataset.placeholder = $("text").placeholder;
-await look({});
-listen((event) => happens[event.kind]?.(event), toast);
+await changeReader({});
+listen((event) => handlers[event.kind]?.(event), toast);

@@ -1,44 +1,46 @@
-// The program behind this page: what it shows comes as events, and what is done
-// here goes to it. Its protocol is that of internal/demo/web/protocol.go.
+// Calls the server of this page. ../protocol.go describes the calls.
 
-// Each start has an address of its own, so that reloading the page would not do.
-const stopped = "The demo has stopped. Start it again with “bot demo --web” and open the address that it prints.";
+// The demo has a new address at every start, so reloading the page would not help.
+const stoppedText =
+	"The demo has stopped. Start it again with “bot demo --web” and open the address that it prints.";
 
 /**
- * Calls onEvent with each event, and say with what is wrong while none can come,
- * or "" when they come again. A tab that is hidden leaves its connection to others: a browser has six for all of them.
+ * Calls onEvent with each event of the server. While the server is unavailable, it calls showProblem with a text, and
+ * with "" when the server is available again. A hidden tab closes its connection, because a browser has only six for
+ * all tabs.
  */
-export function listen(onEvent, say) {
+export function listen(onEvent, showProblem) {
 	let source;
-	const follow = () => {
+	const connect = () => {
 		source?.close();
 		if (document.hidden) return;
 		source = new EventSource("/events");
-		source.addEventListener("message", (m) => onEvent(JSON.parse(m.data)));
-		source.addEventListener("open", () => say(""));
-		source.addEventListener("error", () => say(stopped));
+		source.addEventListener("message", (message) => onEvent(JSON.parse(message.data)));
+		source.addEventListener("open", () => showProblem(""));
+		source.addEventListener("error", () => showProblem(stoppedText));
 	};
-	document.addEventListener("visibilitychange", follow);
-	follow();
+	document.addEventListener("visibilitychange", connect);
+	connect();
 }
 
-/** Asks for something. It throws an Error with what was wrong. */
+/** Makes a GET call, and returns the decoded response. If the call fails, it throws an Error with the reason. */
 export function get(path) {
-	return answer(fetch(path));
+	return responseOf(fetch(path));
 }
 
-/** Sends something and gives what it is answered by. It throws an Error with what was wrong. */
+/** Makes a POST call, and returns the decoded response. If the call fails, it throws an Error with the reason. */
 export function post(path, body) {
-	return answer(fetch(path, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) }));
+	const headers = { "Content-Type": "application/json" };
+	return responseOf(fetch(path, { method: "POST", headers, body: JSON.stringify(body) }));
 }
 
-async function answer(call) {
+async function responseOf(call) {
 	let response, text;
 	try {
 		response = await call;
 		text = await response.text();
 	} catch {
-		throw new Error(stopped);
+		throw new Error(stoppedText);
 	}
 	if (!response.ok) throw new Error(text.trim() || response.statusText);
 	return text === "" ? null : JSON.parse(text);

@@ -1,124 +1,150 @@
-// How the browser's tests look at the page. What is hidden from the one who asks
-// is not there for them.
+// Functions for the browser's tests, which read and use the page. A test loads this file into the page as a script.
 
-/** The messages that are shown on a side, the oldest first. */
-const messages = (side) => [...document.querySelectorAll(`#${side} article`)].filter((one) => !one.hidden);
-
-/** The ID of the last of them that is from who asks. The oldest go in time, so that counting would not do. */
-const asked = (side) => messages(side).findLast((one) => one.dataset.from === person())?.dataset.id;
-
+/** The name of the person that the user of the page acts as. */
 const person = () => document.querySelector("[name=as]:checked").value;
 
-let before = {};
-let begun = 0;
+/** The visible messages on a side, the oldest first. */
+const messages = (side) => [...document.querySelectorAll(`#${side} article`)].filter((message) => !message.hidden);
 
-/** Notes what was asked last, before something is asked. */
-function begin() {
-	begun = performance.now();
-	before = { telegram: asked("telegram"), discord: asked("discord") };
+/** The text of the last visible message on a side. */
+const lastText = (side) => messages(side).at(-1)?.innerText ?? "";
+
+/** Whether a message on each side contains the text. */
+const isShown = (text) => ["telegram", "discord"].every((side) =>
+	[...document.querySelectorAll(`#${side} article`)].some((message) => message.textContent.includes(text)));
+
+/** Returns a promise of whether condition() becomes true within some milliseconds. */
+const becomesTrue = (condition, milliseconds) => new Promise((resolve) => {
+	const end = performance.now() + milliseconds;
+	const check = () => {
+		if (condition()) resolve(true);
+		else if (performance.now() > end) resolve(false);
+		else setTimeout(check, 20);
+	};
+	check();
+});
+
+// Questions and answers.
+
+/** The ID of the person's last message on a side. The number of messages would not do, because old ones are removed. */
+const lastQuestion = (side) => messages(side).findLast((message) => message.dataset.from === person())?.dataset.id;
+
+/** The last questions before the test asked the current one, by side. */
+let questionsBefore = {};
+
+/** When the test asked the current question, as a time of performance.now. */
+let questionTime = 0;
+
+/** Prepares for the next question. A test calls it before it asks. */
+function beginQuestion() {
+	questionTime = performance.now();
+	questionsBefore = { telegram: lastQuestion("telegram"), discord: lastQuestion("discord") };
 	return true;
 }
 
-/** What the bot says on a side since something was asked there; null while that is to come. */
+/** The text of the bot's messages on a side since the current question, or null if there is no complete answer yet. */
 function answer(side) {
 	const all = messages(side);
-	const since = all.slice(all.findLastIndex((one) => one.dataset.from !== "bot") + 1);
-	if (asked(side) === before[side] || since.length === 0 || since.some((one) => one.querySelector(".thinking"))) return null;
-	return since.map((one) => one.innerText).join("\n");
+	const messagesSince = all.slice(all.findLastIndex((message) => message.dataset.from !== "bot") + 1);
+	const isAsked = lastQuestion(side) !== questionsBefore[side];
+	const isThinking = messagesSince.some((message) => message.querySelector(".thinking"));
+	if (!isAsked || messagesSince.length === 0 || isThinking) return null;
+	return messagesSince.map((message) => message.innerText).join("\n");
 }
 
-/** What the last message on a side says. */
-const last = (side) => messages(side).at(-1)?.innerText ?? "";
+// Requests to join a group.
 
-/** What moderators see of the requests to join a group. */
-const join = (required) => document.getElementById(`join-${required}`).textContent;
+/** What moderators see of the requests to join the group with a requirement. */
+const joinRequests = (required) => document.getElementById(`join-${required}`).textContent;
 
-const newest = () => [...document.querySelectorAll("#telegram article")].at(-1);
+const lastOnTelegram = () => [...document.querySelectorAll("#telegram article")].at(-1);
 
-let newestBefore;
+/** The last message on Telegram before the current request. */
+let lastBeforeRequest;
 
-/** Presses the button of a person, the first or a later one, who asks to join a group. */
-function askToJoin(required, n) {
-	newestBefore = newest();
+/** Makes a request to join a group, by the button with index n of the group. */
+function requestJoin(required, n) {
+	lastBeforeRequest = lastOnTelegram();
 	document.getElementById(`join-${required}`).parentElement.querySelectorAll("button")[n].click();
 	return true;
 }
 
-/** Whether the bot has told that person what becomes of it. */
-const toldJoin = () => newest() !== newestBefore && !newest().innerText.includes('Letting you in');
+/** Whether the bot has answered the current request, at least with a question. */
+function isRequestAnswered() {
+	const last = lastOnTelegram();
+	return last !== lastBeforeRequest && !last.innerText.includes("Letting you in");
+}
 
-/** Promises whether something holds before so many milliseconds have passed. */
-const holds = (look, within) => new Promise((resolve) => {
-	const end = performance.now() + within;
-	const again = () => {
-		if (look()) resolve(true);
-		else if (performance.now() > end) resolve(false);
-		else setTimeout(again, 20);
-	};
-	again();
-});
+// Buttons.
 
-/** Presses the first button below the last message on Telegram that says this and has one. */
-const refresh = (said) => messages("telegram").findLast((one) => one.innerText.includes(said) && one.querySelector("[data-press]"))
-	.querySelector("[data-press]").click();
+/** Presses the first button below the last message on Telegram that contains the text and has buttons. */
+function pressBelow(text) {
+	const hasButton = (message) => message.querySelector("[data-press]");
+	const message = messages("telegram").findLast((one) => one.innerText.includes(text) && hasButton(one));
+	message.querySelector("[data-press]").click();
+}
 
-/** Presses, on both sides, the newest button whose label begins so. */
-function press(label) {
+/** Presses, on both sides, the last button with a label that begins with the text. */
+function pressLabel(text) {
 	for (const side of ["telegram", "discord"]) {
-		const buttons = messages(side).flatMap((one) => [...one.querySelectorAll("[data-press]")]);
-		buttons.findLast((one) => one.innerText.startsWith(label)).click();
+		const buttons = messages(side).flatMap((message) => [...message.querySelectorAll("[data-press]")]);
+		buttons.findLast((button) => button.innerText.startsWith(text)).click();
 	}
 	return true;
 }
 
-/** Whether a message on each side says this. */
-const said = (text) => ["telegram", "discord"].every((side) =>
-	[...document.querySelectorAll(`#${side} article`)].some((one) => one.textContent.includes(text)));
+// Markup.
 
-/** Promises the HTML of nodes that draw makes of the page's modules. */
-async function drawn(draw) {
-	const made = document.createElement("div");
-	made.append(...draw({ ...await import("/markdown.js"), ...await import("/entities.js") }));
-	return made.innerHTML;
+/** Returns the HTML of the nodes that make({markdown, entities}) returns. Its argument has functions of the page. */
+async function htmlOf(make) {
+	const container = document.createElement("div");
+	container.append(...make({ ...await import("/markdown.js"), ...await import("/entities.js") }));
+	return container.innerHTML;
 }
 
-/** Whether a font draws emoji in colour. */
+// Pictures.
+
+/** Whether the browser has a font that draws emoji in color: then red and green differ in some pixel. */
 function hasEmoji() {
 	const canvas = new OffscreenCanvas(20, 20).getContext("2d");
 	canvas.font = "16px sans-serif";
 	canvas.fillText("✅", 0, 16);
-	const { data } = canvas.getImageData(0, 0, 20, 20);
-	return data.some((_, n) => n % 4 === 0 && data[n] !== data[n + 1]);
+	const { data } = canvas.getImageData(0, 0, 20, 20); // red, green, blue and alpha of each pixel
+	return data.some((red, n) => n % 4 === 0 && red !== data[n + 1]);
 }
 
-/** Lays all messages of a side out in columns, whoever sees them, and gives how many pages of the window that makes. */
-function columns(side, width) {
+/**
+ * Shows only the messages of one side, including those that the person does not see, in columns of a width in pixels.
+ * It returns the number of screens that they need. showScreen shows one of them.
+ */
+function showColumns(side, width) {
+	const log = `#${side} .log`;
 	const sheet = new CSSStyleSheet();
 	sheet.replaceSync(`
 		header, footer, #sides, #toast, section:not(#${side}), section > :not(.log), .reply { display: none !important; }
 		body, main, #${side} { display: block; height: 100dvh; max-width: none; padding: 0; border: 0; border-radius: 0; }
-		#${side} .log { display: block; height: 100dvh; overflow: auto hidden; scrollbar-width: none; }
-		#${side} .log > div { display: block; height: 100dvh; padding: 0; columns: ${width}px; column-gap: 0; column-fill: auto; }
+		${log} { display: block; height: 100dvh; overflow: auto hidden; scrollbar-width: none; }
+		${log} > div { display: block; height: 100dvh; padding: 0; columns: ${width}px; column-gap: 0; column-fill: auto; }
 		article { break-inside: avoid; }
 		#telegram article { margin: 0; border: solid transparent; border-width: 8px 12px; }
 		#telegram article.own { margin-left: auto; }`);
 	document.adoptedStyleSheets = [sheet];
-	for (const one of document.querySelectorAll("article")) {
-		one.hidden = false;
-		one.classList.toggle("own", one.dataset.from !== "bot");
+	for (const message of document.querySelectorAll("article")) {
+		message.hidden = false;
+		message.classList.toggle("own", message.dataset.from !== "bot");
 	}
-	const log = document.querySelector(`#${side} .log`);
-	return Math.ceil(log.scrollWidth / log.clientWidth);
+	const { scrollWidth, clientWidth } = document.querySelector(log);
+	return Math.ceil(scrollWidth / clientWidth);
 }
 
-// painted tells whether the page turned to is on the screen.
-let painted = true;
+/** Whether the browser has painted the screen that showScreen shows. */
+let isPainted = true;
 
-/** Shows a page of them, from 0 on. */
-function turnTo(side, page) {
+/** Shows the screen with index n, after showColumns. */
+function showScreen(side, n) {
 	const log = document.querySelector(`#${side} .log`);
-	log.scrollLeft = page * log.clientWidth;
-	painted = false;
-	requestAnimationFrame(() => requestAnimationFrame(() => (painted = true)));
+	log.scrollLeft = n * log.clientWidth;
+	isPainted = false;
+	requestAnimationFrame(() => requestAnimationFrame(() => { isPainted = true; }));
 	return true;
 }
