@@ -46,7 +46,8 @@ func (c forgetCommand) run(ctx context.Context, req *chat.Request) (*chat.Reply,
 		}, &chat.PartialError{Err: err}
 	}
 	for i := range f.Changes {
-		f.Changes[i].Removed = true // Members does not set it in a change that it could not begin.
+		// After /forget, each change is a removal, even one that could not begin. Members leaves Removed unset there.
+		f.Changes[i].Removed = true
 	}
 	hadWallet := f.Wallet != common.Address{}
 	if !hadWallet && len(f.Changes) == 0 {
@@ -60,8 +61,7 @@ func (c forgetCommand) run(ctx context.Context, req *chat.Request) (*chat.Reply,
 	if hadWallet {
 		reply.Text = chat.SayWith("forget.text", chat.Values{"wallet": c.address(f.Wallet)})
 	}
-	hasBadgesLeft := slices.ContainsFunc(f.Changes, func(c members.Change) bool { return !isRemoved(c) })
-	if hasBadgesLeft {
+	if slices.ContainsFunc(f.Changes, isLeft) {
 		reply.Tone = chat.Warning
 		reply.Title = chat.Say("forget.later")
 		reply.Actions = []chat.Action{chat.TryAgain(forgetName)}
@@ -72,17 +72,17 @@ func (c forgetCommand) run(ctx context.Context, req *chat.Request) (*chat.Reply,
 	return reply, nil
 }
 
-// isRemoved reports whether a removal has succeeded. If the badge itself was deleted, nothing is left to remove.
-func isRemoved(c members.Change) bool {
-	isRefused := c.Problem != "" && c.Problem != chat.BadgeGone
-	return !c.Later && !isRefused
+// isLeft reports whether a removal has not succeeded yet. If the badge itself was deleted, nothing is left to remove.
+func isLeft(removal members.Change) bool {
+	isRefused := removal.Problem != "" && removal.Problem != chat.BadgeGone
+	return removal.Later || isRefused
 }
 
 // problemsOf returns why badges could not be removed, each problem once.
 func problemsOf(removals []members.Change) (problems []chat.BadgeProblem) {
 	for _, c := range removals {
 		isNew := c.Problem != "" && !slices.Contains(problems, c.Problem)
-		if isNew && !isRemoved(c) {
+		if isNew && isLeft(c) {
 			problems = append(problems, c.Problem)
 		}
 	}

@@ -7,8 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// Action is a button under a Reply. Exactly one of Command, URL, Copy, Private and
-// Invite is set.
+// Action is a button under a Reply. Exactly one of Command, URL, Copy, Private and Invite is set.
 type Action struct {
 	Label Text
 	// Command and Args make the Request that a press sends. Its sender is the user who presses.
@@ -16,8 +15,8 @@ type Action struct {
 	Args    []string
 	// Edit makes the answer replace the message with the button. Otherwise the answer is a new message.
 	Edit bool
-	// Refresh marks a Command that answers the same question again. If the new Reply is Older than the shown one or the
-	// Same (see Version.Compare), or looks the same, the platform leaves the message as it is.
+	// Refresh marks a Command that answers the same question again. If the new Reply is not newer than the shown one
+	// (see Version.Compare), or if it looks the same, the platform leaves the message as it is.
 	Refresh bool
 	// URL is opened.
 	URL string
@@ -57,8 +56,8 @@ const (
 //   - asOf (see Version.word), or 0 if the Action is not a Refresh
 //   - Command and Args
 //
-// State returns false if the state would be longer than maxState, or if Command or an argument is empty or contains a
-// space.
+// State returns false if the state would be longer than maxState, or if Command or an argument is empty or contains
+// white space.
 func (a Action) State(asOf Version) (state string, fits bool) {
 	kind := wordKeep
 	if a.Edit {

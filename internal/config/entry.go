@@ -19,9 +19,9 @@ type Entry struct {
 }
 
 // Entries returns a reader of a list. split separates the entries. Each entry must match the regular expression form as
-// a whole; otherwise the error is the number of the entry, "must be" and the description. Colons separate the parts of
-// an entry, in the order of the fields of Entry. Missing parts are empty. Everything after the third colon is the
-// amount.
+// a whole; otherwise the error has the number of the entry and the description: "entry 2 must be …". Colons separate
+// the parts of an entry, in the order of the fields of Entry. Missing parts are empty. Everything after the third colon
+// is the amount.
 func Entries(split func(string) []string, form, description string) func(string) ([]Entry, error) {
 	matching := Matching(form, description)
 	read := listOf(split, func(text string) (Entry, error) {
@@ -32,7 +32,8 @@ func Entries(split func(string) []string, form, description string) func(string)
 		return parseEntry(text)
 	})
 	return func(value string) ([]Entry, error) {
-		// This error comes first: split would make two entries of telegram:-1:Staker:1,000, and blame the second.
+		// This is checked before the split: at its comma, telegram:-1:Staker:1,000 becomes two entries, and the error would
+		// be about the second.
 		if err := rejectGroupedAmount(split, value); err != nil {
 			return nil, err
 		}
@@ -70,7 +71,8 @@ func rejectGroupedAmount(split func(string) []string, value string) error {
 		return nil
 	}
 	entriesBefore := split(value[:at[0]])
-	return fmt.Errorf("entry %d %w", len(entriesBefore)+1, withGroupingAdvice("1,000", errAmount))
+	const anyGroupedNumber = "1,000" // The advice is the same for each.
+	return fmt.Errorf("entry %d %w", len(entriesBefore)+1, withGroupingAdvice(anyGroupedNumber, errAmount))
 }
 
 // groupedAmount matches an entry whose amount is grouped in thousands by commas, such as telegram:-1:Staker:1,000.

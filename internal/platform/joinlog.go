@@ -80,7 +80,8 @@ func (l *JoinLog) For(group string) (counts chat.JoinCounts, last []chat.LeftOut
 }
 
 // Reopen remembers that a person's request for a group is open, from now on. If the JoinLog already remembers open
-// requests of maxOpen people, Reopen first forgets all of them.
+// requests of maxOpen people, Reopen first forgets those whose requests are all older than openFor. If there are still
+// maxOpen people, it forgets everybody.
 func (l *JoinLog) Reopen(group string, user chat.User) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

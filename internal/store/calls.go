@@ -48,8 +48,8 @@ func scriptArgs(keys []string, args []any) []any {
 //
 // If the connection breaks or Redis does not answer in time, ask retries the call once. The retry does not use a
 // connection that was idle, because a restart of Redis breaks all connections at once. ask ignores cancellation of ctx,
-// because a command's results must be saved even after the command has timed out. It blocks for at most three times the
-// call's time limit, or 2 seconds if it has to connect.
+// because a command's results must be saved even after the command has timed out. Each of the two attempts waits for at
+// most connectTimeout for a connection, and then for the call's time limit. A script may need two calls (runScript).
 func (r *Redis) ask(ctx context.Context, c call) (reply any, err error) {
 	if !r.Up() {
 		r.fallbacks.Add(1)
@@ -57,7 +57,7 @@ func (r *Redis) ask(ctx context.Context, c call) (reply any, err error) {
 	}
 	ctx = context.WithoutCancel(ctx)
 	reply, err = r.do(ctx, c)
-	if err != nil && !isReply(err) {
+	if err != nil && !isErrorOfRedis(err) {
 		r.dropIdle()
 		reply, err = r.do(ctx, c)
 	}
@@ -69,8 +69,8 @@ func (r *Redis) ask(ctx context.Context, c call) (reply any, err error) {
 	return nil, errUnavailable
 }
 
-// isReply reports whether err is an error that Redis returned.
-func isReply(err error) bool {
+// isErrorOfRedis reports whether err is an error that Redis returned.
+func isErrorOfRedis(err error) bool {
 	_, is := errors.AsType[redis.Error](err)
 	return is
 }
@@ -78,7 +78,7 @@ func isReply(err error) bool {
 // isWrongType reports whether Redis refused a call because another program's value is under the key. It searches the
 // whole text, because before version 7, the refusal of a script begins with other words.
 func isWrongType(err error) bool {
-	return isReply(err) && strings.Contains(err.Error(), "WRONGTYPE")
+	return isErrorOfRedis(err) && strings.Contains(err.Error(), "WRONGTYPE")
 }
 
 // do makes a call on a connection of the pool, even while Redis counts as unavailable. It waits for a connection until
@@ -97,7 +97,8 @@ func (r *Redis) do(ctx context.Context, c call) (reply any, err error) {
 // dropIdle makes later calls use other connections than those that are idle now.
 func (r *Redis) dropIdle() { r.dropped.Store(new(time.Now())) }
 
-// usable returns an error if the connection was already idle when dropIdle was last called. The pool then closes it.
+// usable returns an error if the connection was already idle when dropIdle was last called. The pool then closes it. A
+// connection that was in use at that time stays: the next call on it finds out.
 func (r *Redis) usable(_ redis.Conn, idleSince time.Time) error {
 	dropped := r.dropped.Load()
 	if dropped != nil && !idleSince.After(*dropped) {

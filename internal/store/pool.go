@@ -63,7 +63,7 @@ func newPool(rawURL string) (*redis.Pool, error) {
 		DialContext: func(ctx context.Context) (redis.Conn, error) {
 			user := u.User.Username()
 			conn, err := dial(ctx, u, o, cmp.Or(user, "default"))
-			if user == "" && isReply(err) {
+			if user == "" && isErrorOfRedis(err) {
 				return dial(ctx, u, o, "") // Redis 5 has no users.
 			}
 			return conn, err

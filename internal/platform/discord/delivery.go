@@ -16,12 +16,13 @@ const pictureTime = 30 * time.Second
 type answer struct {
 	*message
 	destination destination
-	reader      reader // of a new message
+	reader      reader // who can read it, if it is a new message
 	// version says how new the reply is. platform.Shown remembers it.
 	version chat.Version
 }
 
-// delivery is a call that delivers an answer.
+// delivery is a call that delivers an answer, or undeliverable. The first response to an interaction may be the answer.
+// Otherwise it is the deferral, which only says that the answer follows.
 type delivery int
 
 const (
@@ -80,8 +81,8 @@ func (s *session) deliver(i *interaction, a *answer, d delivery) error {
 		if err == nil {
 			return nil
 		}
-		// The message with the button does not show the answer now, even if the next call sends it as a new message. A later
-		// press must be able to show the same answer there.
+		// The message with the button does not show the answer, whatever the next call does. A later press must be able to
+		// show the same answer there.
 		s.forgetShown(i, a)
 		if !api.Unacceptable(err) {
 			return err

@@ -16,7 +16,8 @@ import (
 
 // The bot deletes some of its own messages in groups:
 //
-//	a message for one person                      after noticeLasts; a question after questionLasts
+//	a message for one person                      after noticeLasts
+//	a question for one person                     after questionLasts
 //	an invitation to start the bot                once an answer has reached the user
 //	an answer for everybody, if CleanChat is set  once a newer answer replaces it
 //
@@ -89,16 +90,17 @@ type cardKey struct {
 	failed         bool
 }
 
-// storeFailure stores an error message that was sent in place of an answer. The next answer replaces it.
+// storeFailure stores an error message that was sent in place of an answer. The next answer replaces it. Senders who
+// share a message store it one after another, and then it is stored once.
 func (s *session) storeFailure(key cardKey, sent outbox.MessageRef) {
 	key.failed = true
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	// Senders may share a message, which is then stored once.
 	s.toDelete.put(key, slices.Compact(append(s.toDelete[key], sent)))
 }
 
-// replaceCards stores an answer that was sent, and returns the cards to delete: those above the newest answer.
+// replaceCards stores an answer that was sent, and returns the cards to delete: those that stand above the newest
+// answer, because their message IDs are lower.
 func (s *session) replaceCards(answers cardKey, sent outbox.MessageRef) (above []outbox.MessageRef) {
 	failures := answers
 	failures.failed = true
@@ -107,10 +109,15 @@ func (s *session) replaceCards(answers cardKey, sent outbox.MessageRef) (above [
 	// replaceCards may be called in another order than the answers were sent, and some answers share a message.
 	byID := func(a, b outbox.MessageRef) int { return cmp.Compare(a.MessageID, b.MessageID) }
 	newest := slices.MaxFunc(append(s.toDelete[answers], sent), byID)
+	isAbove := func(m outbox.MessageRef) bool { return byID(m, newest) < 0 }
+	isNotAbove := func(m outbox.MessageRef) bool { return !isAbove(m) }
 	above = slices.Concat(s.toDelete[answers], s.toDelete[failures], []outbox.MessageRef{sent})
 	s.toDelete.put(answers, []outbox.MessageRef{newest})
-	delete(s.toDelete, failures)
-	return slices.DeleteFunc(above, func(m outbox.MessageRef) bool { return byID(m, newest) >= 0 })
+	s.toDelete[failures] = slices.DeleteFunc(s.toDelete[failures], isAbove)
+	if len(s.toDelete[failures]) == 0 {
+		delete(s.toDelete, failures)
+	}
+	return slices.DeleteFunc(above, isNotAbove)
 }
 
 // remove deletes messages after the given time, or when the drain begins, because no later run would delete them. It

@@ -427,6 +427,18 @@ func TestSharedFailureIsStoredOnce(t *testing.T) {
 	}
 }
 
+// The error message was sent after the answer, although it is stored before.
+func TestAFailureBelowAnAnswerWaitsForTheNextAnswer(t *testing.T) {
+	s := &session{toDelete: toDelete{}}
+	message := func(id int) outbox.MessageRef { return outbox.MessageRef{MessageID: id} }
+	s.storeFailure(cardKey{}, message(10))
+	check(t, "deleted by answer 9", len(s.replaceCards(cardKey{}, message(9))), 0)
+	deleted := s.replaceCards(cardKey{}, message(11))
+	if want := []outbox.MessageRef{message(9), message(10)}; !slices.Equal(deleted, want) {
+		t.Errorf("answer 11 deletes %v, want %v", deleted, want)
+	}
+}
+
 func TestMessagesToDeleteAreBounded(t *testing.T) {
 	d := toDelete{}
 	var messages []outbox.MessageRef

@@ -25,8 +25,8 @@ type answering struct {
 }
 
 // respond runs the command of an update, and delivers the answer. It blocks until the outcome of each message is known,
-// or the drain ends. It returns false if the answer was not sent, but may be later (outbox.Retryable): the update must
-// then come again.
+// or the drain ends. It returns false if the answer was not sent, but may be later (outbox.Retryable). An update that
+// came by webhook then comes again; a polled one does only if the process is stopping.
 func (s *session) respond(id string, u *update) (done bool) {
 	if u.InlineQuery != nil {
 		s.respondInline(id, u.InlineQuery)
@@ -43,10 +43,7 @@ func (s *session) respond(id string, u *update) (done bool) {
 		return true
 	}
 	if a.cmd == nil {
-		if u.Press != nil {
-			a.cmd = oldButton(u.Press) // alert needs a command for its language.
-			a.alert(chat.OldButton())
-		}
+		a.refuseOldButton(u)
 		return true
 	}
 	s.seeTag(u.Message, &a.cmd.request)
@@ -57,8 +54,17 @@ func (s *session) respond(id string, u *update) (done bool) {
 	return a.conclude(a.run())
 }
 
-// complete sets the fields of the request that parse does not know. If this Bot API server shows ephemeral answers to
-// everybody, complete makes an ephemeral command an ordinary one.
+// refuseOldButton answers the press of a button whose state is not of this version. It does nothing for a message that
+// is no command.
+func (a *answering) refuseOldButton(u *update) {
+	if u.Press != nil {
+		a.cmd = oldButton(u.Press) // alert needs a command for its language.
+		a.alert(chat.OldButton())
+	}
+}
+
+// complete sets the fields of the request that parse does not know. Only the sender can read an ephemeral answer. If
+// this Bot API server is known to show them to everybody, complete makes an ephemeral command an ordinary one.
 func (a *answering) complete(id string) {
 	a.cmd.request.ID = id
 	if a.cmd.request.Command == chat.JoinCommand {
@@ -77,7 +83,7 @@ func (a *answering) run() outbox.Receipt {
 	case reply.Audience == chat.SenderAgain: // The sender read it a moment ago.
 		a.toast(reply)
 		return outbox.Receipt{}
-	case a.joinState == requestGone:
+	case a.joinState == requestGone: // The reply is about a join request that no longer exists.
 		return outbox.Receipt{}
 	case a.isPrivateInGroup():
 		return a.sendPrivately(content)
@@ -94,7 +100,9 @@ func (a *answering) handle() (reply *chat.Reply, content outbox.Content) {
 	defer stopTyping()
 	joinIsHandled := false
 	a.s.work.Answer(&a.cmd.request, func(r *chat.Reply) {
-		if !joinIsHandled { // After a panic in this function, Answer calls it again, with another reply.
+		// If this function panics, Answer calls it once more, with another reply. The join request must not be handled
+		// twice.
+		if !joinIsHandled {
 			joinIsHandled = true
 			r = a.handleJoin(r)
 		}
@@ -149,10 +157,10 @@ func (a *answering) destination() outbox.Destination {
 	return a.cmd.to
 }
 
-// conclude counts the answer by its receipt, and tells the chat if the answer was Dropped or Lost. It returns false if
-// the update must come again.
+// conclude counts the answer by its receipt, and tells the chat if the answer was Dropped or Lost. It returns false as
+// respond does.
 func (a *answering) conclude(receipt outbox.Receipt) (done bool) {
-	outcome := receipt // of the answer, or of the message that is sent instead
+	last := receipt // of the last message that was sent for the update
 	switch receipt.Result {
 	case outbox.None:
 	case outbox.Delivered:
@@ -162,15 +170,15 @@ func (a *answering) conclude(receipt outbox.Receipt) (done bool) {
 		}
 	case outbox.Dropped:
 		a.s.adapter.Count("send_shed")
-		outcome = a.sendOnce("busy", platform.Busy())
+		last = a.sendOnce("busy", platform.Busy())
 	default:
 		a.s.adapter.Count("answer_failed")
 		a.s.adapter.Log.LogAttrs(a.s.work.Sends, a.s.work.Rarely(slog.LevelWarn, "failed"),
 			"telegram: an answer was not delivered",
 			slog.String("id", a.cmd.request.ID), slog.Any("err", receipt.Err))
 		if receipt.Result == outbox.Lost {
-			outcome = a.sendOnce("lost", &chat.Reply{Tone: chat.Warning, Text: chat.Say("telegram.lost")})
+			last = a.sendOnce("lost", &chat.Reply{Tone: chat.Warning, Text: chat.Say("telegram.lost")})
 		}
 	}
-	return outcome.Result != outbox.Retryable
+	return last.Result != outbox.Retryable
 }

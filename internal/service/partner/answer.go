@@ -19,7 +19,7 @@ type answer struct {
 	data any    // the data of a success; nil: null or missing
 }
 
-// noCode is the code of a success, and of an answer that could not be parsed.
+// noCode is the code of a success, and of an answer that could not be parsed. Only the error tells them apart.
 const noCode = ""
 
 // parse returns the answer in a body. If the code is not 0, parse returns the code and a Rejected error. It treats
@@ -34,10 +34,9 @@ func (e endpoint) parse(body []byte) (answer, error) {
 		return answer{}, e.malformed("not an object")
 	}
 	code := rest.Text(object["code"])
-	// A refusal's code may be a text, but success is documented as the number 0.
-	isTextZero := object["code"] == "0"
+	isTextZero := object["code"] == "0" // A success is documented as the number 0. Any other code may be a text.
 	if code == "" || isTextZero {
-		return answer{}, e.malformed("no code that is a number")
+		return answer{}, e.malformed("no code, or the text 0 as its code")
 	}
 	if code != "0" {
 		return answer{code: code}, e.fail(core.Rejected, errorWithCode(code))
@@ -46,22 +45,22 @@ func (e endpoint) parse(body []byte) (answer, error) {
 	if hasData {
 		return answer{data: data}, nil
 	}
-	delete(object, "success") // It repeats the code. mayBeAnswer would take its true for an answer.
+	delete(object, "success") // It only repeats the code. Otherwise, mayBeAnswer would take "success": true for an answer.
 	if slices.ContainsFunc(slices.Collect(maps.Values(object)), mayBeAnswer) {
 		return answer{}, e.malformed("no data, and something else in its place")
 	}
 	return answer{}, nil
 }
 
-// errorWithCode returns the error of a code other than 0. It names a short number, which operators need for
-// PARTNER_NOT_FOUND_CODES. A text or a long number may be a person's ID.
+// errorWithCode returns the error of a code other than 0. It names a code that is a short number, even if it was sent
+// as a text: operators need it for PARTNER_NOT_FOUND_CODES. Any other code may be a person's ID.
 func errorWithCode(code string) error {
 	const maxDigits = 6
-	n, err := strconv.Atoi(code)
+	_, err := strconv.Atoi(code)
 	if err != nil || len(code) > maxDigits {
 		return errors.New("answered with a code other than 0")
 	}
-	return fmt.Errorf("answered with code %d", n)
+	return fmt.Errorf("answered with code %s", code)
 }
 
 // mayBeAnswer reports whether the value of an unknown member may be the answer: a DID, true, an object or a list. A

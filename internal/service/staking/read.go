@@ -46,8 +46,8 @@ func (c *Client) usesMulticall() bool {
 var errNoMulticall = errors.New("Multicall3 does not answer")
 
 // read makes all calls at one block, sets their results, and returns the block. It uses Multicall3. If Multicall3 is
-// off or fails, or if the request or its answer would be too large, it uses readPinned. It also fails if verify refuses
-// the block.
+// off or fails, or if the request or its answer would be too large, it uses readPinned. If verify refuses the block
+// (another chain, or too old), read returns it with the error.
 func (c *Client) read(ctx context.Context, calls []ethCall) (block, error) {
 	if !c.usesMulticall() {
 		return c.readPinned(ctx, calls)
@@ -77,10 +77,11 @@ var errReverted = Service.Fail(core.Rejected, errors.New("the pool reverted the 
 
 // aggregate makes all calls in one eth_call to Multicall3, sets their results, and returns the block. The same eth_call
 // asks for the chain and the block, because a load balancer may pass a second request on to another node. aggregate
-// returns errNoMulticall if the eth_call fails when it is executed, or if its result is not a result of Multicall3. It
-// also fails if verify refuses the block.
+// returns errNoMulticall if the eth_call fails when it is executed, or if its result is not a result of Multicall3. If
+// verify refuses the block, aggregate returns it with the error.
 func (c *Client) aggregate(ctx context.Context, calls []ethCall) (block, error) {
 	self := *c.settings.Multicall
+	// The first calls ask Multicall3 itself about the block. The others are those of the caller.
 	var packed []evmabi.Tuple
 	for _, method := range blockMethods {
 		packed = append(packed, call3(self, evmabi.Selector(method)))
@@ -101,14 +102,14 @@ func (c *Client) aggregate(ctx context.Context, calls []ethCall) (block, error) 
 	if err != nil || len(results) != len(packed) {
 		return block{}, errNoMulticall
 	}
-	ofBlock, ofCalls := results[:len(blockMethods)], results[len(blockMethods):]
-	for i, result := range ofCalls {
+	resultsOfBlock, resultsOfCalls := results[:len(blockMethods)], results[len(blockMethods):]
+	for i, result := range resultsOfCalls {
 		calls[i].data = result.Content
 		if succeeded := wordIs(result.Words, 1); !succeeded {
 			calls[i].err = errReverted
 		}
 	}
-	at, err := blockOf(ofBlock)
+	at, err := blockOf(resultsOfBlock)
 	if err != nil {
 		return block{}, err
 	}
@@ -123,8 +124,8 @@ func call3(to common.Address, input []byte) evmabi.Tuple {
 
 // readPinned finds the node's newest block, makes each call as an eth_call of its own at the number of that block, and
 // sets the results. With the calls it also asks for the chain's ID and for the block's height. If the node refuses to
-// report the height, the height of the returned block is nil. readPinned also fails if verify refuses the block, and
-// then still returns the block.
+// report the height, the height of the returned block is nil. If verify refuses the block, readPinned returns it with
+// the error.
 func (c *Client) readPinned(ctx context.Context, calls []ethCall) (at block, err error) {
 	at, err = c.newestBlock(ctx)
 	if err != nil {
@@ -143,6 +144,7 @@ func (c *Client) readPinned(ctx context.Context, calls []ethCall) (at block, err
 	if err := c.sendAll(ctx, sent); err != nil {
 		return block{}, err
 	}
+	// A node that does not have the block yet can answer no call about it.
 	if i := slices.IndexFunc(sent, rpcCall.lacksBlock); i >= 0 {
 		return block{}, sent[i].err
 	}
@@ -185,8 +187,8 @@ func heightIn(data []byte) *big.Int {
 // sendAll makes the calls as one batch, and sets their results or errors. If the node refuses the batch, answers only
 // some of its calls, or sends more than maxBody, sendAll makes all calls again, one by one.
 //
-// There is one exception: if the node says of a call that there were too many calls, sendAll does not make more. The
-// calls that the node left unanswered then get the same error.
+// There is one exception: if the node answers one of the calls with a rate limit, sendAll makes none again. The calls
+// that the node left unanswered then get the same error.
 func (c *Client) sendAll(ctx context.Context, calls []rpcCall) error {
 	err := c.rpc.callBatch(ctx, calls)
 	if err != nil {

@@ -120,11 +120,10 @@ func (s *Settings) Table() []config.Setting {
 			Comment: "Maximum age of the block of a stake. If it is older, the node counts as frozen, " +
 				"and the stake as unknown. off: any age.",
 		},
-		// With more than 77, a uint256 could not hold one token.
 		{
 			Name:    "TOKEN_DECIMALS",
 			Default: "18",
-			Set:     config.Field(&s.Decimals, config.IntBetween(0, 77)),
+			Set:     config.Field(&s.Decimals, config.IntBetween(0, 77)), // With more, a uint256 could not hold one token.
 			Comment: "The token's decimals on the chain, for staked amounts.",
 		},
 		{
@@ -160,7 +159,8 @@ func parseClaimBlocks(value string) (*uint64, error) {
 	return &n, nil
 }
 
-// setMulticall sets Multicall. It fails for the address of a pool.
+// setMulticall sets Multicall. It fails for the address of a pool. STAKING_POOLS stands before MULTICALL_ADDRESS in the
+// table, so s.Pools is set already.
 func (s *Settings) setMulticall(value string) error {
 	address, err := config.OrOff(parseContract)(value)
 	if err != nil {
@@ -208,7 +208,8 @@ func parsePools(value string) ([]core.Pool, error) {
 	return parsePoolList("line", lines)
 }
 
-// poolComment matches a comment: a # that begins a line or stands between white space. So a name may be "Pool #3".
+// poolComment matches a comment. Its # begins the line, or has white space before it, and white space or the end of the
+// line after it. So a name may be "Pool #3".
 var poolComment = regexp.MustCompile(`^\s*#.*$|\s#(\s.*)?$`)
 
 // parsePoolList reads a pool from each line that is not blank. It returns the errors of all lines. lineName is what

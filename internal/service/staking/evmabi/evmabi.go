@@ -53,8 +53,9 @@ type Tuple struct {
 
 // encode returns the words, the offset of the content, the content's size, and the content, padded to whole words.
 func (t Tuple) encode() []byte {
-	padding := make([]byte, -len(t.Content)&(Word-1))
-	return slices.Concat(t.Words, number(len(t.Words)+Word), number(len(t.Content)), t.Content, padding)
+	padding := make([]byte, (Word-len(t.Content)%Word)%Word)
+	contentAt := len(t.Words) + Word // after the words, and the word that holds this offset
+	return slices.Concat(t.Words, number(contentAt), number(len(t.Content)), t.Content, padding)
 }
 
 // EncodeList encodes a list of tuples as the only argument or result of a method.
@@ -98,8 +99,7 @@ func DecodeList(data []byte, words int) ([]Tuple, error) {
 	return tuples, nil
 }
 
-// follow returns the part of data that begins at an offset. The offset is the word at data[at:]. at must not be above
-// len(data).
+// follow reads the offset at data[at:], and returns the part of data that begins there. at must not be above len(data).
 func follow(data []byte, at int) ([]byte, error) {
 	offset, err := readNumber(data[at:])
 	if err != nil || offset > len(data) {
