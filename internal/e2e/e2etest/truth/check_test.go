@@ -139,62 +139,63 @@ const (
 	silentSupplyLine = "The supply service isn't answering"
 )
 
-// An answer about a price that is 40 minutes old is dishonest if something is missing or wrong. Each test is
-// named after what.
-func TestAnOldAnswerIsNotHonestWithout(t *testing.T) {
-	for name, test := range map[string]struct {
-		command string
-		lines   []string // TIME stands for the time of the price
-	}{
-		"its age": {
-			command: "price",
-			lines:   []string{priceLine, capLine, silentPriceLine},
+// dishonestAnswers are answers about a price that is 40 minutes old, by what is wrong with them.
+var dishonestAnswers = map[string]struct {
+	command string
+	lines   []string // TIME stands for the time of the price
+}{
+	"no age": {
+		command: "price",
+		lines:   []string{priceLine, capLine, silentPriceLine},
+	},
+	"a time instead of an age": {
+		command: "price",
+		lines:   []string{priceLine + " ▲ 2.72% (24h)", changesLine, capLine, silentPriceLine + " · TIME"},
+	},
+	"a wrong age": {
+		command: "price",
+		lines:   []string{priceLine + " (12 min old)", capLine, silentPriceLine},
+	},
+	"no reason": {
+		command: "price",
+		lines:   []string{priceLine + " (40 min old)", capLine},
+	},
+	"a wrong price": {
+		command: "price",
+		lines:   []string{"HRLD $0.04174 (40 min old)", capLine, silentPriceLine},
+	},
+	"an old change in an hour": {
+		command: "price",
+		lines:   []string{priceLine + " (40 min old)", "1h ▼ 0.31%", capLine, silentPriceLine},
+	},
+	"an old change in a day": {
+		command: "price",
+		lines:   []string{priceLine + " (40 min old) ▲ 2.72% (24h)", capLine, silentPriceLine},
+	},
+	"no age beside a chart": {
+		command: "price 7d",
+		lines:   []string{priceLine, "Cap $25.55M", silentPriceLine},
+	},
+	"a wrong age of the price of a supply": {
+		command: "supply",
+		lines: []string{
+			circulatingLine + " (62%)", totalLine, "at $0.04173, 12 min old · " + silentPriceLine,
 		},
-		"its age, with its time": {
-			command: "price",
-			lines:   []string{priceLine + " ▲ 2.72% (24h)", changesLine, capLine, silentPriceLine + " · TIME"},
+	},
+	"no reason for the price of a supply": {
+		command: "supply",
+		lines:   []string{circulatingLine + " (62%)", totalLine, "at $0.04173, 40 min old"},
+	},
+	"an age of a supply that is not old": {
+		command: "supply",
+		lines: []string{
+			circulatingLine + " (9 min old)", totalLine, "at $0.04173 · " + silentSupplyLine,
 		},
-		"its true age": {
-			command: "price",
-			lines:   []string{priceLine + " (12 min old)", capLine, silentPriceLine},
-		},
-		"a reason": {
-			command: "price",
-			lines:   []string{priceLine + " (40 min old)", capLine},
-		},
-		"the true price": {
-			command: "price",
-			lines:   []string{"HRLD $0.04174 (40 min old)", capLine, silentPriceLine},
-		},
-		"leaving out changes": {
-			command: "price",
-			lines:   []string{priceLine + " (40 min old)", "1h ▼ 0.31%", capLine, silentPriceLine},
-		},
-		"leaving out the change": {
-			command: "price",
-			lines:   []string{priceLine + " (40 min old) ▲ 2.72% (24h)", capLine, silentPriceLine},
-		},
-		"its age beside a chart": {
-			command: "price 7d",
-			lines:   []string{priceLine, "Cap $25.55M", silentPriceLine},
-		},
-		"the price's true age": {
-			command: "supply",
-			lines: []string{
-				circulatingLine + " (62%)", totalLine, "at $0.04173, 12 min old · " + silentPriceLine,
-			},
-		},
-		"the price's reason": {
-			command: "supply",
-			lines:   []string{circulatingLine + " (62%)", totalLine, "at $0.04173, 40 min old"},
-		},
-		"a supply old enough for it": {
-			command: "supply",
-			lines: []string{
-				circulatingLine + " (9 min old)", totalLine, "at $0.04173 · " + silentSupplyLine,
-			},
-		},
-	} {
+	},
+}
+
+func TestDishonestAnswersAreFound(t *testing.T) {
+	for name, test := range dishonestAnswers {
 		t.Run(name, func(t *testing.T) {
 			fakes := fault.Start(t)
 			fakes.World.Quote.LastUpdated = time.Now().Add(-40 * time.Minute)
@@ -203,7 +204,7 @@ func TestAnOldAnswerIsNotHonestWithout(t *testing.T) {
 			command, argument, _ := strings.Cut(test.command, " ")
 			got, err := NewChecker(t, fakes).Check(Question{Command: command, Argument: argument}, lines)
 			if err == nil {
-				t.Errorf("%q is taken for %v", lines, got)
+				t.Errorf("%q counts as honest: %v", lines, got)
 			}
 		})
 	}
