@@ -17,20 +17,20 @@ import (
 // answer more commands in that time.
 var burstSize = flag.Int("bounds.burst", 100, "how many commands Discord sends at once")
 
-// bursts list the maximum memory of the bot if -bounds.burst is 5000. By HTTP it needs more, because a
-// command has two goroutines.
+// bursts lists how the commands of a burst reach the bot, and how much memory it may then need. By HTTP it needs
+// more, because a command has two goroutines.
 var bursts = []struct {
 	way       e2etest.Way
 	price     time.Duration // how long the price takes; after 1.2 seconds, all commands are deferred
-	maxMemory int           // resident, in MiB
+	maxMemory int           // resident, in MiB, if -bounds.burst is 5000
 }{
-	{e2etest.DiscordGateway, 300 * time.Millisecond, 110},
-	{e2etest.DiscordGateway, 3 * time.Second, 115},
-	{e2etest.DiscordHTTP, 300 * time.Millisecond, 184},
-	{e2etest.DiscordHTTP, 3 * time.Second, 240},
+	{way: e2etest.DiscordGateway, price: 300 * time.Millisecond, maxMemory: 110},
+	{way: e2etest.DiscordGateway, price: 3 * time.Second, maxMemory: 115},
+	{way: e2etest.DiscordHTTP, price: 300 * time.Millisecond, maxMemory: 184},
+	{way: e2etest.DiscordHTTP, price: 3 * time.Second, maxMemory: 240},
 }
 
-// The bot runs in its own process, which is measured.
+// Many users send /price at once. The bot runs in its own process, whose memory is measured.
 func TestABurstIsAnsweredWithinItsMemory(t *testing.T) {
 	t.Parallel()
 	for _, burst := range bursts {
@@ -64,7 +64,7 @@ func TestABurstIsAnsweredWithinItsMemory(t *testing.T) {
 	}
 }
 
-// binary returns the path of the bot, which is built once.
+// binary returns the path of the built bot. The first call builds it.
 func binary(t *testing.T) string {
 	t.Helper()
 	dir, err := programs()
@@ -74,6 +74,7 @@ func binary(t *testing.T) string {
 	return e2etest.BuildBot(t, dir)
 }
 
+// programs returns the folder of the built bot, which TestMain removes.
 var programs = sync.OnceValues(func() (string, error) { return os.MkdirTemp("", "herald-e2e") })
 
 func TestMain(m *testing.M) {
@@ -132,7 +133,7 @@ func hangPartner(t *testing.T, fakes *fault.Fakes, platform *e2etest.Platform) (
 	return hung
 }
 
-// askDuringFlood sends a /price from each of twelve users, one every 20 ms. Before each, another user sends
+// askDuringFlood sends a /price from each of twelve users, one every 20 ms. Before each, the same other user sends
 // ten. It returns the commands of the twelve.
 func askDuringFlood(platform *e2etest.Platform) (asked []*e2etest.Asked) {
 	const users, flood = 12, 10
@@ -146,7 +147,7 @@ func askDuringFlood(platform *e2etest.Platform) (asked []*e2etest.Asked) {
 	return asked
 }
 
-// median waits for all answers, and returns the median of how long they took.
+// median waits for all answers, and returns how long the median answer took.
 func median(asked []*e2etest.Asked) time.Duration {
 	var took []time.Duration
 	for _, a := range asked {

@@ -13,17 +13,17 @@ import (
 	"herald/internal/secret/logtest"
 )
 
-// servicePart is one of the services that may be left out, and what a bot offers with it.
+// servicePart is a service that an operator may leave out, and the part of the bot that needs it.
 type servicePart struct {
 	name     string
-	settings []string // that turn it on
+	settings []string // that turn the service on
 	commands []string // in the order of menus
-	// topic is its word in a greeting.
-	topic string
-	// isPrivate means that only its asker may read an answer. The greeting omits these topics if there are others.
+	topic    string   // the service's word in a greeting
+	// isPrivate means that only the sender of a command may read its answer. A greeting names private topics only
+	// if there are no others.
 	isPrivate bool
-	inStatus  string // its name in /status
-	inCheck   string // its name in the table of bot check
+	inStatus  string // the service's name in /status
+	inCheck   string // the service's name in the table of the command bot check
 	// fake returns the fake of the service, which counts the bot's requests.
 	fake func(*fault.Fakes) *fault.Service
 }
@@ -73,12 +73,13 @@ var serviceParts = []servicePart{
 type subset struct {
 	services []string
 	commands []string // in the order of menus
-	greeting string   // how it begins
+	greeting string   // how the bot's greeting in a group begins
 }
 
 // isOn reports whether the subset has a service.
 func (s subset) isOn(service string) bool { return slices.Contains(s.services, service) }
 
+// offers reports whether the subset has a command.
 func (s subset) offers(command string) bool { return slices.Contains(s.commands, command) }
 
 // everything has every service.
@@ -123,10 +124,11 @@ func newSubset(parts []servicePart) subset {
 
 // subsets returns every subset of the services but the empty one: fifteen of four services.
 func subsets() (all []subset) {
-	for chosen := 1; chosen < 1<<len(serviceParts); chosen++ {
+	// The subsets are numbered from 1 to 15. Bit i of the number is set if the subset has service i.
+	for number := 1; number < 1<<len(serviceParts); number++ {
 		var parts []servicePart
 		for i, part := range serviceParts {
-			if chosen&(1<<i) != 0 {
+			if number&(1<<i) != 0 {
 				parts = append(parts, part)
 			}
 		}
@@ -192,7 +194,7 @@ func serveSubset(t *testing.T, s subset, p *e2etest.Platform, fakes *fault.Fakes
 	return bot
 }
 
-// checkHas fails the test unless the text contains words if want is set, and does not contain them otherwise.
+// checkHas fails the test unless strings.Contains(text, words) is want. what names the text.
 func checkHas(t *testing.T, what, text, words string, want bool) {
 	t.Helper()
 	if has := strings.Contains(text, words); has != want {
@@ -230,7 +232,7 @@ func TestABotOffersWhatIsConfigured(t *testing.T) {
 	}
 }
 
-// checkMenu compares the menu of the platform.
+// checkMenu waits until the platform has a menu, and compares its commands.
 func (s subset) checkMenu(t *testing.T, p *e2etest.Platform) {
 	var menu string
 	e2etest.Eventually(t, "the platform has the menu", func() bool {
@@ -297,7 +299,7 @@ func (s subset) checkStatus(t *testing.T, p *e2etest.Platform) {
 	}
 }
 
-// checkUnknown types each command that is not offered.
+// checkUnknown sends each command that is not offered, which must be unknown.
 func (s subset) checkUnknown(t *testing.T, p *e2etest.Platform) {
 	for _, name := range everything.commands {
 		if s.offers(name) {
