@@ -114,12 +114,17 @@ func newSubset(parts []servicePart) subset {
 	if topics == nil {
 		topics = private
 	}
-	list := topics[0]
-	if last := len(topics) - 1; last > 0 {
-		list = strings.Join(topics[:last], ", ") + " and " + topics[last]
-	}
-	s.greeting = "HRLD " + list + ": ask me here."
+	s.greeting = "HRLD " + enumerate(topics) + ": ask me here."
 	return s
+}
+
+// enumerate returns the topics as in "price, supply and stakes".
+func enumerate(topics []string) string {
+	last := len(topics) - 1
+	if last == 0 {
+		return topics[0]
+	}
+	return strings.Join(topics[:last], ", ") + " and " + topics[last]
 }
 
 // subsets returns every subset of the services but the empty one: fifteen of four services.

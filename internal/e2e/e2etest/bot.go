@@ -50,6 +50,7 @@ func ServeBare(t testing.TB, settings []string, log *slog.Logger) *Bot {
 	return serve(t, settings, func(*app.Config) *slog.Logger { return log })
 }
 
+// serve does what Serve does, with the logger that logger returns.
 func serve(t testing.TB, settings []string, logger func(*app.Config) *slog.Logger) *Bot {
 	t.Helper()
 	cfg, err := app.Load(append(slices.Clone(settings), "HTTP_ADDR=127.0.0.1:0"), "", app.ToServe)

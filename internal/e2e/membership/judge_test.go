@@ -75,10 +75,10 @@ func (w *world) judgeGiven(at place, id string) {
 	}
 }
 
-// judgeRemoved judges a badge that was removed. now lists the badges that the person still has. The person
-// must have been below the badge's amount for long enough, unless a higher tag replaces it in a group. A badge
-// that is not configured may be removed, and so may the badge of a person who may have no saved wallet.
-func (w *world) judgeRemoved(at place, id string, now []string) {
+// judgeRemoved judges a badge that was removed from a person, who still has the badges left. The person must have
+// been below the badge's amount for long enough, unless a higher tag replaces it in a group. A badge that is not
+// configured may be removed, and so may the badge of a person who may have no saved wallet.
+func (w *world) judgeRemoved(at place, id string, left []string) {
 	w.note("  %s no longer has %s in %s", at.name, id, at.community)
 	b := w.settings.find(at.community, id)
 	wallet, sure := at.wallet()
@@ -90,7 +90,7 @@ func (w *world) judgeRemoved(at place, id string, now []string) {
 		other := w.settings.find(at.community, tag)
 		return isGroup(at.community) && other != nil && other.amount > b.amount
 	}
-	if slices.ContainsFunc(now, isHigherTag) {
+	if slices.ContainsFunc(left, isHigherTag) {
 		return
 	}
 	if !w.mayLose(at.person, *b) {

@@ -134,7 +134,7 @@ func (p *person) badgesIn(community string) (ids []string) {
 func (p *person) act(action func()) (alone bool) {
 	p.mu.Lock()
 	p.actionsBegun++
-	number := p.actionsBegun
+	nth := p.actionsBegun
 	overlapsEarlier := p.actionsInFlight > 0
 	p.actionsInFlight++
 	p.mu.Unlock()
@@ -142,7 +142,7 @@ func (p *person) act(action func()) (alone bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.actionsInFlight--
-	overlapsLater := p.actionsBegun > number
+	overlapsLater := p.actionsBegun > nth
 	return !overlapsEarlier && !overlapsLater
 }
 

@@ -139,8 +139,9 @@ func (w *world) settle() {
 	}
 }
 
-// longestToSettle returns how long the bot may take until badges match what people stake: two cycles,
-// the hour between two low checks, and what faults may have added.
+// longestToSettle returns how long the bot may take until badges match what people stake: two cycles of checks,
+// the hour between two low checks, and some time to spare. Faults may have added the hour of a limit, and another
+// cycle after a refusal.
 func (w *world) longestToSettle() time.Duration {
 	longest := 2*w.settings.every + time.Hour + w.settings.every/8 + 10*minute
 	if w.wasLimited {

@@ -27,7 +27,8 @@ const (
 	maxPause = 2 * time.Second
 	// lookEvery is how often a person looks for the answer.
 	lookEvery = 50 * time.Millisecond
-	// repeatTime is how long after an answer the test still expects the same answer again.
+	// repeatTime is how long after an answer another one to the same question counts as doubled. After that, the
+	// question is forgotten.
 	repeatTime = time.Minute
 	// groups is how many groups of Telegram there are.
 	groups = 12
