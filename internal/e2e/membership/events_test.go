@@ -111,15 +111,15 @@ func (w *world) someStakeChanges() {
 }
 
 func (w *world) chainChanges() {
-	w.set("chain", w.oneOf(append(nodeFaults, works, works, works)))
+	w.setFault("chain", w.oneOf(append(nodeFaults, works, works, works)))
 }
 
 func (w *world) partnerChanges() {
-	w.set("partner", w.oneOf([]fault{unavailable, garbled, works, works}))
+	w.setFault("partner", w.oneOf([]fault{unavailable, garbled, works, works}))
 }
 
 func (w *world) communityChanges() {
-	w.set(communities[w.rand.IntN(4)], w.oneOf(append(communityFaults, works, works, once502)))
+	w.setFault(communities[w.rand.IntN(4)], w.oneOf(append(communityFaults, works, works, once502)))
 }
 
 func (w *world) storeChanges() { w.breakStore(w.rand.IntN(2) == 0) }
@@ -153,10 +153,10 @@ func (w *world) restartWithCallsLeft() {
 	p, wallet := w.anybody(), w.rand.IntN(2)
 	c := p.home(w.rand.IntN(2))
 	p.verify("", wallet)
-	w.set(c, limited)
+	w.setFault(c, limited)
 	p.press(wallet)
 	w.restartUnchanged()
-	w.set(c, works)
+	w.setFault(c, works)
 }
 
 // processWillBeKilled makes a process be killed in one of its next 15 calls.
@@ -232,7 +232,7 @@ func (w *world) breakStore(broken bool) {
 		f = unavailable
 		redisError = "LOADING Redis is loading the dataset in memory"
 	}
-	w.set("store", f)
+	w.setFault("store", f)
 	if w.redis != nil {
 		w.redis.SetError(redisError)
 		return

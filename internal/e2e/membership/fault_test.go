@@ -29,7 +29,7 @@ type fault string
 const (
 	works fault = ""
 
-	// Of the node and the partner. The store can only be unavailable.
+	// Of the node, the partner and the store.
 	unavailable fault = "away"
 
 	// Of the node.
@@ -55,9 +55,9 @@ var (
 	communityFaults = []fault{lostRight, thrownOut, notFound, limited, once502}
 )
 
-// set sets the fault of a service or a community, or ends it if f is works. It does not fix the community
+// setFault sets the fault of a service or a community. If f is works, the fault ends, except that of the community
 // that is always broken.
-func (w *world) set(what string, f fault) {
+func (w *world) setFault(what string, f fault) {
 	w.note("%s: %q", what, f)
 	w.locked(func() {
 		if f == works && what == w.alwaysBroken {
@@ -99,8 +99,10 @@ func (w *world) serveStakes() {
 			case f == otherChain, !bytes.HasPrefix(input, evmabi.Selector(services.StakingMethod)):
 				return evmabi.Uint256(new(big.Int)), nil
 			}
-			at := n.Now().Add(-2 * time.Second * time.Duration(n.Block()-block))
-			amount := w.stakeAt(common.BytesToAddress(input[4:]), at)
+			const blockTime = 2 * time.Second
+			minedAt := n.Now().Add(-blockTime * time.Duration(n.Block()-block))
+			wallet := common.BytesToAddress(input[4:]) // after the method's selector
+			amount := w.stakeAt(wallet, minedAt)
 			inPool := int64(0)
 			switch i {
 			case 0:

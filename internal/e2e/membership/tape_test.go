@@ -62,7 +62,7 @@ func playTape(t *testing.T, seed uint64) {
 		}
 		if w.rand.IntN(3) == 0 {
 			w.alwaysBroken = communities[w.rand.IntN(len(communities))]
-			w.set(w.alwaysBroken, w.oneOf([]fault{lostRight, thrownOut, notFound}))
+			w.setFault(w.alwaysBroken, w.oneOf([]fault{lostRight, thrownOut, notFound}))
 		}
 		replicas := 1
 		if w.rand.IntN(2) == 1 && o.redis {
@@ -108,8 +108,8 @@ func TestQuietTape(t *testing.T) {
 // reach.
 func (w *world) settle() {
 	w.Helper()
-	w.set("chain", works)
-	w.set("partner", works)
+	w.setFault("chain", works)
+	w.setFault("partner", works)
 	if w.faultOf("store") != works {
 		w.breakStore(false)
 	}
@@ -121,7 +121,7 @@ func (w *world) settle() {
 	w.revive()
 	for _, c := range communities {
 		if c != w.alwaysBroken && w.faultOf(c) != works {
-			w.set(c, works)
+			w.setFault(c, works)
 		}
 	}
 	w.wait(5 * minute)

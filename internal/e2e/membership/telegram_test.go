@@ -22,7 +22,7 @@ func (w *world) commandOnTelegram(p *person, group, text string) (*card, bool) {
 	m := faketelegram.Text(to, faketelegram.Person(number(p.id)), text)
 	if group != "" {
 		if tag := w.telegram.Tag(to.ID, number(p.id)); tag != "" {
-			m["sender_tag"] = tag
+			m["sender_tag"] = tag // Messages in groups include the sender's tag.
 		}
 	}
 	before := len(w.telegram.Sent())
