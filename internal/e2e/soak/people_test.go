@@ -91,7 +91,7 @@ func (p *person) live(ctx context.Context, r *rand.Rand) {
 	}
 }
 
-// person returns person n of a platform. Persons 0 to 2 are known to the partner: one is registered, one is
+// person returns person n of a platform. Persons 0 to 2 are people of the fakes: one is registered, one is
 // registered without logins, and one is not registered. On Telegram, person returns the same person for the
 // same n, so that they still get late answers.
 func (s *soak) person(platform *e2etest.Platform, n int) *person {
