@@ -19,10 +19,15 @@ const (
 	badgeGivenElsewhere
 	badgeAwaitsRules // is given once the user has accepted the rules of the server
 	badgeNotGiven
-	badgeNotRemoved // or not yet
+	badgesNotChecked // the platform did not say which badges the user has
+	badgeNotRemoved  // or not yet
 	badgeGivenLater
 	badgeRemoved
-	badgeDeleted // was to be removed, but the community has deleted the badge itself
+
+	// The outcomes from here on are less important than the answer to the command itself.
+
+	badgesCheckedLater // until then, it is not known which badges are to be given or removed
+	badgeDeleted       // was to be removed, but the community has deleted the badge itself
 )
 
 // outcomeKeys are the messages about each outcome.
@@ -31,9 +36,11 @@ var outcomeKeys = [...]string{
 	badgeGivenElsewhere: "badge.given_elsewhere",
 	badgeAwaitsRules:    "badge.awaits_rules",
 	badgeNotGiven:       "badge.not_given",
+	badgesNotChecked:    "badge.not_checked",
 	badgeNotRemoved:     "badge.not_removed",
 	badgeGivenLater:     "badge.given_later",
 	badgeRemoved:        "badge.removed",
+	badgesCheckedLater:  "badge.checked_later",
 	badgeDeleted:        "badge.deleted",
 }
 
@@ -43,7 +50,12 @@ func outcomeOf(c members.Change, here string) badgeOutcome {
 	if isRemoval {
 		return removalOutcome(c)
 	}
+	isUnknown := c.Badge.ID == ""
 	switch {
+	case isUnknown && c.Later:
+		return badgesCheckedLater
+	case isUnknown:
+		return badgesNotChecked
 	case c.Later:
 		return badgeGivenLater
 	case c.Problem == chat.RulesPending:
@@ -97,8 +109,17 @@ func badgeResults(here string, changes []members.Change) (all []badgeResult) {
 	return all
 }
 
-// isBad reports whether the result is bad news for the user: a badge was removed, or could not be given.
-func (r badgeResult) isBad() bool { return r.outcome == badgeNotGiven || r.outcome == badgeRemoved }
+// isBad reports whether the result is bad news for the user: a badge was removed, or could not be given or checked.
+func (r badgeResult) isBad() bool {
+	switch r.outcome {
+	case badgeNotGiven, badgesNotChecked, badgeRemoved:
+		return true
+	}
+	return false
+}
+
+// isMinor reports whether the result is less important than the answer to the command itself.
+func (r badgeResult) isMinor() bool { return r.outcome >= badgesCheckedLater }
 
 // line returns the message about the result.
 func (r badgeResult) line() chat.Text {

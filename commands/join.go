@@ -45,7 +45,8 @@ func (c joinCommand) form(run chat.Run, params ...chat.Param) chat.Form {
 }
 
 // isCheck reports whether a request counts against the limit of form. It does if it names a group in JoinChats and, for
-// a group of stakers, a wallet.
+// a group of stakers, a wallet. Without a wallet, the bot checks the saved one if there is one, and otherwise asks for
+// a wallet. The general limits hold for such a request.
 func (c joinCommand) isCheck(req *chat.Request) bool {
 	required, listed := c.requirement(req)
 	isWalletMissing := required.Staker && req.Args.Value(walletParam.Name) == ""

@@ -58,11 +58,11 @@ func TestOnlyACompleteProofIsAdmitted(t *testing.T) {
 			for _, stake := range stakes {
 				isStaker := owner == did && stake.proves
 				for line, want := range map[string]bool{
-					joinMembers:       account == did,
-					joinMembersWallet: account == did,
-					joinStakers:       false,
-					joinStakersWallet: account == did && isStaker,
-					"/join -5":        false,
+					joinMembers:          account == did,
+					joinMembersWallet:    account == did,
+					joinStakers:          false,
+					joinStakersWallet:    account == did && isStaker,
+					"/join " + notListed: false,
 				} {
 					w := withJoin()
 					registered(w, account, owner)
@@ -78,12 +78,15 @@ func TestOnlyACompleteProofIsAdmitted(t *testing.T) {
 	}
 }
 
-// As long as the sender has not named a wallet, the bot asks the partner only about the sender, and does not ask the
-// chain.
+// notListed is a group that is not in JoinChats.
+const notListed = "-5"
+
+// As long as the sender has not named a valid wallet, the bot asks the partner only about the sender, and does not ask
+// the chain. For the last two lines, it asks nothing.
 func TestJoiningAsksAboutTheSenderOnly(t *testing.T) {
 	w := withJoin()
 	r := w.Router(t)
-	for _, line := range []string{joinMembers, joinStakers, joinStakers + " 0x1", "/join -5"} {
+	for _, line := range []string{joinMembers, joinStakers, joinStakers + " 0x1", "/join " + notListed} {
 		commandstest.Ask(t, r, line)
 	}
 	if len(w.AccountsAsked) != 1 || w.AccountsAsked[annsAccount] != 2 || w.StakesAsked != 0 {
@@ -91,7 +94,8 @@ func TestJoiningAsksAboutTheSenderOnly(t *testing.T) {
 	}
 }
 
-// Three checks a minute are allowed in each group. Asking for a wallet is not a check.
+// Three checks a minute are allowed in each group. A request that the bot may have to answer with "send a wallet" is
+// not counted.
 func TestOnlyChecksCountAgainstTheLimitOfJoining(t *testing.T) {
 	command, _ := allCommands(withJoin()).Find(chat.JoinCommand)
 	for _, test := range []struct {
@@ -103,7 +107,7 @@ func TestOnlyChecksCountAgainstTheLimitOfJoining(t *testing.T) {
 		{group: commandstest.Members, wallet: commandstest.Wallet, want: true},
 		{group: commandstest.Stakers, wallet: "", want: false},
 		{group: commandstest.Stakers, wallet: commandstest.Wallet, want: true},
-		{group: "-5", wallet: commandstest.Wallet, want: false},
+		{group: notListed, wallet: commandstest.Wallet, want: false},
 	} {
 		req := &chat.Request{
 			From: chat.User{Platform: "telegram"},
@@ -177,7 +181,7 @@ func TestModeratorsReadWhyARequestStaysOpen(t *testing.T) {
 		{
 			name:   "a stake that cannot be read",
 			line:   joinStakersWallet,
-			change: func(w *commandstest.Answers) { w.StakeErr = partnerDown },
+			change: func(w *commandstest.Answers) { w.StakeErr = chainSlow },
 		},
 		{
 			name:   "an account that cannot be read",
@@ -208,7 +212,8 @@ func TestModeratorsReadWhyAnApprovalFailed(t *testing.T) {
 	}
 }
 
-// An address is a proof if the whole command is about it. A moderator's command is about somebody else.
+// A proof is an argument that may prove to a group that the sender can come in: the only argument of a command about a
+// wallet, or the wallet of /join. It need not be valid. A moderator's command is about somebody else.
 func TestWhichRequestsHoldAProof(t *testing.T) {
 	const address = commandstest.Wallet
 	for line, want := range map[string]string{

@@ -57,7 +57,8 @@ func TestTitleColorAndFirstChangeAreOfThePeriod(t *testing.T) {
 	})
 }
 
-// Without a picture, the change is the provider's. The provider does not know the change of 30 days.
+// Without a picture, the change is the provider's. The provider does not know the change of 30 days. Market cap and
+// volume have lines of their own.
 func TestWithoutAPictureTheChangeIsTheProviders(t *testing.T) {
 	noPicture := func(w *commandstest.Answers) {
 		w.ChartErr = priceDown
@@ -75,8 +76,8 @@ func TestWithoutAPictureTheChangeIsTheProviders(t *testing.T) {
 	})
 }
 
-// ageCase is a price of some age, and what replies show of it. Replies show a price as old from an age on: the operator
-// sets this age, and it is at most ten minutes if the provider does not answer or may not be asked.
+// ageCase is a price of some age, and what replies show of it. A price is old from an age on that the operator sets. If
+// the provider does not answer or may not be asked, it is old after ten minutes at the latest.
 type ageCase struct {
 	name   string
 	age    time.Duration
@@ -289,8 +290,8 @@ func TestAPictureOfAnOldPriceTellsItsAge(t *testing.T) {
 		if w.Charted[0].Old() != isOld {
 			t.Errorf("the picture is of an old quote: %t, want %t", w.Charted[0].Old(), isOld)
 		}
-		if alt := words.Print(reply).Image.Alt; !strings.Contains(alt, c.shown) {
-			t.Errorf("the picture's description is %q, without %q", alt, c.shown)
+		if alt := words.Print(reply).Image.Alt; strings.Contains(alt, " old") != isOld || !strings.Contains(alt, c.shown) {
+			t.Errorf("the picture's description is %q, want the age %q", alt, c.shown)
 		}
 	})
 }
@@ -368,7 +369,8 @@ func TestARefreshSaysWhenThereMayBeANewerPrice(t *testing.T) {
 	}
 }
 
-// waitingForCredit returns services that cannot be asked for a price until 12:46.
+// waitingForCredit returns services whose price provider has no credit until 12:46. The quote itself is fresh for
+// longer, which no reply tells.
 func waitingForCredit() *commandstest.Answers {
 	w := commandstest.Healthy()
 	w.Price.Why = noCredit()
@@ -376,7 +378,7 @@ func waitingForCredit() *commandstest.Answers {
 	return w
 }
 
-func TestARefreshWithoutACreditSaysOnceWhenTheNextRequestIs(t *testing.T) {
+func TestARefreshWithoutACreditSaysWhenTheNextRequestIs(t *testing.T) {
 	atNoon(t, func(t *testing.T) {
 		refreshed := commandstest.Ask(t, waitingForCredit().Router(t), "/price").Unchanged()
 		title := words.Say(chat.English, refreshed.Title)
@@ -387,7 +389,7 @@ func TestARefreshWithoutACreditSaysOnceWhenTheNextRequestIs(t *testing.T) {
 	})
 }
 
-func TestNoPriceWithoutACreditSaysOnceWhenTheNextRequestIs(t *testing.T) {
+func TestNoPriceWithoutACreditSaysWhenTheNextRequestIs(t *testing.T) {
 	atNoon(t, func(t *testing.T) {
 		w := waitingForCredit()
 		w.PriceErr = w.Price.Why

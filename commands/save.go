@@ -3,6 +3,7 @@ package commands
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"time"
 
@@ -84,8 +85,8 @@ func (c saveCommand) savedReply(req *chat.Request, s *members.Saved, p proof, ch
 		"forget": chat.CommandLink("/" + forgetName),
 	}
 	results := badgeResults(req.Community, changes)
-	// badgeDeleted is the least important outcome: if the first result has it, all have it. It is only worth a note.
-	isAboutAddress := len(results) == 0 || results[0].outcome == badgeDeleted
+	// The most important result comes first: if it is minor, all are.
+	isAboutAddress := len(results) == 0 || results[0].isMinor()
 	var reply *chat.Reply
 	if isAboutAddress {
 		reply = c.replyAboutAddress(req, s, p, values)
@@ -109,8 +110,9 @@ func (c saveCommand) replyAboutAddress(req *chat.Request, s *members.Saved, p pr
 	all := c.Members.ConfiguredBadges(req.From.Platform, req.Community)
 	stakesNothing := p.stake.Value.StakerStatus() == core.NotStaker
 	if len(all) > 0 && reply.Notes == nil && stakesNothing {
-		values["badge"] = badgeTextIn(req.Community, all)
-		reply.Notes = []chat.Text{chat.SayWith("save.later", values)}
+		canGet := maps.Clone(values)
+		canGet["badge"] = badgeTextIn(req.Community, all)
+		reply.Notes = []chat.Text{chat.SayWith("save.later", canGet)}
 	}
 	return reply
 }
@@ -120,48 +122,35 @@ func (c saveCommand) replyAboutBadges(
 	req *chat.Request, s *members.Saved, results []badgeResult, values chat.Values,
 ) *chat.Reply {
 	first := results[0]
-	others := append(resultLines(results[1:]), otherProblems(req.From.Platform, results)...)
-	why, lacksStake := c.whyRemoved(first, s)
-	switch {
-	case lacksStake: // A badge was removed, and the reply says which stake it needs.
-		return &chat.Reply{
-			Tone:  chat.Negative,
-			Title: first.line(),
-			Text:  why,
-			Notes: append(others, chat.Say("badge.failed_saved")),
-		}
-	case first.problem != "": // The platform refused to give or remove a badge, and the user can try again.
-		return &chat.Reply{
-			Tone:    chat.Warning,
-			Title:   first.line(),
-			Text:    problemText(req.From.Platform, first.problem),
-			Notes:   append(others, chat.Say("badge.failed_saved")),
-			Actions: []chat.Action{chat.TryAgain(saveName, s.Wallet.Hex())},
-		}
-	case first.outcome == badgeRemoved: // for a reason other than the stake
-		return &chat.Reply{
-			Tone:  chat.Negative,
-			Title: first.line(),
-			Text:  chat.SayWith("badge.text", values),
-			Notes: others,
-		}
-	}
-	// The badge was given, or will be given or removed later.
-	return &chat.Reply{
-		Tone:  chat.Positive,
+	reply := &chat.Reply{
+		Tone:  chat.Positive, // The badge was given, or will be given or removed later.
 		Title: first.line(),
 		Text:  chat.SayWith("badge.text", values),
-		Notes: others,
+		Notes: append(resultLines(results[1:]), otherProblems(req.From.Platform, results)...),
 	}
+	why := c.whyRemoved(first, s)
+	switch {
+	case len(why) > 0:
+		reply.Tone = chat.Negative
+		reply.Text = why[0]
+		reply.Notes = slices.Concat(why[1:], reply.Notes, []chat.Text{chat.Say("badge.failed_saved")})
+	case first.problem != "": // The platform refused to give or remove a badge, and the user can try again.
+		reply.Tone = chat.Warning
+		reply.Text = problemText(req.From.Platform, first.problem)
+		reply.Notes = append(reply.Notes, chat.Say("badge.failed_saved"))
+		reply.Actions = []chat.Action{chat.TryAgain(saveName, s.Wallet.Hex())}
+	case first.outcome == badgeRemoved: // The row does not say why: the settings no longer name the badge.
+		reply.Tone = chat.Negative
+	}
+	return reply
 }
 
-// otherProblems explains the results that have the outcome of the first one, but another problem. Without these notes,
-// the explanation of the first result would seem to explain them, too. It explains each problem once.
+// otherProblems explains the problems of the results after the first one, each problem once. It leaves out the problem
+// of the first result, which the text of the reply explains.
 func otherProblems(p chat.Platform, results []badgeResult) (notes []chat.Text) {
-	first := results[0]
-	explained := []chat.BadgeProblem{"", first.problem}
+	explained := []chat.BadgeProblem{"", results[0].problem}
 	for _, r := range results[1:] {
-		if r.outcome == first.outcome && !slices.Contains(explained, r.problem) {
+		if !slices.Contains(explained, r.problem) {
 			notes = append(notes, problemText(p, r.problem))
 			explained = append(explained, r.problem)
 		}
@@ -169,17 +158,22 @@ func otherProblems(p chat.Platform, results []badgeResult) (notes []chat.Text) {
 	return notes
 }
 
-// whyRemoved explains why the badge of r was removed, if it was removed for lack of stake. Otherwise lacksStake is
-// false.
-func (c saveCommand) whyRemoved(r badgeResult, s *members.Saved) (why chat.Text, lacksStake bool) {
+// whyRemoved explains why the badges of r were removed. It returns nil if they were not removed, or if the row does not
+// say why. Badges that were lost by the same two checks share a text.
+func (c saveCommand) whyRemoved(r badgeResult, s *members.Saved) (why []chat.Text) {
 	if r.outcome != badgeRemoved {
-		return chat.Text{}, false
+		return nil
 	}
-	removed := r.badges[0]
+	var lost []members.LostBadge
 	for _, l := range s.Missing {
-		if l.Community == removed.Community && l.ID == removed.ID {
-			return members.WhyLost(l.Why, c.address(s.Wallet), removed.Amount, c.Symbol), true
+		isRemoved := func(b members.Badge) bool { return b.Community == l.Community && b.ID == l.ID }
+		if slices.ContainsFunc(r.badges, isRemoved) {
+			lost = append(lost, l)
 		}
 	}
-	return chat.Text{}, false
+	for _, group := range byChecks(lost) {
+		first := group[0]
+		why = append(why, members.WhyLost(first.Why, c.address(s.Wallet), first.Amount, c.Symbol))
+	}
+	return why
 }

@@ -316,18 +316,17 @@ func TestOnlyAMemberWhoStakesNothingIsToldToStake(t *testing.T) {
 // Changes of badges that a press can make.
 var (
 	roleGiven      = members.Change{Badge: badgeIn(commandstest.Community)}
-	roleRemoved    = members.Change{Badge: whaleIn("A"), Removed: true}
+	roleRemoved    = members.Change{Badge: whaleInA, Removed: true}
 	roleNotGiven   = members.Change{Badge: badgeIn("B"), Problem: chat.RoleAbove}
 	roleNotRemoved = members.Change{Badge: badgeIn("B"), Removed: true, Problem: chat.RoleAbove}
 	roleLater      = members.Change{Badge: badgeIn("C"), Later: true}
 	roleAfterRules = members.Change{Badge: badgeIn("D"), Problem: chat.RulesPending}
 )
 
-// whaleIn returns a badge of a community that requires an amount.
-func whaleIn(community string) members.Badge {
-	badge := badgeIn(community)
-	badge.Amount = number("1000")
-	return badge
+// whaleInA is a badge of community A that requires an amount.
+var whaleInA = members.Badge{
+	Badge: chat.Badge{Community: "A", ID: "2", Amount: number("1000")},
+	Name:  "Whale",
 }
 
 // answer is the first part of a reply. The text explains the title. Both are keys of messages.
@@ -376,6 +375,35 @@ func TestSavingExplainsRolesOfOneServerByTheirOwnProblems(t *testing.T) {
 	}
 }
 
+// The platform has not said yet, or refuses to say, which roles the user has.
+func TestSavingSaysThatRolesAreNotCheckedYet(t *testing.T) {
+	unknown := members.Badge{Badge: chat.Badge{Community: "B"}}
+	later := members.Change{Badge: unknown, Later: true}
+	checkSaved(t, nil, []members.Change{later}, answer{"save.done", "save.text", chat.Positive})
+
+	refused := members.Change{Badge: unknown, Problem: chat.MissingRight}
+	checkSaved(t, nil, []members.Change{later, refused},
+		answer{"badge.not_checked", "badge.why.missing_right", chat.Warning})
+}
+
+func TestSavingExplainsEachRemovedRoleByItsOwnChecks(t *testing.T) {
+	staker := badgeIn("A")
+	lostAt := func(hour int) members.Loss {
+		at := members.Time{Time: time.Date(2026, 11, 24, hour, 0, 0, 0, time.UTC)}
+		return members.Loss{First: at, Second: at}
+	}
+	saved := &members.Saved{Missing: []members.LostBadge{
+		{Badge: staker, Why: lostAt(1)},
+		{Badge: whaleInA, Why: lostAt(2)},
+	}}
+	changes := []members.Change{{Badge: staker, Removed: true}, roleRemoved}
+	req := &chat.Request{From: ann, Community: commandstest.Community}
+	reply, err := runFor(t, req, commandsWithMembers(savingMembers(), changes, saved), "save", aboutAnns)
+	if err != nil || reply.Text.Key != "lost.stake" || reply.Notes[0].Key != "lost.amount" {
+		t.Errorf("explained by %s and %+v, %v", reply.Text.Key, reply.Notes, err)
+	}
+}
+
 func TestSavingSaysFirstWhichRoleWasNotRemoved(t *testing.T) {
 	want := answer{"badge.not_removed", "badge.why.role_above", chat.Warning}
 	checkSaved(t, nil, []members.Change{roleRemoved, roleNotRemoved}, want)
@@ -387,7 +415,7 @@ func TestSavingSaysFirstWhichRoleWaitsForTheRules(t *testing.T) {
 }
 
 func TestSavingSaysWhyARoleWasRemoved(t *testing.T) {
-	lost := &members.Saved{Missing: []members.LostBadge{{Badge: badgeIn("B")}, {Badge: whaleIn("A")}}}
+	lost := &members.Saved{Missing: []members.LostBadge{{Badge: badgeIn("B")}, {Badge: whaleInA}}}
 	checkSaved(t, nil, []members.Change{roleRemoved}, answer{"badge.removed", "badge.text", chat.Negative})
 	checkSaved(t, lost, []members.Change{roleRemoved}, answer{"badge.removed", "lost.amount", chat.Negative})
 }
@@ -402,7 +430,7 @@ func lostIn(month time.Month) members.Loss {
 func TestARemovedRoleIsExplainedByItsOwnChecks(t *testing.T) {
 	saved := &members.Saved{Missing: []members.LostBadge{
 		{Badge: badgeIn("B"), Why: lostIn(time.March)},
-		{Badge: whaleIn("A"), Why: lostIn(time.November)},
+		{Badge: whaleInA, Why: lostIn(time.November)},
 	}}
 	all := commandsWithMembers(savingMembers(), []members.Change{roleRemoved}, saved)
 	req := &chat.Request{From: ann, Community: commandstest.Community}

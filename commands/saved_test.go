@@ -121,7 +121,7 @@ func checkTone(
 
 // A badge, and a saved address whose owner has lost it.
 var (
-	stakerBadge = members.Badge{Name: "Staker"}
+	stakerBadge = members.Badge{Badge: chat.Badge{ID: "1"}, Name: "Staker"}
 	stakerLost  = members.Saved{Missing: []members.LostBadge{{Badge: stakerBadge}}}
 )
 

@@ -30,7 +30,8 @@ func supply(from Sources, options Options) chat.Command {
 }
 
 // answer returns the supply with the staked sum and what the supply is worth. It leaves out the staked sum if the chain
-// does not answer within extraWait. If the price is unknown, it also returns a PartialError.
+// does not answer within extraWait. If the price is unknown, it also returns a PartialError. If the supply contradicts
+// the price provider's count of the tokens, it returns doubtfulReply.
 func (c supplyCommand) answer(ctx context.Context, _ *chat.Request) (*chat.Reply, error) {
 	var f supplyFigures
 	var asking sync.WaitGroup
@@ -49,7 +50,7 @@ func (c supplyCommand) answer(ctx context.Context, _ *chat.Request) (*chat.Reply
 		return nil, f.supply.Err // The deferred cancel ends the other call.
 	}
 	asking.Wait()
-	f.price.Snapshot = dated(f.price.Snapshot).Snapshot
+	f.price.Snapshot = dated(f.price.Snapshot).Snapshot // An overdue price counts as old.
 	if q, known := f.quoteForCounts(); known {
 		if doubt := belief.JudgeSupply(q, f.supply.Value); doubt != nil {
 			return c.doubtfulReply(f, doubt, q.Source), nil
@@ -58,7 +59,7 @@ func (c supplyCommand) answer(ctx context.Context, _ *chat.Request) (*chat.Reply
 	if !f.hasProvider() {
 		return c.reply(f), nil
 	}
-	// If the staked sum is not known, the reply does not mention it, so this is not a PartialError.
+	// An unknown price is a PartialError. An unknown staked sum is none, because the reply does not mention it.
 	return c.reply(f), asPartialError(f.price.Err)
 }
 
@@ -82,8 +83,8 @@ func (f supplyFigures) stakeKnown() bool {
 }
 
 // quoteForCounts returns the quote by which belief judges the supply. The quote has the price provider's own counts of
-// the tokens. If the price is doubtful, quoteForCounts leaves out the market cap, which may be as wrong. known is false
-// if there is no quote.
+// the tokens. If the price is doubtful, quoteForCounts leaves out the market cap, which may be wrong, too. known is
+// false if there is no quote.
 func (f supplyFigures) quoteForCounts() (q core.Quote, known bool) {
 	if doubt, isDoubt := doubtOf(f.price.Err); isDoubt {
 		q = *doubt.Answer.Value
@@ -103,13 +104,16 @@ func (c supplyCommand) doubtfulReply(f supplyFigures, doubt *belief.SupplyDoubt,
 		"circulating": c.amount(f.supply.Value.Circulating, chat.Whole),
 		"total":       c.amount(f.supply.Value.Total, chat.Whole),
 	}
-	title, text := "supply.doubtful", "supply.doubt"
-	otherSupply := c.totalField(f)
+	var title, text string
+	var otherSupply chat.Field
 	if doubt.IsTotal {
 		title, text = "supply.total_doubtful", "supply.total_doubt"
 		otherSupply = chat.Field{Value: chat.SayWith("supply.title", values)}
+	} else {
+		title, text = "supply.doubtful", "supply.doubt"
+		otherSupply = c.totalField(f)
 	}
-	times := f.times()
+	times := f.times() // The quote has the count, so its time decides which of two replies is newer.
 	reply := &chat.Reply{
 		Tone:  chat.Warning,
 		Title: chat.SayWith(title, values),
@@ -269,7 +273,8 @@ func otherCap(s core.Supply, q core.Quote) []chat.Text {
 	})}
 }
 
-// supplyFooter returns the price that was used, followed by its provider, or by why there is no newer price or supply.
+// supplyFooter returns the price that was used, why there is no newer supply if the supply is Stale, and then the
+// price's provider or why there is no newer price. If only the supply is Stale, it leaves out the provider.
 func supplyFooter(f supplyFigures) (footer chat.Parts) {
 	if f.supply.Stale {
 		footer = chat.Parts{failureText(f.supply.Why)}
@@ -285,7 +290,7 @@ func supplyFooter(f supplyFigures) (footer chat.Parts) {
 	}
 	footer = append(chat.Parts{at}, footer...)
 	isOnlySupplyStale := f.supply.Stale && !f.price.Stale && !q.Old()
-	if isOnlySupplyStale { // The footer explains that already.
+	if isOnlySupplyStale {
 		return footer
 	}
 	return append(footer, priceSource(datedQuote{f.price.Snapshot}))

@@ -17,7 +17,7 @@ func TestLanguages(t *testing.T) {
 	})
 }
 
-// Apps wrap a line at an ordinary space.
+// Apps wrap a line at an ordinary space, so the space behind a dot is a no-break space. They do not wrap buttons.
 func TestNoLineCanBreakBehindADot(t *testing.T) {
 	for _, l := range chat.Languages() {
 		commandstest.Cases(t, l, func(c commandstest.Case) {

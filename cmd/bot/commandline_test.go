@@ -14,8 +14,8 @@ import (
 var update = flag.Bool("update", false, "rewrite the golden files")
 
 // transcribe runs the program with only this environment, and returns what a person sees: standard
-// output, standard error with a mark before each line, and the exit code. The context has ended, so
-// that nothing is contacted if the program would serve.
+// output, standard error with "! " before each line, and the exit code. The context is done, so a bot
+// that would serve ends before it contacts anything.
 func transcribe(t *testing.T, args []string, environ ...string) string {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -28,9 +28,9 @@ func transcribe(t *testing.T, args []string, environ ...string) string {
 	return fmt.Sprintf("%sexit %d\n\n", seen, code)
 }
 
-// commandLines lists command lines: valid ones, mistyped ones, and ones that repeat a secret. An
-// invalid one prints only to standard error.
+// commandLines has groups of command lines. Some hold a secret, which the program must not repeat.
 var commandLines = []string{
+	// Help and version.
 	"help",
 	"--help",
 	"-h demo",
@@ -44,6 +44,7 @@ var commandLines = []string{
 	"--version",
 	"-v",
 
+	// Unknown commands and flags.
 	"chek",
 	"help chek",
 	"RUN",
@@ -60,11 +61,13 @@ var commandLines = []string{
 	"--" + secret + "=1",
 	"--=" + secret,
 
+	// A word too many.
 	"run now",
 	"check herald.env",
 	"help check now",
 	"run " + secret,
 
+	// Flags without a value, with an invalid one, or of another command.
 	"--env-file",
 	"check --env-file=",
 	"--web=" + secret,
@@ -76,11 +79,12 @@ var commandLines = []string{
 	"--web",
 	"check --web",
 
+	// Wallets.
 	"check --wallet " + secret,
 	"check --wallet=",
 	"check --wallet",
 	"run --wallet " + poolA,
-	"check --wallet " + strings.Replace(poolA, "E", "e", 1),
+	"check --wallet " + strings.Replace(poolA, "E", "e", 1), // a wrong checksum
 }
 
 func TestCommandLines(t *testing.T) {

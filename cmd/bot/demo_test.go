@@ -13,24 +13,39 @@ import (
 	"herald/internal/e2e/e2etest"
 )
 
-// Patterns of what differs from run to run, and of wallets.
+// These patterns match what differs from run to run. steady replaces it.
 var (
-	moment    = regexp.MustCompile(`\d+ (s|min|h|day|days) ago|just now`)
-	blockNote = regexp.MustCompile(`block [\d,]*\d`)
-	atTime    = regexp.MustCompile(`\d\d:\d\d UTC`)
-	sinceDay  = regexp.MustCompile(`since \w+ \d+`)
-	bothTimes = regexp.MustCompile(`(?s)(No stake found in \S+ on).*?(comes\s+back\.)`)
+	age       = regexp.MustCompile(`\d+ (s|min|h|day|days) ago|just now`)
+	block     = regexp.MustCompile(`block [\d,]*\d`)
+	clockTime = regexp.MustCompile(`\d\d:\d\d UTC`)
+	since     = regexp.MustCompile(`since \w+ \d+`)
 	reference = regexp.MustCompile(`Reference \w+`)
-	wallet    = regexp.MustCompile(`0x[0-9A-Fa-f]{40}`)
+	// bothChecks matches a sentence with the times of two checks: "No stake found in … on … and …".
+	bothChecks = regexp.MustCompile(`(?s)(No stake found in \S+ on).*?(comes\s+back\.)`)
 )
 
-// notOurs are settings that the demo must ignore.
-var notOurs = []string{
-	"PARTNER_BASE_URL=not even a URL", "HTTP_ADDR=nowhere", "TELEGRAM_BOT_TOKEN=x", "DATA_DIR=/no/such/folder",
+// steady replaces what differs from run to run.
+func steady(transcript string) string {
+	transcript = age.ReplaceAllString(transcript, "N s ago")
+	transcript = reference.ReplaceAllString(transcript, "Reference R")
+	transcript = block.ReplaceAllString(transcript, "block N")
+	transcript = bothChecks.ReplaceAllString(transcript, "$1 DAY and DAY … it comes back.")
+	transcript = clockTime.ReplaceAllString(transcript, "HH:MM UTC")
+	return since.ReplaceAllString(transcript, "since DAY")
 }
 
-// awaitGreeting waits for the greeting, and returns its two wallets: one that stakes, and one that does
-// not.
+var wallet = regexp.MustCompile(`0x[0-9A-Fa-f]{40}`)
+
+// invalidSettings make bot run fail. The demo must ignore them, as it ignores every setting.
+var invalidSettings = []string{
+	"PARTNER_BASE_URL=not even a URL",
+	"HTTP_ADDR=nowhere",
+	"TELEGRAM_BOT_TOKEN=x",
+	"DATA_DIR=/no/such/folder",
+}
+
+// awaitGreeting waits for the demo's greeting, and returns the two wallets that it names: one that stakes, and one that
+// does not.
 func awaitGreeting(t *testing.T, p *e2etest.Process) (staker, idle string) {
 	t.Helper()
 	p.Await("its greeting", func() bool { return strings.HasSuffix(p.Log.String(), "\n\n") })
@@ -41,7 +56,7 @@ func awaitGreeting(t *testing.T, p *e2etest.Process) (staker, idle string) {
 	return wallets[0], wallets[1]
 }
 
-// demoLines returns what a newcomer types who tries everything.
+// demoLines returns the lines of a newcomer who tries everything. "[24h]" presses the button that begins with 24h.
 func demoLines(staker, idle string) []string {
 	return []string{
 		"/help", "/start", "/price", "/price 7d", "[24h]", "[CoinMarketCap]", "/price 1y", "/supply",
@@ -66,23 +81,26 @@ func demoLines(staker, idle string) []string {
 // demoTranscript runs the demo, types demoLines, and returns what a newcomer sees.
 func demoTranscript(t *testing.T) string {
 	t.Helper()
-	demo := program([]string{"demo"}, notOurs...)
+	demo := program([]string{"demo"}, invalidSettings...)
 	keyboard, err := demo.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
 	p := e2etest.StartProcess(t, demo)
 	lines := demoLines(awaitGreeting(t, p))
-	// The answer to mark shows where the answers to the line before it end.
-	const mark, end = "/join", "Type /join registered or /join staker.\n\n"
+	// A line may have several answers. So a separator is typed after each line, and its answer shows where they end.
+	const (
+		separator       = "/join"
+		separatorAnswer = "Type /join registered or /join staker.\n\n"
+	)
 	for _, line := range lines {
-		if _, err := fmt.Fprintf(keyboard, "%s\n%s\n", line, mark); err != nil {
+		if _, err := fmt.Fprintf(keyboard, "%s\n%s\n", line, separator); err != nil {
 			t.Fatal(err)
 		}
 	}
 	keyboard.Close()
 	p.AwaitEnd()
-	answers := strings.Split(p.Out.String(), end)
+	answers := strings.Split(p.Out.String(), separatorAnswer)
 	if len(answers) != len(lines)+1 || answers[len(lines)] != "" {
 		t.Fatalf("%d lines were answered with %d answers:\n%s", len(lines), len(answers)-1, p.Out.String())
 	}
@@ -94,7 +112,7 @@ func demoTranscript(t *testing.T) string {
 	return steady(transcript.String())
 }
 
-// README.md shows parts of the transcript.
+// Each answer that README.md shows must also be in the transcript.
 func TestDemoTranscript(t *testing.T) {
 	t.Parallel()
 	transcript := demoTranscript(t)
@@ -113,19 +131,9 @@ func TestDemoTranscript(t *testing.T) {
 	}
 }
 
-// steady replaces what differs from run to run.
-func steady(transcript string) string {
-	transcript = moment.ReplaceAllString(transcript, "N s ago")
-	transcript = reference.ReplaceAllString(transcript, "Reference R")
-	transcript = blockNote.ReplaceAllString(transcript, "block N")
-	transcript = bothTimes.ReplaceAllString(transcript, "$1 DAY and DAY … it comes back.")
-	transcript = atTime.ReplaceAllString(transcript, "HH:MM UTC")
-	return sinceDay.ReplaceAllString(transcript, "since DAY")
-}
-
 func TestDemoOnAPageEndsWithControlC(t *testing.T) {
 	t.Parallel()
-	c := e2etest.StartProcess(t, program([]string{"demo", "--web"}, notOurs...))
+	c := e2etest.StartProcess(t, program([]string{"demo", "--web"}, invalidSettings...))
 	address := ""
 	c.Await("its address", func() bool {
 		address = regexp.MustCompile(`http://127\.0\.0\.1:\d+/`).FindString(c.Out.String())

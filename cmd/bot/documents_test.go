@@ -13,7 +13,8 @@ import (
 	"herald/internal/config/configtest"
 )
 
-// notSettings are variables of other programs, of deployments and of earlier versions.
+// notSettings are names in the documents that look like settings of Herald, but belong to other programs, to
+// deployments, or to earlier versions.
 var notSettings = []string{
 	"NAME_FILE",
 	"HTTPS_PROXY",
@@ -29,18 +30,42 @@ var notSettings = []string{
 
 var repository = os.DirFS("../..")
 
-// document is a page.
+// document is a Markdown page of the repository. If its text is
+//
+//	Run `bot check --env-file herald.env # it asks everything` first.
+//
+// code is "bot check --env-file herald.env\n", and words is "bot\ncheck\n--env-file\nherald.env".
 type document struct {
-	file  string
-	text  string // Each line of a fenced block is in backticks, behind a tab.
-	code  string // a line for each piece of text in backticks, without its comment
+	file  string // its path in the repository
+	text  string // the page, with a tab and backticks around each line of a fenced block, like inline code
+	code  string // a line for each text in backticks, without its comment
 	words string // a line for each word of code
+}
+
+func TestDocumentsNameWhatThereIs(t *testing.T) {
+	tests := testNames(t)
+	pages := files(t, regexp.MustCompile(
+		`^(?:\w+\.md|docs/\w+\.md|\.github/ISSUE_TEMPLATE/.+|config\.example\.env)$`))
+	for _, file := range []string{"README.md", "docs/proof.md"} {
+		if !slices.Contains(pages, file) || readDocument(t, file).code == "" {
+			t.Errorf("%s is missing, or has no code", file)
+		}
+	}
+	for _, file := range pages {
+		d := readDocument(t, file)
+		d.checkLinks(t)
+		d.checkFiles(t)
+		d.checkSettings(t)
+		d.checkTests(t, tests)
+		d.checkCommands(t)
+		d.checkTestCommands(t, tests)
+	}
 }
 
 var fencedBlock = regexp.MustCompile("(?ms)^ *```.*?^ *```$")
 
-// read returns a file of the repository.
-func read(t *testing.T, file string) document {
+// readDocument reads a file of the repository.
+func readDocument(t *testing.T, file string) document {
 	t.Helper()
 	quote := func(block string) string {
 		return regexp.MustCompile(`(?m)^.+$`).ReplaceAllString(block, "\t`$0`")
@@ -54,8 +79,8 @@ func read(t *testing.T, file string) document {
 	return d
 }
 
-// matches returns the result of FindAllStringSubmatch, with ^ and $ at the beginning and the end of
-// each line.
+// matches returns all matches of a pattern, as FindAllStringSubmatch does. ^ and $ match at the beginning and the end
+// of each line.
 func matches(pattern, text string) [][]string {
 	return regexp.MustCompile("(?m)"+pattern).FindAllStringSubmatch(text, -1)
 }
@@ -66,14 +91,21 @@ func (d document) checkLinks(t *testing.T) {
 	for _, found := range matches(link, d.text) {
 		file := path.Join(path.Dir(d.file), cmp.Or(found[1], path.Base(d.file)))
 		anchor := found[2]
-		if _, err := fs.Stat(repository, file); err != nil || anchor != "" && !read(t, file).hasHeading(anchor) {
+		_, err := fs.Stat(repository, file)
+		exists := err == nil
+		if exists && anchor != "" {
+			exists = readDocument(t, file).hasHeading(anchor)
+		}
+		if !exists {
 			t.Errorf("%s: no such file or heading: %s", d.file, found[0])
 		}
 	}
 }
 
-// hasHeading reports whether GitHub gives this anchor to a heading.
+// hasHeading reports whether GitHub gives this anchor to a heading. For example, "## What it weighs" has the anchor
+// what-it-weighs.
 func (d document) hasHeading(anchor string) bool {
+	// GitHub leaves out punctuation and the targets of links.
 	dropped := regexp.MustCompile(`\]\([^)]*\)|[^\p{L}\p{M}\p{N}_ #\t\n-]`)
 	anchors := strings.ReplaceAll(dropped.ReplaceAllString(strings.ToLower(d.text), ""), " ", "-")
 	return len(matches(`^#+-`+regexp.QuoteMeta(anchor)+`$`, anchors)) > 0
@@ -86,7 +118,8 @@ func (d document) checkFiles(t *testing.T) {
 		atTop    = `config\.[\w.]+|Dockerfile|go\.mod|[A-Z]+\.md`
 	)
 	for _, found := range matches(`^(?:\./)?(`+inFolder+`|`+atTop+`)/?$`, d.words) {
-		if there, _ := fs.Glob(repository, strings.TrimSuffix(found[1], "/...")); len(there) == 0 {
+		existing, _ := fs.Glob(repository, strings.TrimSuffix(found[1], "/..."))
+		if len(existing) == 0 {
 			t.Errorf("%s: no such file: %s", d.file, found[0])
 		}
 	}
@@ -103,18 +136,19 @@ func (d document) checkSettings(t *testing.T) {
 	}
 }
 
-// checkTests fails the test for each test, or flag of a test, in code that does not exist. tests is as
-// from testNames.
+// checkTests fails the test for each test, or flag of a test, in code that does not exist. tests is the result of
+// testNames.
 func (d document) checkTests(t *testing.T, tests string) {
 	for _, found := range matches(`^(?:-([a-z]+\.[a-z]+)|((?:Test|Fuzz|Benchmark)[A-Z]\w*))$`, d.words) {
-		if !strings.Contains(tests, "/"+found[1]+found[2]+"\n") {
+		name := found[1] + found[2] // One of the two is empty.
+		if !strings.Contains(tests, "/"+name+"\n") {
 			t.Errorf("%s: no such test, or flag of tests: %s", d.file, found[0])
 		}
 	}
 }
 
-// checkCommands fails the test for each command line of the program, up to a pipe or the like, that it
-// refuses.
+// checkCommands fails the test for each command line in code that the program refuses. It ignores what follows a pipe,
+// a redirection or a semicolon.
 func (d document) checkCommands(t *testing.T) {
 	const program = `(?:bot|\./bot|(?:.* )?/bot|(?:.* )?go run \./cmd/bot)`
 	for _, found := range matches(`^`+program+`(?: ([^|>&;\n]*).*)?$`, d.code) {
@@ -124,10 +158,12 @@ func (d document) checkCommands(t *testing.T) {
 	}
 }
 
-// checkTestCommands fails the test for each build tag of a go test command, and each part of a pattern
-// such as Flood|Burst, that its packages do not have. tests is as from testNames.
+// checkTestCommands fails the test for each go test command in code that names what its packages do not have: a build
+// tag, or a part of a pattern. For example, the parts of -run 'Flood|Burst' are Flood and Burst. tests is the result of
+// testNames.
 func (d document) checkTestCommands(t *testing.T, tests string) {
-	names := map[string]string{
+	// By flag, the pattern of a name that the flag selects. PART stands for a part of the flag's value.
+	patterns := map[string]string{
 		"run":   `\w*PART`,
 		"fuzz":  `\w*PART`,
 		"bench": `Benchmark\w*PART`,
@@ -135,11 +171,11 @@ func (d document) checkTestCommands(t *testing.T, tests string) {
 	}
 	for _, command := range matches(`^(?:[A-Z]+=\S+ )?go test .+$`, d.code) {
 		packages := regexp.MustCompile(` \./\S+`).FindAllString(command[0], -1)
-		in := strings.ReplaceAll(strings.Join(packages, "|"), "/...", "(?:/.*)?")
+		anyPackage := strings.ReplaceAll(strings.Join(packages, "|"), "/...", "(?:/.*)?")
 		for _, flag := range matches(`-(run|fuzz|bench|tags) '?([^' /]+)`, command[0]) {
 			for _, part := range matches(`[^|,^$]+`, flag[2]) {
-				name := strings.Replace(names[flag[1]], "PART", part[0], 1)
-				if len(matches("^(?:"+in+")/"+name, tests)) == 0 {
+				name := strings.Replace(patterns[flag[1]], "PART", part[0], 1)
+				if len(matches("^(?:"+anyPackage+")/"+name, tests)) == 0 {
 					t.Errorf("%s: in %q is no %s: %s", d.file, packages, part[0], command[0])
 				}
 			}
@@ -147,15 +183,16 @@ func (d document) checkTestCommands(t *testing.T, tests string) {
 	}
 }
 
-// testNames returns a line for each test, flag and build tag of the tests in the repository, such as
-// "./internal/app/TestX", behind a space.
+// testNames returns a line for each test, flag and build tag of the tests in the repository. Each has a space and its
+// package before the name, such as " ./internal/app/TestX".
 func testNames(t *testing.T) string {
 	t.Helper()
 	const name = `^func ((?:Test|Fuzz|Benchmark)\w*)\(|\bflag\.\w+\("([\w.]+)"|^//go:build (\w+)$`
 	var names strings.Builder
 	for _, file := range files(t, regexp.MustCompile(`_test\.go$`)) {
 		for _, found := range matches(name, configtest.Read(t, "../../"+file)) {
-			names.WriteString(" ./" + path.Dir(file) + "/" + found[1] + found[2] + found[3] + "\n")
+			test, flag, tag := found[1], found[2], found[3] // Two of the three are empty.
+			names.WriteString(" ./" + path.Dir(file) + "/" + test + flag + tag + "\n")
 		}
 	}
 	return names.String()
@@ -174,24 +211,4 @@ func files(t *testing.T, pattern *regexp.Regexp) (found []string) {
 		t.Fatal(err)
 	}
 	return found
-}
-
-func TestDocumentsNameWhatThereIs(t *testing.T) {
-	tests := testNames(t)
-	pages := files(t, regexp.MustCompile(
-		`^(?:\w+\.md|docs/\w+\.md|\.github/ISSUE_TEMPLATE/.+|config\.example\.env)$`))
-	for _, file := range []string{"README.md", "docs/proof.md"} {
-		if !slices.Contains(pages, file) || read(t, file).code == "" {
-			t.Errorf("%s is missing, or has no code", file)
-		}
-	}
-	for _, file := range pages {
-		d := read(t, file)
-		d.checkLinks(t)
-		d.checkFiles(t)
-		d.checkSettings(t)
-		d.checkTests(t, tests)
-		d.checkCommands(t)
-		d.checkTestCommands(t, tests)
-	}
 }

@@ -13,18 +13,19 @@ import (
 	"herald/internal/e2e/fault"
 )
 
-// sharedFolder is a DATA_DIR of a bot that runs as under systemd: as a user without rights. The
-// operator is root, if the test is.
+// sharedFolder is a DATA_DIR that a bot and an operator use at the same time. If the test runs as root, so does the
+// operator, and the bot runs as a user without rights, as under systemd. Otherwise both run as the test's user.
 type sharedFolder struct {
 	*testing.T
 	dir      string
-	binary   string // this program, which the bot's user may run
-	user     uint32
+	binary   string // a copy of this program, which the bot's user may run
+	user     uint32 // the ID of the bot's user
 	settings []string
 }
 
 func newSharedFolder(t *testing.T) *sharedFolder {
 	t.Helper()
+	const unprivileged = 61184 // the first user ID of systemd's DynamicUser
 	f := &sharedFolder{T: t, dir: t.TempDir(), user: uint32(os.Getuid())}
 	top := filepath.Dir(f.dir)
 	if err := os.Chmod(top, 0o755); err != nil {
@@ -32,7 +33,7 @@ func newSharedFolder(t *testing.T) *sharedFolder {
 	}
 	f.binary = copyOfTest(t, top)
 	if os.Getuid() == 0 {
-		f.user = 61184
+		f.user = unprivileged
 		if err := errors.Join(os.Chmod(f.dir, 0o700), os.Chown(f.dir, int(f.user), int(f.user))); err != nil {
 			t.Fatal(err)
 		}
@@ -94,7 +95,7 @@ func TestASecondBotCannotUseTheFolder(t *testing.T) {
 	}
 }
 
-func TestABotCanUseTheFolderOfAKilledOne(t *testing.T) {
+func TestABotCanUseTheFolderOfAKilledBot(t *testing.T) {
 	f := newSharedFolder(t)
 	f.run().Kill()
 	again := f.run()

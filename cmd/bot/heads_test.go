@@ -12,10 +12,14 @@ import (
 	"testing"
 )
 
-// hiddenHeads returns the position of each if in a Go file that has a head which its condition does not
-// test: the condition must read a variable, field or element that the head sets. The source is src, or
-// the file's content if src is nil.
-func hiddenHeads(t *testing.T, name string, src any) (found []string) {
+// The head of an if is the statement before its semicolon. The condition must test what the head sets:
+//
+//	if n++; n > 3 {}           good: the condition reads n, which the head sets
+//	if r.calls++; r.fails {}   bad: a reader overlooks that the head counts a call
+
+// ifsWithUntestedHeads returns the position of each if in a Go file whose condition does not read any variable, field
+// or element that the head sets. The source is src, or the file's content if src is nil.
+func ifsWithUntestedHeads(t *testing.T, name string, src any) (found []string) {
 	t.Helper()
 	files := token.NewFileSet()
 	file, err := parser.ParseFile(files, name, src, parser.SkipObjectResolution)
@@ -23,8 +27,8 @@ func hiddenHeads(t *testing.T, name string, src any) (found []string) {
 		t.Fatal(err)
 	}
 	ast.Inspect(file, func(n ast.Node) bool {
-		s, ok := n.(*ast.IfStmt)
-		if ok && s.Init != nil && !reads(s.Cond, setBy(s.Init)) {
+		s, isIf := n.(*ast.IfStmt)
+		if isIf && s.Init != nil && !readsAny(s.Cond, setBy(s.Init)) {
 			found = append(found, files.Position(s.Pos()).String())
 		}
 		return true
@@ -43,16 +47,18 @@ func setBy(s ast.Stmt) []ast.Expr {
 	return nil
 }
 
-// reads reports whether cond contains one of the expressions.
-func reads(cond ast.Expr, set []ast.Expr) (found bool) {
+// readsAny reports whether cond contains one of the expressions.
+func readsAny(cond ast.Expr, expressions []ast.Expr) (found bool) {
 	ast.Inspect(cond, func(n ast.Node) bool {
-		if field, ok := n.(*ast.SelectorExpr); ok && !slices.ContainsFunc(set, equals(field)) {
-			// In x.err, err is a field, and not the variable of that name.
-			found = found || reads(field.X, set)
+		e, isExpr := n.(ast.Expr)
+		if isExpr && slices.ContainsFunc(expressions, equals(e)) {
+			found = true
+		}
+		if field, isField := n.(*ast.SelectorExpr); isField && !found {
+			// Inspect only x of x.err: err is a field there, and not the variable of that name.
+			found = readsAny(field.X, expressions)
 			return false
 		}
-		e, ok := n.(ast.Expr)
-		found = found || ok && slices.ContainsFunc(set, equals(e))
 		return !found
 	})
 	return found
@@ -73,7 +79,7 @@ func TestTheHeadOfAnIfSetsWhatIsTested(t *testing.T) {
 		case !strings.HasSuffix(path, ".go"):
 			return nil
 		}
-		for _, place := range hiddenHeads(t, path, nil) {
+		for _, place := range ifsWithUntestedHeads(t, path, nil) {
 			t.Errorf("%s: the condition does not test what the head of the if does; "+
 				"put that on a line of its own", place)
 		}
@@ -84,8 +90,8 @@ func TestTheHeadOfAnIfSetsWhatIsTested(t *testing.T) {
 	}
 }
 
-func TestHiddenHeads(t *testing.T) {
-	for code, hidden := range map[string]bool{
+func TestUntestedHeadsAreFound(t *testing.T) {
+	for code, want := range map[string]bool{
 		`if ready {}`:                          false,
 		`if err := f(); err != nil {}`:         false,
 		`if v, ok := m[k]; ok {}`:              false,
@@ -110,9 +116,9 @@ func TestHiddenHeads(t *testing.T) {
 		`if <-c; done {}`:                      true,
 		`if ready {} else if x := 1; y > 0 {}`: true,
 	} {
-		found := hiddenHeads(t, "x.go", "package x\nfunc _() {\n"+code+"\n}\n")
-		if (len(found) == 1) != hidden {
-			t.Errorf("%s: found %v, want one: %t", code, found, hidden)
+		found := ifsWithUntestedHeads(t, "x.go", "package x\nfunc _() {\n"+code+"\n}\n")
+		if (len(found) == 1) != want {
+			t.Errorf("%s: found %v, want one: %t", code, found, want)
 		}
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"herald/internal/config/configtest"
 )
 
-// shipped returns our own packages in the program, by import path.
-func shipped(t *testing.T) []string {
+// dependencies returns the import paths of all packages in the program, and those of our own packages among them.
+func dependencies(t *testing.T) (all, ours []string) {
 	t.Helper()
 	list := exec.CommandContext(t.Context(), "go", "list", "-deps",
 		"-f", "{{.ImportPath}} {{with .Module}}{{.Main}}{{end}}", ".")
@@ -22,56 +22,67 @@ func shipped(t *testing.T) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var packages []string
 	for line := range strings.Lines(string(out)) {
-		path, ours := strings.CutSuffix(strings.TrimSpace(line), " true")
-		path, _, _ = strings.Cut(path, " ")
-		if path == "testing" || path == "net/http/httptest" {
-			t.Errorf("the program holds %s, with its flags", path)
-		}
-		if path == "github.com/ethereum/go-ethereum/rlp" {
-			t.Errorf("the program holds %s, so the linker keeps every method, and it is a third larger", path)
-		}
-		if ours {
-			packages = append(packages, path)
+		path, isOurs, _ := strings.Cut(strings.TrimSpace(line), " ")
+		all = append(all, path)
+		if isOurs == "true" {
+			ours = append(ours, path)
 		}
 	}
-	return packages
+	return all, ours
+}
+
+func TestTheProgramLacksPackagesThatAreOnlyForTestsOrTooLarge(t *testing.T) {
+	all, _ := dependencies(t)
+	for path, reason := range map[string]string{
+		"testing":                             "it adds flags",
+		"net/http/httptest":                   "it adds flags",
+		"github.com/ethereum/go-ethereum/rlp": "the linker then keeps every method, and the program is a third larger",
+	} {
+		if slices.Contains(all, path) {
+			t.Errorf("the program contains %s: %s", path, reason)
+		}
+	}
 }
 
 func TestEveryPlatformAndServiceIsInTheProgram(t *testing.T) {
-	packages := shipped(t)
-	for _, room := range []string{"platform", "service"} {
-		dirs, err := filepath.Glob("../../internal/" + room + "/*")
-		if err != nil || len(dirs) == 0 {
-			t.Fatal(dirs, err)
+	_, ours := dependencies(t)
+	for _, kind := range []string{"platform", "service"} {
+		entries, err := filepath.Glob("../../internal/" + kind + "/*")
+		if err != nil || len(entries) == 0 {
+			t.Fatal(entries, err)
 		}
-		for _, dir := range dirs {
-			isFile := strings.HasSuffix(dir, ".go")
-			isForTests := strings.HasSuffix(dir, "test")
+		for _, entry := range entries {
+			isFile := strings.HasSuffix(entry, ".go")
+			isForTests := strings.HasSuffix(entry, "test")
 			if isFile || isForTests {
 				continue
 			}
-			if path := "herald/internal/" + room + "/" + filepath.Base(dir); !slices.Contains(packages, path) {
-				t.Errorf("the program lacks %s: wire it in internal/app/%ss.go", path, room)
+			path := "herald/internal/" + kind + "/" + filepath.Base(entry)
+			if !slices.Contains(ours, path) {
+				t.Errorf("the program lacks %s: wire it in internal/app/%ss.go", path, kind)
 			}
 		}
 	}
 }
 
-// A list may name the package, or all packages in its folder, as the services' list does.
+// A package may have an import list of its own in .golangci.yml. It may instead share the list of all packages in its
+// folder, as the services do.
 func TestEachPackageHasAnImportList(t *testing.T) {
 	rules := configtest.Read(t, "../../.golangci.yml")
-	lists, strict := strings.Count(rules, " files: ["), strings.Count(rules, " list-mode: strict\n")
+	lists := strings.Count(rules, " files: [")
+	strict := strings.Count(rules, " list-mode: strict\n")
 	if lists != strict {
 		t.Errorf("%d lists of imports, of which %d are strict", lists, strict)
 	}
-	for _, name := range shipped(t) {
-		dir := `"**/` + strings.TrimPrefix(name, "herald/")
-		hasList := strings.Contains(rules, dir+`/*.go"`) || strings.Contains(rules, dir+`/**"`)
-		excluded := strings.Contains(rules, `"!`+dir[1:]+`/*.go"`)
-		sharesList := strings.Contains(rules, path.Dir(dir)+`/*/*.go"`) && !excluded
-		if !hasList && !sharesList {
+	_, ours := dependencies(t)
+	for _, name := range ours {
+		dir := "**/" + strings.TrimPrefix(name, "herald/")
+		names := func(pattern string) bool { return strings.Contains(rules, `"`+pattern+`"`) }
+		hasOwnList := names(dir+"/*.go") || names(dir+"/**")
+		isExcluded := names("!" + dir + "/*.go")
+		sharesList := names(path.Dir(dir)+"/*/*.go") && !isExcluded
+		if !hasOwnList && !sharesList {
 			t.Errorf("%s has no import list. Add a strict one to linters.settings.depguard.rules "+
 				"in .golangci.yml, with no more than it needs", name)
 		}

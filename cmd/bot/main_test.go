@@ -53,7 +53,7 @@ func TestTheStandardLogOfLibrariesIsSilent(t *testing.T) {
 	}
 }
 
-// A running bot may be writing there.
+// bot check works beside a running bot, which may be writing to DATA_DIR.
 func TestCheckLeavesDataDirAlone(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	settings := append(app.DemoSettings(fault.Start(t).Fakes), e2etest.Polling(telegramtest.New(t))...)
@@ -84,13 +84,13 @@ func TestRunFailsIfItCannotServe(t *testing.T) {
 	}
 }
 
-// asBot is a variable that makes this test binary run the bot, so that real signals can be sent to a
-// real process.
+// asBot is an environment variable. If it is set, this test binary runs the bot instead of the tests. So a test can
+// start the bot as a process, and send it signals.
 const asBot = "HERALD_TEST_AS_BOT"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asBot) != "" {
-		main() // It exits.
+		main() // It ends the process.
 	}
 	os.Exit(m.Run())
 }
@@ -103,7 +103,7 @@ func program(args []string, environ ...string) *exec.Cmd {
 	return cmd
 }
 
-// stopTest is a bot in a process, on both platforms. Its services answer once release is closed.
+// stopTest is a bot in a process of its own, on both platforms. After ask, its services answer once release is closed.
 type stopTest struct {
 	*testing.T
 	world             *fault.Fakes
@@ -163,7 +163,7 @@ func (s *stopTest) wantAnswer(asked *e2etest.Asked, want string) {
 	}
 }
 
-// By HTTP, the server answers 503 for a second before it closes.
+// If the platforms call the bot over HTTP, it answers 503 for a second before it stops listening.
 func TestAStoppedProcessAnswersWhatIsInFlight(t *testing.T) {
 	for _, ways := range []struct{ telegram, discord e2etest.Way }{
 		{e2etest.TelegramPolling, e2etest.DiscordGateway},
@@ -178,7 +178,7 @@ func TestAStoppedProcessAnswersWhatIsInFlight(t *testing.T) {
 			supply, staked := s.ask()
 			signalled := time.Now()
 			s.process.Tell(syscall.SIGTERM)
-			e2etest.Eventually(t, "the process refuses", func() bool {
+			e2etest.Eventually(t, "the process is unhealthy", func() bool {
 				return s.process.Readyz() == http.StatusServiceUnavailable && !s.healthy()
 			})
 			close(s.release)

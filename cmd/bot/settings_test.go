@@ -16,8 +16,8 @@ import (
 	"herald/internal/config/configtest"
 )
 
-// wiretap returns the URL of a server that counts the connections to it.
-func wiretap(t *testing.T) (url string, connections *atomic.Int64) {
+// countingServer returns the URL of a server, and the number of connections to it.
+func countingServer(t *testing.T) (url string, connections *atomic.Int64) {
 	t.Helper()
 	connections = &atomic.Int64{}
 	server := httptest.NewUnstartedServer(http.NotFoundHandler())
@@ -32,11 +32,11 @@ const (
 	poolB = "0x8617E340B3D01FA5F11F306F4090FD50E238070D"
 )
 
-// secret is in every invalid value, and must not be repeated.
+// secret is part of invalid values. The program must not repeat it.
 const secret = "hidden9876543210"
 
-// goodSettings returns an environment without a mistake. Every service is at url.
-func goodSettings(url string) []string {
+// validSettings returns an environment without a mistake. Every service is at url.
+func validSettings(url string) []string {
 	return configtest.Environ(new(app.Config).Table(),
 		"PARTNER_BASE_URL="+url,
 		"PARTNER_APP_ID=app",
@@ -55,27 +55,30 @@ func goodSettings(url string) []string {
 	)
 }
 
-// deepFolder is a path so long that even root cannot make a file in it.
+// deepFolder is a path so long that even root cannot make a file in it: with a file's name, it is longer than PATH_MAX,
+// which is 4,096 bytes.
 var deepFolder = strings.Repeat("/"+strings.Repeat("d", 252), 16)[1:]
 
-// wrongRun is a run of the program that ends because of a setting.
-type wrongRun struct {
-	what    string
-	args    string   // "run" if it is "", with --env-file herald.env if file is not ""
-	file    string   // the content of herald.env
-	environ []string // changes of goodSettings
-	bare    bool     // the environment is only environ, without goodSettings
+// invalidRun is a run of the program that ends because a setting is invalid.
+type invalidRun struct {
+	what string // what is invalid
+	args string // the command line; "": run, or run --env-file herald.env if there is a file
+	file string // the content of herald.env; "": there is no file
+	// environ changes the environment, which otherwise is validSettings.
+	environ []string
+	// onlyEnviron is true if the environment is environ alone, without validSettings.
+	onlyEnviron bool
 }
 
-var wrongRuns = []wrongRun{
+var invalidRuns = []invalidRun{
 	{
-		what: "nothing is set",
-		bare: true,
+		what:        "nothing is set",
+		onlyEnviron: true,
 	},
 	{
-		what: "there is no file",
-		args: "run --env-file nowhere-" + secret,
-		bare: true,
+		what:        "there is no file",
+		args:        "run --env-file nowhere-" + secret,
+		onlyEnviron: true,
 	},
 	{
 		what: "lines of another form",
@@ -122,7 +125,7 @@ var wrongRuns = []wrongRun{
 		environ: []string{"DATA_DIR=" + deepFolder, "LOG_LEVEL=loud"},
 	},
 	{
-		what:    "the same, where it is only checked",
+		what:    "a folder that cannot be written to, with bot check",
 		args:    "check",
 		environ: []string{"DATA_DIR=" + deepFolder + "/" + secret},
 	},
@@ -151,50 +154,50 @@ var wrongRuns = []wrongRun{
 			"TELEGRAM_WEBHOOK_URL=http://plain.example",
 			"DISCORD_PUBLIC_KEY=abc",
 			"HTTP_ADDR=off",
-			"STAKING_POOLS=" + strings.Replace(poolB, "B3D", "b3D", 1),
+			"STAKING_POOLS=" + strings.Replace(poolB, "B3D", "b3D", 1), // a wrong checksum
 			"LOG_LEVEL=loud",
 		},
 	},
 }
 
-// transcribe runs the program with every service at url, and returns what a person sees.
-func (r wrongRun) transcribe(t *testing.T, url string) string {
+// run runs the program with every service at url, and returns what a person sees.
+func (r invalidRun) run(t *testing.T, url string) string {
 	t.Helper()
-	if err := os.WriteFile("herald.env", []byte(r.file), 0o600); err != nil {
-		t.Fatal(err)
-	}
 	args := cmp.Or(r.args, "run")
 	if r.file != "" {
+		if err := os.WriteFile("herald.env", []byte(r.file), 0o600); err != nil {
+			t.Fatal(err)
+		}
 		args = "run --env-file herald.env"
 	}
-	if r.bare {
+	if r.onlyEnviron {
 		return transcribe(t, strings.Fields(args), r.environ...)
 	}
 	environ := slices.Clone(r.environ)
-	for _, good := range goodSettings(url) {
-		name, _, _ := strings.Cut(good, "=")
+	for _, valid := range validSettings(url) {
+		name, _, _ := strings.Cut(valid, "=")
 		changed := slices.ContainsFunc(r.environ, func(s string) bool { return strings.HasPrefix(s, name+"=") })
 		if !changed {
-			environ = append(environ, good)
+			environ = append(environ, valid)
 		}
 	}
 	return transcribe(t, strings.Fields(args), environ...)
 }
 
-// Everything invalid is reported at once, before anything is contacted, and no value is repeated.
+// Every mistake is reported, and nothing is contacted. transcribe fails the test if a value is repeated.
 func TestInvalidSettingsAreAllReported(t *testing.T) {
 	goldenFile, err := filepath.Abs("testdata/settings.golden")
 	if err != nil {
 		t.Fatal(err)
 	}
-	url, connections := wiretap(t)
+	url, connections := countingServer(t)
 	t.Chdir(t.TempDir())
 	if err := os.MkdirAll(deepFolder, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	var all strings.Builder
-	for _, r := range wrongRuns {
-		seen := r.transcribe(t, url)
+	for _, r := range invalidRuns {
+		seen := r.run(t, url)
 		if !strings.HasSuffix(seen, "exit 2\n\n") {
 			t.Errorf("%s is accepted:\n%s", r.what, seen)
 		}
@@ -207,7 +210,7 @@ func TestInvalidSettingsAreAllReported(t *testing.T) {
 }
 
 func TestEverySettingRefusesAValueOfAnotherForm(t *testing.T) {
-	environ := []string{"TELEGRAM_BOT_TOKEN=" + secret}
+	var environ []string
 	for _, s := range new(app.Config).Table() {
 		environ = append(environ, s.Name+"="+secret+" is\nwrong")
 	}

@@ -7,9 +7,22 @@
 //	members.go    saved addresses; the adapters give the badges that come with them
 //	app.go        the commands, and the Router that answers them
 //
-// Then a Bot runs (run.go; demo.go runs one against fakes), or is checked (check.go). The settings are in settings.go,
-// needs.go, languages.go and ids.go. The other files: rights.go watches what the bot may do, ticker.go writes Discord's
-// status, botid.go finds the bot's ID, and health.go asks a running bot whether it is ready.
+// What a Bot does:
+//
+//	run.go        serves the platforms
+//	rights.go     watches whether the bot may do what the settings require
+//	ticker.go     writes the price for Discord's member list
+//	check.go      runs `bot check`; details.go writes what the services answered
+//	demo.go       runs a bot against fakes of the platforms and services
+//	health.go     asks a running bot whether it is ready
+//
+// The settings:
+//
+//	settings.go   all settings, and the tables of those that belong to no other package
+//	needs.go      which settings turn on a service, and which need one
+//	languages.go  CHAT_LANGUAGE
+//	ids.go        how settings name users and communities
+//	botid.go      the bot's ID, from its tokens
 package app
 
 import (
@@ -45,17 +58,6 @@ type Bot struct {
 	Router *router.Router
 }
 
-// parts are the parts of a Bot that differ between a running bot, a check, the demo and tests.
-type parts struct {
-	// listen opens HTTP_ADDR. It is nil if the bot does not serve.
-	listen func(network, address string) (net.Listener, error)
-	// open opens the state.
-	open func(*Config, *ops.Metrics, *slog.Logger) (*state, error)
-}
-
-// maxCached is the maximum number of cached answers of all services together.
-const maxCached = 100_000
-
 // New makes a Bot, which locks DATA_DIR until Close. It does not block, and connects to nothing but Redis. It fails
 // with a config.Errors if another process has locked DATA_DIR, or if a setting turns out to be unusable.
 func New(cfg *Config, log *slog.Logger) (*Bot, error) {
@@ -73,6 +75,14 @@ func NewListening(
 // addresses there.
 func NewForCheck(cfg *Config, log *slog.Logger) (*Bot, error) {
 	return construct(cfg, log, parts{open: openToLook})
+}
+
+// parts are the parts of a Bot that differ between a running bot, a check, the demo and tests.
+type parts struct {
+	// listen opens HTTP_ADDR. It is nil if the bot does not serve.
+	listen func(network, address string) (net.Listener, error)
+	// open opens the state.
+	open func(*Config, *ops.Metrics, *slog.Logger) (*state, error)
 }
 
 // construct makes a complete Bot.
@@ -141,7 +151,7 @@ func (b *Bot) ReportBuild(version, commit string) {
 	b.metrics.ExportBuild(version, commit)
 }
 
-// Close stops what New started.
+// Close ends the calls to services, saves the quotes, closes the stores, and unlocks DATA_DIR.
 func (b *Bot) Close() {
 	b.services.close()
 	b.state.close()
@@ -157,7 +167,7 @@ func NewLogger(cfg *Config, w io.Writer) *slog.Logger {
 	return slog.New(h)
 }
 
-// hash returns an ID for the parts, from which nobody can tell what they are. It has 64 hexadecimal digits.
+// hash returns an ID for the parts. It has 64 hexadecimal digits, and does not reveal the parts.
 func hash(parts ...string) string {
 	sum := sha256.Sum256([]byte(strings.Join(parts, " ")))
 	return hex.EncodeToString(sum[:])

@@ -13,13 +13,13 @@ import (
 	"herald/internal/e2e/fault"
 )
 
-// refusedRequests are, by service, the requests of which one must be printed, and answers that refuse them.
+// refusedRequests has a row for each service. If the service answers a request with one of answers, bot check prints
+// the request.
 var refusedRequests = []struct {
 	service  fault.Target
-	requests []string
-	// command asks the service.
-	command []string
-	answers map[string]fault.Fault
+	requests []string // one of them is printed
+	command  []string // a command that asks the service, and its arguments
+	answers  map[string]fault.Fault
 }{
 	{
 		service:  fault.Partner,
@@ -74,7 +74,7 @@ func TestCheckPrintsTheRefusedRequestOnce(t *testing.T) {
 					t.Errorf("%v, asked %q, want one of %q in\n%s", err, printed, test.requests, table)
 				}
 				if strings.Contains(table, "k3y") {
-					t.Errorf("it prints the operator's part of the URL:\n%s", table)
+					t.Errorf("it prints the path of the URL in the settings:\n%s", table)
 				}
 			})
 		}

@@ -29,21 +29,21 @@ import (
 	"herald/internal/secret/logtest"
 )
 
-// startSandbox starts the fakes of every service.
-func startSandbox(t *testing.T) *services.Fakes {
+// startFakes starts the fakes of every service.
+func startFakes(t *testing.T) *services.Fakes {
 	t.Helper()
-	world := services.New()
-	if err := world.Serve(); err != nil {
+	fakes := services.New()
+	if err := fakes.Serve(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { world.Close() })
-	return world
+	t.Cleanup(func() { fakes.Close() })
+	return fakes
 }
 
-// newBot returns a bot that logs nothing. The caller closes it.
-func newBot(t *testing.T, environ []string, settings ...string) *Bot {
+// newBot returns a bot that logs nothing. Its environment is environ and changes, which win. The caller closes it.
+func newBot(t *testing.T, environ []string, changes ...string) *Bot {
 	t.Helper()
-	cfg := mustLoad(t, append(environ, settings...), "")
+	cfg := mustLoad(t, append(environ, changes...), "")
 	return mustNew(t, cfg, slog.New(slog.DiscardHandler))
 }
 
@@ -56,7 +56,8 @@ func mustNew(t *testing.T, cfg *Config, log *slog.Logger) *Bot {
 	return bot
 }
 
-// thirdReply sends the request three times to a bot with these settings, and returns its last reply.
+// thirdReply sends the request three times to a new bot with these settings, and returns the third reply. A rate limit
+// of two commands refuses the third one.
 func thirdReply(t *testing.T, settings []string, request *chat.Request) *chat.Reply {
 	t.Helper()
 	bot := newBot(t, settings)
@@ -76,13 +77,13 @@ var priceRequest = chat.Request{
 }
 
 func TestRateLimitsReachTheRouter(t *testing.T) {
-	world := startSandbox(t)
+	fakes := startFakes(t)
 	for setting, title := range map[string]string{
 		"RATE_LIMIT_USER=0": "price.title",
 		"RATE_LIMIT_USER=2": "limit.title",
 		"RATE_LIMIT_CHAT=2": "limit.title",
 	} {
-		reply := thirdReply(t, append(DemoSettings(world), setting), &priceRequest)
+		reply := thirdReply(t, append(DemoSettings(fakes), setting), &priceRequest)
 		if reply.Title.Key != title {
 			t.Errorf("%s: the third reply is %+v, want %s", setting, reply, title)
 		}
@@ -90,16 +91,16 @@ func TestRateLimitsReachTheRouter(t *testing.T) {
 }
 
 func TestModeratorChatsAndOperatorsReachTheRouter(t *testing.T) {
-	world := startSandbox(t)
+	fakes := startFakes(t)
 	aboutAnother := priceRequest
 	aboutAnother.Command = "exists"
-	aboutAnother.Args = chat.Typed(world.World.Registered.UID("Telegram"))
+	aboutAnother.Args = chat.Typed(fakes.World.Registered.UID("Telegram"))
 	for setting, title := range map[string]string{
 		"MODERATOR_CHATS=telegram:-6": "unlisted.title",
 		"MODERATOR_CHATS=telegram:-5": "exists.yes",
 		"OPERATORS=telegram:77":       "exists.yes",
 	} {
-		settings := append(DemoSettings(world), "MODERATOR_CHATS=telegram:-6", setting)
+		settings := append(DemoSettings(fakes), "MODERATOR_CHATS=telegram:-6", setting)
 		reply := thirdReply(t, settings, &aboutAnother)
 		if reply.Title.Key != title {
 			t.Errorf("%s: the third reply is %+v, want %s", setting, reply, title)
@@ -108,14 +109,14 @@ func TestModeratorChatsAndOperatorsReachTheRouter(t *testing.T) {
 }
 
 func TestTheLanguageReachesTheRouter(t *testing.T) {
-	world := startSandbox(t)
+	fakes := startFakes(t)
 	for setting, turkish := range map[string]bool{
 		"CHAT_LANGUAGE=en":             false,
 		"CHAT_LANGUAGE=tr":             true,
 		"CHAT_LANGUAGE=telegram:-5:tr": true,
 		"CHAT_LANGUAGE=telegram:-6:tr": false,
 	} {
-		reply := thirdReply(t, append(DemoSettings(world), setting), &priceRequest)
+		reply := thirdReply(t, append(DemoSettings(fakes), setting), &priceRequest)
 		if reply.Title.Key != "price.title" || (reply.Language == chat.Turkish) != turkish {
 			t.Errorf("%s: the reply is %+v", setting, reply)
 		}
@@ -123,7 +124,7 @@ func TestTheLanguageReachesTheRouter(t *testing.T) {
 }
 
 func TestReplicasShareRateLimitsAndOtherBotsDoNot(t *testing.T) {
-	world := startSandbox(t)
+	fakes := startFakes(t)
 	redis := miniredis.RunT(t)
 	request := &chat.Request{Command: "price", From: chat.User{Platform: "telegram", ID: "77"}, Direct: true}
 	for i, test := range []struct{ token, title string }{
@@ -132,7 +133,7 @@ func TestReplicasShareRateLimitsAndOtherBotsDoNot(t *testing.T) {
 		{"TELEGRAM_BOT_TOKEN=2:b", "price.title"},
 		{"DISCORD_BOT_TOKEN=a.b.c", "price.title"},
 	} {
-		bot := newBot(t, DemoSettings(world), test.token, "RATE_LIMIT_USER=1", redisSetting(redis))
+		bot := newBot(t, DemoSettings(fakes), test.token, "RATE_LIMIT_USER=1", redisSetting(redis))
 		reply := bot.Router.Handle(t.Context(), request)
 		if reply.Title.Key != test.title {
 			t.Errorf("bot %d with %s: the reply is %+v, want %s", i, test.token, reply, test.title)
@@ -141,15 +142,16 @@ func TestReplicasShareRateLimitsAndOtherBotsDoNot(t *testing.T) {
 	}
 }
 
-// redisSetting returns REDIS_URL of this fake, with a timeout that a slow machine does not reach.
+// redisSetting returns the setting REDIS_URL for a fake of Redis. Its timeout is long, for slow machines.
 func redisSetting(redis *miniredis.Miniredis) string {
 	return "REDIS_URL=redis://" + redis.Addr() + "?read_timeout=1s"
 }
 
 func TestAnswersAreSavedOnlyInRedisAndQuotesInTheFolderToo(t *testing.T) {
-	world := startSandbox(t)
-	redis, dir := miniredis.RunT(t), t.TempDir()
-	bot := newBot(t, DemoSettings(world), "TELEGRAM_BOT_TOKEN=1:a", redisSetting(redis), "DATA_DIR="+dir)
+	fakes := startFakes(t)
+	redis := miniredis.RunT(t)
+	dir := t.TempDir()
+	bot := newBot(t, DemoSettings(fakes), "TELEGRAM_BOT_TOKEN=1:a", redisSetting(redis), "DATA_DIR="+dir)
 	bot.Router.Handle(t.Context(), &chat.Request{Command: "price", Direct: true})
 	bot.Close()
 	answers := slices.DeleteFunc(redis.Keys(), func(key string) bool {
@@ -165,8 +167,8 @@ func TestAnswersAreSavedOnlyInRedisAndQuotesInTheFolderToo(t *testing.T) {
 }
 
 func TestChartsShowTheLogo(t *testing.T) {
-	world := startSandbox(t)
-	bot := newBot(t, DemoSettings(world), "TOKEN_LOGO=../pricechart/testdata/logo.png")
+	fakes := startFakes(t)
+	bot := newBot(t, DemoSettings(fakes), "TOKEN_LOGO=../pricechart/testdata/logo.png")
 	defer bot.Close()
 	reply := bot.Router.Handle(t.Context(), &chat.Request{Command: "price", Args: chat.Typed("24h"), Direct: true})
 	if reply.Image == nil {
@@ -176,19 +178,20 @@ func TestChartsShowTheLogo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A chart without a logo has the background there.
-	if picture.At(88, 62) == picture.At(0, 0) {
+	background := picture.At(0, 0)
+	whereLogoIs := picture.At(88, 62)
+	if whereLogoIs == background {
 		t.Error("the logo is not drawn")
 	}
 }
 
 func TestQuotesAreSavedWhenTheBotCloses(t *testing.T) {
-	world := startSandbox(t)
-	bot := newBot(t, DemoSettings(world), "DATA_DIR="+t.TempDir())
+	fakes := startFakes(t)
+	bot := newBot(t, DemoSettings(fakes), "DATA_DIR="+t.TempDir())
 	bot.Router.Handle(t.Context(), &chat.Request{Command: "price", Args: chat.Typed("24h"), Direct: true})
 	bot.Close()
 	saved, err := bot.state.stores[0].Load(t.Context(), "quotes "+tokenID(bot.cfg.Market))
-	quote := world.World.Quote
+	quote := fakes.World.Quote
 	want := fmt.Sprintf(`[{"t":%d,"p":"%s"}]`, quote.LastUpdated.Unix(), quote.Price)
 	if err != nil || string(saved) != want {
 		t.Errorf("saved %s (%v), want %s", saved, err, want)
@@ -214,8 +217,8 @@ func TestEachTokenHasItsOwnIDWithoutItsURL(t *testing.T) {
 	}
 }
 
-// logSecrets loads every setting, logs each secret in three places of a line, and returns the secrets
-// and the log.
+// logSecrets logs every secret of a Config that has all settings: as an attribute, in the message and in an error. It
+// returns the secrets and the log.
 func logSecrets(t *testing.T, format string) (secrets []string, out *logtest.Buffer) {
 	t.Helper()
 	cfg := mustLoad(t, append(everySetting(), "LOG_LEVEL=info", "LOG_FORMAT="+format), "")
@@ -251,7 +254,7 @@ func TestTheLogHoldsNoSecretAndNoLongLine(t *testing.T) {
 	}
 }
 
-// connectServices makes the clients of the services that cfg turns on, without a store.
+// connectServices makes the clients of the services that are on in cfg. They save nothing.
 func connectServices(t *testing.T, cfg *Config) *upstreams {
 	t.Helper()
 	connected, err := connect(cfg, &state{}, ops.NewMetrics(), slog.New(slog.DiscardHandler))
@@ -299,23 +302,24 @@ func TestEachServiceHasAFake(t *testing.T) {
 	}
 }
 
-// reachOnly makes connections fail: one to reached is closed at once, any other is refused.
-func reachOnly(t *testing.T, reached string) {
+// breakNetwork makes every connection of the default HTTP transport fail. A connection to the address reached is opened
+// and then closed. All others are refused.
+func breakNetwork(t *testing.T, reached string) {
 	transporttest.ChangeDefault(t, func(d *http.Transport) {
 		d.Proxy = nil
 		d.DialContext = func(_ context.Context, _, address string) (net.Conn, error) {
 			if address != reached {
 				return nil, &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("no route to host")}
 			}
-			near, far := net.Pipe()
-			far.Close()
-			return near, nil
+			bot, host := net.Pipe()
+			host.Close()
+			return bot, nil
 		}
 	})
 }
 
-// Telegram and Discord are on. If a platform's host is reached and does not answer, its failures are
-// a second line per minute.
+// Connections to Telegram and Discord fail. All platforms together have one line a minute about calls that could not
+// connect. If Telegram's host is reached but does not answer, these calls have another line a minute.
 func TestWithoutANetworkTheLogHasALineAMinute(t *testing.T) {
 	for reached, perHour := range map[string]int{
 		"":                        60,
@@ -323,16 +327,16 @@ func TestWithoutANetworkTheLogHasALineAMinute(t *testing.T) {
 	} {
 		t.Run("reached "+reached, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				reachOnly(t, reached)
-				logsWithoutANetwork(t, perHour)
+				breakNetwork(t, reached)
+				requireRetryLines(t, perHour)
 			})
 		})
 	}
 }
 
-// logsWithoutANetwork runs a bot for an hour. It requires that calls to the platforms are logged as
-// failed about perHour times, and nothing else repeatedly.
-func logsWithoutANetwork(t *testing.T, perHour int) {
+// requireRetryLines runs a bot on both platforms for an hour. It fails the test unless the log has about perHour lines
+// about calls that are retried, and almost no other lines.
+func requireRetryLines(t *testing.T, perHour int) {
 	var log logtest.Buffer
 	cfg := mustLoad(t, settingsWith(
 		"TELEGRAM_BOT_TOKEN=1:a",

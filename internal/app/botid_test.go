@@ -10,7 +10,7 @@ import (
 )
 
 func TestBotIDIsInTheToken(t *testing.T) {
-	// By token.
+	// For each platform, tokens and the IDs in them.
 	ids := map[chat.Platform]map[string]string{
 		telegram.Platform: {"7000000001:AAEhBOweik6ad9r_QXMENQjcrGbqCr4K-bc": "7000000001"},
 		discord.Platform: {
@@ -33,7 +33,8 @@ func TestBotIDIsInTheToken(t *testing.T) {
 
 func TestTheIDOfAMalformedTokenIsItsHash(t *testing.T) {
 	seen := map[string]string{}
-	for _, token := range []string{"", "t", "token:secret", "../x:secret", "not base64!.x.y", "aGVsbG8.x.y"} {
+	for _, token := range []string{"", "t", "token:secret", "../x:secret", "not base64!.x.y", "aGVsbG8.x.y",
+		"NzAwMDAw!DAwMQ.x.y"} {
 		for _, p := range new(Config).platforms() {
 			id := p.botID(token)
 			if len(id) != 32 || token != "" && strings.Contains(id, token) {

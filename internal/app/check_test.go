@@ -29,13 +29,13 @@ import (
 	"herald/internal/service/rest/resttest"
 )
 
-// check returns the table of a check with these settings, and ErrCheckFailed or nil.
+// check runs bot check with the settings of e, changed by settings. It returns the table, and ErrCheckFailed or nil.
 func check(t *testing.T, e *e2etest.Everything, settings ...string) (string, error) {
 	t.Helper()
 	return checkWallet(t, e, "", settings...)
 }
 
-// checkWallet is like check, and passes a wallet to the check.
+// checkWallet is like check, with a wallet for --wallet.
 func checkWallet(t *testing.T, e *e2etest.Everything, wallet string, settings ...string) (string, error) {
 	t.Helper()
 	bot := e2etest.New(t, slices.Concat(e.Settings, settings), slog.New(slog.DiscardHandler))
@@ -56,8 +56,8 @@ func requireMatch(t *testing.T, table, expression string) {
 	}
 }
 
-// volatile lists what differs from run to run, and what a golden file holds instead: ports, times,
-// the latest block, and therefore the widths of columns.
+// volatile lists what differs from run to run: ports, times, the latest block, and therefore the widths of columns. A
+// golden file has the replacement instead.
 var volatile = []struct {
 	pattern     *regexp.Regexp
 	replacement string
@@ -111,8 +111,9 @@ func TestCheckPrintsSeveralFailures(t *testing.T) {
 	requireGolden(t, "several_wrong", table)
 }
 
-// v3Down answers that version 1 of the quotes is gone, and fails calls of any other version.
-func v3Down(w http.ResponseWriter, r *http.Request) {
+// serveV1GoneAndV3Down is a price provider that has ended version 1 of its quotes, and fails calls of any other
+// version.
+func serveV1GoneAndV3Down(w http.ResponseWriter, r *http.Request) {
 	if strings.HasPrefix(r.URL.Path, "/v1/") {
 		w.WriteHeader(http.StatusNotFound)
 		return
@@ -123,11 +124,11 @@ func v3Down(w http.ResponseWriter, r *http.Request) {
 // unknownCode is an answer of the partner with a code that it does not document.
 const unknownCode = `{"code":10004,"data":null,"message":"no such user"}`
 
-// checkCases lists what makes one row of the table fail.
-var checkCases = map[string]struct {
+// checkFailures lists what makes exactly one row of the table fail.
+var checkFailures = map[string]struct {
 	settings []string
-	spoil    func(*testing.T, *e2etest.Everything) // may be nil
-	want     string                                // expression that the table matches
+	spoil    func(*testing.T, *e2etest.Everything) // changes the fakes; may be nil
+	want     string                                // a regular expression that the table matches
 }{
 	"a clock that is off": {
 		settings: []string{"PARTNER_SECRET_KEY=another-secret-key"},
@@ -152,7 +153,7 @@ var checkCases = map[string]struct {
 	},
 	"version 1 of the quotes gone and version 3 down": {
 		spoil: func(t *testing.T, e *e2etest.Everything) {
-			e.Settings = append(e.Settings, "PRICE_API_URL="+resttest.Serve(t, v3Down))
+			e.Settings = append(e.Settings, "PRICE_API_URL="+resttest.Serve(t, serveV1GoneAndV3Down))
 		},
 		want: "/v1/cryptocurrency/quotes/latest is gone, and /v3/cryptocurrency/quotes/latest fails: " +
 			".*status 500\n +asked: GET /v3/cryptocurrency/quotes/latest\\?convert=USD&id=31415\n" +
@@ -180,9 +181,8 @@ var checkCases = map[string]struct {
 	},
 }
 
-// All other rows are ok.
 func TestCheckNamesWhatIsWrong(t *testing.T) {
-	for name, test := range checkCases {
+	for name, test := range checkFailures {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			e := e2etest.NewEverything(t)
@@ -213,17 +213,17 @@ func TestCheckNamesLinksThatTelegramRefuses(t *testing.T) {
 			t.Errorf("links to %s: %v", host, err)
 		}
 		for _, name := range linkSettings {
-			named := strings.Contains(table, name+": Telegram accepts no link to "+host)
-			if named != refused {
-				t.Errorf("%s to %s is named: %t, want %t\n%s", name, host, named, refused, table)
+			isNamed := strings.Contains(table, name+": Telegram accepts no link to "+host)
+			if isNamed != refused {
+				t.Errorf("%s to %s is named: %t, want %t\n%s", name, host, isNamed, refused, table)
 			}
 		}
 	}
 }
 
-// poolLines returns a pools file: one line per pool, with its address and name. The pools at the
-// given indices have no name.
-func poolLines(pools []core.Pool, unnamed ...int) string {
+// poolsFile returns the content of a file for STAKING_POOLS: a line for each pool, with its address and name. The pools
+// with the indices unnamed have no name.
+func poolsFile(pools []core.Pool, unnamed ...int) string {
 	var file strings.Builder
 	for i, pool := range pools {
 		if slices.Contains(unnamed, i) {
@@ -245,11 +245,11 @@ func TestCheckCountsPoolsWithoutAName(t *testing.T) {
 			want:  "no pool has a name, so addresses are shown; STAKING_POOLS=@FILE can name them\n",
 		},
 		"two without a name": {
-			pools: "@" + configtest.File(t, poolLines(pools, 8, 17)),
+			pools: "@" + configtest.File(t, poolsFile(pools, 8, 17)),
 			want:  "pools with a name: 19 of 21; shown by address: " + address(8) + ", " + address(17) + "\n",
 		},
 		"one name of five": {
-			pools: "@" + configtest.File(t, poolLines(pools[:5], 1, 2, 3, 4)),
+			pools: "@" + configtest.File(t, poolsFile(pools[:5], 1, 2, 3, 4)),
 			want:  "pools with a name: 1 of 5; shown by address: .*, and 1 more\n",
 		},
 		"an invisible name": {
@@ -269,14 +269,14 @@ func TestCheckCountsPoolsWithoutAName(t *testing.T) {
 
 func TestCheckSaysNothingAboutNamesIfEveryPoolHasOne(t *testing.T) {
 	e := e2etest.NewEverything(t)
-	file := configtest.File(t, poolLines(e.World.World.Pools[8:9]))
+	file := configtest.File(t, poolsFile(e.World.World.Pools[8:9]))
 	table, err := check(t, e, "STAKING_POOLS=@"+file)
 	if err != nil || strings.Contains(table, "name") {
 		t.Errorf("%v, and the table is\n%s", err, table)
 	}
 }
 
-// requireNoWallet fails the test if the table shows one of the world's wallets.
+// requireNoWallet fails the test if the table shows a wallet of the fakes.
 func requireNoWallet(t *testing.T, e *e2etest.Everything, table string) {
 	t.Helper()
 	lower := strings.ToLower(table)
@@ -287,7 +287,7 @@ func requireNoWallet(t *testing.T, e *e2etest.Everything, table string) {
 	}
 }
 
-// The fake's last withdrawal began a day ago.
+// The staker's last withdrawal began a day ago, some 43,200 blocks before the newest one.
 func TestCheckShowsAWalletsWithdrawal(t *testing.T) {
 	e := e2etest.NewEverything(t)
 	for wallet, want := range map[string]string{
@@ -324,8 +324,8 @@ func TestCheckOfNoWalletShowsNoWithdrawal(t *testing.T) {
 	requireMatch(t, table, `in one call\n`)
 }
 
-// An operator compares the withdrawal's block with the latest block as contracts count blocks. On a
-// rollup, contracts read the number of the chain below.
+// An operator compares the withdrawal's block with the newest block. Both must be numbers as contracts read them. On a
+// rollup, such a number is the number of a block of the chain below: here, 40,000 less than the node's.
 func TestCheckComparesBlocksAsContractsCountThem(t *testing.T) {
 	for _, multicall := range []string{services.MulticallAddress.Hex(), "off"} {
 		t.Run("Multicall3 "+multicall, func(t *testing.T) {
@@ -390,7 +390,7 @@ func TestRunWarnsOfPlainHTTPToThePartner(t *testing.T) {
 	}
 }
 
-// Even while saved addresses are checked, which DATA_DIR turns on.
+// Run also checks saved addresses, because DATA_DIR is set. That must not keep it from ending.
 func TestRunEndsWithItsPlatforms(t *testing.T) {
 	telegram := telegramtest.New(t)
 	telegram.Revoke()
@@ -408,7 +408,7 @@ func TestRunEndsWithItsPlatforms(t *testing.T) {
 	}
 }
 
-// The fake of Redis does not tell how it writes to disk.
+// The fake of Redis does not report how it writes to disk.
 func TestCheckWarnsOfARedisThatMayLoseAddresses(t *testing.T) {
 	table, _ := check(t, e2etest.NewEverything(t))
 	requireMatch(t, table, `Redis .* ok .*\n? *.*set appendonly yes`)

@@ -46,18 +46,18 @@ func Demo(ctx context.Context, in io.Reader, out, stderr io.Writer) error {
 	}
 	defer bot.Close()
 	group := community.Open(bot.fakes.World, fake)
-	stop := runInBackground(ctx, bot.members.Run, bot.watchRights, func(ctx context.Context) {
+	stopBackground := runInBackground(ctx, bot.members.Run, bot.watchRights, func(ctx context.Context) {
 		_ = serve(ctx, bot.handler(), bot.connections, bot.log) // The fake never refuses the token.
 	})
-	defer stop()
+	defer stopBackground()
 	if !await(ctx, bot.isReady, hasTexts(fake)) {
 		return nil
 	}
 	fmt.Fprint(stderr, terminal.Wrap(terminal.Greeting(bot.fakes.World), terminal.Width(out)))
 	// A terminal without a type, or of the type dumb, prints escape sequences instead of obeying them:
 	// https://man7.org/linux/man-pages/man7/term.7.html
-	isDumb := slices.Contains([]string{"", "dumb"}, os.Getenv("TERM"))
-	escapes := isTerminal(out) && !isDumb
+	terminalType := os.Getenv("TERM")
+	obeysEscapes := isTerminal(out) && terminalType != "" && terminalType != "dumb"
 	return terminal.Run(ctx, terminal.Config{
 		In:        in,
 		Out:       out,
@@ -65,11 +65,12 @@ func Demo(ctx context.Context, in io.Reader, out, stderr io.Writer) error {
 		Services:  bot.fakes,
 		Later:     bot.skipHours,
 		Idle:      func() bool { return bot.connections[0].adapter.InFlight() == 0 },
-		Edit:      escapes && isTerminal(in),
-		Colour:    escapes && os.Getenv("NO_COLOR") == "", // https://no-color.org
+		Edit:      obeysEscapes && isTerminal(in),
+		Colour:    obeysEscapes && os.Getenv("NO_COLOR") == "", // https://no-color.org
 	})
 }
 
+// isTerminal reports whether file is an *os.File of a terminal.
 func isTerminal(file any) bool {
 	f, ok := file.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
@@ -97,6 +98,7 @@ func DemoWeb(ctx context.Context, out, stderr io.Writer) error {
 		return err
 	}
 	defer bot.Close()
+	// fresh has recorded no quotes. A switch on the page lets it answer instead of bot.
 	fresh, err := New(bot.cfg, bot.log)
 	if err != nil {
 		return err
@@ -124,54 +126,8 @@ func DemoWeb(ctx context.Context, out, stderr io.Writer) error {
 	return serve(ctx, switched, bot.connections, bot.log)
 }
 
-// onTelegram returns settings for a bot on the fake Telegram.
-func onTelegram(fake *faketelegram.Server) []string {
-	return []string{
-		"TELEGRAM_BOT_TOKEN=" + faketelegram.Token, "TELEGRAM_API_URL=" + fake.URL, "TELEGRAM_PACING=off",
-		community.JoinSetting(),
-	}
-}
-
-// await blocks until each condition was true, one after the other, and then returns true. It returns false if ctx is
-// done before that.
-func await(ctx context.Context, conditions ...func() bool) bool {
-	for _, isTrue := range conditions {
-		for !isTrue() {
-			if !transport.Sleep(ctx, 10*time.Millisecond) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-// isReady reports whether the platforms are connected and the bot knows the names of its badges.
-func (d *demoBot) isReady() bool {
-	unnamed := func(b members.Badge) bool { return b.Name == "" || b.CommunityName == "" }
-	for _, c := range d.connections {
-		badges := d.members.ConfiguredBadges(c.adapter.Platform(), "")
-		if !c.adapter.Ready() || slices.ContainsFunc(badges, unnamed) {
-			return false
-		}
-	}
-	return true
-}
-
-// hasTexts returns a condition: Telegram has all menus and texts of the bot. The adapter sets them in the order of
-// chat.Languages, so it is enough that Telegram has those in the last language.
-func hasTexts(fake *faketelegram.Server) func() bool {
-	languages := chat.Languages()
-	last := string(languages[len(languages)-1])
-	return func() bool { return fake.ShortDescription(last) != "" }
-}
-
-// skipHours checks all saved addresses as if RECHECK_EVERY had passed. It blocks until they are checked.
-func (d *demoBot) skipHours(ctx context.Context) error {
-	return d.members.CheckAll(ctx, d.cfg.Members.Every)
-}
-
-// pageHandler is the platform.Handler of the demo's bot, with two switches on the page: one chooses the language of
-// public answers, the other a fresh bot, which has recorded no quotes.
+// pageHandler is the platform.Handler of the demo on a page. The page has two switches. One chooses the language of
+// public answers. The other chooses the bot that answers: the demo's bot, or a fresh bot, which has recorded no quotes.
 type pageHandler struct {
 	platform.Handler                // of the demo's bot
 	router           *router.Router // of the demo's bot
@@ -179,7 +135,7 @@ type pageHandler struct {
 	page             *web.Demo
 }
 
-// chosen returns the Router that the switches choose now. It is a copy, because its language may change.
+// chosen returns the Router that the switches choose now. It is a copy, so that its language can be set.
 func (h pageHandler) chosen() *router.Router {
 	chosen := *h.router
 	if h.page.Services.FreshBot.On.Load() {
@@ -215,7 +171,7 @@ type demoParts struct {
 // addresses in memory, and has recorded the quotes of 30 days.
 func newDemoBot(stderr io.Writer, with demoParts) (_ *demoBot, err error) {
 	fakes := services.New()
-	recorded := fakes.Walk()
+	pastQuotes := fakes.Walk()
 	if err := fakes.Serve(); err != nil {
 		return nil, err
 	}
@@ -224,7 +180,7 @@ func newDemoBot(stderr io.Writer, with demoParts) (_ *demoBot, err error) {
 			_ = fakes.Close()
 		}
 	}()
-	// The short timeout and TTLs let people soon see what the bot says about a service that fails.
+	// With a short timeout and short TTLs, visitors soon see what the bot says about a service that fails.
 	environ := slices.Concat(DemoSettings(fakes), TTLs(time.Second), with.settings,
 		[]string{"SERVICE_NAME=Example Passport", "UPSTREAM_TIMEOUT=2s"})
 	cfg, err := Load(environ, "", ToLook)
@@ -232,7 +188,8 @@ func newDemoBot(stderr io.Writer, with demoParts) (_ *demoBot, err error) {
 		return nil, err
 	}
 	cfg.Staking.TTL = time.Nanosecond // Each answer shows the stake as it is now.
-	// Load cannot set these: STAKING_POOLS gives pools names only in a file, and the settings of badges require a store.
+	// Load cannot set these: STAKING_POOLS gives pools names only in a file, and the settings of badges require a
+	// store.
 	cfg.Staking.Pools = fakes.World.Pools
 	cfg.Telegram.StakerTags = with.tags
 	cfg.Discord.StakerRoles = with.roles
@@ -240,7 +197,7 @@ func newDemoBot(stderr io.Writer, with demoParts) (_ *demoBot, err error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, quote := range recorded {
+	for _, quote := range pastQuotes {
 		bot.services.quotes.Add(quote)
 	}
 	return &demoBot{Bot: bot, fakes: fakes}, nil
@@ -253,14 +210,8 @@ func openDemoState(*Config, *ops.Metrics, *slog.Logger) (*state, error) {
 	return &state{claims: noLimits, limiter: noLimits, rows: rowStore{bucket: memory.Bucket}}, nil
 }
 
-// Close closes the bot, and then the fakes.
-func (d *demoBot) Close() {
-	d.Bot.Close()
-	_ = d.fakes.Close()
-}
-
-// unlimited is claim.Claims and a ratelimit.Limiter without limits. Visitors of the demo send join requests, and skip
-// hours, more often than the limits allow.
+// unlimited is claim.Claims and a ratelimit.Limiter, both without limits: visitors of the demo send join requests, and
+// skip hours, more often than the limits allow.
 type unlimited struct{ claim.Claims }
 
 // Claim implements claim.Claims.
@@ -276,22 +227,87 @@ func (unlimited) Reserve(context.Context, time.Duration, ...ratelimit.Limit) (ti
 // Peek implements ratelimit.Limiter.
 func (unlimited) Peek(context.Context, ...ratelimit.Limit) time.Duration { return 0 }
 
-// DemoSettings returns settings for a bot that asks the fakes. They turn off the rate limits and the budget, and allow
-// every moderator the moderators' forms.
+// Close closes the bot, and then the fakes.
+func (d *demoBot) Close() {
+	d.Bot.Close()
+	_ = d.fakes.Close()
+}
+
+// isReady reports whether the platforms are connected and the bot knows the names of its badges and of their
+// communities.
+func (d *demoBot) isReady() bool {
+	unnamed := func(b members.Badge) bool { return b.Name == "" || b.CommunityName == "" }
+	for _, c := range d.connections {
+		badges := d.members.ConfiguredBadges(c.adapter.Platform(), "")
+		if !c.adapter.Ready() || slices.ContainsFunc(badges, unnamed) {
+			return false
+		}
+	}
+	return true
+}
+
+// skipHours checks all saved addresses as if RECHECK_EVERY had passed. It blocks until they are checked.
+func (d *demoBot) skipHours(ctx context.Context) error {
+	return d.members.CheckAll(ctx, d.cfg.Members.Every)
+}
+
+// onTelegram returns settings for a bot on the fake Telegram.
+func onTelegram(fake *faketelegram.Server) []string {
+	return []string{
+		"TELEGRAM_BOT_TOKEN=" + faketelegram.Token,
+		"TELEGRAM_API_URL=" + fake.URL,
+		"TELEGRAM_PACING=off",
+		community.JoinSetting(),
+	}
+}
+
+// await waits until the first condition is true, then until the second one is, and so on. It returns false if ctx is
+// done before the last one is true.
+func await(ctx context.Context, conditions ...func() bool) bool {
+	for _, isTrue := range conditions {
+		for !isTrue() {
+			if !transport.Sleep(ctx, 10*time.Millisecond) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// hasTexts returns a condition for await: Telegram has all menus and texts of the bot. The adapter sets them in the
+// order of chat.Languages, so the condition only looks for a text in the last language.
+func hasTexts(fake *faketelegram.Server) func() bool {
+	languages := chat.Languages()
+	last := string(languages[len(languages)-1])
+	return func() bool { return fake.ShortDescription(last) != "" }
+}
+
+// DemoSettings returns settings for a bot that asks the fakes. They turn off the rate limits and the budget of the
+// price provider's credits, and let the moderators of every chat ask about others.
 func DemoSettings(s *services.Fakes) []string {
 	var pools []string
 	for _, pool := range s.World.Pools {
 		pools = append(pools, pool.Address.Hex())
 	}
 	settings := []string{
-		"PARTNER_APP_ID=" + s.AppID, "PARTNER_SECRET_KEY=" + s.SecretKey,
-		"PRICE_API_KEY=" + s.PriceKey, "PRICE_MONTHLY_CREDITS=0",
-		"PRICE_TOKEN_ID=" + services.TokenID, "TOKEN_SYMBOL=" + services.Symbol,
-		fmt.Sprintf("EVM_CHAIN_ID=%d", services.ChainID), "STAKING_POOLS=" + strings.Join(pools, ","),
-		"STAKING_METHOD=" + services.StakingMethod, "STAKING_PENDING_METHOD=" + services.PendingMethod,
-		fmt.Sprintf("STAKING_CLAIM_BLOCKS=%d", services.ClaimBlocks), "STAKING_TOTAL_METHOD=" + services.TotalMethod,
-		"REGISTER_URL=https://example.org/register", "STAKE_URL=https://example.org/stake",
-		"RATE_LIMIT_USER=0", "RATE_LIMIT_CHAT=0", "MODERATOR_CHATS=" + router.EveryChat, "LOG_LEVEL=error",
+		"PARTNER_APP_ID=" + s.AppID,
+		"PARTNER_SECRET_KEY=" + s.SecretKey,
+		"PRICE_API_KEY=" + s.PriceKey,
+		"PRICE_MONTHLY_CREDITS=0",
+		"PRICE_TOKEN_ID=" + services.TokenID,
+		"TOKEN_SYMBOL=" + services.Symbol,
+		fmt.Sprintf("EVM_CHAIN_ID=%d", services.ChainID),
+		"STAKING_POOLS=" + strings.Join(pools, ","),
+		"STAKING_METHOD=" + services.StakingMethod,
+		"STAKING_PENDING_METHOD=" + services.PendingMethod,
+		fmt.Sprintf("STAKING_CLAIM_BLOCKS=%d", services.ClaimBlocks),
+		"STAKING_TOTAL_METHOD=" + services.TotalMethod,
+		"REGISTER_URL=https://example.org/register",
+		"STAKE_URL=https://example.org/stake",
+		"RATE_LIMIT_USER=0",
+		"RATE_LIMIT_CHAT=0",
+		"MODERATOR_CHATS=" + router.EveryChat,
+		"LOG_LEVEL=error",
 	}
 	for _, service := range s.Services() {
 		settings = append(settings, service.Setting+"="+service.URL())
@@ -299,7 +315,7 @@ func DemoSettings(s *services.Fakes) []string {
 	return settings
 }
 
-// TTLs returns settings that let every service's answers be fresh for d.
+// TTLs returns settings that set the TTL of every service's answers to d.
 func TTLs(d time.Duration) (settings []string) {
 	for _, s := range new(Services).table() {
 		if strings.HasSuffix(s.Name, "_TTL") {

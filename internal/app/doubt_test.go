@@ -16,16 +16,17 @@ import (
 	"herald/internal/words"
 )
 
-// glitch is a price provider that multiplies the price of $2 by factor. The changes that it reports
-// stay the same.
-type glitch struct{ factor atomic.Int64 }
+// A glitch of the price provider multiplies the price for a while. The bot must doubt such a price.
 
-func (g *glitch) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+// glitchingProvider is a price provider that quotes $2 multiplied by factor. The changes that it quotes stay the same.
+type glitchingProvider struct{ factor atomic.Int64 }
+
+func (p *glitchingProvider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path != "/v1/cryptocurrency/quotes/latest" {
 		http.NotFound(w, r)
 		return
 	}
-	price := 2 * g.factor.Load()
+	price := 2 * p.factor.Load()
 	_ = json.NewEncoder(w).Encode(map[string]any{
 		"status": map[string]any{"error_code": 0},
 		"data": map[string]any{services.TokenID: map[string]any{
@@ -62,37 +63,47 @@ func ask(t *testing.T, bot *Bot, line string) string {
 	return strings.ReplaceAll(strings.Join(lines, "\n"), "\u00a0", " ")
 }
 
-// priceGlitch runs a bot whose price provider multiplies its prices by a factor.
-type priceGlitch struct {
+// glitchTest is a bot that asks a glitchingProvider.
+type glitchTest struct {
 	t        *testing.T
 	bot      *Bot
-	provider *glitch
+	provider *glitchingProvider
 	settings []string
 	staker   string // the wallet of somebody who stakes
 }
 
-// newPriceGlitch returns a bot that has learned the correct price.
-func newPriceGlitch(t *testing.T) *priceGlitch {
+// newGlitchTest returns a glitchTest whose bot has learned the correct price, $2.
+func newGlitchTest(t *testing.T) *glitchTest {
 	t.Helper()
-	world := startSandbox(t)
-	g := &priceGlitch{t: t, provider: new(glitch), staker: world.World.Staker.Hex()}
+	fakes := startFakes(t)
+	g := &glitchTest{t: t, provider: new(glitchingProvider), staker: fakes.World.Staker.Hex()}
 	url := resttest.Serve(t, g.provider.ServeHTTP)
-	g.settings = append(DemoSettings(world), "PRICE_API_URL="+url, "DATA_DIR="+t.TempDir(), "PRICE_TTL=1ms")
+	g.settings = append(DemoSettings(fakes), "PRICE_API_URL="+url, "DATA_DIR="+t.TempDir(), "PRICE_TTL=1ms")
 	g.bot = newBot(t, g.settings)
 	t.Cleanup(func() { g.bot.Close() })
-	g.multiply(1, "HRLD $2.000")
+	g.setFactor(1, "HRLD $2.000")
 	return g
 }
 
-// restart replaces the bot by one that has only what the first one saved.
-func (g *priceGlitch) restart() {
+// restart closes the bot, and starts another one with the same DATA_DIR.
+func (g *glitchTest) restart() {
 	g.t.Helper()
 	g.bot.Close()
 	g.bot = newBot(g.t, g.settings)
 }
 
-// multiply changes the factor, and waits until the answer to /price begins with shown.
-func (g *priceGlitch) multiply(factor int64, shown string) {
+// beginGlitch makes the provider's price doubtful, and endGlitch makes it correct again.
+func (g *glitchTest) beginGlitch() { g.setFactor(glitchFactor, "HRLD "+doubtfulPrice) }
+func (g *glitchTest) endGlitch()   { g.setFactor(1, "HRLD $2.000") }
+
+// The price during a glitch, and how /price shows it.
+const (
+	glitchFactor  = 20_000_000
+	doubtfulPrice = "$40,000,000.00 (doubtful)"
+)
+
+// setFactor changes the provider's factor, and waits until the answer to /price begins with shown.
+func (g *glitchTest) setFactor(factor int64, shown string) {
 	g.t.Helper()
 	g.provider.factor.Store(factor)
 	platformtest.WaitUntil(g.t, "/price shows "+shown, func() bool {
@@ -100,44 +111,42 @@ func (g *priceGlitch) multiply(factor int64, shown string) {
 	})
 }
 
-// valuations returns command lines, and what their answers contain if they value tokens by the price.
-func (g *priceGlitch) valuations() map[string]string {
-	return map[string]string{
-		"price 1500":         "$3,000",
-		"price $100":         "50 HRLD",
-		"price 7d":           "a picture",
-		"supply":             "Market cap",
-		"staked " + g.staker: "≈",
+// valuation is a command line, and what its answer contains only if the bot values tokens by the price.
+type valuation struct{ line, value string }
+
+func (g *glitchTest) valuations() []valuation {
+	return []valuation{
+		{line: "price 1500", value: "$3,000"},
+		{line: "price $100", value: "50 HRLD"},
+		{line: "price 7d", value: "a picture"},
+		{line: "supply", value: "Market cap"},
+		{line: "staked " + g.staker, value: "≈"},
 	}
 }
-
-const (
-	glitchFactor  = 20_000_000
-	doubtfulPrice = "$40,000,000.00 (doubtful)"
-)
 
 func TestTokensAreValuedByABelievedPrice(t *testing.T) {
-	g := newPriceGlitch(t)
-	for line, value := range g.valuations() {
-		got := ask(t, g.bot, line)
-		if !strings.Contains(got, value) || strings.Contains(got, "doubtful") {
-			t.Errorf("/%s answers %s, want %s", line, got, value)
+	g := newGlitchTest(t)
+	for _, v := range g.valuations() {
+		got := ask(t, g.bot, v.line)
+		if !strings.Contains(got, v.value) || strings.Contains(got, "doubtful") {
+			t.Errorf("/%s answers %s, want %s", v.line, got, v.value)
 		}
 	}
 }
 
-// requireNoValuation fails the test unless /price and its variants show the doubtful price, and no
-// command values tokens.
-func (g *priceGlitch) requireNoValuation(t *testing.T) {
+// requireNoValuation fails the test if a command values tokens. It also fails the test unless the answers to /price,
+// and only these, show that the price is doubtful.
+func (g *glitchTest) requireNoValuation(t *testing.T) {
 	t.Helper()
-	for line, value := range g.valuations() {
-		got := ask(t, g.bot, line)
-		if strings.Contains(got, value) {
-			t.Errorf("/%s values tokens by a doubtful price: %s", line, got)
+	for _, v := range g.valuations() {
+		got := ask(t, g.bot, v.line)
+		if strings.Contains(got, v.value) {
+			t.Errorf("/%s values tokens by a doubtful price: %s", v.line, got)
 		}
 		showsDoubt := strings.Contains(got, doubtfulPrice)
-		if isPrice := strings.HasPrefix(line, "price"); showsDoubt != isPrice {
-			t.Errorf("/%s shows that the price is doubtful: %t, want %t", line, showsDoubt, isPrice)
+		mustShowDoubt := strings.HasPrefix(v.line, "price")
+		if showsDoubt != mustShowDoubt {
+			t.Errorf("/%s shows that the price is doubtful: %t, want %t", v.line, showsDoubt, mustShowDoubt)
 		}
 	}
 	if got := ask(t, g.bot, "price"); !strings.Contains(got, doubtfulPrice) {
@@ -146,22 +155,22 @@ func (g *priceGlitch) requireNoValuation(t *testing.T) {
 }
 
 func TestNothingIsValuedByADoubtfulPrice(t *testing.T) {
-	g := newPriceGlitch(t)
-	g.multiply(glitchFactor, "HRLD "+doubtfulPrice)
+	g := newGlitchTest(t)
+	g.beginGlitch()
 	g.requireNoValuation(t)
 }
 
 func TestABotThatStartsDuringAGlitchDoubtsThePriceToo(t *testing.T) {
-	g := newPriceGlitch(t)
-	g.multiply(glitchFactor, "HRLD "+doubtfulPrice)
+	g := newGlitchTest(t)
+	g.beginGlitch()
 	g.restart()
 	g.requireNoValuation(t)
 }
 
 func TestStatusAndCheckReportADoubtfulPrice(t *testing.T) {
-	g := newPriceGlitch(t)
-	g.multiply(glitchFactor, "HRLD "+doubtfulPrice)
-	for range 2 {
+	g := newGlitchTest(t)
+	g.beginGlitch()
+	for range 2 { // before and after a restart
 		ask(t, g.bot, "price")
 		if got := ask(t, g.bot, "status"); !strings.Contains(got, "The price is doubtful") {
 			t.Errorf("/status answers %s", got)
@@ -176,22 +185,23 @@ func TestStatusAndCheckReportADoubtfulPrice(t *testing.T) {
 }
 
 func TestTokensAreValuedAgainAfterAGlitch(t *testing.T) {
-	g := newPriceGlitch(t)
-	g.multiply(glitchFactor, "HRLD "+doubtfulPrice)
+	g := newGlitchTest(t)
+	g.beginGlitch()
 	g.restart()
-	g.multiply(1, "HRLD $2.000")
+	g.endGlitch()
 	if got := ask(t, g.bot, "price 1500"); !strings.Contains(got, "$3,000") {
 		t.Errorf("/price 1500 answers %s, want $3,000", got)
 	}
 }
 
 func TestASupplyInBaseUnitsIsDoubtful(t *testing.T) {
-	provider := new(glitch)
+	provider := new(glitchingProvider)
 	provider.factor.Store(1)
+	const inBaseUnits = "1000000000000000000000000\n" // 1,000,000 tokens with 18 decimals
 	supplyURL := resttest.Serve(t, func(w http.ResponseWriter, _ *http.Request) {
-		io.WriteString(w, "1000000000000000000000000\n")
+		io.WriteString(w, inBaseUnits)
 	})
-	bot := newBot(t, DemoSettings(startSandbox(t)),
+	bot := newBot(t, DemoSettings(startFakes(t)),
 		"PRICE_API_URL="+resttest.Serve(t, provider.ServeHTTP),
 		"SUPPLY_URL="+supplyURL)
 	defer bot.Close()

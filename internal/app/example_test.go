@@ -18,43 +18,46 @@ var update = flag.Bool("update", false, "rewrite config.example.env from the tab
 
 const exampleFile = "../../config.example.env"
 
-// filledIn reports whether s is one of the settings that an operator fills in first: a required setting, a platform's
-// token, the token's number, or a setting that turns on a service. The file lists these settings at the top.
-func filledIn(s config.Setting) bool {
+// config.example.env has two parts. The first lists the settings that an operator fills in first. The second has a
+// comment and a line for every setting: the line is commented out and has the default, or it refers to the first part.
+
+// isInFirstPart reports whether an operator fills in s first: a required setting, a platform's token, the token's
+// ID at the price provider, or a setting that turns on a service.
+func isInFirstPart(s config.Setting) bool {
 	if s.Name == "PRICE_API_URL" {
-		return false // PRICE_API_KEY also turns on the price.
+		return false // PRICE_API_KEY, which is in the first part, turns on the price, too.
 	}
 	turnsOn := func(service serviceSettings) bool { return slices.Contains(service.names, s.Name) }
 	others := append(slices.Collect(maps.Values(TokenSettings())), "PRICE_TOKEN_ID")
 	return s.Required || slices.Contains(others, s.Name) || slices.ContainsFunc(everyService, turnsOn)
 }
 
-// renderExample returns config.example.env. It takes the prose from the old file: the text before the
-// first heading, the first part's heading, and the second part's heading and text. It makes the rest
-// from the table of settings.
+// renderExample returns config.example.env. It makes everything from the table of settings, except the prose, which it
+// takes from the old file: the text before the first part, the first part's heading, and the second part's heading and
+// text.
 func renderExample(old string) string {
 	const gap = "\n\n\n## "
-	parts := append(strings.SplitN(old, gap, 4), "", "", "")
+	parts := append(strings.SplitN(old, gap, 4), "", "", "") // at least three
 	introduction, firstPart, secondPart := parts[0], parts[1], parts[2]
 	heading, _, _ := strings.Cut(firstPart, "\n")
-	top := introduction + gap + heading + "\n\n"
-	below := gap + strings.TrimSpace(secondPart) + "\n"
+	first := introduction + gap + heading + "\n\n"
+	second := gap + strings.TrimSpace(secondPart) + "\n"
 	for _, s := range settings {
 		if s.Heading != "" {
-			below += fmt.Sprintf("\n\n## %s\n", s.Heading)
+			second += fmt.Sprintf("\n\n## %s\n", s.Heading)
 		}
-		below += "\n" + asComment(s)
+		second += "\n" + asComment(s)
 		switch {
-		case filledIn(s):
-			top += s.Name + "=\n"
-			below += fmt.Sprintf("# At the top: %s=%s\n", s.Name, s.Example)
+		case isInFirstPart(s):
+			first += s.Name + "=\n"
+			second += fmt.Sprintf("# At the top: %s=%s\n", s.Name, s.Example)
 		case s.Example != "":
-			below += fmt.Sprintf("#%s=%s # for example %s\n", s.Name, s.Default, s.Example)
+			second += fmt.Sprintf("#%s=%s # for example %s\n", s.Name, s.Default, s.Example)
 		default:
-			below += fmt.Sprintf("#%s=%s\n", s.Name, s.Default)
+			second += fmt.Sprintf("#%s=%s\n", s.Name, s.Default)
 		}
 	}
-	return strings.TrimSuffix(top, "\n") + below
+	return strings.TrimSuffix(first, "\n") + second
 }
 
 // asComment returns the Comment of s, and whether it is secret, in lines of at most 79 characters that
@@ -74,11 +77,11 @@ func asComment(s config.Setting) string {
 	return comment + line + "\n"
 }
 
-// The example of a setting at the top takes one of the two lines.
+// A setting in the first part has only one line for its Comment: the second one has its Example.
 func TestTwoLinesExplainASetting(t *testing.T) {
 	for _, s := range settings {
 		maxLines := 2
-		if filledIn(s) {
+		if isInFirstPart(s) {
 			maxLines = 1
 		}
 		if lines := strings.Count(asComment(s), "\n"); lines > maxLines {
@@ -123,13 +126,13 @@ func TestTheExampleLacksOnlyTheSymbolAndAService(t *testing.T) {
 
 func TestTheMatchainExampleLoadsOnceItIsFilledIn(t *testing.T) {
 	t.Chdir("../..")
-	filledIn := []string{
+	missing := []string{
 		"TELEGRAM_BOT_TOKEN=123456789:made-up-token",
 		"PARTNER_APP_ID=made-up",
 		"PARTNER_SECRET_KEY=made-up-secret",
 		"SUPPLY_URL=https://supply.example.org",
 	}
-	c, err := Load(filledIn, "examples/matchain.env", ToServe)
+	c, err := Load(missing, "examples/matchain.env", ToServe)
 	if err != nil {
 		t.Fatal(err)
 	}

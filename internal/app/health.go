@@ -14,18 +14,18 @@ import (
 	"herald/internal/ops"
 )
 
-// Health asks the bot that runs with these settings whether it is ready, and writes a line to w if it is. It needs no
-// setting but HTTP_ADDR, and ignores the others. The error is a config.Errors if HTTP_ADDR is wrong or off, or the file
-// cannot be read. Any other error is one line: what /readyz answers, that its answer broke off, or that nobody answers.
+// Health asks the bot that runs with these settings whether it is ready, and writes a line to w if it is. It ignores
+// all settings but HTTP_ADDR. The error is a config.Errors if HTTP_ADDR is invalid or off, or if the file cannot be
+// read. Any other error is one line: what /readyz answers, that its answer broke off, or that no bot answers.
 func Health(ctx context.Context, environ []string, envFile string, w io.Writer) error {
 	var settings ops.Settings
-	given, wrong := config.Collect(environ, envFile)
-	if given != nil { // The file, if any, was read. Mistakes in other settings do not matter.
-		wrong = config.Given{"HTTP_ADDR": given["HTTP_ADDR"]}.Fill(settings.Table())
+	given, mistakes := config.Collect(environ, envFile)
+	if given != nil { // The file, if any, can be read. Other mistakes in it do not matter.
+		mistakes = config.Given{"HTTP_ADDR": given["HTTP_ADDR"]}.Fill(settings.Table())
 	}
 	switch {
-	case len(wrong) > 0:
-		return wrong
+	case len(mistakes) > 0:
+		return mistakes
 	case settings.Addr == "":
 		return config.Errors{"HTTP_ADDR: is off, so there is nobody to ask; for example HTTP_ADDR=127.0.0.1:8080"}
 	}
@@ -35,8 +35,8 @@ func Health(ctx context.Context, environ []string, envFile string, w io.Writer) 
 // askReady asks /readyz at addr, and writes the answer to w. It fails if the status is not 200, or if the whole answer
 // takes longer than 3 seconds. If addr has no host or an unspecified one, such as 0.0.0.0, it asks this machine.
 //
-// It uses a Transport and no Client, because a Transport follows no redirect. The Transport has no Proxy, so it ignores
-// the environment's.
+// It uses a Transport instead of a Client, because a Transport does not follow redirects. transport should have no
+// Proxy, so that it ignores the proxy in the environment.
 func askReady(ctx context.Context, transport *http.Transport, addr string, w io.Writer) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, 3*time.Second, fmt.Errorf("silent for 3s"))
 	defer cancel()

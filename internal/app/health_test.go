@@ -18,8 +18,8 @@ import (
 	"herald/internal/config"
 )
 
-// health returns the one line that Health prints or returns as its error. It fails the test if that
-// is more than a line, is long, or holds control characters. Every setting but HTTP_ADDR is invalid.
+// health calls Health, with invalid values for all settings but HTTP_ADDR. It returns what Health writes or, as a line,
+// its error. It fails the test unless that is a single short line without control characters.
 func health(t *testing.T, addr string) (line string, err error) {
 	t.Helper()
 	var out strings.Builder
@@ -38,11 +38,11 @@ func health(t *testing.T, addr string) (line string, err error) {
 	return line, err
 }
 
-// serveReadyz starts a server, and returns its port. /readyz answers with this status, hostile characters,
-// and a body that is long unless the status is 200.
+// serveReadyz starts a server that answers with this status, and returns its port. The body has control characters. It
+// is long unless the status is 200.
 func serveReadyz(t *testing.T, status int) (port string) {
 	t.Helper()
-	padding := strings.Repeat("x", (status-http.StatusOK)<<10)
+	padding := strings.Repeat("x", (status-http.StatusOK)<<10) // none for 200
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Location", "/elsewhere")
 		w.WriteHeader(status)
@@ -102,8 +102,8 @@ func TestHealthReturnsAnInvalidAddressAsConfigErrors(t *testing.T) {
 	}
 }
 
-// silentAfter returns a client of a bot that reads the request, writes answer, and then stays silent.
-func silentAfter(answer string) *http.Transport {
+// dialSilentBot returns a transport. It connects to a bot that reads the request, writes answer, and then stays silent.
+func dialSilentBot(answer string) *http.Transport {
 	return &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
 		client, bot := net.Pipe()
 		go func() {
@@ -124,7 +124,7 @@ func TestHealthWaitsThreeSeconds(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			start := time.Now()
-			err := askReady(t.Context(), silentAfter(answer), "127.0.0.1:8080", io.Discard)
+			err := askReady(t.Context(), dialSilentBot(answer), "127.0.0.1:8080", io.Discard)
 			if err == nil || err.Error() != want {
 				t.Errorf("after the answer %q: %v, want %s", answer, err, want)
 			}

@@ -9,9 +9,12 @@ import (
 	"herald/internal/config"
 )
 
-// setLanguages sets Language and ChatLanguages from CHAT_LANGUAGE. Its entries, in any order, are at most one default
-// language, such as "es", and the languages of communities, such as "telegram:-1001234567890:tr". Without a default
-// language, the default is English. The error has a line for each invalid entry.
+// everyCommunity is the community of an entry of CHAT_LANGUAGE that sets the default language.
+const everyCommunity = ""
+
+// setLanguages sets Language and ChatLanguages from value, the value of CHAT_LANGUAGE. Each entry names a community and
+// its language, such as "telegram:-1001234567890:tr", or only the default language, such as "es". The entries have any
+// order. If none names a default language, it is English. The error has a line for each invalid entry.
 func (c *Config) setLanguages(value string) error {
 	c.Language = chat.English
 	c.ChatLanguages = map[string]chat.Language{}
@@ -20,13 +23,11 @@ func (c *Config) setLanguages(value string) error {
 	for i, entry := range config.SplitList(value) {
 		number := i + 1
 		community, language, err := parseLanguage(entry)
-		first, isRepeated := firstEntries[community]
-		switch {
-		case err != nil:
+		if first, isRepeated := firstEntries[community]; isRepeated && err == nil {
+			err = repeatedLanguage(community, first)
+		}
+		if err != nil {
 			invalid = append(invalid, fmt.Errorf("entry %d %w", number, err))
-			continue
-		case isRepeated:
-			invalid = append(invalid, fmt.Errorf("entry %d %w", number, repeatedLanguage(community, first)))
 			continue
 		}
 		firstEntries[community] = number
@@ -39,25 +40,13 @@ func (c *Config) setLanguages(value string) error {
 	return errors.Join(invalid...)
 }
 
-// repeatedLanguage returns the error about an entry for the same community as an earlier entry, which has the number
-// first.
-func repeatedLanguage(community string, first int) error {
-	if community == everyCommunity {
-		return fmt.Errorf("is a second default language, after entry %d; keep one of the two", first)
-	}
-	return fmt.Errorf("names the chat of entry %d again; keep one of the two", first)
-}
-
-// everyCommunity stands for all communities that have no entry of their own: it has the default language.
-const everyCommunity = ""
-
-// parseLanguage parses an entry of CHAT_LANGUAGE. If the entry is a language alone, the community is everyCommunity.
+// parseLanguage parses an entry of CHAT_LANGUAGE. If the entry is only a language, the community is everyCommunity.
 func parseLanguage(entry string) (community string, language chat.Language, err error) {
 	community = everyCommunity
 	name := entry
 	if colon := strings.LastIndexByte(entry, ':'); colon >= 0 {
 		name = entry[colon+1:]
-		community, err = parseLanguageCommunity(entry[:colon])
+		community, err = checkLanguageCommunity(entry[:colon])
 		if err != nil {
 			return "", "", err
 		}
@@ -68,6 +57,15 @@ func parseLanguage(entry string) (community string, language chat.Language, err 
 		}
 	}
 	return "", "", fmt.Errorf("must name one of the languages %s", strings.Join(languageNames(), ", "))
+}
+
+// repeatedLanguage returns the error about an entry for a community that already has an entry. first is the number of
+// that earlier entry.
+func repeatedLanguage(community string, first int) error {
+	if community == everyCommunity {
+		return fmt.Errorf("is a second default language, after entry %d; keep one of the two", first)
+	}
+	return fmt.Errorf("names the chat of entry %d again; keep one of the two", first)
 }
 
 // languageNames returns the names of the languages in CHAT_LANGUAGE.

@@ -16,51 +16,18 @@ import (
 	"herald/internal/ops"
 )
 
-// The errors of openMembers.
-
-// errNothingSaved means that there is no store.
-var errNothingSaved = errors.New("no addresses can be saved: set DATA_DIR or REDIS_URL to what the running bot has")
-
-// errNoBot means that the token of no platform is set.
-var errNoBot = errors.New("saved addresses belong to a bot: set " +
-	strings.Join(ofEachPlatform(func(p servable) string { return p.tokenSetting }), " and ") +
-	" to what the running bot has")
-
-// errNoPartner means that the store is Redis and the partner API is off.
-var errNoPartner = errors.New("in Redis, saved addresses are found by the partner's key: " +
-	"set PARTNER_BASE_URL, PARTNER_APP_ID and PARTNER_SECRET_KEY to what the running bot has, or had")
-
-// openMembers opens the store and calls use with a members.Members that only reads and writes the store: nothing checks
-// stakes in the background. It works beside a running bot.
-func openMembers(cfg *Config, log *slog.Logger, use func(*members.Members) error) error {
-	metrics := ops.NewMetrics()
-	state, err := openState(cfg, metrics, log)
-	if err != nil {
-		return err
-	}
-	defer state.close()
-	switch {
-	case len(state.stores) == 0:
-		return errNothingSaved
-	case len(cfg.botIDs()) == 0:
-		return errNoBot
-	case state.rows.isOff(): // The store is Redis, and there is no key to find rows by.
-		return errNoPartner
-	}
-	return use(newMembers(cfg, memberParts{state: state, metrics: metrics, log: log}))
-}
-
-// memberParts are what Members work with.
+// memberParts are the parts of a Bot that its Members use.
 type memberParts struct {
 	state *state
-	// services and badges are nil if the Members will not run.
+	// services and badges are nil if the Members only read and write the store, and do not run.
 	services *upstreams
 	badges   map[chat.Platform]chat.BadgeGiver
 	metrics  *ops.Metrics
 	log      *slog.Logger
 }
 
-// newMembers makes the Members of a bot. They are Enabled if the state has a store for saved addresses.
+// newMembers makes the Members of a bot, which save members' addresses, and give and remove the badges that come with a
+// stake. They are Enabled if the state can save addresses.
 func newMembers(cfg *Config, with memberParts) *members.Members {
 	bots := cfg.botIDs()
 	platforms := map[chat.Platform]members.Platform{}
@@ -79,15 +46,17 @@ func newMembers(cfg *Config, with memberParts) *members.Members {
 		Count:     with.metrics.Events("members"),
 		Log:       with.log,
 	}
-	if s := with.services; s != nil && s.stakesOf != nil && s.sources.Accounts != nil {
+	s := with.services
+	canCheckStakes := s != nil && s.stakesOf != nil && s.sources.Accounts != nil
+	if canCheckStakes {
 		c.Stakes = s.stakesOf
 		c.Accounts = s.sources.Accounts
 	}
 	rows := with.state.rows
-	if !rows.isOff() {
+	if rows.canSave() {
 		c.Bucket = func(name string) members.Store { return rows.bucket(name) }
 	}
-	if rows.former != nil { // It has the rows that an older version saved.
+	if rows.former != nil {
 		c.Former = rows.former
 		c.FormerIsShared = rows.formerIsShared
 	}
@@ -98,11 +67,40 @@ func newMembers(cfg *Config, with memberParts) *members.Members {
 	return m
 }
 
+// ListMembers writes every saved row to w as CSV. A row is a user's saved address, with the badges that were given for
+// it. The lines name people. If ListMembers cannot read all rows, it writes the others and returns an error. It works
+// beside a running bot.
+func ListMembers(ctx context.Context, cfg *Config, log *slog.Logger, w io.Writer) error {
+	return openMembers(cfg, log, func(m *members.Members) error {
+		rows, unreadable, readErr := m.All(ctx)
+		if unreadable > 0 {
+			log.Warn("some saved values cannot be read; they stay as they are", "count", unreadable)
+		}
+		if len(rows)+unreadable == 0 && readErr == nil {
+			log.Warn("nothing is saved there: does the running bot have the same settings?")
+		}
+		var head []string
+		for _, column := range MemberColumns {
+			head = append(head, column.Name)
+		}
+		lines := [][]string{head}
+		for _, r := range rows {
+			var line []string
+			for _, column := range MemberColumns {
+				line = append(line, column.value(r))
+			}
+			lines = append(lines, line)
+		}
+		return errors.Join(csv.NewWriter(w).WriteAll(lines), readErr)
+	})
+}
+
 // MemberColumn is a column that ListMembers writes.
 type MemberColumn struct {
 	Name string
 	// Holds describes the column in the help of bot members.
 	Holds string
+	// value returns what a row has in the column.
 	value func(members.Row) string
 }
 
@@ -121,37 +119,37 @@ var MemberColumns = []MemberColumn{
 	{
 		Name:  "wallet",
 		Holds: "the saved address",
-		value: walletIn,
+		value: csvWallet,
 	},
 	{
 		Name:  "saved",
 		Holds: "when the address was saved",
-		value: func(r members.Row) string { return timeIn(r.SavedAt.Time) },
+		value: func(r members.Row) string { return csvTime(r.SavedAt.Time) },
 	},
 	{
 		Name:  "proven",
 		Holds: "when it was last found to be the member's",
-		value: func(r members.Row) string { return timeIn(r.ProvenAt.Time) },
+		value: func(r members.Row) string { return csvTime(r.ProvenAt.Time) },
 	},
 	{
 		Name:  "checked",
 		Holds: "when its stake was last known",
-		value: func(r members.Row) string { return timeIn(r.CheckedAt.Time) },
+		value: func(r members.Row) string { return csvTime(r.CheckedAt.Time) },
 	},
 	{
 		Name:  "first_below",
 		Holds: "when a check first found too little stake for what is given",
-		value: func(r members.Row) string { return timeIn(r.FirstLow()) },
+		value: func(r members.Row) string { return csvTime(r.FirstLow()) },
 	},
 	{
 		Name:  "lost",
 		Holds: "when a second check confirmed that, so that something went",
-		value: func(r members.Row) string { return timeIn(r.LastLost()) },
+		value: func(r members.Row) string { return csvTime(r.LastLost()) },
 	},
 	{
 		Name:  "given",
 		Holds: "each server or group, role or tag, and since when",
-		value: givenIn,
+		value: csvBadges,
 	},
 	{
 		Name:  "waits_for_removal",
@@ -160,55 +158,27 @@ var MemberColumns = []MemberColumn{
 	},
 }
 
-// ListMembers writes every saved row to w as CSV. It works beside a running bot. The lines name people. If ListMembers
-// cannot read all rows, it writes the others and returns an error.
-func ListMembers(ctx context.Context, cfg *Config, log *slog.Logger, w io.Writer) error {
-	return openMembers(cfg, log, func(m *members.Members) error {
-		rows, unreadable, readErr := m.All(ctx)
-		if unreadable > 0 {
-			log.Warn("some saved values cannot be read; they stay as they are", "count", unreadable)
-		}
-		if len(rows)+unreadable == 0 && readErr == nil {
-			log.Warn("nothing is saved there: does the running bot have the same settings?")
-		}
-		var head []string
-		for _, column := range MemberColumns {
-			head = append(head, column.Name)
-		}
-		table := csv.NewWriter(w)
-		lines := [][]string{head}
-		for _, r := range rows {
-			var line []string
-			for _, column := range MemberColumns {
-				line = append(line, column.value(r))
-			}
-			lines = append(lines, line)
-		}
-		return errors.Join(table.WriteAll(lines), readErr)
-	})
-}
-
-// walletIn returns the wallet of a row for a CSV file, or "" if the address is deleted.
-func walletIn(r members.Row) string {
+// csvWallet returns the wallet of a row, or "" if the address is deleted.
+func csvWallet(r members.Row) string {
 	if r.Forgotten() {
 		return ""
 	}
 	return r.Wallet.Hex()
 }
 
-// givenIn returns the badges of a row for a CSV file, separated by semicolons. Each has its community, its ID, and when
-// it was given, such as "9001 7001 2026-11-23T12:00:00Z". The time is missing if it is not certain that the badge was
-// given.
-func givenIn(r members.Row) string {
+// csvBadges returns the badges of a row, separated by semicolons. Each is the ID of a community, the
+// badge's ID there, and when the badge was given, such as "9001 7001 2026-11-23T12:00:00Z". The time is missing if it
+// is not certain that the badge was given.
+func csvBadges(r members.Row) string {
 	var all []string
-	for _, h := range r.Badges {
-		all = append(all, strings.TrimSpace(h.Community+" "+h.Badge+" "+timeIn(h.Since.Time)))
+	for _, held := range r.Badges {
+		all = append(all, strings.TrimSpace(held.Community+" "+held.Badge+" "+csvTime(held.Since.Time)))
 	}
 	return strings.Join(all, "; ")
 }
 
-// timeIn returns a time for a CSV file, or "" for the zero time.
-func timeIn(t time.Time) string {
+// csvTime returns a time in UTC, such as "2026-11-23T12:00:00Z", or "" for the zero time.
+func csvTime(t time.Time) string {
 	if t.IsZero() {
 		return ""
 	}
@@ -227,12 +197,11 @@ func ReleaseBadges(ctx context.Context, cfg *Config, log *slog.Logger, w io.Writ
 			_, err = fmt.Fprintln(w, "Nobody is held: no fuse has blown.")
 			return err
 		}
-		table := csv.NewWriter(w)
 		lines := [][]string{{"platform", "user", "community", "badge"}}
-		for _, place := range released {
-			lines = append(lines, []string{string(place.User.Platform), place.User.ID, place.Community, place.Badge})
+		for _, held := range released {
+			lines = append(lines, []string{string(held.User.Platform), held.User.ID, held.Community, held.Badge})
 		}
-		if err := table.WriteAll(lines); err != nil {
+		if err := csv.NewWriter(w).WriteAll(lines); err != nil {
 			return err
 		}
 		_, err = fmt.Fprintf(w, "Released: %d. The running bot notes that within five minutes; "+
@@ -240,3 +209,36 @@ func ReleaseBadges(ctx context.Context, cfg *Config, log *slog.Logger, w io.Writ
 		return err
 	})
 }
+
+// openMembers opens the store, calls use with Members that only read and write the store, and closes the store. It
+// works beside a running bot. It fails with errNothingSaved, errNoBot or errNoPartner if the settings do not say where
+// the running bot saves addresses.
+func openMembers(cfg *Config, log *slog.Logger, use func(*members.Members) error) error {
+	metrics := ops.NewMetrics()
+	state, err := openState(cfg, metrics, log)
+	if err != nil {
+		return err
+	}
+	defer state.close()
+	switch {
+	case len(state.stores) == 0:
+		return errNothingSaved
+	case len(cfg.botIDs()) == 0:
+		return errNoBot
+	case !state.rows.canSave():
+		return errNoPartner
+	}
+	return use(newMembers(cfg, memberParts{state: state, metrics: metrics, log: log}))
+}
+
+// errNothingSaved means that there is no store.
+var errNothingSaved = errors.New("no addresses can be saved: set DATA_DIR or REDIS_URL to what the running bot has")
+
+// errNoBot means that the token of no platform is set.
+var errNoBot = errors.New("saved addresses belong to a bot: set " +
+	strings.Join(ofEachPlatform(func(p servable) string { return p.tokenSetting }), " and ") +
+	" to what the running bot has")
+
+// errNoPartner means that the store is Redis and the partner API is off.
+var errNoPartner = errors.New("in Redis, saved addresses are found by the partner's key: " +
+	"set PARTNER_BASE_URL, PARTNER_APP_ID and PARTNER_SECRET_KEY to what the running bot has, or had")

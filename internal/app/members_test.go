@@ -15,9 +15,9 @@ import (
 	"herald/internal/secret/logtest"
 )
 
-// eachStore runs a test with the settings of a bot that saves addresses in a folder, and then in Redis.
-func eachStore(t *testing.T, test func(t *testing.T, settings []string)) {
-	settings := append(DemoSettings(startSandbox(t)), "TELEGRAM_BOT_TOKEN=77:token", "DISCORD_BOT_TOKEN=token")
+// withEachStore runs test twice: with the settings of a bot that saves addresses in a folder, and in Redis.
+func withEachStore(t *testing.T, test func(t *testing.T, settings []string)) {
+	settings := append(DemoSettings(startFakes(t)), "TELEGRAM_BOT_TOKEN=77:token", "DISCORD_BOT_TOKEN=token")
 	t.Run("folder", func(t *testing.T) {
 		test(t, append(settings, "DATA_DIR="+t.TempDir()))
 	})
@@ -26,7 +26,7 @@ func eachStore(t *testing.T, test func(t *testing.T, settings []string)) {
 	})
 }
 
-// saveThree starts a bot that runs until the test ends, and saves an address of three users.
+// saveThree starts a bot, which is closed when the test ends, and saves the same address for three users.
 func saveThree(t *testing.T, settings []string) {
 	t.Helper()
 	bot := newBot(t, settings)
@@ -55,9 +55,10 @@ func listMembers(t *testing.T, settings []string, log *slog.Logger) []string {
 }
 
 func TestMembersAreListedAsCSV(t *testing.T) {
-	eachStore(t, func(t *testing.T, settings []string) {
+	withEachStore(t, func(t *testing.T, settings []string) {
 		saveThree(t, settings)
 		lines := listMembers(t, settings, slog.New(slog.DiscardHandler))
+		// The columns between start and end have times, or a wallet and times.
 		want := []struct{ start, end string }{
 			{"platform,user,wallet,saved,proven,checked,", "first_below,lost,given,waits_for_removal"},
 			{"discord,5,", "Z,,,,false"},
@@ -77,7 +78,7 @@ func TestMembersAreListedAsCSV(t *testing.T) {
 
 func TestListingAnEmptyStoreIsLogged(t *testing.T) {
 	const nothing = "nothing is saved there"
-	eachStore(t, func(t *testing.T, settings []string) {
+	withEachStore(t, func(t *testing.T, settings []string) {
 		var log logtest.Buffer
 		_ = ListMembers(t.Context(), mustLoad(t, settings, ""), log.Logger(), new(strings.Builder))
 		if log.Lines(nothing) != 1 {
@@ -92,7 +93,7 @@ func TestListingAnEmptyStoreIsLogged(t *testing.T) {
 }
 
 func TestReleaseSaysIfNobodyIsHeld(t *testing.T) {
-	eachStore(t, func(t *testing.T, settings []string) {
+	withEachStore(t, func(t *testing.T, settings []string) {
 		saveThree(t, settings)
 		var released strings.Builder
 		err := ReleaseBadges(t.Context(), mustLoad(t, settings, ""), slog.New(slog.DiscardHandler), &released)
@@ -103,9 +104,9 @@ func TestReleaseSaysIfNobodyIsHeld(t *testing.T) {
 }
 
 func TestListingNeedsAStoreThatAnswersAndABot(t *testing.T) {
-	world := startSandbox(t)
+	fakes := startFakes(t)
 	list := func(settings ...string) error {
-		cfg := mustLoad(t, append(DemoSettings(world), settings...), "")
+		cfg := mustLoad(t, append(DemoSettings(fakes), settings...), "")
 		return ListMembers(t.Context(), cfg, slog.New(slog.DiscardHandler), new(strings.Builder))
 	}
 	if err := list(); !errors.Is(err, errNothingSaved) {

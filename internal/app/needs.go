@@ -8,12 +8,12 @@ import (
 	"herald/internal/config"
 )
 
-// An operator may leave out any service, but not all of them. A service is on if its settings are given.
+// A service is on if its settings are given. An operator may leave out services, but not all of them.
 
 // serviceSettings are the settings that turn on one service.
 type serviceSettings struct {
 	names []string
-	// text says in an error which of names to set.
+	// text names the settings in an error, after "set". It says whether one or all of them must be set.
 	text string
 	// example is a line that sets one of names.
 	example string
@@ -50,25 +50,25 @@ func (s serviceSettings) givenIn(given config.Given) bool {
 	return slices.ContainsFunc(s.names, given.Has)
 }
 
-// missingServices returns an error if no service is on, and an error for each setting that needs a service which is
+// missingServices returns a mistake if no service is on, and a mistake for each setting that needs a service which is
 // off.
-func (c *Config) missingServices(given config.Given) (wrong config.Errors) {
+func (c *Config) missingServices(given config.Given) (mistakes config.Errors) {
 	isOn := func(s serviceSettings) bool { return s.givenIn(given) }
 	if !slices.ContainsFunc(everyService, isOn) {
 		var first []string
 		for _, s := range everyService {
 			first = append(first, s.names[0])
 		}
-		wrong = append(wrong, strings.Join(first, ", ")+": none is set, so there is no service to ask; "+
+		mistakes = append(mistakes, strings.Join(first, ", ")+": none is set, so there is no service to ask; "+
 			"set at least one, for example "+priceOn.example)
 	}
 	for _, need := range c.needs() {
 		if need.isSet && !isOn(need.service) {
-			wrong = append(wrong, fmt.Sprintf("%s%s: needs a service that is not set; set %s, for example %s",
+			mistakes = append(mistakes, fmt.Sprintf("%s%s: needs a service that is not set; set %s, for example %s",
 				given.Place(need.setting), need.setting, need.service.text, need.service.example))
 		}
 	}
-	return wrong
+	return mistakes
 }
 
 // need is a setting that works only if a service is on.

@@ -14,7 +14,7 @@ import (
 	"herald/internal/config/configtest"
 )
 
-// priceOnly are the settings of a bot that answers /price alone.
+// priceOnly are the settings of a bot whose only service is the price provider.
 var priceOnly = []string{"TELEGRAM_BOT_TOKEN=1:a", "TOKEN_SYMBOL=ETH", "PRICE_API_KEY=a-key"}
 
 func TestThreeSettingsAreEnoughForAPrice(t *testing.T) {
@@ -40,9 +40,24 @@ func TestAnotherPriceProviderNeedsNoKey(t *testing.T) {
 	}
 }
 
+// requireMistakes fails the test unless there is one mistake for each element of want, in order. The mistake must begin
+// with that text, and give an example.
+func requireMistakes(t *testing.T, mistakes config.Errors, want []string) {
+	t.Helper()
+	if len(mistakes) != len(want) {
+		t.Errorf("want %d mistakes that begin with %q, got %q", len(want), want, mistakes)
+		return
+	}
+	for i, line := range mistakes {
+		if !strings.HasPrefix(line, want[i]) || !strings.Contains(line, "for example ") {
+			t.Errorf("want an example, and %q first, got %q", want[i], line)
+		}
+	}
+}
+
 func TestABotNeedsAService(t *testing.T) {
 	_, err := Load([]string{"TOKEN_SYMBOL=ETH"}, "", ToLook)
-	mustBegin(t, mistakesOf(t, err), []string{
+	requireMistakes(t, mistakesOf(t, err), []string{
 		"PRICE_API_KEY, SUPPLY_URL, EVM_RPC_URL, PARTNER_BASE_URL: none is set",
 	})
 }
@@ -50,7 +65,7 @@ func TestABotNeedsAService(t *testing.T) {
 func TestTheSettingsOfAServiceNeedEachOther(t *testing.T) {
 	for _, test := range []struct {
 		environ []string
-		want    []string // how each line begins
+		want    []string // the beginning of each mistake
 	}{
 		{
 			environ: []string{"TOKEN_SYMBOL=ETH", "PARTNER_BASE_URL=https://p.example.org", "PARTNER_APP_ID=app"},
@@ -69,7 +84,7 @@ func TestTheSettingsOfAServiceNeedEachOther(t *testing.T) {
 		},
 	} {
 		_, err := Load(test.environ, "", ToLook)
-		mustBegin(t, mistakesOf(t, err), test.want)
+		requireMistakes(t, mistakesOf(t, err), test.want)
 	}
 }
 
@@ -81,7 +96,7 @@ func TestAMissingServiceIsNamedBesideWhatNeedsIt(t *testing.T) {
 	store := "DATA_DIR=" + t.TempDir()
 	for _, test := range []struct {
 		environ []string
-		want    []string // how each line begins
+		want    []string // the beginning of each mistake
 	}{
 		{
 			environ: append(priceOnly, "JOIN_CHATS=telegram:-1:registered"),
@@ -119,32 +134,18 @@ func TestAMissingServiceIsNamedBesideWhatNeedsIt(t *testing.T) {
 		},
 	} {
 		_, err := Load(test.environ, "", ToLook)
-		mustBegin(t, mistakesOf(t, err), test.want)
-	}
-}
-
-// mustBegin fails unless there is one line in the error for each beginning, in order. Its first line is about all.
-func mustBegin(t *testing.T, mistakes config.Errors, want []string) {
-	t.Helper()
-	if len(mistakes) != len(want) {
-		t.Errorf("want %d mistakes that begin with %q, got %q", len(want), want, mistakes)
-		return
-	}
-	for i, line := range mistakes {
-		if !strings.HasPrefix(line, want[i]) || !strings.Contains(line, "for example ") {
-			t.Errorf("want an example, and %q first, got %q", want[i], line)
-		}
+		requireMistakes(t, mistakesOf(t, err), test.want)
 	}
 }
 
 func TestAServiceIsNamedWhereASettingOfTheFileNeedsIt(t *testing.T) {
 	file := configtest.File(t, strings.Join(priceOnly, "\n")+"\nJOIN_CHATS=telegram:-1:registered\n")
 	_, err := Load(nil, file, ToLook)
-	mustBegin(t, mistakesOf(t, err), []string{file + ":4: JOIN_CHATS: needs a service"})
+	requireMistakes(t, mistakesOf(t, err), []string{file + ":4: JOIN_CHATS: needs a service"})
 }
 
 func TestModeratorsWithoutAPartnerAreWarnedOf(t *testing.T) {
-	for setting, warned := range map[string]bool{
+	for setting, wantWarning := range map[string]bool{
 		"OPERATORS=telegram:1":        true,
 		"MODERATOR_CHATS=telegram:-1": true,
 		"LOG_LEVEL=info":              false,
@@ -154,13 +155,13 @@ func TestModeratorsWithoutAPartnerAreWarnedOf(t *testing.T) {
 		bot := mustNew(t, cfg, slog.New(slog.NewTextHandler(&log, nil)))
 		bot.logWarnings(t.Context())
 		bot.Close()
-		if got := strings.Contains(log.String(), "PARTNER_BASE_URL"); got != warned {
-			t.Errorf("%s: warned %t, want %t", setting, got, warned)
+		if got := strings.Contains(log.String(), "PARTNER_BASE_URL"); got != wantWarning {
+			t.Errorf("%s: warned %t, want %t", setting, got, wantWarning)
 		}
 	}
 }
 
-// A bot without the partner API could not find addresses in Redis, and must not say that there are none.
+// Without the partner API, the bot cannot find addresses in Redis. It must not report that there are none.
 func TestWithoutAPartnerNoAddressIsKeptInRedis(t *testing.T) {
 	cfg := mustLoad(t, append(priceOnly, "REDIS_URL=redis://"+miniredis.RunT(t).Addr()), "")
 	bot := mustNew(t, cfg, slog.New(slog.DiscardHandler))

@@ -22,16 +22,17 @@ import (
 	"herald/internal/transport"
 )
 
-// servable is a platform that Herald can serve, and everything that package app knows about it. Below, the community of
-// a platform is a Telegram group or a Discord server, and a badge is a tag or a role there.
+// servable is a platform that Herald can serve. It holds everything that package app knows about the platform. A
+// community is a Telegram group or a Discord server, and a badge is a tag or a role there.
 type servable struct {
 	name         chat.Platform
-	tokenSetting string
+	tokenSetting string // the name of the setting, such as "DISCORD_BOT_TOKEN"
 	// tokenSource says where an operator gets a token.
 	tokenSource string
-	token       secret.Value // The platform is off if it is not set.
-	// idInToken returns the bot's ID, which is a number, or a text that is not a number if the token has an unknown form.
-	// It is nil if the platform's tokens do not contain the bot's ID.
+	// token is the value of tokenSetting. If it is not set, the platform is off.
+	token secret.Value
+	// idInToken returns the bot's ID, which is a number. If the token has an unknown form, idInToken returns any text
+	// that is not a number. It is nil if the platform's tokens do not contain the bot's ID.
 	idInToken func(token string) string
 	// communityID is a regular expression for a community's ID. It is "" if the platform has no communities.
 	communityID string
@@ -40,7 +41,8 @@ type servable struct {
 	// badgeSetting is the setting that lists badges. It is "" if the platform has no badges.
 	badgeSetting string
 	badges       []chat.Badge // the value of badgeSetting
-	connect      func(*Config, connectionParts, *retryLog) connection
+	// connect makes the platform's adapter.
+	connect func(*Config, connectionParts, *retryLog) connection
 }
 
 // platforms returns every platform, including those that are off. Settings come from c.
@@ -95,10 +97,11 @@ func ofEachPlatform(text func(servable) string) (all []string) {
 // connection is the adapter of a platform whose token is set.
 type connection struct {
 	adapter adapter
-	// webhook takes the updates that the platform posts to the URL path webhookPath. It is nil if the platform posts none.
+	// webhook takes the updates that the platform posts to the URL path webhookPath. It is nil if the platform posts
+	// none.
 	webhook     http.Handler
 	webhookPath string
-	// title, url and settings are those of the platform's probe.
+	// title, url and settings are fields of the platform's probe, for `bot check`.
 	title, url, settings string
 	// askRole asks the platform for a user's role. It is nil if every Request contains the sender's role.
 	askRole router.AskRole
@@ -108,22 +111,23 @@ type connection struct {
 type adapter interface {
 	platform.Adapter
 	chat.BadgeGiver
+	// InFlight returns the number of updates that are being answered.
 	InFlight() int
-	// Check asks the platform whether the settings work and whether it has the commands, and blocks meanwhile. It returns
-	// details for `bot check`, and the result of Rights.
+	// Check asks the platform whether the settings work, and whether the commands are registered there. It blocks
+	// meanwhile. It returns details for `bot check`, and the result of Rights.
 	Check(ctx context.Context, commands chat.Commands, entries ...platform.Entry) ([]string, []platform.Right, error)
-	// Rights asks the platform whether the bot may do what the settings require, and whether it is in the communities of
-	// entries. It blocks meanwhile.
+	// Rights asks the platform whether the bot may do what the settings require, and whether it is in the communities
+	// of entries. It blocks meanwhile.
 	Rights(ctx context.Context, entries ...platform.Entry) []platform.Right
 }
 
-// connectionParts are what adapters work with.
+// connectionParts are the parts of a Bot that its adapters use.
 type connectionParts struct {
 	state *state
 	// status returns the price for Discord's member list. It is nil if none is shown.
 	status  func(context.Context) string
-	joins   *platform.JoinLog
-	moves   *platform.Moves
+	joins   *platform.JoinLog // the outcomes of join requests
+	moves   *platform.Moves   // groups whose ID has changed
 	metrics *ops.Metrics
 	log     *slog.Logger
 }
@@ -198,7 +202,7 @@ func newDiscord(cfg *Config, with connectionParts, retries *retryLog) connection
 	return c
 }
 
-// badgesOf returns the giver of each platform's badges.
+// badgesOf returns each platform's adapter, which gives and removes its badges.
 func badgesOf(connections []connection) map[chat.Platform]chat.BadgeGiver {
 	all := map[chat.Platform]chat.BadgeGiver{}
 	for _, c := range connections {
@@ -231,8 +235,9 @@ func (h handler) Seen(user chat.User, community string, badges []string) {
 
 func (b *Bot) handler() platform.Handler { return handler{Router: b.Router, members: b.members} }
 
-// probe returns the probe of a platform. Its details are those of the adapter's Check, and then the lines of each
-// right, including the rights for MODERATOR_CHATS and CHAT_LANGUAGE. It fails if Check fails or a right has a Problem.
+// probe returns the platform's probe, for `bot check`. Its details are the adapter's details, and then the lines about
+// each right, including the entries of MODERATOR_CHATS and CHAT_LANGUAGE. It fails if the adapter's Check fails or a
+// right has a Problem.
 func (b *Bot) probe(c connection) probe {
 	ask := func(ctx context.Context) ([]string, error) {
 		p := c.adapter.Platform()
@@ -262,8 +267,8 @@ func (c *Config) languageEntries(p chat.Platform) []platform.Entry {
 // languageChats returns the communities that ChatLanguages names, sorted.
 func (c *Config) languageChats() []string { return slices.Sorted(maps.Keys(c.ChatLanguages)) }
 
-// communitiesOn returns the IDs of those communities that are on the platform. communities are named as in
-// MODERATOR_CHATS, for example "discord:123".
+// communitiesOn returns the IDs of the communities that are on the platform. For example, it returns "5" for Discord
+// and the communities "telegram:-6" and "discord:5".
 func communitiesOn(p chat.Platform, communities []string) (ids []string) {
 	for _, name := range communities {
 		id, isHere := strings.CutPrefix(name, string(p)+":")
@@ -282,14 +287,14 @@ func entriesOf(setting string, ids []string) (entries []platform.Entry) {
 	return entries
 }
 
-// logConnected returns a function that logs that a platform is connected, with the bot's name there.
+// logConnected returns a function that logs that a platform is connected. name is the bot's name there.
 func logConnected(log *slog.Logger, p chat.Platform) func(name string) {
 	return func(name string) { log.Info("platform connected", "platform", p, "name", name) }
 }
 
-// retryLog logs calls that failed and are about to be retried: at most one a minute for each platform. All calls that
-// could not connect together have a limit of their own. They may fail every few seconds, and would otherwise use up the
-// platform's limit.
+// retryLog logs calls that failed and are about to be retried: at most one a minute for each platform. Calls that could
+// not connect are logged at most once a minute for all platforms together. Without a network they fail every few
+// seconds, and do not count against a platform's limit.
 type retryLog struct {
 	log    *slog.Logger
 	limits *ratelimit.Memory
@@ -303,7 +308,8 @@ func newRetryLog(log *slog.Logger) *retryLog {
 func (l *retryLog) on(p chat.Platform) func(error) {
 	return func(err error) {
 		key := string(p)
-		if transport.NeverSent(err) {
+		couldNotConnect := transport.NeverSent(err)
+		if couldNotConnect {
 			key = "connections of all platforms"
 		}
 		if l.limits.Allow(ratelimit.Limit{Key: key, Burst: 1, Every: time.Minute}) {

@@ -7,8 +7,8 @@ import (
 	"herald/internal/words"
 )
 
-// The right's name is in the sentence about a badge that the bot may not give. Say returns the key if a text is
-// missing.
+// The right to give badges has a name on each platform. Members read the name if the bot lacks the right. words.Say
+// returns the key if a text is missing.
 func TestTheRightToGiveBadgesHasItsWordsOnEachPlatform(t *testing.T) {
 	for _, p := range new(Config).platforms() {
 		key := "badge.right." + string(p.name)

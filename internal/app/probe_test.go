@@ -23,11 +23,11 @@ import (
 	"herald/internal/service/supply"
 )
 
-// checkFailing returns the table of a check with the settings of file, in which the first service's
-// probe returns text both as a detail and as its error.
-func checkFailing(t *testing.T, file, text string, settings ...string) string {
+// checkWithFailure returns the table of a check. The first service's probe returns text as a detail and as an error.
+// file is an env file, or "".
+func checkWithFailure(t *testing.T, file, text string, settings ...string) string {
 	t.Helper()
-	cfg := mustLoad(t, append(DemoSettings(startSandbox(t)), settings...), file)
+	cfg := mustLoad(t, append(DemoSettings(startFakes(t)), settings...), file)
 	bot := mustNew(t, cfg, slog.New(slog.DiscardHandler))
 	defer bot.Close()
 	bot.services.list[0].ask = func(context.Context, string) ([]string, error) {
@@ -40,7 +40,8 @@ func checkFailing(t *testing.T, file, text string, settings ...string) string {
 
 func TestTheTableOfCheckIsRedacted(t *testing.T) {
 	const key = "a-key-that-nobody-may-see"
-	table := checkFailing(t, "", "with\n"+key+"\x1b[2J", "PRICE_API_KEY="+key)
+	const escape = "\x1b[2J" // clears a terminal
+	table := checkWithFailure(t, "", "with\n"+key+escape, "PRICE_API_KEY="+key)
 	if strings.Count(table, "with [redacted][2J\n") != 2 {
 		t.Errorf("the detail and the error are not both redacted, on one line each:\n%s", table)
 	}
@@ -51,7 +52,7 @@ func TestAFailedCheckEndsWithTheNextStep(t *testing.T) {
 	if err := os.WriteFile(file, []byte("PRICE_MONTHLY_CREDITS=5\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	table := checkFailing(t, file, "fails")
+	table := checkWithFailure(t, file, "fails")
 	want := "failed: price provider, platform. Correct what their rows name, " +
 		"then run `bot check --env-file \"" + file + "\"` again.\n"
 	if !strings.HasSuffix(table, want) {
@@ -100,9 +101,21 @@ func TestCheckShowsThePartnersClock(t *testing.T) {
 		err   error
 		want  string
 	}{
-		{2 * time.Second, nil, "the signature is accepted"},
-		{9 * time.Second, nil, "the signature is accepted|its clock is 9s ahead of this machine's"},
-		{-3 * time.Hour, denied, "its clock is 3h0m0s behind this machine's"},
+		{
+			ahead: 2 * time.Second,
+			err:   nil,
+			want:  "the signature is accepted",
+		},
+		{
+			ahead: 9 * time.Second,
+			err:   nil,
+			want:  "the signature is accepted|its clock is 9s ahead of this machine's",
+		},
+		{
+			ahead: -3 * time.Hour,
+			err:   denied,
+			want:  "its clock is 3h0m0s behind this machine's",
+		},
 	} {
 		details := aboutPartner("https://h.example", test.ahead, test.err)
 		if got := strings.Join(details, "|"); got != test.want {
@@ -149,7 +162,7 @@ func TestCheckShowsNoNegativeSupply(t *testing.T) {
 	}
 }
 
-// checkedAdapter is an adapter that only bot check uses.
+// checkedAdapter is an adapter of Discord whose Check returns these rights and this error.
 type checkedAdapter struct {
 	adapter
 	rights []platform.Right
@@ -158,7 +171,7 @@ type checkedAdapter struct {
 
 func (checkedAdapter) Platform() chat.Platform { return "discord" }
 
-// Check returns the entries as details.
+// Check returns the setting and the ID of each entry as a detail.
 func (a checkedAdapter) Check(
 	_ context.Context, _ chat.Commands, entries ...platform.Entry,
 ) (details []string, _ []platform.Right, err error) {
@@ -168,7 +181,7 @@ func (a checkedAdapter) Check(
 	return details, a.rights, a.err
 }
 
-// probeAdapter returns what the check of an adapter prints, joined with |.
+// probeAdapter returns the details and the advice that bot check prints about an adapter, joined with |.
 func probeAdapter(t *testing.T, adapter checkedAdapter, cfg *Config) string {
 	t.Helper()
 	bot := &Bot{cfg: cfg, Router: &router.Router{}}
@@ -235,19 +248,18 @@ func TestAnAdapterChecksTheChatsOfItsPlatform(t *testing.T) {
 	}
 }
 
-// watchedAdapter is an adapter whose rights are watched.
+// watchedAdapter is an adapter of Discord that records what its Rights is asked about.
 type watchedAdapter struct {
 	checkedAdapter
 	entries *[]platform.Entry
 }
 
-// Rights records the entries that it is asked about.
 func (a watchedAdapter) Rights(_ context.Context, entries ...platform.Entry) []platform.Right {
 	*a.entries = append(*a.entries, entries...)
 	return nil
 }
 
-// The watch does not ask about MODERATOR_CHATS; bot check does.
+// Only bot check asks about MODERATOR_CHATS.
 func TestTheWatchAsksAboutTheChatsOfChatLanguage(t *testing.T) {
 	var entries []platform.Entry
 	bot := &Bot{

@@ -10,10 +10,10 @@ import (
 	"herald/internal/config/configtest"
 )
 
-// writeThousand is how the error about an amount with a separator ends.
+// writeThousand is at the end of an error about a number with a separator, before the example.
 const writeThousand = "; write 1000 instead of 1,000"
 
-// refused lists values that a setting refuses. cmd/bot tests the errors of missing values.
+// refused lists values that a setting refuses, by what the error says. cmd/bot tests the errors of missing values.
 var refused = []struct {
 	setting string
 	message string // part of the error
@@ -501,7 +501,7 @@ func TestInvalidValuesAreRefused(t *testing.T) {
 	}
 }
 
-// The setting's platform may be off, or a setting that it needs may be missing.
+// Here, the platform of the setting may be off, and settings that it needs may be missing.
 func TestInvalidValuesAreReportedEvenIfOthersAreMissing(t *testing.T) {
 	for _, r := range refused {
 		for _, value := range r.values {

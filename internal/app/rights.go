@@ -17,8 +17,8 @@ const (
 	rightsEvery = time.Hour
 	// rightsRetry is when a platform that could not be asked is asked again.
 	rightsRetry = time.Minute
-	// failuresBeforeLog is how many times in a row a platform cannot be asked before that is logged. One failure may pass
-	// by itself.
+	// failuresBeforeLog is how many times in a row a platform cannot be asked before that is logged. A single failure
+	// is not worth a warning.
 	failuresBeforeLog = 2
 )
 
@@ -36,15 +36,15 @@ func (b *Bot) watchRights(ctx context.Context) {
 	watching.Wait()
 }
 
-// rightsWatch logs each Right of one platform when it begins to have a Problem or Advice. Its maps are by setting and
-// entry.
+// rightsWatch logs each Right of one platform when it begins to have a Problem or Advice. A platform.Right reports
+// whether the bot may do what an entry of a setting requires. The keys of the maps are a setting and an entry.
 type rightsWatch struct {
 	log *slog.Logger
-	// isWrong is whether a Right had a Problem or Advice when it was last known.
+	// isWrong has whether a Right had a Problem or Advice when it was last known.
 	isWrong map[string]bool
-	// names are the Names last known. So the log can name a role that was deleted.
+	// names has the last known Name of a Right. The log thus names even a role that was deleted.
 	names map[string]chat.Untrusted
-	// failures counts how often in a row the platform could not be asked.
+	// failures counts how many times in a row the platform could not be asked.
 	failures int
 }
 
@@ -52,8 +52,8 @@ func newRightsWatch(log *slog.Logger) *rightsWatch {
 	return &rightsWatch{log: log, isWrong: map[string]bool{}, names: map[string]chat.Untrusted{}}
 }
 
-// run calls rights again and again, and logs what is new. It blocks until ctx is done, or until rights returns nothing,
-// because the settings require no rights on the platform.
+// run calls rights every rightsEvery, or sooner after a failure, and logs what is new. It blocks until ctx is done. It
+// returns early if rights returns nothing: then the settings require no rights on the platform.
 func (w *rightsWatch) run(ctx context.Context, rights func(context.Context) []platform.Right) {
 	for {
 		found := rights(ctx)
@@ -70,9 +70,10 @@ func (w *rightsWatch) run(ctx context.Context, rights func(context.Context) []pl
 
 // note logs what is new in found. It returns the time until the platform is asked again.
 func (w *rightsWatch) note(found []platform.Right) (untilNext time.Duration) {
-	var unknown *platform.Right // the last of found that could not be asked for
+	var unknown *platform.Right // the last of found that is unknown, because the platform could not be asked
 	for i, r := range found {
-		if r.Temporary {
+		isUnknown := r.Temporary
+		if isUnknown {
 			unknown = &found[i]
 		} else {
 			w.noteKnown(r)

@@ -10,28 +10,28 @@ import (
 	"herald/internal/secret/logtest"
 )
 
-// watchResult counts the lines and the checks of a watch.
+// watchResult counts what a rightsWatch has done.
 type watchResult struct {
-	missing   int // lines about a right that is missing, or about advice
-	unchecked int // lines about a right that cannot be checked
-	checks    int
+	wrong     int // lines in the log about a right that is missing, or about advice
+	unchecked int // lines in the log about a right that could not be checked
+	checks    int // how many times it asked for the rights
 }
 
-// watchForADay runs a watch of two rights: right returns the first as of the nth check, from 1; the
-// second is always granted.
+// watchForADay runs a rightsWatch of two rights for a day. right returns the first right at the nth check, from 1. The
+// second right is always granted.
 func watchForADay(t *testing.T, right func(nth int) platform.Right) watchResult {
 	t.Helper()
 	granted := platform.Right{Setting: "STAKER_ROLES", Entry: "another", May: "it may"}
 	var log logtest.Buffer
 	var checks int
-	ctx, cancel := context.WithTimeout(t.Context(), 24*time.Hour-time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 24*time.Hour-time.Second) // before the 25th check
 	defer cancel()
 	newRightsWatch(log.Logger()).run(ctx, func(context.Context) []platform.Right {
 		checks++
 		return []platform.Right{right(checks), granted}
 	})
 	return watchResult{
-		missing:   log.Lines("does not work as it should"),
+		wrong:     log.Lines("does not work as it should"),
 		unchecked: log.Lines("cannot be checked"),
 		checks:    checks,
 	}
@@ -69,7 +69,7 @@ func TestAMissingRightIsLoggedOnceUntilItIsGrantedAgain(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			got := watchForADay(t, test.right)
-			want := watchResult{missing: test.lines, unchecked: 0, checks: 24}
+			want := watchResult{wrong: test.lines, unchecked: 0, checks: 24}
 			if got != want {
 				t.Errorf("%s: %+v, want %+v", name, got, want)
 			}
@@ -77,6 +77,8 @@ func TestAMissingRightIsLoggedOnceUntilItIsGrantedAgain(t *testing.T) {
 	}
 }
 
+// Rights are checked each hour, and a minute after a check that failed. A failure is logged only if the next check
+// fails, too.
 func TestARightThatCannotBeCheckedIsCheckedAgainInAMinute(t *testing.T) {
 	failed := platform.Right{Setting: "JOIN_CHATS", Problem: "502", Temporary: true}
 	granted := platform.Right{Setting: "JOIN_CHATS", May: "it may"}
@@ -84,8 +86,14 @@ func TestARightThatCannotBeCheckedIsCheckedAgainInAMinute(t *testing.T) {
 		failures int // checks that fail first
 		want     watchResult
 	}{
-		"once":        {1, watchResult{unchecked: 0, checks: 25}},
-		"for an hour": {60, watchResult{unchecked: 1, checks: 24 + 59}},
+		"once": {
+			failures: 1,
+			want:     watchResult{unchecked: 0, checks: 24 + 1},
+		},
+		"for an hour": {
+			failures: 60,
+			want:     watchResult{unchecked: 1, checks: 24 + 59},
+		},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			got := watchForADay(t, func(nth int) platform.Right {
@@ -112,7 +120,7 @@ func TestABotWithoutRightsToWatchChecksOnce(t *testing.T) {
 	}
 }
 
-// The log is nil: logging would panic.
+// The watch has no log, so logging would panic.
 func TestAWatchThatEndsLogsNothing(t *testing.T) {
 	ended, end := context.WithCancel(t.Context())
 	end()

@@ -14,11 +14,6 @@ import (
 	"herald/internal/platform"
 )
 
-// lameDuck is how long after the end of ctx the HTTP server still listens, if platforms call it. It answers /healthz and
-// webhooks with 503 then. A proxy in front of several replicas passes these webhooks to another replica, and sends no
-// more once it has asked for /healthz: in deploy/Caddyfile, after at most half of that time. So no update is lost.
-const lameDuck = time.Second
-
 // Run serves every platform whose token is set. It blocks until ctx is done and the commands in flight are answered,
 // and then returns nil. It returns an error if it cannot listen at HTTP_ADDR, or once every platform has stopped by
 // itself.
@@ -29,30 +24,67 @@ func (b *Bot) Run(ctx context.Context) error {
 	}
 	b.logWarnings(ctx)
 	stopBackground := runInBackground(ctx, b.members.Run, b.probeServices, b.watchRights)
-	lameDuckEnds := afterEnd(ctx, lameDuck)
+	refusalEnds := afterEnd(ctx, refusalTime)
 	err = serve(ctx, b.handler(), b.connections, b.log)
 	stopBackground()
-	if server != nil {
-		hasWebhook := func(c connection) bool { return c.webhook != nil }
-		if ctx.Err() != nil && slices.ContainsFunc(b.connections, hasWebhook) {
-			<-lameDuckEnds
-		}
-		server.Close() // After serve, so that every webhook in flight has its response.
+	if server == nil {
+		return err
 	}
+	hasWebhook := func(c connection) bool { return c.webhook != nil }
+	if ctx.Err() != nil && slices.ContainsFunc(b.connections, hasWebhook) {
+		<-refusalEnds
+	}
+	server.Close() // After serve, so that every webhook in flight has its response.
 	return err
 }
 
+// refusalTime is how long the HTTP server of a bot with webhooks still listens after ctx is done. It answers /healthz
+// and webhooks with 503 in that time. A proxy in front of several replicas passes a refused webhook to another replica,
+// and sends nothing more to this one after its next request for /healthz. In deploy/Caddyfile, that request comes
+// within half of refusalTime. So no update is lost.
+const refusalTime = time.Second
+
 // afterEnd returns a channel that is closed d after ctx is done.
 func afterEnd(ctx context.Context, d time.Duration) <-chan struct{} {
-	over := make(chan struct{})
+	closed := make(chan struct{})
 	context.AfterFunc(ctx, func() {
-		time.AfterFunc(d, func() { close(over) })
+		time.AfterFunc(d, func() { close(closed) })
 	})
-	return over
+	return closed
 }
 
-// logWarnings logs a warning for each risk in the settings. It blocks while it asks Redis. It does not log that Redis
-// fails, because the next call to Redis will log that.
+// startServer opens HTTP_ADDR and starts a server there for health, metrics and the platforms' webhooks. It returns a
+// nil server if HTTP_ADDR is off. ctx is done when the bot begins to stop. The caller must close the server.
+func (b *Bot) startServer(ctx context.Context) (*ops.Server, error) {
+	if b.cfg.Ops.Addr == "" {
+		return nil, nil
+	}
+	var adapters []platform.Adapter
+	for _, c := range b.connections {
+		adapters = append(adapters, c.adapter)
+	}
+	listener, err := b.listen("tcp", b.cfg.Ops.Addr)
+	if err != nil {
+		return nil, fmt.Errorf("listen on HTTP_ADDR: %w; stop what listens there, or set HTTP_ADDR to another port, or off",
+			err)
+	}
+	server := ops.NewServer(ctx, listener, b.metrics, adapters, b.log)
+	for _, c := range b.connections {
+		if c.webhook != nil {
+			server.Handle(c.webhookPath, c.webhook)
+		}
+	}
+	go func() {
+		if err := server.Serve(); err != nil {
+			b.log.Error("http server ended", "err", err)
+		}
+	}()
+	b.log.Info("http server listens", "addr", server.Addr())
+	return server, nil
+}
+
+// logWarnings logs a warning for each risk in the settings. It blocks while it asks Redis how safely it stores data. If
+// Redis fails, logWarnings does not log that: the next call to Redis will.
 func (b *Bot) logWarnings(ctx context.Context) {
 	if redis := b.state.redis; redis != nil && redis.Probe(ctx) == nil {
 		for _, warning := range redis.Durability(ctx) {
@@ -92,8 +124,8 @@ func (b *Bot) probeServices(ctx context.Context) {
 	b.log.Debug("the services were asked")
 }
 
-// runInBackground calls each task in its own goroutine. stop cancels the context of the tasks, and blocks until all
-// have returned.
+// runInBackground calls each task in its own goroutine. The returned function cancels the context of the tasks, and
+// blocks until all have returned.
 func runInBackground(ctx context.Context, tasks ...func(context.Context)) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
@@ -104,36 +136,6 @@ func runInBackground(ctx context.Context, tasks ...func(context.Context)) (stop 
 		cancel()
 		running.Wait()
 	}
-}
-
-// startServer opens HTTP_ADDR and starts a server there for health, metrics and the platforms' webhooks. It returns a
-// nil server if HTTP_ADDR is off. ctx is done when the bot begins to stop. The caller must close the server.
-func (b *Bot) startServer(ctx context.Context) (*ops.Server, error) {
-	if b.cfg.Ops.Addr == "" {
-		return nil, nil
-	}
-	var adapters []platform.Adapter
-	for _, c := range b.connections {
-		adapters = append(adapters, c.adapter)
-	}
-	listener, err := b.listen("tcp", b.cfg.Ops.Addr)
-	if err != nil {
-		return nil, fmt.Errorf("listen on HTTP_ADDR: %w; stop what listens there, or set HTTP_ADDR to another port, or off",
-			err)
-	}
-	server := ops.NewServer(ctx, listener, b.metrics, adapters, b.log)
-	for _, c := range b.connections {
-		if c.webhook != nil {
-			server.Handle(c.webhookPath, c.webhook)
-		}
-	}
-	go func() {
-		if err := server.Serve(); err != nil {
-			b.log.Error("http server ended", "err", err)
-		}
-	}()
-	b.log.Info("http server listens", "addr", server.Addr())
-	return server, nil
 }
 
 // serve runs the adapters of all connections. It blocks until every adapter has stopped. If one stops by itself, serve

@@ -14,7 +14,7 @@ import (
 	"herald/internal/service/rest/resttest"
 )
 
-// failsAtStart is how a line about a service that fails when a bot starts begins.
+// failsAtStart is the message of a line in the log about a service that fails when a bot starts.
 const failsAtStart = "msg=\"a service fails at the start; bot check says more\""
 
 // startOnTelegram runs a bot until the test ends, and returns its log.
@@ -103,7 +103,8 @@ func TestAStartWarnsOfAServiceThatFails(t *testing.T) {
 	}
 }
 
-// A provider may not know what is left of a plan, and a quote costs a credit.
+// A quote costs a credit. So at the start, the bot only asks what is left of the plan. A provider that does not know is
+// not a failure.
 func TestAStartSpendsNoCredits(t *testing.T) {
 	t.Parallel()
 	fakes := fault.Start(t)
@@ -121,7 +122,7 @@ func TestAStartSpendsNoCredits(t *testing.T) {
 	e2etest.Eventually(t, "the other services are asked", func() bool {
 		return fakes.Supply.Requests() > 1 && fakes.Partner.Requests() > 0 && fakes.Chain.Requests() > 0
 	})
-	<-time.After(100 * time.Millisecond)
+	<-time.After(100 * time.Millisecond) // for requests that should not be made
 	if others.Load() != 0 {
 		t.Errorf("the provider had %d other requests", others.Load())
 	}
@@ -144,7 +145,7 @@ func TestSlowServicesDoNotDelayAStart(t *testing.T) {
 	bot.AwaitReady(t)
 	bot.Stop()
 	if err := bot.AwaitEnd(); err != nil || time.Since(began) > 20*time.Second {
-		t.Errorf("the bot left after %v with %v", time.Since(began), err)
+		t.Errorf("the bot ended after %v with %v", time.Since(began), err)
 	}
 	if strings.Contains(log.String(), failsAtStart) {
 		t.Errorf("a stop counts as a failure:\n%s", log)

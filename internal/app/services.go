@@ -38,14 +38,15 @@ func (s *Services) table() []config.Setting {
 type service struct {
 	query.HealthCheck
 	url string // only its host is shown
-	// ask calls the service for `bot check`, past the cache, and blocks for the calls. It returns the details of a probe.
-	// If wallet is not empty, the staking service's details include the wallet's withdrawals.
+	// ask calls the service for `bot check`, past the cache, and blocks for the calls. It returns the details of a
+	// probe. If wallet is not empty, the staking service's details include the wallet's withdrawals.
 	ask func(ctx context.Context, wallet string) (details []string, err error)
-	// askFree makes a single call that costs no money, and blocks for it. It is nil if ask costs none either.
+	// askFree makes a single call that costs no money, and blocks for it. It is nil if ask costs no money either.
 	askFree func(ctx context.Context) error
 }
 
-// reach returns an error unless the service answers a call. The call costs no money. reach blocks for it.
+// reach asks the service something that costs no money. It blocks for the answer, and returns an error if there is
+// none.
 func (s service) reach(ctx context.Context) error {
 	if s.askFree != nil {
 		return s.askFree(ctx)
@@ -54,15 +55,15 @@ func (s service) reach(ctx context.Context) error {
 	return err
 }
 
-// upstreams holds the services that are on. The functions connect… fill it, one for each service.
+// upstreams holds the services that are on. Each method connect… adds a service.
 type upstreams struct {
 	cfg     *Config
-	cache   *query.Cache // of all services' answers
+	cache   *query.Cache // the answers of all services
 	metrics *ops.Metrics
 	log     *slog.Logger
 	// list has each service, in the order of /status.
 	list []service
-	// sources are what commands ask. The source of a service that is off is nil.
+	// sources are what commands ask. The sources of a service that is off are nil.
 	sources commands.Sources
 	// stakesOf returns the stakes of several wallets, in order. It is nil if the staking service is off.
 	stakesOf func(context.Context, []common.Address) []query.Answer[core.Stake]
@@ -101,8 +102,11 @@ func connect(cfg *Config, state *state, metrics *ops.Metrics, log *slog.Logger) 
 	return s, nil
 }
 
-// newCache makes the cache of all answers. The first store of state, if there is one, saves the answers that the next
-// process may use.
+// maxCached is the maximum number of cached answers of all services together.
+const maxCached = 100_000
+
+// newCache makes the cache of all answers. If state has stores, the first one saves answers for other replicas and for
+// the next process.
 func newCache(cfg *Config, state *state, metrics *ops.Metrics, log *slog.Logger) *query.Cache {
 	c := query.CacheConfig{
 		MaxItems:    maxCached,
@@ -118,16 +122,16 @@ func newCache(cfg *Config, state *state, metrics *ops.Metrics, log *slog.Logger)
 	return query.NewCache(c)
 }
 
-// close calls the closers. The cache is the first: it ends the calls in flight, so that no price or quote is added to
-// those that the next closers save.
+// close calls the closers. The first one closes the cache, which ends the calls in flight. So no call adds a price or a
+// quote after the next closers have saved them.
 func (s *upstreams) close() {
 	for _, end := range s.closers {
 		end()
 	}
 }
 
-// connectPrice connects the price provider. Commands ask a belief.Prices, which returns an error in place of a
-// doubtful price.
+// connectPrice connects the price provider. Commands do not ask the client, but a belief.Prices. It passes on the
+// client's prices, except that it returns an error for a doubtful price: one that contradicts other figures.
 func (s *upstreams) connectPrice(state *state) {
 	client := market.New(s.cfg.Market, s.cache, s.log)
 	quotes, prices := newPrices(s.cfg, client, state, s.log)
@@ -157,13 +161,36 @@ func (s *upstreams) connectPrice(state *state) {
 	}
 }
 
-// newTicker returns the ticker of a price provider. It shows the provider's prices as prices believes them.
+// newPrices returns the quotes seen so far, and a belief.Prices of the provider's prices. Both save what they know in
+// every store of state. newPrices does not block.
+func newPrices(
+	cfg *Config, provider *market.Client, state *state, log *slog.Logger,
+) (*pricechart.Quotes, *belief.Prices) {
+	var stores []query.Store
+	for _, s := range state.stores {
+		stores = append(stores, s)
+	}
+	token := tokenID(cfg.Market)
+	quotes := pricechart.NewQuotes(token, stores, log)
+	return quotes, belief.NewPrices(belief.Config{
+		Source: provider.Price,
+		Token:  token,
+		Series: quotes,
+		Stores: stores,
+		Log:    log,
+	})
+}
+
+// tokenID returns an ID for the token at its price provider. It is a hash, because the URL may contain a key.
+func tokenID(m market.Settings) string { return hash(m.URL, m.TokenBy, m.Token, m.Symbol) }
+
+// newTicker returns a ticker that shows the provider's prices, and marks those that prices doubts.
 func (s *upstreams) newTicker(client *market.Client, prices *belief.Prices) *ticker {
 	return &ticker{
 		language: s.cfg.Language,
 		symbol:   s.cfg.Market.Symbol,
 		maxAge:   s.cfg.Market.TTL + s.cfg.StaleFor,
-		// Before the TTL is over, the source would not ask the provider, and the price is not old.
+		// A shorter interval than the TTL would be useless: until the TTL is over, the source answers from the cache.
 		interval: func() time.Duration { return max(s.cfg.Market.TTL, statusInterval(client.Budget)) },
 		source:   prices,
 		last: func() (last lastPrice) {
@@ -175,6 +202,17 @@ func (s *upstreams) newTicker(client *market.Client, prices *belief.Prices) *tic
 			return last
 		},
 	}
+}
+
+// statusInterval returns the minimum time between two calls of the price provider for Discord's status: at least 5
+// minutes, and so long that the calls use at most a third of the credits. For example, if the budget allows a call
+// every 4 minutes, the interval is 12 minutes. A nil budget allows any number of calls.
+func statusInterval(budget *market.Budget) time.Duration {
+	const minInterval = 5 * time.Minute
+	if budget == nil {
+		return minInterval
+	}
+	return max(minInterval, 3*budget.Every())
 }
 
 // connectSupply connects the supply host.
@@ -191,7 +229,7 @@ func (s *upstreams) connectSupply() {
 	})
 }
 
-// connectStaking connects the node of the chain with the pools.
+// connectStaking connects the chain's node, which reads the staking pools.
 func (s *upstreams) connectStaking() error {
 	settings := s.cfg.Staking
 	client, err := staking.New(settings, s.cache, s.metrics.PoolUnread)
@@ -238,37 +276,3 @@ func (s *upstreams) connectPartner() {
 		},
 	})
 }
-
-// newPrices returns the quotes seen so far, and the provider's prices as far as they are believed. Both are saved in
-// every store of state. It does not block.
-func newPrices(
-	cfg *Config, provider *market.Client, state *state, log *slog.Logger,
-) (*pricechart.Quotes, *belief.Prices) {
-	var stores []query.Store
-	for _, s := range state.stores {
-		stores = append(stores, s)
-	}
-	token := tokenID(cfg.Market)
-	quotes := pricechart.NewQuotes(token, stores, log)
-	return quotes, belief.NewPrices(belief.Config{
-		Source: provider.Price,
-		Token:  token,
-		Series: quotes,
-		Stores: stores,
-		Log:    log,
-	})
-}
-
-// statusInterval returns the minimum time between two calls of the price provider for Discord's status: at least 5
-// minutes, and so long that the calls use at most a third of the credits. For example, if the budget allows a call
-// every 4 minutes, the interval is 12 minutes. A nil budget allows any number of calls.
-func statusInterval(budget *market.Budget) time.Duration {
-	const minInterval = 5 * time.Minute
-	if budget == nil {
-		return minInterval
-	}
-	return max(minInterval, 3*budget.Every())
-}
-
-// tokenID returns an ID for the token at its price provider. It is a hash, because the URL may contain a key.
-func tokenID(m market.Settings) string { return hash(m.URL, m.TokenBy, m.Token, m.Symbol) }

@@ -31,20 +31,22 @@ type Config struct {
 	Ops     ops.Settings
 	Limits  Limits
 
-	// Answers holds what replies mention. Its Symbol is Market.Symbol, its ChainID Staking.ChainID, and
-	// its JoinChats are Telegram's.
+	// Answers holds what replies mention. Load copies its Symbol, ChainID and JoinChats from the settings of Market,
+	// Staking and Telegram.
 	Answers commands.Options
 	// Language is the language of public answers, except in the communities of ChatLanguages.
 	Language chat.Language
-	// ChatLanguages has the language of each community with an entry of its own. Communities are named as in
-	// ModeratorChats.
+	// ChatLanguages has the language of each community that CHAT_LANGUAGE names. Its keys have a form such as
+	// "discord:123".
 	ChatLanguages map[string]chat.Language
 
 	// StaleFor is how long past its TTL an answer may be shown while its service fails. If it is 0, none is shown.
 	StaleFor time.Duration
 
-	// Operators and ModeratorChats are those of router.Config.
-	Operators      []chat.User
+	// Operators are the users who may ask about others in every chat.
+	Operators []chat.User
+	// ModeratorChats are the communities whose moderators may ask about others there, such as "discord:123". The entry
+	// router.EveryChat stands for all communities.
 	ModeratorChats []string
 
 	LogLevel slog.Level
@@ -55,42 +57,38 @@ type Config struct {
 type Limits struct {
 	UpstreamTimeout time.Duration // of one call to a service; above 0
 	CommandTimeout  time.Duration // of one command; above 0
-	UserPerMinute   int           // commands of one user; 0: no limit
-	ChatPerMinute   int           // commands in one chat; 0: no limit
+	UserPerMinute   int           // commands of one user; 0 means no limit
+	ChatPerMinute   int           // commands in one chat; 0 means no limit
 }
-
-// wrongSettings is the format of Load's error.
-const wrongSettings = "Settings that are wrong or missing: %d. Correct them in the environment or in the file " +
-	"given with --env-file (copy config.example.env, which explains each), or try `bot demo`, which needs none.\n%w"
 
 // Purpose is what settings are read for.
 type Purpose bool
 
 const (
-	// ToServe requires the token of a platform.
+	// ToServe is for a bot that serves platforms: Load requires the token of at least one.
 	ToServe Purpose = true
-	// ToLook requires no platform.
+	// ToLook is for commands such as bot check: Load does not require a token.
 	ToLook Purpose = false
 )
 
-// Load reads the settings from environ, which has the form of os.Environ, and from the file envFile unless that is "".
-// If both set a setting, environ wins. The error is or wraps a config.Errors.
+// Load reads the settings from environ, which has the form of os.Environ, and from the file envFile, unless envFile is
+// "". If a setting is in both, the value in environ counts. The error is or wraps a config.Errors.
 func Load(environ []string, envFile string, purpose Purpose) (*Config, error) {
-	given, wrong := config.Collect(environ, envFile)
+	given, mistakes := config.Collect(environ, envFile)
 	if given == nil { // The file cannot be read.
-		return nil, wrong
+		return nil, mistakes
 	}
 	c := &Config{EnvFile: envFile}
 	hasToken := slices.ContainsFunc(c.platforms(), func(p servable) bool { return given.Has(p.tokenSetting) })
 	if purpose == ToServe && !hasToken {
 		tokens := ofEachPlatform(func(p servable) string { return p.tokenSetting })
-		wrong = append(wrong, strings.Join(tokens, ", ")+": neither is set, so there is no platform to serve; "+
+		mistakes = append(mistakes, strings.Join(tokens, ", ")+": neither is set, so there is no platform to serve; "+
 			"for example "+telegram.TokenSetting+"=123456789:AAEexample-of-a-token_from-BotFather")
 	}
-	wrong = append(wrong, given.Fill(c.Table())...)
-	wrong = append(wrong, c.missingServices(given)...)
-	if len(wrong) > 0 {
-		return nil, fmt.Errorf(wrongSettings, len(wrong), wrong)
+	mistakes = append(mistakes, given.Fill(c.Table())...)
+	mistakes = append(mistakes, c.missingServices(given)...)
+	if len(mistakes) > 0 {
+		return nil, fmt.Errorf(invalidSettings, len(mistakes), mistakes)
 	}
 	c.Answers.Symbol = c.Market.Symbol
 	c.Answers.ChainID = c.Staking.ChainID
@@ -101,6 +99,10 @@ func Load(environ []string, envFile string, purpose Purpose) (*Config, error) {
 	return c, nil
 }
 
+// invalidSettings is the format of Load's error. Its arguments are the number of mistakes, and a config.Errors.
+const invalidSettings = "Settings that are wrong or missing: %d. Correct them in the environment or in the file " +
+	"given with --env-file (copy config.example.env, which explains each), or try `bot demo`, which needs none.\n%w"
+
 // links returns the settings that become links in answers.
 func (c *Config) links() []telegram.Link {
 	return []telegram.Link{
@@ -110,7 +112,7 @@ func (c *Config) links() []telegram.Link {
 	}
 }
 
-// Secrets returns the values that must never be shown.
+// Secrets returns the values that logs and tables must not show.
 func (c *Config) Secrets() []string { return secret.Of(*c) }
 
 // Table declares every setting, in the order of config.example.env.
@@ -127,22 +129,6 @@ func (c *Config) Table() []config.Setting {
 		c.rightsTable(),
 		c.logTable(),
 	)
-}
-
-// defaultServiceName is the default of SERVICE_NAME.
-const defaultServiceName = "the service"
-
-// parseServiceName returns the name that replies show. It returns "" for defaultServiceName: replies then use words in
-// the reader's language.
-func parseServiceName(value string) (string, error) {
-	if value == defaultServiceName {
-		return "", nil
-	}
-	const maxLength = 40 // characters
-	if string(chat.NewUntrusted(value, maxLength)) != value {
-		return "", errors.New("must be one line of at most 40 visible characters, without @ and ://")
-	}
-	return value, nil
 }
 
 // The tables below have the settings that belong to no other package.
@@ -185,6 +171,22 @@ func (c *Config) answersTable() []config.Setting {
 				". Further entries are for one group or server each. See docs/operating.md.",
 		},
 	}
+}
+
+// defaultServiceName is the default of SERVICE_NAME.
+const defaultServiceName = "the service"
+
+// parseServiceName returns the name that replies show. It returns "" for defaultServiceName: replies then use words in
+// the reader's language.
+func parseServiceName(value string) (string, error) {
+	if value == defaultServiceName {
+		return "", nil
+	}
+	const maxLength = 40 // characters
+	if string(chat.NewUntrusted(value, maxLength)) != value {
+		return "", errors.New("must be one line of at most 40 visible characters, without @ and ://")
+	}
+	return value, nil
 }
 
 func (c *Config) limitsTable() []config.Setting {
@@ -238,7 +240,7 @@ func (c *Config) rightsTable() []config.Setting {
 		{
 			Name:    "MODERATOR_CHATS",
 			Example: "telegram:-1001234567890,discord:123456789012345678",
-			Set:     config.Field(&c.ModeratorChats, config.ListOf(parseModeratorChat)),
+			Set:     config.Field(&c.ModeratorChats, config.ListOf(checkModeratorChat)),
 			Comment: "IDs of the groups and servers whose moderators may ask about others there. *: " +
 				"every chat, so that anybody may (docs/operating.md). Unset: none.",
 		},

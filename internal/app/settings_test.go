@@ -20,10 +20,10 @@ import (
 
 const canary = configtest.Canary
 
-// settings is the table of every setting. It fills a Config that no test reads.
+// settings is the table of every setting. It fills a Config that tests do not read.
 var settings = new(Config).Table()
 
-// settingsWith returns an environment that has only the required settings, changed by NAME=value strings.
+// settingsWith returns an environment with the example of each required setting. changes are NAME=value strings.
 func settingsWith(changes ...string) []string { return configtest.Environ(settings, changes...) }
 
 func mustLoad(t *testing.T, environ []string, envFile string) *Config {
@@ -56,7 +56,8 @@ func everySetting() []string {
 
 func TestLoadReadsEverySetting(t *testing.T) {
 	c := mustLoad(t, everySetting(), "")
-	// No file is loaded. The examples turn Multicall and Discord's presence off, and limit the credits.
+	// EnvFile is empty because no file is loaded. The examples turn off Multicall and Discord's presence, and limit the
+	// credits.
 	unset := []string{
 		"Config.EnvFile",
 		"Config.Services.Staking.Multicall",
@@ -142,8 +143,8 @@ func TestServiceNameIsEmptyByDefault(t *testing.T) {
 
 func TestChatLanguageTakesEntriesForChats(t *testing.T) {
 	for value, want := range map[string]struct {
-		language chat.Language
-		chats    map[string]chat.Language
+		language chat.Language            // the default
+		chats    map[string]chat.Language // of the chats with an entry
 	}{
 		"": {
 			language: chat.English,

@@ -11,20 +11,21 @@ import (
 	"herald/internal/words"
 )
 
-// ticker writes the price for Discord's member list. Most of the time, it shows the price that commands have fetched
-// last. It asks the provider itself only if that price is at least a refresh interval old, and then at most once per
+// ticker writes the price for Discord's member list. It shows the last price that a command or the ticker has fetched.
+// If that price is at least a refresh interval old, the ticker asks the provider for another one, but at most once per
 // interval. A ticker is not safe for concurrent use.
 type ticker struct {
 	language chat.Language
 	symbol   string
-	// maxAge is the age at which a price is no longer shown. If the refresh interval is longer, that counts instead:
-	// before it has passed, the ticker does not ask for the next price.
+	// maxAge is the age at which a price is too old to be shown. If the refresh interval is longer, a price is shown
+	// until the interval has passed, because the ticker may not ask for another one before.
 	maxAge time.Duration
 	// interval returns the refresh interval.
 	interval func() time.Duration
-	// source asks the provider. If it gets a price, last returns that price afterwards. It logs and counts a failure.
+	// source asks the provider. If it gets a price, last returns that price afterwards. If it fails, it logs and counts
+	// the failure.
 	source query.Source[struct{}, *core.Quote]
-	// last returns the last price.
+	// last returns the last price that a command or the ticker has fetched.
 	last func() lastPrice
 
 	askedAt time.Time // when the ticker last asked the provider; zero before the first time
@@ -64,7 +65,7 @@ func (t *ticker) Text(ctx context.Context) string {
 		return warningSign + t.say(headline)
 	}
 	quote := price.Quote.Snapshot
-	// An older price means that the ticker has asked for a newer one, now or less than an interval ago, without success.
+	// If the price is older than the interval, the ticker has asked for another one within the interval, and failed.
 	quote.Stale = price.hasAge(interval)
 	if headline, isOld := commands.OldPrice(quote, t.symbol); isOld {
 		return warningSign + t.say(headline)

@@ -20,20 +20,20 @@ import (
 
 // provider is a fake of the price provider, and of the cache that commands fill with its answers.
 type provider struct {
-	quote core.Quote                  // what the provider would answer now
-	fails bool                        // whether its calls fail
+	quote core.Quote                  // what the provider answers now
+	fails bool                        // whether the ticker's calls fail
 	doubt *belief.DoubtError          // about the latest quote; nil if it is believed
 	last  query.Snapshot[*core.Quote] // the latest quote in the cache
-	calls int                         // how often the ticker called it
+	calls int                         // how many times the ticker has called the provider
 	every time.Duration               // the ticker's interval; 0 stands for 15 minutes
 }
 
-// learn caches the quote, as a command would.
+// learn caches the quote, as if a command had asked the provider.
 func (p *provider) learn() {
 	p.last = query.Snapshot[*core.Quote]{Value: &p.quote, At: time.Now()}
 }
 
-// Get is the ticker's call of the provider.
+// Get implements the ticker's source.
 func (p *provider) Get(context.Context, struct{}) (query.Snapshot[*core.Quote], error) {
 	p.calls++
 	if p.fails {
@@ -43,9 +43,9 @@ func (p *provider) Get(context.Context, struct{}) (query.Snapshot[*core.Quote], 
 	return p.last, nil
 }
 
-// ticker returns the Text of a ticker that calls the provider at most once per interval, and shows a price for an hour.
-func (p *provider) ticker(l chat.Language) func(context.Context) string {
-	t := &ticker{
+// newTicker returns a ticker that calls the provider at most once per interval, and shows a price for an hour.
+func (p *provider) newTicker(l chat.Language) *ticker {
+	return &ticker{
 		language: l,
 		symbol:   "HRLD",
 		maxAge:   time.Hour,
@@ -58,13 +58,12 @@ func (p *provider) ticker(l chat.Language) func(context.Context) string {
 			return lastPrice{At: p.last.At, Quote: query.Answer[*core.Quote]{Snapshot: p.last}}
 		},
 	}
-	return t.Text
 }
 
-// shown returns the ticker's text in English, with plain spaces.
-func (p *provider) shown(t *testing.T) string {
+// text returns the text of a new ticker in English, with plain spaces.
+func (p *provider) text(t *testing.T) string {
 	t.Helper()
-	return strings.ReplaceAll(p.ticker(chat.English)(t.Context()), "\u00a0", " ")
+	return strings.ReplaceAll(p.newTicker(chat.English).Text(t.Context()), "\u00a0", " ")
 }
 
 func TestThePresenceSpendsAtMostAThirdOfTheCredits(t *testing.T) {
@@ -99,7 +98,7 @@ func TestThePresenceAsksOnlyAfterTheTTL(t *testing.T) {
 	}
 }
 
-// priced returns a quote with this price in dollars and this change within a day in percent.
+// priced returns a quote with this price, in dollars, and this change within 24 hours, in percent.
 func priced(price, change string) core.Quote {
 	return core.Quote{
 		Price:     decimal.RequireFromString(price),
@@ -117,7 +116,7 @@ func TestTheTickerShowsPriceAndChange(t *testing.T) {
 		"HRLD $0.04173":                 {Price: decimal.RequireFromString("0.0417345")},
 	} {
 		p := &provider{quote: quote}
-		if got := p.shown(t); got != want {
+		if got := p.text(t); got != want {
 			t.Errorf("shows %q, want %q", got, want)
 		}
 	}
@@ -127,16 +126,16 @@ func TestTheTickerMarksADoubtfulPrice(t *testing.T) {
 	p := &provider{quote: priced("894000", "2.7")}
 	p.doubt = &belief.DoubtError{Answer: query.Snapshot[*core.Quote]{Value: &p.quote}}
 	const want = "⚠️ HRLD $894,000.00 (doubtful)"
-	if got := p.shown(t); got != want {
+	if got := p.text(t); got != want {
 		t.Errorf("shows %q, want %q", got, want)
 	}
 }
 
-// Discord shows at most 128 characters. A symbol may have 20, and the test's has only 4.
+// Discord shows at most 128 characters. A symbol has at most 20, so 108 are left for everything else.
 func TestTheTickerFitsInEveryLanguage(t *testing.T) {
 	for _, l := range chat.Languages() {
 		p := &provider{quote: priced("999999999999999", "999999999")}
-		got := p.ticker(l)(t.Context())
+		got := p.newTicker(l).Text(t.Context())
 		if got == "" || len([]rune(got)) > 128-20 {
 			t.Errorf("%s: the longest text is %q", l, got)
 		}
@@ -146,12 +145,12 @@ func TestTheTickerFitsInEveryLanguage(t *testing.T) {
 func TestTheTickerShowsAtOnceWhatCommandsLearn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &provider{quote: priced("1000", "1")}
-		show := p.ticker(chat.English)
-		show(t.Context())
+		ticker := p.newTicker(chat.English)
+		ticker.Text(t.Context())
 		for minute := range 60 {
 			p.quote = priced("2000", "1")
 			p.learn()
-			if got := show(t.Context()); !strings.Contains(got, "2,000") {
+			if got := ticker.Text(t.Context()); !strings.Contains(got, "2,000") {
 				t.Fatalf("in minute %d it shows %q", minute, got)
 			}
 			time.Sleep(time.Minute)
@@ -162,11 +161,12 @@ func TestTheTickerShowsAtOnceWhatCommandsLearn(t *testing.T) {
 	})
 }
 
-// requireDailyCalls fails the test unless the ticker made a day's calls since before: one in 15 minutes.
-func (p *provider) requireDailyCalls(t *testing.T, before int) {
+// requireDailyCalls fails the test unless the ticker made one call in 15 minutes for a day. callsBefore is the number
+// of calls before that day.
+func (p *provider) requireDailyCalls(t *testing.T, callsBefore int) {
 	t.Helper()
 	const want = 24 * 60 / 15
-	if calls := p.calls - before; calls < want-1 || calls > want+1 {
+	if calls := p.calls - callsBefore; calls < want-1 || calls > want+1 {
 		t.Errorf("%d calls in a day, want %d", calls, want)
 	}
 }
@@ -174,9 +174,9 @@ func (p *provider) requireDailyCalls(t *testing.T, before int) {
 func TestTheTickerAsksEveryIntervalIfCommandsLearnNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &provider{quote: priced("1000", "1")}
-		show := p.ticker(chat.English)
+		ticker := p.newTicker(chat.English)
 		for minute := range 24 * 60 {
-			shown := show(t.Context())
+			shown := ticker.Text(t.Context())
 			if shown == "" || strings.HasPrefix(shown, "⚠️") {
 				t.Fatalf("after %d minutes it shows %q", minute, shown)
 			}
@@ -186,42 +186,43 @@ func TestTheTickerAsksEveryIntervalIfCommandsLearnNothing(t *testing.T) {
 	})
 }
 
-// The price gets old with the interval, 15 minutes, and is not shown after StaleFor, an hour.
+// The price is marked as old after the interval, 15 minutes, and is not shown after maxAge, an hour.
 func TestTheTickerStopsShowingAPriceThatCannotBeRenewed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &provider{quote: priced("1000", "1")}
-		show := p.ticker(chat.English)
-		show(t.Context())
+		ticker := p.newTicker(chat.English)
+		ticker.Text(t.Context())
 		time.Sleep(time.Minute)
 		p.fails = true
-		before := p.calls
+		callsBefore := p.calls
 		for age := 1; age <= 24*60; age++ {
-			shown := show(t.Context())
-			if (shown != "") != (age < 60) {
-				t.Fatalf("a price of %d minutes is shown as %q", age, shown)
-			}
-			if old := strings.HasPrefix(shown, "⚠️"); shown != "" && old != (age >= 15) {
+			shown := ticker.Text(t.Context())
+			isShown := shown != ""
+			isMarked := strings.HasPrefix(shown, "⚠️")
+			wantShown := age < 60
+			wantMarked := wantShown && age >= 15
+			if isShown != wantShown || isMarked != wantMarked {
 				t.Fatalf("a price of %d minutes is shown as %q", age, shown)
 			}
 			time.Sleep(time.Minute)
 		}
-		p.requireDailyCalls(t, before)
+		p.requireDailyCalls(t, callsBefore)
 
 		p.fails = false
 		time.Sleep(15 * time.Minute)
-		if show(t.Context()) == "" {
+		if ticker.Text(t.Context()) == "" {
 			t.Error("no price is shown after the provider has recovered")
 		}
 	})
 }
 
-// Few credits make the interval longer than STALE_FOR.
+// If there are few credits, the interval is longer than maxAge.
 func TestTheTickerShowsAPriceUntilItMayAskForTheNext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &provider{quote: priced("1000", "1"), every: 2 * time.Hour}
-		show := p.ticker(chat.English)
+		ticker := p.newTicker(chat.English)
 		for minute := range 24 * 60 {
-			if shown := show(t.Context()); !strings.HasPrefix(shown, "HRLD") {
+			if shown := ticker.Text(t.Context()); !strings.HasPrefix(shown, "HRLD") {
 				t.Fatalf("after %d minutes it shows %q", minute, shown)
 			}
 			time.Sleep(time.Minute)
@@ -232,7 +233,7 @@ func TestTheTickerShowsAPriceUntilItMayAskForTheNext(t *testing.T) {
 
 		p.fails = true
 		time.Sleep(2 * time.Hour)
-		if shown := show(t.Context()); shown != "" {
+		if shown := ticker.Text(t.Context()); shown != "" {
 			t.Errorf("after the provider has failed, it shows %q", shown)
 		}
 	})

@@ -22,10 +22,10 @@ func oldFolder(t *testing.T) string {
 	return dir
 }
 
-// packed matches values as b7a8be84 wrote them, in Base64.
-var packed = regexp.MustCompile(`[A-Za-z0-9+/=]{40,}`)
+// base64Value matches values as b7a8be84 wrote them.
+var base64Value = regexp.MustCompile(`[A-Za-z0-9+/=]{40,}`)
 
-// contents returns the content of every file in a folder, followed by the decoded values.
+// contents returns the content of every file in a folder, each followed by its decoded values.
 func contents(t *testing.T, dir string) string {
 	t.Helper()
 	var all strings.Builder
@@ -35,8 +35,8 @@ func contents(t *testing.T, dir string) string {
 		}
 		content, err := fs.ReadFile(os.DirFS(dir), path)
 		all.Write(content)
-		for _, text := range packed.FindAll(content, -1) {
-			value, _ := base64.StdEncoding.DecodeString(string(text)) // Other long words are not values.
+		for _, text := range base64Value.FindAll(content, -1) {
+			value, _ := base64.StdEncoding.DecodeString(string(text)) // It fails for a long word that is not a value.
 			all.Write(value)
 		}
 		return err
@@ -47,9 +47,9 @@ func contents(t *testing.T, dir string) string {
 	return all.String()
 }
 
-// withFolder returns the settings of a bot that saves addresses in dir.
-func withFolder(t *testing.T, dir string) []string {
-	return append(DemoSettings(startSandbox(t)),
+// folderSettings returns the settings of a bot that saves addresses in dir.
+func folderSettings(t *testing.T, dir string) []string {
+	return append(DemoSettings(startFakes(t)),
 		"DATA_DIR="+dir,
 		"TELEGRAM_BOT_TOKEN=77:a",
 		"DISCORD_BOT_TOKEN=token")
@@ -59,7 +59,7 @@ func TestMembersOfTheOldVersionAreListedAndUnchanged(t *testing.T) {
 	dir := oldFolder(t)
 	before := contents(t, dir)
 	var table strings.Builder
-	cfg := mustLoad(t, withFolder(t, dir), "")
+	cfg := mustLoad(t, folderSettings(t, dir), "")
 	if err := ListMembers(t.Context(), cfg, slog.New(slog.DiscardHandler), &table); err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +79,7 @@ func TestMembersOfTheOldVersionAreListedAndUnchanged(t *testing.T) {
 
 func TestAnAddressOfTheOldVersionIsKnownAndForgotten(t *testing.T) {
 	dir := oldFolder(t)
-	bot := newBot(t, withFolder(t, dir))
+	bot := newBot(t, folderSettings(t, dir))
 	defer bot.Close()
 	user := chat.User{Platform: "telegram", ID: "7000000001"}
 	saved, err := bot.members.Saved(t.Context(), user)

@@ -26,64 +26,69 @@ const (
 	maxAhead = time.Minute
 )
 
-// belief is what is remembered in addition to the prices so far: the last quote that was believed, and the last doubt,
-// which is a run of doubtful quotes. It is stored as JSON.
+// belief is what is remembered of earlier quotes, besides their prices, which the Series has. It is about the last
+// quote that was believed, and about the last doubt: a run of doubtful quotes with about the same price. It is stored
+// as JSON.
 type belief struct {
-	// At is when the provider gave the last believed quote, and Price its price. They are zero if there was none.
-	At    time.Time       `json:"at"`
-	Price decimal.Decimal `json:"price"`
-	// Count and CapLags are as in memory.
+	// BelievedAt is when the provider gave the last believed quote, and BelievedPrice is its price. They are zero if no
+	// quote was believed.
+	BelievedAt    time.Time       `json:"at"`
+	BelievedPrice decimal.Decimal `json:"price"`
+	// Count is a number of tokens, and CapLags is whether the market cap of the last believed quote did not fit. Both are
+	// explained at memory.
 	Count   decimal.Decimal `json:"count"`
 	CapLags bool            `json:"cap_lags"`
-	// Doubted is when the provider gave the first quote of the last doubt, and Doubtful is the price of that quote. They
-	// are zero if there was no doubt. The doubt is over if a quote was believed since, so that Doubted is not after At.
-	Doubted  time.Time       `json:"doubted"`
-	Doubtful decimal.Decimal `json:"doubtful"`
+	// DoubtedSince is when the provider gave the first quote of the last doubt, and DoubtedPrice is its price. They are
+	// zero if there was no doubt. The doubt is over if BelievedAt is not before DoubtedSince: a quote was believed later.
+	DoubtedSince time.Time       `json:"doubted"`
+	DoubtedPrice decimal.Decimal `json:"doubtful"`
 }
 
-// isDoubted reports whether there is a doubt that is not over.
-func (b belief) isDoubted() bool { return b.Doubted.After(b.At) }
+// isInDoubt reports whether there is a doubt that is not over.
+func (b belief) isInDoubt() bool { return b.DoubtedSince.After(b.BelievedAt) }
 
-// isSameDoubt reports whether a doubtful price belongs to the doubt. Two prices that contradict each other are two
-// doubts.
-func (b belief) isSameDoubt(price decimal.Decimal) bool {
-	return b.isDoubted() && !areApart(price, b.Doubtful, contradiction)
+// doubts reports whether there is a doubt about this price. If the price contradicts DoubtedPrice, it would be another
+// doubt.
+func (b belief) doubts(price decimal.Decimal) bool {
+	return b.isInDoubt() && !areApart(price, b.DoubtedPrice, contradiction)
 }
 
-// isLastingDoubt reports whether a price has been doubted for believedAfter at this time. It is then believed.
-func (b belief) isLastingDoubt(price decimal.Decimal, at time.Time) bool {
-	return b.isSameDoubt(price) && at.Sub(b.Doubted) >= believedAfter
+// hasDoubtedLongEnough reports whether a price has been doubted for believedAfter at this time. It is then believed.
+func (b belief) hasDoubtedLongEnough(price decimal.Decimal, at time.Time) bool {
+	return b.doubts(price) && at.Sub(b.DoubtedSince) >= believedAfter
 }
 
-// mergedWith returns the belief with the later At. Its doubt is the one of the two doubts that takesPrecedence.
+// mergedWith returns what is remembered of two beliefs, for example of two replicas: the quote that was believed last,
+// and the one of the two doubts that outranks the other.
 func (b belief) mergedWith(other belief) belief {
 	newer, older := b, other
-	if other.At.After(b.At) {
+	if other.BelievedAt.After(b.BelievedAt) {
 		newer, older = other, b
 	}
-	isOver := !older.Doubted.After(newer.At)
-	if !isOver && older.takesPrecedence(newer) {
-		newer.Doubted = older.Doubted
-		newer.Doubtful = older.Doubtful
+	isOver := !older.DoubtedSince.After(newer.BelievedAt)
+	if isOver || !older.doubtOutranks(newer) {
+		return newer
 	}
+	newer.DoubtedSince = older.DoubtedSince
+	newer.DoubtedPrice = older.DoubtedPrice
 	return newer
 }
 
-// takesPrecedence reports whether the doubt of b is remembered rather than the doubt of other. If both doubts are about
-// the same price, the one that began first is remembered, because believedAfter counts from its beginning. Otherwise
-// the one that began last is remembered, because it is about the current price.
-func (b belief) takesPrecedence(other belief) bool {
+// doubtOutranks reports whether the doubt of b is remembered in preference to the doubt of other. Of two doubts about
+// the same price, the one that began first is remembered, because believedAfter counts from its beginning. Of two
+// doubts about different prices, the one that began last is remembered, because it is about the current price.
+func (b belief) doubtOutranks(other belief) bool {
 	switch {
-	case !other.isDoubted():
+	case !other.isInDoubt():
 		return true
-	case other.isSameDoubt(b.Doubtful):
-		return b.Doubted.Before(other.Doubted)
+	case other.doubts(b.DoubtedPrice):
+		return b.DoubtedSince.Before(other.DoubtedSince)
 	}
-	return b.Doubted.After(other.Doubted)
+	return b.DoubtedSince.After(other.DoubtedSince)
 }
 
-// decode reads a stored belief. It returns the zero belief if text is empty. It fails if text is not a belief, or has
-// impossible values.
+// decode reads a stored belief. If text is empty, nothing is stored, and decode returns the zero belief. It fails if
+// text is not a belief or has impossible values.
 func decode(text []byte) (b belief, err error) {
 	if len(text) == 0 {
 		return belief{}, nil
@@ -92,8 +97,13 @@ func decode(text []byte) (b belief, err error) {
 		return belief{}, errors.New("not a belief")
 	}
 	latest := time.Now().Add(maxAhead)
-	for _, p := range []core.PricedAt{{At: b.At, Price: b.Price}, {At: b.Doubted, Price: b.Doubtful}} {
-		if !p.At.IsZero() && (!p.IsPlausible() || p.At.After(latest)) {
+	for _, p := range []core.PricedAt{
+		{At: b.BelievedAt, Price: b.BelievedPrice},
+		{At: b.DoubtedSince, Price: b.DoubtedPrice},
+	} {
+		isMissing := p.At.IsZero()
+		isPossible := p.IsPlausible() && !p.At.After(latest)
+		if !isMissing && !isPossible {
 			return belief{}, errors.New("a belief without a possible time and price")
 		}
 	}
@@ -109,63 +119,67 @@ func isPossibleCount(count decimal.Decimal) bool {
 	return tokens >= 0 && tokens < 1e60
 }
 
-// kept is a belief that a mirror.Mirror keeps in stores.
-type kept struct {
+// storedBelief is a belief that a mirror.Mirror copies to stores.
+type storedBelief struct {
 	mu     sync.Mutex
 	belief belief
-	// isStored is true once Merge got a stored belief.
+	// isStored is true if Merge found a belief in a store.
 	isStored bool
 }
 
 // get returns the belief.
-func (k *kept) get() belief {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.belief
+func (s *storedBelief) get() belief {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.belief
 }
 
 // Merge implements mirror.Value.
-func (k *kept) Merge(stored []byte) error {
+func (s *storedBelief) Merge(stored []byte) error {
 	other, err := decode(stored)
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.isStored = k.isStored || len(stored) > 0
-	k.belief = k.belief.mergedWith(other)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.isStored = s.isStored || len(stored) > 0
+	s.belief = s.belief.mergedWith(other)
 	return err
 }
 
 // Encode implements mirror.Value. Before the first doubt it returns nil, because the Series already stores the prices.
-func (k *kept) Encode() []byte {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.belief.Doubted.IsZero() && !k.isStored {
+func (s *storedBelief) Encode() []byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.belief.DoubtedSince.IsZero() && !s.isStored {
 		return nil
 	}
-	text, _ := json.Marshal(k.belief) // A belief can always be encoded.
+	text, _ := json.Marshal(s.belief) // A belief can always be encoded.
 	return text
 }
 
 // believe remembers that the quote of v is believed, which ends a doubt.
-func (k *kept) believe(v verdict) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	m := memory{Count: k.belief.Count}
-	k.belief.CapLags = !v.hasLasted && !m.fitsMarketCap(*v.quote)
-	if count, known := tokenCount(*v.quote); known && !k.belief.CapLags && isPossibleCount(count) {
-		k.belief.Count = count
+func (s *storedBelief) believe(v verdict) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b := &s.belief
+	b.BelievedAt = v.at
+	b.BelievedPrice = v.quote.Price
+	// The market cap may follow a move of the price later. But a quote that was doubted for believedAfter is believed as
+	// it is, with its market cap.
+	m := memory{Count: b.Count}
+	b.CapLags = !v.hasLasted && !m.fitsMarketCap(*v.quote)
+	count, isKnown := tokenCount(*v.quote)
+	if isKnown && !b.CapLags && isPossibleCount(count) {
+		b.Count = count
 	}
-	k.belief.At = v.at
-	k.belief.Price = v.quote.Price
 }
 
-// doubt remembers the doubt of v, and reports whether it has begun with v.
-func (k *kept) doubt(v verdict) (begins bool) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.belief.isSameDoubt(v.quote.Price) {
+// doubt remembers that the quote of v is doubted, and reports whether this begins a doubt.
+func (s *storedBelief) doubt(v verdict) (begins bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.belief.doubts(v.quote.Price) {
 		return false
 	}
-	k.belief.Doubted = v.at
-	k.belief.Doubtful = v.quote.Price
+	s.belief.DoubtedSince = v.at
+	s.belief.DoubtedPrice = v.quote.Price
 	return true
 }

@@ -12,7 +12,7 @@ import (
 	"herald/internal/ratelimit"
 )
 
-// reloadEvery is the minimum time between two attempts to read stores that could not be read at the start.
+// reloadEvery is the minimum time between two attempts to read the stores, if one could not be read at the start.
 const reloadEvery = time.Minute
 
 // Series keeps the prices that were believed, in the same stores as Prices. It is safe for concurrent use.
@@ -44,10 +44,10 @@ type Config struct {
 type Prices struct {
 	source  query.Source[struct{}, *core.Quote]
 	series  Series
-	kept    *kept
+	stored  *storedBelief
 	mirror  *mirror.Mirror
 	loading sync.Once
-	// reloads limits how often stores are read again.
+	// reloads limits how often the stores are read again.
 	reloads *ratelimit.Memory
 	log     *slog.Logger
 
@@ -57,20 +57,19 @@ type Prices struct {
 
 // NewPrices returns Prices. It does not ask the Source, and does not read the stores.
 func NewPrices(c Config) *Prices {
-	k := new(kept)
+	stored := new(storedBelief)
 	return &Prices{
 		source:  c.Source,
 		series:  c.Series,
-		kept:    k,
-		mirror:  mirror.New("belief in a price", "belief "+c.Token, maxAge, k, c.Stores, c.Log),
+		stored:  stored,
+		mirror:  mirror.New("belief in a price", "belief "+c.Token, maxAge, stored, c.Stores, c.Log),
 		reloads: ratelimit.NewMemory(),
 		log:     c.Log,
 	}
 }
 
-// Get implements query.Source. It blocks for at most 400 ms longer than Config.Source: 100 ms for each exchange with
-// the stores. There is one exchange at the start, one per minute until all stores were read, and two when a doubt
-// begins.
+// Get implements query.Source. It blocks for at most 400 ms longer than Config.Source, in up to four exchanges with the
+// stores of 100 ms each: one at the start, one per minute until all stores have been read, and two when a doubt begins.
 func (p *Prices) Get(ctx context.Context, none struct{}) (query.Snapshot[*core.Quote], error) {
 	answer, err := p.source.Get(ctx, none)
 	if err != nil {
@@ -82,7 +81,7 @@ func (p *Prices) Get(ctx context.Context, none struct{}) (query.Snapshot[*core.Q
 	return p.record(answer).apply(answer)
 }
 
-// Peek judges an answer of Config.Source as Get does, but does not remember it.
+// Peek judges an answer of Config.Source as Get does, but remembers nothing.
 func (p *Prices) Peek(answer query.Snapshot[*core.Quote]) (query.Snapshot[*core.Quote], error) {
 	return p.judge(answer).apply(answer)
 }
@@ -95,11 +94,12 @@ type verdict struct {
 	at    time.Time   // of the answer
 	quote *core.Quote // as memory.judge returned it
 	doubt *DoubtError // nil: the quote is believed
-	// hasLasted is true if the quote is believed only because it was doubted for believedAfter.
+	// hasLasted is true if the quote is believed only because its price has been doubted for believedAfter.
 	hasLasted bool
 }
 
-// apply returns the answer with the verdict's quote or, if that is doubtful, a DoubtError about the answer.
+// apply returns the answer with the verdict's quote. If the quote is doubtful, it returns a DoubtError about the
+// answer.
 func (v verdict) apply(answer query.Snapshot[*core.Quote]) (query.Snapshot[*core.Quote], error) {
 	if v.doubt != nil {
 		return query.Snapshot[*core.Quote]{}, &DoubtError{Answer: answer, Last: v.doubt.Last}
@@ -111,10 +111,10 @@ func (v verdict) apply(answer query.Snapshot[*core.Quote]) (query.Snapshot[*core
 // judge returns the verdict on an answer. It remembers nothing.
 func (p *Prices) judge(answer query.Snapshot[*core.Quote]) verdict {
 	p.load()
-	b := p.kept.get()
+	b := p.stored.get()
 	quote, doubt := p.memoryWith(b).judge(answer)
 	v := verdict{at: answer.At, quote: quote, doubt: doubt}
-	if doubt != nil && b.isLastingDoubt(quote.Price, answer.At) {
+	if doubt != nil && b.hasDoubtedLongEnough(quote.Price, answer.At) {
 		v.doubt = nil
 		v.hasLasted = true
 	}
@@ -129,10 +129,12 @@ func (p *Prices) memoryWith(b belief) memory {
 			m.Prices = append(m.Prices, price)
 		}
 	}
-	last := core.PricedAt{At: b.At, Price: b.Price}
-	isNewest := len(m.Prices) == 0 || last.At.After(m.Prices[len(m.Prices)-1].At)
-	if isNewest && last.IsPlausible() && time.Since(last.At) < maxAge {
-		m.Prices = append(m.Prices, last)
+	// The Series does not keep every price. b has the last one.
+	believed := core.PricedAt{At: b.BelievedAt, Price: b.BelievedPrice}
+	last, exists := m.last()
+	isNewest := !exists || believed.At.After(last.At)
+	if isNewest && believed.IsPlausible() && time.Since(believed.At) < maxAge {
+		m.Prices = append(m.Prices, believed)
 	}
 	return m
 }
@@ -142,17 +144,18 @@ func (p *Prices) memoryWith(b belief) memory {
 func (p *Prices) record(answer query.Snapshot[*core.Quote]) verdict {
 	p.load()
 	last := p.lastVerdict()
-	isJudged := last.at.Equal(answer.At)
-	if isJudged {
+	isJudgedAlready := last.at.Equal(answer.At)
+	if isJudgedAlready {
 		return last
 	}
 	if !p.isLoaded() && p.reloads.Allow(ratelimit.Limit{Burst: 1, Every: reloadEvery}) {
 		p.sync()
 	}
 	v := p.judge(answer)
-	doubtMayBegin := v.doubt != nil && !p.kept.get().isDoubted()
-	if doubtMayBegin || v.hasLasted {
-		p.sync() // Another replica may have learned more.
+	beginsDoubt := v.doubt != nil && !p.stored.get().isInDoubt()
+	if beginsDoubt || v.hasLasted {
+		// Another replica may know more.
+		p.sync()
 		v = p.judge(answer)
 	}
 	switch p.remember(v) {
@@ -183,8 +186,8 @@ const (
 	doubtBegan
 )
 
-// remember changes the belief by a verdict. It ignores the verdict on an answer that is not the newest, and every
-// verdict until all stores were read.
+// remember changes the belief by a verdict. It ignores the verdict if the answer is not the newest one, or if a store
+// has not been read yet.
 func (p *Prices) remember(v verdict) effect {
 	if !p.isLoaded() {
 		return noChange // The stores may contain prices that contradict v.
@@ -197,22 +200,22 @@ func (p *Prices) remember(v verdict) effect {
 	}
 	p.last = v
 	if v.doubt == nil {
-		p.kept.believe(v)
+		p.stored.believe(v)
 		return quoteBelieved
 	}
-	isNewDoubt := p.kept.doubt(v)
+	isNewDoubt := p.stored.doubt(v)
 	if isNewDoubt {
 		return doubtBegan
 	}
 	return noChange
 }
 
-// load exchanges with the stores in its first call, and does nothing in later ones.
+// load merges what the stores have into the memory. Later calls have no effect.
 func (p *Prices) load() {
 	p.loading.Do(func() { inParallel(p.series.Load, p.mirror.Load) })
 }
 
-// sync loads from the stores and saves to them. It blocks for at most 100 ms.
+// sync merges what the stores have into the memory, and saves the memory. It blocks for at most 100 ms.
 func (p *Prices) sync() { inParallel(p.series.Sync, p.mirror.Sync) }
 
 // inParallel calls a and b, and blocks until both have returned.

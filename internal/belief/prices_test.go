@@ -11,7 +11,7 @@ import (
 	"herald/internal/secret/logtest"
 )
 
-// calm are the changes of a price that hardly moves.
+// calm are the changes over 1 h, 24 h and 7 d of a price that hardly moves.
 var calm = changes{"0", "0.5", "-3"}
 
 func TestAGlitchOfAnHourIsDoubtedAndInNoChart(t *testing.T) {
@@ -55,7 +55,7 @@ func TestATrueMoveIsBelievedOnceItsChangesFollow(t *testing.T) {
 	}
 }
 
-// A restart, another replica, and a time without questions change nothing.
+// The six hours are the same across a restart, in another replica, and if nobody asks for an hour.
 func TestAContradictionIsBelievedAfterSixHours(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		store := new(mirrortest.Store)
@@ -77,7 +77,7 @@ func TestAContradictionIsBelievedAfterSixHours(t *testing.T) {
 	})
 }
 
-// Six hours of one doubtful price say nothing about another.
+// The six hours of a doubt begin again when another doubtful price comes.
 func TestAnotherContradictionIsAnotherDoubt(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		store := new(mirrortest.Store)
@@ -100,11 +100,11 @@ func TestAMarketCapThatFollowsAMoveLaterIsNotDoubted(t *testing.T) {
 		m := &market{}
 		p := start(m)
 		for _, step := range []struct{ price, change, marketCap string }{
-			{"2", "0", "2000"},
-			{"200", "9900", "2000"},
-			{"201", "9900", "2000"},
-			{"200", "9900", "200000"},
-			{"200", "0", "200000"},
+			{price: "2", change: "0", marketCap: "2000"},
+			{price: "200", change: "9900", marketCap: "2000"},
+			{price: "201", change: "9900", marketCap: "2000"},
+			{price: "200", change: "9900", marketCap: "200000"},
+			{price: "200", change: "0", marketCap: "200000"},
 		} {
 			time.Sleep(time.Minute)
 			m.price = step.price
@@ -122,17 +122,17 @@ func TestAMarketCapIsDoubtedByTheLastCount(t *testing.T) {
 		m := &market{price: "2"}
 		p := start(m)
 		for _, step := range []struct {
+			wait      time.Duration // since the step before
 			marketCap string
-			wait      time.Duration
 			want      opinion
 		}{
-			{"2000", time.Minute, believed},
-			{"2000000", time.Minute, doubted},
-			{"2000", time.Minute, believed},
-			{"2000000", time.Minute, doubted},
-			{"2000000", 6 * time.Hour, believed},
-			{"2000000", time.Minute, believed},
-			{"2000", time.Minute, doubted},
+			{wait: time.Minute, marketCap: "2000", want: believed},
+			{wait: time.Minute, marketCap: "2000000", want: doubted},
+			{wait: time.Minute, marketCap: "2000", want: believed},
+			{wait: time.Minute, marketCap: "2000000", want: doubted},
+			{wait: 6 * time.Hour, marketCap: "2000000", want: believed},
+			{wait: time.Minute, marketCap: "2000000", want: believed},
+			{wait: time.Minute, marketCap: "2000", want: doubted},
 		} {
 			time.Sleep(step.wait)
 			m.marketCap = step.marketCap
@@ -143,8 +143,8 @@ func TestAMarketCapIsDoubtedByTheLastCount(t *testing.T) {
 	})
 }
 
-// A month is more than any change of a quote covers.
-func TestPricesOfLongAgoContradictNothing(t *testing.T) {
+// No change of a quote covers more than a month.
+func TestPricesOlderThanAMonthContradictNothing(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		m := &market{price: "1", changes: changes{"0"}}
 		p := start(m)
@@ -155,7 +155,7 @@ func TestPricesOfLongAgoContradictNothing(t *testing.T) {
 	})
 }
 
-func TestTheFirstOfAReplicasDoubtsCounts(t *testing.T) {
+func TestTheSixHoursCountFromTheFirstReplicasDoubt(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		store := new(mirrortest.Store)
 		m := &market{price: "1", changes: changes{"0"}}
@@ -189,8 +189,8 @@ func TestAMoveThatAnotherReplicaSawIsNotDoubted(t *testing.T) {
 	})
 }
 
-// Two answers may be judged in another order than they were given.
-func TestAnOlderAnswerEndsNoDoubt(t *testing.T) {
+// Answers may be judged in another order than the provider gave them.
+func TestAnOlderAnswerDoesNotEndADoubt(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		m := &market{price: "1", changes: changes{"0"}}
 		p := start(m)
@@ -220,7 +220,7 @@ func TestAnOlderAnswerIsNotRemembered(t *testing.T) {
 	})
 }
 
-// Nothing is believed for good before the stores have been read.
+// A price that contradicts the stored prices must not be recorded before the stores have been read.
 func TestASlowStoreIsNotOverruled(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		store := new(mirrortest.Store)

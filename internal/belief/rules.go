@@ -11,8 +11,8 @@ import (
 	"herald/internal/query"
 )
 
-// DoubtError is returned in place of a price that is probably wrong. Nothing may be valued by the price, and it must
-// not be shown as a fact.
+// DoubtError is returned in place of a price that is probably wrong. The price must not be used to value anything, and
+// must not be shown as a fact.
 type DoubtError struct {
 	// Answer has the doubtful price.
 	Answer query.Snapshot[*core.Quote]
@@ -43,11 +43,9 @@ func (e *DoubtError) Factor() (factor decimal.Decimal, rises bool) {
 const (
 	// contradiction is the factor from which on two numbers contradict each other.
 	contradiction = 10
-	// unexplained: a change does not explain a quote if it leads to a price that is this many times higher or lower. It
-	// is well below contradiction: a change of 0 % must not explain a factor of ten.
-	unexplained = 3
-	// supplyContradiction replaces contradiction for supplies, because providers count tokens differently.
-	supplyContradiction = 1000
+	// explanation: a change explains a price if the price to which it leads is less than this many times higher or lower.
+	// If it were as high as contradiction, a change of 0 % would explain nearly a factor of ten.
+	explanation = 3
 )
 
 // areApart reports whether the larger of a and b is at least times the smaller. Neither may be negative.
@@ -62,62 +60,61 @@ func areApart(a, b decimal.Decimal, times int64) bool {
 type memory struct {
 	// Prices are the believed prices, sorted by time.
 	Prices []core.PricedAt
-	// Count is a number of tokens: the market cap divided by the price in the last quote whose market cap fitted. It is
-	// zero if it is unknown.
+	// Count is the number of tokens: market cap divided by price, of the last quote whose market cap fitted. It is zero if
+	// it is unknown.
 	Count decimal.Decimal
-	// CapLags is true if the last quote was believed although its market cap did not fit. A market cap may follow a move
-	// of the price later.
+	// CapLags is true if the last quote was believed although its market cap did not fit, because the market cap may
+	// follow a move of the price later.
 	CapLags bool
 }
 
-// judge returns the quote of an answer without the changes that contradict known prices. It returns a DoubtError if the
-// price is doubtful, which has two cases:
+// judge judges the quote of an answer. A price has moved if it contradicts the last believed price. The quote is
+// doubtful in two cases:
 //
-//   - The price contradicts the last believed price, and no change of the quote explains the move.
-//   - The price does not contradict the last believed price, but the market cap does not fit it, and CapLags is not
-//     set.
+//   - The price has moved, and no change of the quote explains the move.
+//   - The price has not moved, but the market cap does not fit it, and CapLags is not set. After a move, the market cap
+//     is not compared, because it may follow later.
 //
-// A market cap may follow a move later, so judge does not ask whether it fits right after a move. Beside a DoubtError,
-// the quote is the answer's own, unchanged.
+// If the quote is doubtful, judge returns it unchanged with a DoubtError. Otherwise it returns the quote without the
+// changes that contradict known prices.
 func (m memory) judge(answer query.Snapshot[*core.Quote]) (*core.Quote, *DoubtError) {
 	q := answer.Value
-	moved := false
-	if len(m.Prices) > 0 {
-		last := m.Prices[len(m.Prices)-1]
-		moved = areApart(q.Price, last.Price, contradiction)
-		if moved && !m.explains(*q, answer.At) {
-			return q, &DoubtError{Answer: answer, Last: last}
-		}
+	last, exists := m.last()
+	hasMoved := exists && areApart(q.Price, last.Price, contradiction)
+	if hasMoved && !m.explains(*q, answer.At) {
+		return q, &DoubtError{Answer: answer, Last: last}
 	}
-	if !moved && !m.CapLags && !m.fitsMarketCap(*q) {
+	if !hasMoved && !m.CapLags && !m.fitsMarketCap(*q) {
 		return q, &DoubtError{Answer: answer}
 	}
-	clean := m.withoutContradictions(*q, answer.At)
-	return &clean, nil
+	believed := m.withoutContradictions(*q, answer.At)
+	return &believed, nil
+}
+
+// last returns the last believed price. exists is false if there is none.
+func (m memory) last() (last core.PricedAt, exists bool) {
+	if len(m.Prices) == 0 {
+		return core.PricedAt{}, false
+	}
+	return m.Prices[len(m.Prices)-1], true
 }
 
 // fitsMarketCap reports whether the market cap of q is its price times a count of tokens, within a factor of ten. The
 // count may be m.Count or the provider's own. fitsMarketCap returns true if no market cap or no count is known.
 func (m memory) fitsMarketCap(q core.Quote) bool {
-	if !q.MarketCap.Valid {
+	counts := []decimal.Decimal{m.Count, q.Circulating.Decimal}
+	known := slices.DeleteFunc(counts, func(count decimal.Decimal) bool { return !count.IsPositive() })
+	if !q.MarketCap.Valid || len(known) == 0 {
 		return true
 	}
-	isCountKnown := false
-	for _, count := range []decimal.Decimal{m.Count, q.Circulating.Decimal} {
-		if !count.IsPositive() {
-			continue
-		}
-		if !areApart(q.MarketCap.Decimal, q.Price.Mul(count), contradiction) {
-			return true
-		}
-		isCountKnown = true
-	}
-	return !isCountKnown
+	return slices.ContainsFunc(known, func(count decimal.Decimal) bool {
+		return !areApart(q.MarketCap.Decimal, q.Price.Mul(count), contradiction)
+	})
 }
 
 // change is a change of the price in per cent, over a period that ends with the quote.
 type change struct {
-	percent *decimal.NullDecimal // in the quote
+	percent *decimal.NullDecimal // points into the quote
 	period  time.Duration
 }
 
@@ -139,21 +136,23 @@ func (c change) from(past decimal.Decimal) decimal.Decimal {
 	return past.Mul(c.percent.Decimal.Shift(-2).Add(decimal.New(1, 0)))
 }
 
-// leads reports whether the change leads from a past price to about this price: within a factor of unexplained.
+// leads reports whether the change leads from a past price to about this price: less than explanation times apart.
 func (c change) leads(past, price decimal.Decimal) bool {
-	return !areApart(price, c.from(past), unexplained)
+	return !areApart(price, c.from(past), explanation)
 }
 
-// explains reports whether a change of q leads to its price from the known price at the beginning of the change. If no
-// price is known there, the shortest change that covers the last believed price may also begin at that price: of the
-// changes that include the whole move, it includes the least besides. at is the time of q if the provider does not say.
-// m must have a price.
+// explains reports whether a change of q explains its price. at stands in for q.LastUpdated if that is zero. m must
+// have a price. There are two ways:
 //
-// For example, the last believed price is 1, 20 hours ago, and q has a price of 30. A change of +2900 % over 24 hours
-// explains q, even if no price is known for 24 hours ago.
+//   - The price at the beginning of the change's period is known, and the change leads from there to the price of q.
+//   - No price is known at the beginning, and the change leads from the last believed price to the price of q. This
+//     applies only to the shortest change whose period includes the last believed price.
+//
+// For example, the last believed price is 1, 10 hours ago, and q has a price of 30. A change of +2900 % over 24 hours
+// explains q, although no price is known for 24 hours ago.
 func (m memory) explains(q core.Quote, at time.Time) bool {
 	now := timeOf(q, at)
-	last := m.Prices[len(m.Prices)-1]
+	last, _ := m.last()
 	changes := changesOf(&q)
 	for _, c := range changes {
 		past, isKnown := m.priceAt(now, c.period)
@@ -161,16 +160,17 @@ func (m memory) explains(q core.Quote, at time.Time) bool {
 			return true
 		}
 	}
-	shortest, isCovered := firstCovering(changes, now.Sub(last.At))
-	if !isCovered {
+	shortest, exists := shortestCovering(changes, now.Sub(last.At))
+	if !exists {
 		return false
 	}
 	_, isBeginKnown := m.priceAt(now, shortest.period)
 	return !isBeginKnown && shortest.leads(last.Price, q.Price)
 }
 
-// firstCovering returns the first change whose period is at least age. ok is false if there is none.
-func firstCovering(changes []change, age time.Duration) (first change, ok bool) {
+// shortestCovering returns the shortest change whose period is at least age. exists is false if there is none. changes
+// are sorted by period.
+func shortestCovering(changes []change, age time.Duration) (shortest change, exists bool) {
 	i := slices.IndexFunc(changes, func(c change) bool { return c.period >= age })
 	if i < 0 {
 		return change{}, false
@@ -178,8 +178,8 @@ func firstCovering(changes []change, age time.Duration) (first change, ok bool) 
 	return changes[i], true
 }
 
-// withoutContradictions returns q without the changes that contradict known prices. at is the time of q if the provider
-// does not say.
+// withoutContradictions returns q without the changes that contradict known prices. at stands in for q.LastUpdated if
+// that is zero.
 func (m memory) withoutContradictions(q core.Quote, at time.Time) core.Quote {
 	now := timeOf(q, at)
 	for _, c := range changesOf(&q) {
@@ -191,10 +191,10 @@ func (m memory) withoutContradictions(q core.Quote, at time.Time) core.Quote {
 	return q
 }
 
-// priceAt returns the price at a time before now: the known price that is nearest to that time. It returns false if no
+// priceAt returns the price that was believed some time before now, or nearest to that time. It returns false if no
 // price is known within a quarter of ago.
 //
-// For example, for a price 24 hours ago, priceAt returns a price that was known 18 to 30 hours ago.
+// For example, if ago is 24 hours, the price is from 18 to 30 hours ago.
 func (m memory) priceAt(now time.Time, ago time.Duration) (price decimal.Decimal, known bool) {
 	wanted := now.Add(-ago)
 	smallest := ago / 4 // the tolerance

@@ -1,7 +1,6 @@
 package belief
 
 import (
-	"maps"
 	"strconv"
 	"testing"
 	"time"
@@ -19,7 +18,7 @@ var dawn = time.Date(2026, 11, 28, 9, 0, 0, 0, time.UTC)
 
 func number(s string) decimal.Decimal { return decimal.RequireFromString(s) }
 
-// known returns a number that a quote may lack. It lacks "".
+// known returns a number of a quote. It is unknown if text is "".
 func known(text string) decimal.NullDecimal {
 	if text == "" {
 		return decimal.NullDecimal{}
@@ -27,10 +26,10 @@ func known(text string) decimal.NullDecimal {
 	return decimal.NewNullDecimal(number(text))
 }
 
-// past is the price in a test, by how long before dawn it was believed.
+// past has the prices that were believed before dawn, by how long before.
 type past map[time.Duration]float64
 
-// memory returns a memory of the past, and of a count of tokens, which is unknown if it is 0.
+// memory returns a memory of the past, and of a count of tokens. The count is unknown if it is 0.
 func (p past) memory(count int64) memory {
 	m := memory{Count: decimal.NewFromInt(count)}
 	for _, ago := range []time.Duration{7 * day, day, 5 * time.Hour, time.Hour, 4 * time.Minute} {
@@ -66,16 +65,16 @@ func answerOf(price float64, c changes) query.Snapshot[*core.Quote] {
 }
 
 var (
-	// aWeek is a price of 1 during a week.
-	aWeek = past{7 * day: 1, day: 1, 5 * time.Hour: 1, time.Hour: 1, 4 * time.Minute: 1}
-	// minutes is a price of 1 four minutes ago. Nothing older is known.
-	minutes = past{4 * time.Minute: 1}
-	// hours is a price of 1 five hours ago. Nothing else is known.
-	hours = past{5 * time.Hour: 1}
-	// crashed is a price that fell from 1000 to 1 two days ago.
-	crashed = past{7 * day: 1000, day: 1, time.Hour: 1, 4 * time.Minute: 1}
-	// mistaken is a price of 1 that was mistaken for 1000 and is believed since five hours ago.
-	mistaken = past{7 * day: 1, day: 1, 5 * time.Hour: 1000, time.Hour: 1000, 4 * time.Minute: 1000}
+	// steadyWeek: the price was 1 during a week.
+	steadyWeek = past{7 * day: 1, day: 1, 5 * time.Hour: 1, time.Hour: 1, 4 * time.Minute: 1}
+	// onlyMinutesAgo: the price was 1 four minutes ago. No other price is known.
+	onlyMinutesAgo = past{4 * time.Minute: 1}
+	// onlyHoursAgo: the price was 1 five hours ago. No other price is known.
+	onlyHoursAgo = past{5 * time.Hour: 1}
+	// afterCrash: the price fell from 1000 to 1 between a week and a day ago.
+	afterCrash = past{7 * day: 1000, day: 1, time.Hour: 1, 4 * time.Minute: 1}
+	// afterMistake: the price is 1, but for five hours a wrong price of 1000 has been believed.
+	afterMistake = past{7 * day: 1, day: 1, 5 * time.Hour: 1000, time.Hour: 1000, 4 * time.Minute: 1000}
 )
 
 // observation is a quote, and the prices that were believed before.
@@ -92,24 +91,25 @@ func (o observation) doubt() *DoubtError {
 
 var (
 	calmChanges    = changes{"0.1", "-2", "5"}
-	unknownChanges = changes{}
+	unknownChanges = changes{"", "", ""}
 )
 
 func TestAPriceIsDoubtfulIfNoChangeExplainsIt(t *testing.T) {
+	crash7d := changes{"0", "0", "-99.9"}
 	for name, o := range map[string]observation{
-		"ten times, which no change shows":  {aWeek, 10, calmChanges},
-		"a tenth, which no change shows":    {aWeek, 0.1, calmChanges},
-		"20,000,000 times":                  {aWeek, 2e7, calmChanges},
-		"a 20,000,000th":                    {aWeek, 5e-8, calmChanges},
-		"20,000,000 times, without changes": {aWeek, 2e7, unknownChanges},
-		"a crash to nothing":                {aWeek, 0.001, changes{"-100", "-100", "-100"}},
-		"a rise whose changes show a fall":  {aWeek, 100, changes{"-99", "-99", "-99"}},
-		"some minutes are known":            {minutes, 2e7, calmChanges},
-		"five hours ago":                    {hours, 2e7, calmChanges},
-		"five hours ago, 1h shows less":     {hours, 100, changes{"0", "0", "9900"}},
-		"after a crash, a thousandth":       {crashed, 0.001, changes{"0", "0", "-99.9"}},
-		"after a crash, a thousand times":   {crashed, 1000, changes{"0", "0", "-99.9"}},
-		"a fresh bot after a crash, glitch": {minutes, 0.001, changes{"0", "0", "-99.9"}},
+		"ten times, calm changes":            {past: steadyWeek, price: 10, changes: calmChanges},
+		"a tenth, calm changes":              {past: steadyWeek, price: 0.1, changes: calmChanges},
+		"20,000,000 times, calm changes":     {past: steadyWeek, price: 2e7, changes: calmChanges},
+		"a 20,000,000th, calm changes":       {past: steadyWeek, price: 5e-8, changes: calmChanges},
+		"20,000,000 times, no changes":       {past: steadyWeek, price: 2e7, changes: unknownChanges},
+		"a thousandth, changes lead to zero": {past: steadyWeek, price: 0.001, changes: changes{"-100", "-100", "-100"}},
+		"a rise, changes of a fall":          {past: steadyWeek, price: 100, changes: changes{"-99", "-99", "-99"}},
+		"minutes ago, calm changes":          {past: onlyMinutesAgo, price: 2e7, changes: calmChanges},
+		"minutes ago, a crash over 7d":       {past: onlyMinutesAgo, price: 0.001, changes: crash7d},
+		"hours ago, calm changes":            {past: onlyHoursAgo, price: 2e7, changes: calmChanges},
+		"hours ago, 7d rises, 24h does not":  {past: onlyHoursAgo, price: 100, changes: changes{"0", "0", "9900"}},
+		"after a crash, a thousandth":        {past: afterCrash, price: 0.001, changes: crash7d},
+		"after a crash, a thousand times":    {past: afterCrash, price: 1000, changes: crash7d},
 	} {
 		if o.doubt() == nil {
 			t.Errorf("%s: the price is believed", name)
@@ -118,19 +118,20 @@ func TestAPriceIsDoubtfulIfNoChangeExplainsIt(t *testing.T) {
 }
 
 func TestAPriceIsBelievedIfAChangeOrThePastExplainsIt(t *testing.T) {
+	crash7d := changes{"0", "0", "-99.9"}
 	for name, o := range map[string]observation{
-		"as before":                          {aWeek, 1.02, calmChanges},
-		"nine times, which no change shows":  {aWeek, 9.9, calmChanges},
-		"as before, without changes":         {aWeek, 1.02, unknownChanges},
-		"nothing is known":                   {nil, 2e7, calmChanges},
-		"a rise that all changes show":       {aWeek, 100, changes{"9900", "9800", "9950"}},
-		"a rise that one change shows":       {aWeek, 100, changes{"9900", "-2", "5"}},
-		"a crash that all changes show":      {aWeek, 0.001, changes{"-99.9", "-99.9", "-99.9"}},
-		"minutes, a rise that 1h shows":      {minutes, 100, changes{"9900", "", ""}},
-		"minutes, a rise that 24h shows":     {minutes, 100, changes{"", "9900", ""}},
-		"five hours ago, 24h shows the rise": {hours, 100, changes{"0", "9900", ""}},
-		"after a crash, as before":           {crashed, 1.1, changes{"0", "0", "-99.9"}},
-		"a mistake ends":                     {mistaken, 1, changes{"0", "0", "0"}},
+		"as before, calm changes":      {past: steadyWeek, price: 1.02, changes: calmChanges},
+		"as before, no changes":        {past: steadyWeek, price: 1.02, changes: unknownChanges},
+		"nine times, calm changes":     {past: steadyWeek, price: 9.9, changes: calmChanges},
+		"no price was believed before": {past: nil, price: 2e7, changes: calmChanges},
+		"a rise in all changes":        {past: steadyWeek, price: 100, changes: changes{"9900", "9800", "9950"}},
+		"a rise in one change":         {past: steadyWeek, price: 100, changes: changes{"9900", "-2", "5"}},
+		"a crash in all changes":       {past: steadyWeek, price: 0.001, changes: changes{"-99.9", "-99.9", "-99.9"}},
+		"minutes ago, a rise over 1h":  {past: onlyMinutesAgo, price: 100, changes: changes{"9900", "", ""}},
+		"minutes ago, a rise over 24h": {past: onlyMinutesAgo, price: 100, changes: changes{"", "9900", ""}},
+		"hours ago, a rise over 24h":   {past: onlyHoursAgo, price: 100, changes: changes{"0", "9900", ""}},
+		"after a crash, as before":     {past: afterCrash, price: 1.1, changes: crash7d},
+		"a mistake ends":               {past: afterMistake, price: 1, changes: changes{"0", "0", "0"}},
 	} {
 		if doubt := o.doubt(); doubt != nil {
 			t.Errorf("%s: %v", name, doubt)
@@ -141,8 +142,8 @@ func TestAPriceIsBelievedIfAChangeOrThePastExplainsIt(t *testing.T) {
 // capCases are market caps of a token whose price is 2. Counts of tokens are unknown if they are 0.
 var capCases = map[string]struct {
 	marketCap     string
-	count         int64 // known before
-	providerCount int64
+	count         int64 // from earlier quotes
+	providerCount int64 // in the same quote
 	doubtful      bool
 }{
 	"it fits": {
@@ -170,17 +171,17 @@ var capCases = map[string]struct {
 		marketCap:     "2000",
 		providerCount: 1000,
 	},
-	"the provider's count does not": {
+	"the provider's count does not fit": {
 		marketCap:     "0.0001",
 		providerCount: 1000,
 		doubtful:      true,
 	},
-	"it fits what is known": {
+	"it fits the count of earlier quotes": {
 		marketCap:     "2000000",
 		count:         1_000_000,
 		providerCount: 1000,
 	},
-	"it fits what the provider counts after a mint": {
+	"it fits the provider's count, after a mint": {
 		marketCap:     "2000000",
 		count:         1000,
 		providerCount: 1_000_000,
@@ -221,7 +222,7 @@ func TestAMarketCapIsComparedWithTheCount(t *testing.T) {
 	}
 }
 
-// The market cap may come later.
+// After a move of the price, the provider may change the market cap later.
 func TestAMoveThatTheChangesShowIsBelievedBeforeTheMarketCapFollows(t *testing.T) {
 	moved := past{time.Hour: 0.02, 4 * time.Minute: 0.02}
 	for name, test := range capCases {
@@ -232,7 +233,7 @@ func TestAMoveThatTheChangesShowIsBelievedBeforeTheMarketCapFollows(t *testing.T
 	}
 }
 
-// keptChanges returns which of a quote's changes over 1 h, 24 h and 7 d are kept. Its price is 1.
+// keptChanges reports which of a quote's changes over 1 h, 24 h and 7 d are kept. The price of the quote is 1.
 func keptChanges(p past, c changes) [3]bool {
 	q, _ := p.memory(0).judge(answerOf(1, c))
 	return [3]bool{q.Change1h.Valid, q.Change24h.Valid, q.Change7d.Valid}
@@ -240,17 +241,15 @@ func keptChanges(p past, c changes) [3]bool {
 
 // After a glitch, the provider's changes are wrong for up to a week.
 func TestAChangeThatContradictsThePastIsLeftOut(t *testing.T) {
-	recent := maps.Clone(aWeek)
-	maps.DeleteFunc(recent, func(ago time.Duration, _ float64) bool { return ago > 30*time.Minute })
 	for i := range 3 {
 		glitch := changes{"0.1", "-2", "5"}
 		glitch[i] = "-99.99999"
 		want := [3]bool{true, true, true}
-		if got := keptChanges(recent, glitch); got != want {
+		if got := keptChanges(onlyMinutesAgo, glitch); got != want {
 			t.Errorf("changes of %v: %v are kept, though none contradicts the past", glitch, got)
 		}
 		want[i] = false
-		if got := keptChanges(aWeek, glitch); got != want {
+		if got := keptChanges(steadyWeek, glitch); got != want {
 			t.Errorf("changes of %v: %v are kept, want %v", glitch, got, want)
 		}
 	}
@@ -264,7 +263,7 @@ func TestADoubtSaysHowFarThePriceIsOff(t *testing.T) {
 		2e7:   {"20000000", true},
 		0.001: {"1000", false},
 	} {
-		_, doubt := aWeek.memory(0).judge(answerOf(price, changes{"0", "0", "0"}))
+		_, doubt := steadyWeek.memory(0).judge(answerOf(price, changes{"0", "0", "0"}))
 		factor, rises := doubt.Factor()
 		if factor.String() != want.factor || rises != want.rises {
 			t.Errorf("%v: the factor is %v, rises %t; want %+v", price, factor, rises, want)
@@ -275,8 +274,7 @@ func TestADoubtSaysHowFarThePriceIsOff(t *testing.T) {
 	}
 }
 
-// supplyCases are supplies of a token whose price is 2, and the provider's figures, which are unknown
-// if they are "".
+// supplyCases are supplies of a token whose price is 2. The provider's figures are unknown if they are "".
 var supplyCases = map[string]struct {
 	circulating         string
 	total               string
@@ -285,7 +283,7 @@ var supplyCases = map[string]struct {
 	marketCap           string
 	want                string // the provider's count that the doubt names; "": no doubt
 }{
-	"as theirs": {
+	"the provider's": {
 		circulating:         "1000",
 		total:               "5000",
 		providerCirculating: "1000",
@@ -316,23 +314,23 @@ var supplyCases = map[string]struct {
 		providerTotal:       "5000",
 		want:                "5000",
 	},
-	"a total that they lack": {
+	"base units of a total that the provider lacks": {
 		circulating:         "1000",
 		total:               "5000e18",
 		providerCirculating: "1000",
 	},
-	"base units by a market cap": {
+	"base units, compared with the market cap": {
 		circulating: "1000e18",
 		total:       "5000e18",
 		marketCap:   "2000",
 		want:        "1000",
 	},
-	"as theirs by a market cap": {
+	"the provider's, compared with the market cap": {
 		circulating: "1000",
 		total:       "5000",
 		marketCap:   "2000",
 	},
-	"their count before the cap": {
+	"the provider's count outweighs its market cap": {
 		circulating:         "1000",
 		total:               "5000",
 		providerCirculating: "1000",

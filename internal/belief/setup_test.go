@@ -41,7 +41,7 @@ func (m *market) Get(context.Context, struct{}) (query.Snapshot[*core.Quote], er
 	return m.answer, nil
 }
 
-// process is what one process makes of the market's prices.
+// process is one process of the bot, which judges the market's prices.
 type process struct {
 	market *market
 	prices *Prices
@@ -61,7 +61,7 @@ func (p process) close() {
 	p.quotes.Close()
 }
 
-// opinion is what a process thinks of a price.
+// opinion is whether a process believes a price.
 type opinion string
 
 const (
@@ -69,7 +69,7 @@ const (
 	doubted  opinion = "doubted"
 )
 
-// ask asks for the market's price of now.
+// ask asks for the market's current price.
 func (p process) ask(t *testing.T) opinion {
 	t.Helper()
 	got, err := p.prices.Get(t.Context(), struct{}{})
@@ -82,7 +82,7 @@ func (p process) ask(t *testing.T) opinion {
 	return believed
 }
 
-// run asks every minute for a time, and fails the test unless each price is as wanted.
+// run asks every minute for this time, and ends the test unless each price is believed or doubted, as wanted.
 func (p process) run(t *testing.T, lasts time.Duration, want opinion) {
 	t.Helper()
 	for begun := time.Now(); time.Since(begun) < lasts; time.Sleep(time.Minute) {

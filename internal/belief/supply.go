@@ -14,6 +14,10 @@ type SupplyDoubt struct {
 	Count   decimal.Decimal // the provider's
 }
 
+// supplyContradiction is the factor from which on two counts of tokens contradict each other. It is higher than the one
+// of prices, because providers count tokens differently.
+const supplyContradiction = 1000
+
 // JudgeSupply returns a SupplyDoubt if a figure of s is at least a thousand times the provider's count in q, or at
 // most a thousandth of it. It returns nil if no count is known. If the price of q is doubtful, q must have no market
 // cap.

@@ -16,8 +16,8 @@ type Action struct {
 	Args    []string
 	// Edit makes the answer replace the message with the button. Otherwise the answer is a new message.
 	Edit bool
-	// Refresh marks a Command that answers the same question again. The platform leaves the message as it is if the
-	// new Reply is Older than the shown one or the Same (Version.Compare), or looks the same.
+	// Refresh marks a Command that answers the same question again. If the new Reply is Older than the shown one or the
+	// Same (see Version.Compare), or looks the same, the platform leaves the message as it is.
 	Refresh bool
 	// URL is opened.
 	URL string
@@ -35,29 +35,30 @@ type Action struct {
 	NextStep bool
 }
 
-// maxState is the longest state in bytes. Telegram's limit is the lowest:
+// maxState is the maximum length of a button's state in bytes. Of the platforms, Telegram has the lowest limit:
 // https://core.telegram.org/bots/api#inlinekeyboardbutton
 const maxState = 64
 
-// stateVersion begins every state. Raise it when states change their meaning, so that
-// older buttons are refused.
+// stateVersion begins every state. Increment it when states change their meaning, so that older buttons are refused.
 const stateVersion = "1"
 
-// The second word of a state: what happens to the message with the button.
+// The second word of a state says what the answer does to the message with the button.
 const (
-	wordEdit = "e" // Action.Edit
-	wordKeep = "n"
+	wordEdit = "e" // The answer replaces the message: Action.Edit.
+	wordKeep = "n" // The answer is a new message.
 )
 
-// State returns the text that a platform stores with the button and hands back on a press. It
-// is these words with a space between them, such as "1 e je#4ym1hc staked 0x…":
+// State returns the action's state: a text that a platform stores with the button, and sends back when the button is
+// pressed. asOf is the Version of the Reply with the button. The state is these words with a space between them, such
+// as "1 e je#4ym1hc staked 0x5290…":
+//
 //   - stateVersion
 //   - wordEdit or wordKeep
-//   - the Version of the Reply (Version.word), or 0 if the Action is not a Refresh
+//   - asOf (see Version.word), or 0 if the Action is not a Refresh
 //   - Command and Args
 //
-// State returns false if the text is longer than maxState, if Command or an argument is empty, or
-// if one of them contains a space.
+// State returns false if the state would be longer than maxState, or if Command or an argument is empty or contains a
+// space.
 func (a Action) State(asOf Version) (state string, fits bool) {
 	kind := wordKeep
 	if a.Edit {
@@ -65,8 +66,8 @@ func (a Action) State(asOf Version) (state string, fits bool) {
 	}
 	at := "0"
 	if a.Refresh {
-		// Not 0, even if asOf is unknown: a Reply may have a second button that asks the same
-		// without being a Refresh, and Discord refuses two buttons with one state.
+		// word does not return 0, even if asOf is zero. So two buttons of a Reply have different states if only one of them
+		// is a Refresh. Discord refuses two buttons with the same state.
 		at = asOf.word()
 	}
 	words := append([]string{stateVersion, kind, at, a.Command}, a.Args...)
@@ -77,20 +78,20 @@ func (a Action) State(asOf Version) (state string, fits bool) {
 	return state, true
 }
 
-// Press is the content of a state.
+// Press is what the state of a pressed button says.
 type Press struct {
 	Command string
 	Args    []string
 	Edit    bool
-	// AsOf is the Version of the shown Reply; zero: the button is not a Refresh.
+	// AsOf is the Version of the Reply with the button. It is zero if the button is not a Refresh.
 	AsOf Version
 }
 
-// ErrOldButton is returned by ParseState for a text that is not a state of this version.
+// ErrOldButton is returned by ParseState for a text that State of this version does not return.
 var ErrOldButton = errors.New("the button is not of this version")
 
-// ParseState returns the content of a state, or ErrOldButton. Anybody can forge a state, so a
-// Press gives no rights: the Router checks its Request like one that was typed.
+// ParseState returns the Press of a state, or ErrOldButton. Anybody can forge a state, so a Press gives no rights: the
+// Router checks its Request like one that was typed.
 func ParseState(state string) (Press, error) {
 	words := strings.Fields(state)
 	isClean := len(state) <= maxState && utf8.ValidString(state) && strings.Join(words, " ") == state

@@ -10,13 +10,13 @@ import (
 	"herald/internal/chat"
 )
 
-// asOf is the time of the answers below the buttons of the tests; buttons print it as tlpwu8.
+// asOf is the Version of the answers with the buttons. Their states contain it as tlpwu8.
 var asOf = chat.Version{Time: time.Unix(1_790_000_000, 0)}
 
 // Buttons in chats outlive a release, so the states must not change.
 func TestTheStateOfAButtonComesBackAsItWasMade(t *testing.T) {
 	const wallet = "0x52908400098527886E0F7030069857D2E4169EE7"
-	longest := strings.Repeat("y", 51) // 64 bytes with the rest
+	longest := strings.Repeat("y", 51) // The state has 64 bytes then.
 	for _, tt := range []struct {
 		action chat.Action
 		asOf   chat.Version
@@ -66,7 +66,6 @@ func TestTheStateOfAButtonComesBackAsItWasMade(t *testing.T) {
 	}
 }
 
-// No platform could keep the state.
 func TestAnActionThatIsNoButtonHasNoState(t *testing.T) {
 	for name, action := range map[string]chat.Action{
 		"no command":               {URL: "https://example.org/"},
@@ -98,7 +97,7 @@ func TestForgedAndOldButtonsAreRefused(t *testing.T) {
 	}
 }
 
-// FuzzState checks that ParseState takes only states that State could have made.
+// FuzzState checks that ParseState accepts only states that State returns.
 func FuzzState(f *testing.F) {
 	f.Add("1 e tlpwu8 staked 0x52908400098527886E0F7030069857D2E4169EE7")
 	f.Add("1 e 1y2p0ij32e8e7 \u00a0\xff ")

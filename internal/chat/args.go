@@ -12,15 +12,15 @@ func Typed(words ...string) Args { return Args{words: words} }
 // Named returns Args of values by the names of their parameters. The map must not be nil.
 func Named(values map[string]string) Args { return Args{byName: values} }
 
-// Words returns the words that were typed; nil if the Args are named. The caller must not change them.
+// Words returns the words that were typed, or nil if the Args are named. The caller must not change them.
 func (a Args) Words() []string { return a.words }
 
-// ByName returns the values by the names of their parameters; nil if the Args were typed. The caller must not change
+// ByName returns the values by the names of their parameters, or nil if the Args were typed. The caller must not change
 // the map.
 func (a Args) ByName() map[string]string { return a.byName }
 
-// Value returns the argument of a parameter, or "". It is "" for typed words, which the Router names before a Form
-// runs.
+// Value returns the argument of a parameter, or "". It returns "" if the Args were typed. While a Form runs, they are
+// named: the Router has named typed Args.
 func (a Args) Value(param string) string { return a.byName[param] }
 
 // First returns the first of the words that were typed, or "".

@@ -14,7 +14,7 @@ import (
 type Badge struct {
 	Community string // the ID of the server or group
 	ID        string // the role's ID, or the tag
-	// Amount is the least stake in tokens; 0 is any stake.
+	// Amount is the minimum stake in tokens. If it is 0, any stake suffices.
 	Amount decimal.Decimal
 }
 
@@ -41,19 +41,19 @@ type BadgeGiver interface {
 	// CommunityName returns the name of a server or group, or "" while it is not known. It does
 	// not block.
 	CommunityName(community string) Untrusted
-	// Give gives a user a badge. It fails with RulesPending if they have not accepted the rules. It succeeds if they
-	// had the badge already.
+	// Give gives a user a badge. It succeeds if they have the badge already. It fails with RulesPending if they have not
+	// accepted the community's rules.
 	//
 	// Give and Remove block for two calls, or for a few more if a call fails. They fail with a *BadgeError. If the
-	// platform has an audit log, it shows the reason to moderators. The reason has at most 400 characters of ASCII, and
-	// names nobody.
+	// platform has an audit log, it shows reason to moderators. reason has at most 400 characters of ASCII, and names
+	// nobody.
 	Give(ctx context.Context, community, id, user, reason string) error
-	// Remove removes a badge from a user, even if it is no longer in the settings. It leaves all other badges alone. It
-	// succeeds if they did not have the badge.
+	// Remove removes a badge from a user, even a badge that the settings do not have. It does not change other badges. It
+	// succeeds if the user does not have the badge.
 	Remove(ctx context.Context, community, id, user, reason string) error
 	// Worn returns the IDs of the badges that a user has in a community now: all roles, or the tag if there is one. It
-	// blocks for one call. It fails with a *BadgeError, so that NotAMember and CannotHave are known before a badge is
-	// promised.
+	// blocks for one call. It fails with a *BadgeError, so that the caller learns of NotAMember and CannotHave before it
+	// promises a badge.
 	Worn(ctx context.Context, community, user string) ([]string, error)
 	// Notify sends a reply to a user's private chat with the bot. If there is no such chat, it does nothing. It blocks
 	// until the message is delivered or cannot be sent.
@@ -78,12 +78,12 @@ const (
 	MissingRight BadgeProblem = "missing_right"
 	// RoleAbove: the role stands above the bot's own.
 	RoleAbove BadgeProblem = "role_above"
-	// NotAllowed: MissingRight or RoleAbove; the platform does not tell which.
+	// NotAllowed: MissingRight or RoleAbove. The platform does not tell which.
 	NotAllowed BadgeProblem = "not_allowed"
 	// TwoFactor: the community requires two-factor authentication, and the owner of the bot's account has not turned
 	// it on.
 	TwoFactor BadgeProblem = "two_factor"
-	// BadgeGone: the badge is deleted, or nobody may give it any more.
+	// BadgeGone: the badge was deleted, or the platform does not let anybody give it.
 	BadgeGone BadgeProblem = "gone"
 	// CommunityGone: the platform does not know the community, or it has another ID now. Discord may also report this
 	// for a server that removed the bot.
@@ -98,9 +98,9 @@ type BadgeError struct {
 	// OutcomeUnknown is true if the badge may have been given or removed: the platform had a
 	// fault, or the connection broke after the call was sent.
 	OutcomeUnknown bool
-	// RetryAfter is the least wait before the next call; 0: the platform names none.
+	// RetryAfter is the minimum wait before the next call, or 0 if the platform does not name one.
 	RetryAfter time.Duration
-	// Err is the cause; nil: Problem says it all.
+	// Err is the cause. It is nil if there is nothing to add to Problem.
 	Err error
 }
 

@@ -6,9 +6,10 @@
 //	args.go      the arguments of a Request
 //	reply.go     Reply, and the values in it (value.go)
 //	action.go    the button under a Reply; version.go: which of two replies is newer
-//	join.go      join requests of a group
+//	join.go      requests to join a group
 //	badge.go     roles and tags that come with a stake
 //	language.go  the languages of the bot
+//	rendered.go  a cache of what adapters make of a Reply
 //
 // A command does not send messages; it returns a Reply. An adapter treats all commands alike, by their fields. It knows
 // only "join" and "start" by name.
@@ -16,8 +17,8 @@ package chat
 
 import "time"
 
-// Platform is a chat platform's name in lower case, such as "telegram". Logs, metrics and
-// the settings OPERATORS and MODERATOR_CHATS use this name.
+// Platform is a chat platform's name in lower case, such as "telegram". Logs and metrics use it, and so do the settings
+// OPERATORS and MODERATOR_CHATS.
 type Platform string
 
 // User is a person on a chat platform. ID is empty for a person whom the platform does not
@@ -34,26 +35,28 @@ type Role int
 const (
 	Member Role = iota
 	Moderator
-	// UnknownRole makes the Router call Config.Roles before it runs a moderators' form.
+	// UnknownRole means that the Request does not say the role. The Router asks the platform before it runs a moderators'
+	// form.
 	UnknownRole
 )
 
 // Request is one command from a sender, in no platform's form.
 type Request struct {
-	// Set by the adapter.
+	// These fields are set by the adapter.
 
-	// ID is logged, and shown as the reference that a user can quote. platform.Work makes it.
+	// ID is a reference that the log has and the user can quote. platform.Work makes it.
 	ID      string
 	Command string
 	Args    Args
-	From    User
-	// LimitKey identifies the sender in the rate limits where From.ID is empty: it is the ID of
-	// the channel in whose name they write. It gives no rights.
+	// From is the sender.
+	From User
+	// LimitKey identifies the sender in rate limits if From.ID is empty: it is the ID of the channel in whose name they
+	// write. It gives no rights.
 	LimitKey string
-	// Asked is when the platform received the command; zero: unknown. If that is over a minute
-	// ago, the rate limits count the command in the minute of Asked instead of the current one.
+	// Asked is when the platform received the command, or zero if that is unknown. If it is over a minute ago, the rate
+	// limits count the command in the minute of Asked instead of the current one.
 	Asked time.Time
-	// Deadline is when the answer comes too late; zero: only Config.Timeout bounds it.
+	// Deadline is when an answer would come too late. If it is zero, only router.Config.Timeout limits the command.
 	Deadline time.Time
 	// Inline marks a query that the platform sends again with every letter typed. Only the rate limit of its Chat counts
 	// it.
@@ -67,13 +70,12 @@ type Request struct {
 	// Target is the person replied to, mentioned or picked, or nil. A Form with a Person
 	// parameter always runs with a Target.
 	Target *User
-	// TargetName is the Target's display name. It is untrusted and never logged. It may be
-	// empty, and several users may have the same name.
+	// TargetName is the Target's display name, or empty. It is untrusted and never logged, and several users may have the
+	// same name.
 	TargetName string
-	// GroupName is the display name of the group that a JoinCommand is about. It is
-	// untrusted, and may be empty.
+	// GroupName is the display name of the group that a JoinCommand is about, or empty. It is untrusted.
 	GroupName string
-	// GroupURL opens that group; empty: there is no link to it.
+	// GroupURL is a link to the group that a JoinCommand is about, or empty if there is none.
 	GroupURL string
 	// Chat identifies the chat on its platform.
 	Chat string
@@ -87,36 +89,36 @@ type Request struct {
 	// Locale is the sender's language tag from the platform, such as "pt-BR", or "".
 	Locale string
 
-	// Set by the Router, before it runs the command.
+	// These fields are set by the Router, before it runs the command.
 
-	// Language is the language of the answer, for pictures.
+	// Language is the language of the answer. A command needs it for pictures.
 	Language Language
-	// MayModerate permits moderators' forms: to operators everywhere, and to a Moderator with
-	// an ID in the chats of Config.ModeratorChats.
+	// MayModerate permits moderators' forms. It is true for operators everywhere, and for a Moderator who has an ID in the
+	// chats of router.Config.ModeratorChats.
 	MayModerate bool
-	// UnlistedChat is the entry that Config.ModeratorChats lacks for the Community, such as
-	// "telegram:-100123"; empty: the entry is there, or there is no Community.
+	// UnlistedChat is the entry that router.Config.ModeratorChats lacks for the Community, such as "telegram:-100123". It
+	// is empty if ModeratorChats has the entry, or if there is no Community.
 	UnlistedChat string
 
-	// Set by an adapter that claims the update and counts the request in one call (claim.Claims).
+	// These fields are set by an adapter that claims the update and counts the request in one call (claim.Claims).
 
-	// Counted is true if the rate limits have counted the request. The Router then does not count it. Wait is how long
-	// the sender has to wait according to those limits; 0: not at all.
+	// Counted is true if the rate limits have counted the request. The Router then does not count it again.
 	Counted bool
-	Wait    time.Duration
+	// Wait is how long the sender has to wait if Counted is true, or 0 if the rate limits allow the request.
+	Wait time.Duration
 }
 
-// MightModerate reports whether the sender may use moderators' forms, as far as that is known. If the Role is an
-// UnknownRole, it reports whether a Moderator may use them here.
+// MightModerate reports whether the sender may use moderators' forms, or might turn out to: if their role is unknown,
+// and moderators may use such forms in this chat.
 func (req *Request) MightModerate() bool {
 	moderatorsMay := req.UnlistedChat == ""
 	return req.MayModerate || (req.Role == UnknownRole && moderatorsMay)
 }
 
-// Move is a group that has another ID now. Both IDs are as settings name the group, such as
-// "telegram:-1001234567890".
+// Move is a change of a group's ID by the platform.
 type Move struct {
+	// From and To are the old and the new ID in the form of settings, such as "telegram:-1001234567890".
 	From, To string
-	// Settings are the names of the settings that have From, with commas between them.
+	// Settings names the settings that still have the old ID, such as "JOIN_CHATS, MODERATOR_CHATS".
 	Settings string
 }

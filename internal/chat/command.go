@@ -22,7 +22,8 @@ const (
 // Command is one command of the bot, such as /price.
 type Command struct {
 	Name string // [a-z][a-z0-9]{0,31}
-	// Aliases are names that menus do not list. Each has the arguments that are used if none are typed.
+	// Aliases are other names, which menus do not list. Each has the arguments that it stands for if none are typed: "24h"
+	// for /chart, an alias of /price.
 	Aliases map[string][]string
 	Summary Text // at most 100 characters in every language
 	// ModeratorSummary replaces the Summary in moderators' menus, if it has a Key.
@@ -39,12 +40,12 @@ type Command struct {
 	Visibility Visibility
 	// NoDeepLink forbids deep links that run the command, because anybody can hide a link behind harmless words.
 	NoDeepLink bool
-	// Asks names the services that the command calls, the indispensable one first: while that one fails, the answer is
-	// missing or incomplete. Asks is nil if no service can prevent the answer. Only tests read it, and they verify it.
+	// Asks names the services that the command calls. While the first of them fails, the answer is missing or incomplete.
+	// Asks is nil if the command answers without any service. Only tests read it, and they verify it.
 	Asks []string
 }
 
-// Form is one way to write a command. It takes exactly its Params.
+// Form is one way to write a command, such as /staked <wallet>. It takes exactly one argument for each of its Params.
 type Form struct {
 	Params []Param
 	// Moderators restricts the form to operators and moderators of the chat.
@@ -53,10 +54,11 @@ type Form struct {
 	Unlisted bool
 	// NeedsRole makes the Router ask the platform for the sender's role, if it is unknown, before the form runs.
 	NeedsRole bool
-	// Inline forms also answer inline queries, in chats that the bot is not in.
-	// They are Public and have at most one of Params.
+	// Inline forms also answer inline queries, which users send in chats that the bot is not in. Such a form has at most
+	// one parameter, and its command is Public.
 	Inline bool
-	// Limit is the form's own limit, beside those of all commands. The forms of a command count together.
+	// Limit is the form's own rate limit. It applies in addition to the limits of all commands. If several forms of a
+	// command have a Limit, their uses count together.
 	Limit Limit
 	Run   Run
 }
@@ -68,34 +70,35 @@ type Limit struct {
 	// Uses is how many uses are allowed at once, and as many again spread over each Per.
 	Uses int
 	Per  time.Duration
-	// Of is the name of a parameter. Uses with different arguments of it then count separately. If Of is empty, all uses
-	// count together.
+	// Of is the name of a parameter, or empty. If it is set, uses with different arguments of this parameter count
+	// separately.
 	Of string
-	// Counts reports whether a request counts; nil: every request does.
+	// Counts reports whether a request counts. If it is nil, every request counts.
 	Counts func(*Request) bool
 }
 
-// Run answers a request of a sender who may use the form. The Args are named by its Params.
-// Run must return when ctx is done. Its error decides what the sender is shown:
-//   - nil or a PartialError: the Reply;
-//   - an InputError: what is wrong, and the form's example;
-//   - any other: the text that router.Config.Explain gives. A Reply returned with it supplies only the About, and the
-//     Actions that are shown instead of "Try again".
+// Run answers a request of a sender who may use the form. The Args are named by the form's Params. Run must return when
+// ctx is done. Its error decides what the sender is shown:
+//
+//   - If it is nil or a PartialError, the sender is shown the Reply.
+//   - If it is an InputError, the sender is shown what is wrong, and how to write the form.
+//   - If it is another error, the sender is shown the text that router.Config.Explain returns. Of the Reply, only the
+//     About is used, and the Actions, which replace the button "Try again".
 type Run func(ctx context.Context, req *Request) (*Reply, error)
 
-// PartialError is returned with a Reply that lacks a part and says so. Err is the cause for the log. It must not
-// contain personal data.
+// PartialError is returned beside a Reply that lacks a part and tells the sender so. Err is why the part is missing. It
+// is logged, and so must not contain personal data.
 type PartialError struct{ Err error }
 
 func (e *PartialError) Error() string { return "not the whole answer: " + e.Err.Error() }
 
 func (e *PartialError) Unwrap() error { return e.Err }
 
-// InputError words what is wrong with a person's input. It does not repeat the input.
+// InputError tells the sender what is wrong with what they typed, and does not repeat it.
 type InputError struct {
-	// Title is a few words. Without a Key it is "Check what you typed".
+	// Title has a few words. If it has no Key, the sender reads "Check what you typed".
 	Title Text
-	// Problem is a whole sentence or two.
+	// Problem has one or two sentences.
 	Problem Text
 }
 
@@ -114,20 +117,21 @@ func (all Commands) Topics() (topics []Text) {
 	return topics
 }
 
-// Find returns the command with this name or alias, in lower case. If there is none, it returns
-// an empty Command and false. The caller must not change the Command.
+// Find returns the command with this name or alias, which is in lower case. If there is none, it returns an empty
+// Command and false. The caller must not change the Command.
 func (all Commands) Find(name string) (c *Command, known bool) {
 	for i := range all {
 		c = &all[i]
-		if _, alias := c.Aliases[name]; alias || c.Name == name {
+		if _, isAlias := c.Aliases[name]; isAlias || c.Name == name {
 			return c, true
 		}
 	}
 	return &Command{}, false
 }
 
-// Guess returns the name of the command to run for a text without a command, in a private chat with the bot. It is the
-// first command with an Inline form that has a parameter for one of the words. If there is none, it is "start".
+// Guess returns the name of the command that a text in a private chat means if the text does not name one. For
+// "0x5290…", it is the first command with an Inline form that has a parameter for a wallet. If no Inline form has a
+// parameter that accepts one of the words, it is "start".
 func (all Commands) Guess(text string) (name string) {
 	words := strings.Fields(text)
 	isMeant := func(f Form) bool { return f.Inline && len(Meant(words, f.Params...)) > 0 }
@@ -139,7 +143,7 @@ func (all Commands) Guess(text string) (name string) {
 	return "start"
 }
 
-// Example returns the form with its examples: "/exists Telegram 123456789".
+// Example returns the command as a sender may write it in this form, such as "/exists Telegram 123456789".
 func (c *Command) Example(f Form) string {
 	words := []string{"/" + c.Name}
 	for _, p := range f.Params {
@@ -153,8 +157,8 @@ func (c *Command) listed() []Form {
 	return slices.DeleteFunc(slices.Clone(c.Forms), func(f Form) bool { return f.Unlisted })
 }
 
-// Params returns each parameter of the listed forms once. required[name] reports whether all these forms have the
-// parameter. If no form is listed, Params returns the parameters of all forms.
+// Params returns each parameter of the command once. required[name] reports whether all forms have the parameter. Forms
+// that are Unlisted do not count, unless all forms are.
 func (c *Command) Params() (params []Param, required map[string]bool) {
 	forms := c.listed()
 	if len(forms) == 0 {
@@ -188,26 +192,26 @@ type Param struct {
 	Name    string // [a-z][a-z0-9_]{0,31}
 	Summary Text   // at most 100 characters in every language
 	Example string
-	// Question asks for the argument if this is a form's only parameter and nothing was typed. If it has no Key, nothing
-	// is asked.
+	// Question asks the sender for the argument, such as "Which wallet?". It is asked if this is a form's only parameter
+	// and nothing was typed. If it has no Key, nothing is asked.
 	Question Text
 
 	// These fields decide which words are the argument, and which arguments are valid.
 
-	// Person marks a user of the platform: mentioned, picked, replied to, or typed as an ID.
+	// Person marks a parameter whose argument is a user of the platform. The sender mentions or picks the user, replies to
+	// them, or types their ID.
 	Person bool
-	// Proof marks the argument that may prove to a group that the sender can come in, such as a wallet. The Router's
-	// Proof finds it.
+	// Proof marks a parameter whose argument may prove to a group that the sender can join, such as a wallet.
 	Proof bool
-	// Phrase marks an argument that may have several words, such as "1 500 HRLD". If the parameter accepts the typed
-	// words joined by spaces, and no other parameter accepts any of them, they are one argument. The argument of a
-	// parameter without Phrase is one word.
+	// Phrase marks a parameter whose argument may have several words, such as "1 500 HRLD". The typed words are its
+	// argument if it accepts them joined by spaces, and no other parameter accepts any of them. The argument of any other
+	// parameter is one word.
 	Phrase bool
-	// Like matches a word that looks like the argument, even if it is not valid. If Like is nil, the Choices look like
-	// the argument, or any word if there are no Choices.
+	// Like matches a word that looks like the argument, even if it is not valid. If Like is nil, a word looks like the
+	// argument if it is one of Choices, or if there are no Choices.
 	Like *regexp.Regexp
-	// Tidy rewrites all typed words of a command so that its parameters accept them, such as "7" and "days" to "7d"; nil:
-	// words stay as typed. It must not change typed, and must be idempotent.
+	// Tidy rewrites all typed words of a command so that its parameters accept them: it replaces "7" and "days" by "7d",
+	// for example. It must not change typed, and must be idempotent. If it is nil, the words stay as typed.
 	Tidy func(typed []string) []string
 	// Choices are the only valid values, at least two. They may be typed in upper or lower case. If Choices is nil, any
 	// value is valid.
@@ -218,15 +222,15 @@ type Param struct {
 	// WrongTitle is the title of the reply, such as "Check the wallet address". If it has no Key, the title is "Check
 	// what you typed".
 	WrongTitle Text
-	// ChoiceProblem words the error for an argument that is not one of Choices. If it is nil, the error lists the Choices.
+	// ChoiceProblem says what is wrong with an argument that is not one of Choices. If it is nil, the reply lists the
+	// Choices.
 	ChoiceProblem func(typed string) Text
 }
 
 // Label returns the parameter's name in the reader's language, such as "wallet".
 func (p Param) Label() Text { return Say("name." + p.Name) }
 
-// ChoiceLabel returns the name of a choice, such as "7 days". Where package words has no
-// message for it, the choice itself is shown.
+// ChoiceLabel returns the name of a choice, such as "7 days" for "7d".
 func ChoiceLabel(choice string) Text { return Say("choice." + choice) }
 
 // Choice returns the element of Choices that a word spells, in upper or lower case, or "".
@@ -239,7 +243,7 @@ func (p Param) Choice(word string) string {
 	return ""
 }
 
-// WrongChoiceText words the error for an argument that is not one of Choices.
+// WrongChoiceText says what is wrong with an argument that is not one of Choices.
 func (p Param) WrongChoiceText(typed string) Text {
 	if p.ChoiceProblem != nil {
 		return p.ChoiceProblem(typed)
@@ -262,12 +266,12 @@ func (p Param) Accepts(word string) bool {
 	return p.Choices == nil || p.Choice(word) != ""
 }
 
-// NamesPerson reports whether a word can name a user: @ and a name, or an ID.
+// NamesPerson reports whether a word can name a user: it is "@" and a name, or an ID.
 func NamesPerson(word string) bool { return personWord.MatchString(word) }
 
 var personWord = regexp.MustCompile(`^(@.+|[0-9]{1,20})$`)
 
-// Tidied returns the words after the Tidy of each parameter, in order.
+// Tidied returns the words as rewritten by the Tidy of each parameter, one after the other.
 func Tidied(words []string, params []Param) []string {
 	for _, p := range params {
 		if p.Tidy != nil {
@@ -277,7 +281,8 @@ func Tidied(words []string, params []Param) []string {
 	return words
 }
 
-// Meant tidies the words and returns those that one of the parameters accepts. It ignores parameters with Phrase.
+// Meant tidies the words, and returns those that one of the parameters accepts. It ignores Phrase parameters, because
+// they accept words only together.
 func Meant(words []string, params ...Param) []string {
 	isMeant := func(word string) bool {
 		return slices.ContainsFunc(params, func(p Param) bool { return !p.Phrase && p.Accepts(word) })

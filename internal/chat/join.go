@@ -7,7 +7,7 @@ import (
 )
 
 // JoinCommand is the name of the command that checks whether its sender may join a group. Its arguments are the group's
-// ID and perhaps a wallet. An adapter runs it for each join request. Buttons and links run it, too.
+// ID and perhaps a wallet. An adapter runs it for each request to join, and so do buttons and links.
 const JoinCommand = "join"
 
 // HelloCommand is the name of the command that an adapter runs, without a sender, after the bot was added to a
@@ -18,22 +18,22 @@ const HelloCommand = "hello"
 type Requirement struct {
 	// Staker also requires a wallet that the person registered with the service, and that stakes.
 	Staker bool
-	// Amount is the minimum stake in tokens; 0 is any stake.
+	// Amount is the minimum stake in tokens. If it is 0, any stake suffices.
 	Amount decimal.Decimal
 }
 
-// Admission is in the Reply to a person who may join a group. The adapter then approves the person's own open request.
+// Admission in a Reply says that the sender may join a group. The adapter then approves the sender's open request.
 type Admission struct {
 	// Group is the group's ID.
 	Group string
-	// Say returns the reply to the person for an outcome. It does not block.
+	// Say returns what to tell the sender about the result of the approval. It does not block.
 	Say func(ApprovalResult) *Reply `json:"-"`
 }
 
-// ApprovalResult is how an approval ended.
+// ApprovalResult is the result of approving a person's request to join a group.
 type ApprovalResult int
 
-// The outcomes.
+// The results.
 const (
 	// LetIn: the person is in the group.
 	LetIn ApprovalResult = iota
@@ -53,8 +53,8 @@ const (
 	AccountDeleted
 )
 
-// Personal reports whether the person was not let in for a reason of their own, which is not the bot's or the
-// platform's.
+// Personal reports whether the person could not be let in because of themselves, and not because of the bot or the
+// platform.
 func (o ApprovalResult) Personal() bool {
 	return o == InTooManyGroups || o == BannedThere || o == AccountDeleted
 }
@@ -63,8 +63,8 @@ func (o ApprovalResult) Personal() bool {
 type JoinCounts struct {
 	// LetIn counts the requests of people who were let in.
 	LetIn int
-	// LeftOpen counts the requests of people who do not meet the requirement, or who are asked for a wallet first. Such
-	// a request may later count in LetIn, too.
+	// LeftOpen counts the requests of people who do not meet the requirement, or who are first asked for a wallet. If
+	// such a person is let in later, their request counts in LetIn, too.
 	LeftOpen int
 	// Unchecked counts the requests that could not be checked or approved.
 	Unchecked int
@@ -74,6 +74,7 @@ type JoinCounts struct {
 type LeftOut struct {
 	User User
 	At   time.Time
-	// Why is Join.WhyLeftOut of the reply that they got. If it has no Key, they could not be checked.
+	// Why says why the request stays open. It is the Join.WhyLeftOut of the reply to the person. If it has no Key, the
+	// person could not be checked.
 	Why Text
 }

@@ -19,10 +19,8 @@ const (
 	Vietnamese Language = "vi"
 )
 
-// LanguageInfo is how a language writes numbers and dates, by the Unicode CLDR, and its names
-// on Discord. https://www.unicode.org/cldr/charts/latest/summary/root.html
-//
-// The messages of the language are a file of package words.
+// LanguageInfo is how a language writes numbers and dates, according to the Unicode CLDR, and what Discord calls it.
+// The messages of the language are in package words. https://www.unicode.org/cldr/charts/latest/summary/root.html
 type LanguageInfo struct {
 	Language Language
 	// Point is the decimal point.
@@ -30,12 +28,11 @@ type LanguageInfo struct {
 	// Group separates thousands in numbers with at least GroupFrom digits before the Point.
 	Group     string
 	GroupFrom int
-	// Units are the short names of powers of ten, by exponent.
+	// Units are the short names of powers of ten by their exponents, such as "M" by 6.
 	Units map[int]string
-	// Percent and USD are amounts in which "#" stands for the number.
+	// Percent and USD are how to write a percentage and a sum in USD, such as "$#". "#" stands for the number.
 	Percent, USD string
-	// Moment and Day are layouts of package time, for a time in UTC and for a date on the axis
-	// of a chart.
+	// Moment and Day are layouts of package time: of a time in UTC, and of a date without its year.
 	Moment, Day string
 	// Discord lists the locales in which Discord shows the language, the most usual first:
 	// https://discord.com/developers/docs/reference#locales

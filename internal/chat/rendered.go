@@ -5,11 +5,11 @@ import "sync"
 // Rendered caches what adapters make of one Reply that many people get, such as the current price. It is safe for
 // concurrent use.
 type Rendered struct {
-	made sync.Map // by renderedFor
+	made sync.Map // what RenderOnce returned, by renderedFor
 }
 
-// renderedFor is what a rendering depends on besides the Reply. A Reply that links commands must not be Rendered,
-// because Discord's command IDs are not part of it.
+// renderedFor is the key of a rendering in a Rendered. Discord's command IDs are not part of it, so a Reply that links
+// commands must not have a Rendered.
 type renderedFor struct {
 	platform Platform
 	language Language

@@ -15,17 +15,17 @@ func TestReplyIsRenderedOnceForAPlatformAndALanguage(t *testing.T) {
 		rendered *chat.Rendered
 		platform chat.Platform
 		language chat.Language
-		made     int // the renderings up to now
-		want     int // the rendering that is returned
+		made     int // the number of renderings so far
+		want     int // the rendering that RenderOnce returns
 	}{
-		{shared, "telegram", english, 1, 1},
-		{shared, "telegram", english, 1, 1},
-		{shared, "telegram", turkish, 2, 2},
-		{shared, "discord", english, 3, 3},
-		{shared, "telegram", turkish, 3, 2},
-		{new(chat.Rendered), "telegram", english, 4, 4},
-		{nil, "telegram", english, 5, 5},
-		{nil, "telegram", english, 6, 6},
+		{rendered: shared, platform: "telegram", language: english, made: 1, want: 1},
+		{rendered: shared, platform: "telegram", language: english, made: 1, want: 1},
+		{rendered: shared, platform: "telegram", language: turkish, made: 2, want: 2},
+		{rendered: shared, platform: "discord", language: english, made: 3, want: 3},
+		{rendered: shared, platform: "telegram", language: turkish, made: 3, want: 2},
+		{rendered: new(chat.Rendered), platform: "telegram", language: english, made: 4, want: 4},
+		{rendered: nil, platform: "telegram", language: english, made: 5, want: 5},
+		{rendered: nil, platform: "telegram", language: english, made: 6, want: 6},
 	} {
 		reply := &chat.Reply{Language: tt.language, Rendered: tt.rendered}
 		got := chat.RenderOnce(tt.platform, reply, func(*chat.Reply) int {
@@ -33,7 +33,7 @@ func TestReplyIsRenderedOnceForAPlatformAndALanguage(t *testing.T) {
 			return renderings
 		})
 		if renderings != tt.made || got != tt.want {
-			t.Errorf("%+v: rendering %d of %d", tt, got, renderings)
+			t.Errorf("%+v: got rendering %d of %d", tt, got, renderings)
 		}
 	}
 }

@@ -2,7 +2,7 @@ package chat
 
 import "time"
 
-// Tone selects the colour or the sign of a Reply.
+// Tone selects the color or the sign of a Reply.
 type Tone int
 
 // The tones.
@@ -19,13 +19,14 @@ const (
 	Falling
 )
 
-// Reply is an answer as values, without words or anything of its platform. Package words prints a Reply as a card, and
-// an adapter renders the card. Code that changes a Reply which other goroutines may read must change a copy.
+// Reply is an answer as values. It is in no language and in no platform's form: package words prints it as a card in a
+// language, and an adapter renders the card on its platform. Several goroutines may read a Reply, so code that received
+// one changes only a copy.
 type Reply struct {
-	// Language is the language to print in. The Router sets it.
+	// Language is the language in which the Reply is printed. The Router sets it.
 	Language Language
 
-	// What is shown, from top to bottom.
+	// These fields are shown, from top to bottom.
 
 	Tone Tone
 	// Title holds the answer itself, because a push notification shows little more.
@@ -36,20 +37,23 @@ type Reply struct {
 	Sections []Section
 	// FullValues has the full form of values that are shortened above.
 	FullValues []Field
-	// Folded follows FullValues. It is folded until the reader opens it. Platforms that cannot fold leave it out.
+	// Folded follows FullValues. The reader has to open it. Platforms that cannot fold text leave it out.
 	Folded []Field
 	// Notes are lines of small print.
 	Notes []Text
-	// Footer is the last line, such as the source.
+	// Footer is the last line, such as the name of the source.
 	Footer Parts
-	// Checked is printed at the end of the Footer: when the source was asked, or the time of the block read.
+	// Checked is when the source was asked, or the time of the block that was read. Its age is printed at the end of the
+	// Footer, unless it is zero.
 	Checked time.Time
-	// Image is shown above or below the text; nil: no picture.
+	// Image is shown above or below the text. It is nil if there is no picture.
 	Image *Image
 	// Actions are the buttons, in order.
 	Actions []Action
-	// Ask asks the sender for a missing argument; nil: no question.
+	// Ask asks the sender for a missing argument. It is nil if nothing is asked.
 	Ask *Ask
+
+	// These fields decide what becomes of the Reply.
 
 	// Audience says who is shown the Reply.
 	Audience Audience
@@ -60,10 +64,24 @@ type Reply struct {
 	Source Source
 	// Join is what the Reply means for the sender's request to join a group.
 	Join Join
-	// Rendered stores what RenderOnce makes of a Reply that everybody gets alike; nil: nothing is stored. It must be
-	// nil in a Reply that prints an age, and in a changed copy.
+	// Rendered caches what RenderOnce makes of a Reply that many people get. If it is nil, nothing is cached. It must be
+	// nil if the Reply prints an age, which changes, and in a changed copy of a Reply.
 	Rendered *Rendered `json:"-"`
 }
+
+// In returns a copy of r that is printed in a language.
+func (r *Reply) In(l Language) *Reply {
+	copied := *r
+	copied.Language = l
+	return &copied
+}
+
+// ForSender reports whether the Reply is meant only for the sender.
+func (r *Reply) ForSender() bool { return r.Audience != TheChat }
+
+// Unanswered reports whether r is meant only for the sender, or has the title NoAnswer. Such a reply must not replace
+// an earlier answer in a chat.
+func (r *Reply) Unanswered() bool { return r.ForSender() || r.Title.Key == noAnswerKey }
 
 // Audience is who is shown a Reply.
 type Audience int
@@ -82,21 +100,21 @@ const (
 
 // Source says how current a Reply is.
 type Source struct {
-	// AsOf is the source's time of the content or else the time of the fetch, or the block read. It is zero if it is
-	// not known, and in a Reply that prints an age, because that changes while the content stays.
+	// AsOf is the version of the content: the block that was read, or the source's time, or else the time of the fetch. It
+	// is zero if it is unknown, and if the Reply prints an age, which changes although the content does not.
 	AsOf Version
-	// FreshUntil is the time before which a refresh finds the same answer; zero: unknown.
+	// FreshUntil is the time until which a refresh finds the same answer, or zero if it is unknown.
 	FreshUntil time.Time
-	// Stale marks an old answer, given because the service fails. The Reply must say so.
+	// Stale marks an old answer, which is shown because the service fails. The Reply must tell the reader so.
 	Stale bool
-	// Why says why there is no newer answer; the zero Text: nothing is wrong.
+	// Why says why there is no newer answer. It has no Key if nothing is wrong.
 	Why Text
 }
 
 // Join is what a Reply means for the sender's request to join a group.
 type Join struct {
-	// Admit lets the sender into the group; nil: there is nothing to approve. The Reply says that they may join, and is
-	// shown until the outcome is known.
+	// Admit lets the sender into the group. The Reply says that they may join, and is shown until the result of the
+	// approval is known. Admit is nil if there is nothing to approve.
 	Admit *Admission
 	// WhyLeftOut says why the request stays open, for moderators. The sender does not see it. If it has no Key, moderators
 	// read that the sender could not be checked.
@@ -124,35 +142,34 @@ type Image struct {
 	// Name is the file name, such as "price-7d.png".
 	Name string
 	PNG  []byte
-	// Caption describes the picture in words. For a screen reader, the reply's Subtitle
-	// follows.
+	// Caption describes the picture in words, for a screen reader. The reply's Subtitle follows it.
 	Caption Value
 }
 
-// Ask asks for the last argument of Command. The sender's answer is that argument.
+// Ask asks the sender for the last argument of Command, and runs Command with the answer.
 type Ask struct {
 	Command string
-	// Args are the arguments before it.
+	// Args are the arguments before the last one.
 	Args []string
 	// Question is shown in the input field, such as "Which wallet?".
 	Question Text
 }
 
-// Refusal returns a warning for the sender alone, of two messages.
-func Refusal(title, text string) *Reply {
-	return &Reply{Tone: Warning, Audience: SenderAlone, Title: Say(title), Text: Say(text)}
+// Refusal returns a warning that is meant only for the sender. Its parameters are the keys of two messages.
+func Refusal(titleKey, textKey string) *Reply {
+	return &Reply{Tone: Warning, Audience: SenderAlone, Title: Say(titleKey), Text: Say(textKey)}
 }
 
 // OldButton returns the reply to a press on a button of another version.
 func OldButton() *Reply { return Refusal("button.old.title", "button.old.text") }
 
-// SomethingWentWrong returns the reply to a command that panicked. It shows the ID of the Request, by which an operator
-// finds the panic in the log.
+// SomethingWentWrong returns the reply to a command that panicked. It shows the ID of the Request. An operator can find
+// the panic in the log by this ID.
 func SomethingWentWrong(requestID string) *Reply {
 	return &Reply{Tone: Warning, Audience: SenderAlone, Title: Say("wrong.title"), Text: Reference(requestID)}
 }
 
-// Reference names the ID of a Request, for the sender to quote.
+// Reference shows the ID of a Request, so that the sender can quote it.
 func Reference(requestID string) Text {
 	return SayWith("reference", Values{"reference": Plain(requestID)})
 }
@@ -160,7 +177,7 @@ func Reference(requestID string) Text {
 // noAnswerKey is the Key of NoAnswer.
 const noAnswerKey = "unchecked.title"
 
-// NoAnswer returns the title of a reply without an answer, such as "Price unavailable".
+// NoAnswer returns the title of a reply to a command that has no answer, such as "Price unavailable".
 func NoAnswer(command string) Text {
 	return SayWith(noAnswerKey, Values{"what": Say("unchecked." + command)})
 }
@@ -190,21 +207,7 @@ func LineFrom(t time.Time) Text {
 	return SayWith("chart.none", Values{"from": from})
 }
 
-// In returns a copy of r that is printed in a language.
-func (r *Reply) In(l Language) *Reply {
-	copied := *r
-	copied.Language = l
-	return &copied
-}
-
-// ForSender reports whether only the sender is meant.
-func (r *Reply) ForSender() bool { return r.Audience != TheChat }
-
-// Unanswered reports whether r is for the sender alone, or has the title NoAnswer. A platform must not replace an
-// earlier answer in a chat with such a reply.
-func (r *Reply) Unanswered() bool { return r.ForSender() || r.Title.Key == noAnswerKey }
-
-// Question returns a reply that asks for the argument of p, the only parameter of a command's form.
+// Question returns a reply that asks for the argument of p, which is the only parameter of a command's form.
 func Question(command string, p Param) *Reply {
 	return &Reply{
 		Audience: SenderAlone,

@@ -32,12 +32,12 @@ func TestOneLineKeepsWordJoiners(t *testing.T) {
 	}
 }
 
-// FuzzUntrusted checks that any text becomes one line within the limit, which pings nobody and is not a link.
+// FuzzUntrusted checks that any text becomes one line of at most limit characters, without mentions and links.
 func FuzzUntrusted(f *testing.F) {
 	f.Add("plain", 10)
 	f.Add("@everyone https://evil.example \u202e\x1b[31m", 60)
 	f.Add("\xff\xfe", 1)
-	isStray := func(r rune) bool { return !unicode.IsGraphic(r) || r != ' ' && unicode.IsSpace(r) }
+	isForbidden := func(r rune) bool { return !unicode.IsGraphic(r) || r != ' ' && unicode.IsSpace(r) }
 	f.Fuzz(func(t *testing.T, text string, limit int) {
 		if limit < 1 || limit > 4096 {
 			return
@@ -47,7 +47,7 @@ func FuzzUntrusted(f *testing.F) {
 		if !utf8.ValidString(harmless) || utf8.RuneCountInString(visible) > limit {
 			t.Fatalf("%q became %q, want valid text of at most %d characters", text, harmless, limit)
 		}
-		if strings.ContainsFunc(visible, isStray) {
+		if strings.ContainsFunc(visible, isForbidden) {
 			t.Fatalf("%q became %q", text, harmless)
 		}
 		if strings.Contains(harmless, "@everyone") || strings.Contains(harmless, "://") {

@@ -9,8 +9,7 @@ import (
 	"github.com/shopspring/decimal"
 )
 
-// Value is a number, a name, a time or a Text in a Reply, not yet formatted. Package words
-// prints a Value in the reader's language, and an adapter renders what was printed.
+// Value is a number, a name, a time or a Text in a Reply. Package words prints it in the reader's language.
 type Value interface{ value() }
 
 // Text is a message of package words. Its zero value is printed as nothing.
@@ -46,64 +45,64 @@ func List(items []Text) (list Text) {
 	return list
 }
 
+// The types of values, besides Text, Usage and Untrusted.
 type (
 	// Parts are shown on one line with a dot between them.
 	Parts []Value
-	// Plain is trusted text that is the same in every language: a symbol, a reference,
-	// a name from a setting.
+	// Strong is a value that stands out on its line.
+	Strong struct{ Value }
+
+	// Plain is trusted text that is the same in every language: a symbol, a reference, a name from a setting.
 	Plain string
 	// Code is text that people copy exactly: a command, an address, a setting.
 	Code string
+	// CommandLink is a command that can be tapped, such as "/price".
+	CommandLink string
+
 	// Count is a whole number.
 	Count int
-	// Price is what one token costs in USD, to four significant digits.
+	// Price is what one token costs in USD. It is shown with four significant digits.
 	Price struct{ decimal.Decimal }
-	// Money is a sum in USD; a large one is shown short unless it is Exact.
+	// Money is a sum in USD. A large sum is shortened, unless Exact is set.
 	Money struct {
 		decimal.Decimal
 		Exact bool
 	}
-	// Amount is a number of tokens, with their Symbol unless that is empty.
+	// Amount is a number of tokens. It is followed by their Symbol, which may be empty.
 	Amount struct {
 		decimal.Decimal
 		Symbol string
 		Digits Digits
 	}
-	// Change is a change in per cent. Dot puts the dot of a rise or a fall before it.
+	// Change is a change in per cent. If Dot is set, a green or red dot precedes a rise or a fall.
 	Change struct {
 		decimal.Decimal
 		Dot bool
 	}
-	// Share is a fraction in per cent, from 0 to 100. It is shown with one decimal, and as 0 or 100 only if it is exactly
-	// that.
+	// Share is a fraction in per cent, from 0 to 100. It is shown with one decimal. Only exactly 0 is shown as 0, and only
+	// exactly 100 as 100.
 	Share struct{ decimal.Decimal }
-	// Moment is a point in time, shown as its age: "2 min ago".
+
+	// Moment is a point in time, shown as "2 min ago". A platform that formats times itself may show it in another way.
 	Moment struct{ time.Time }
-	// Age is a point in time, shown as the age of something: "3 days old". It is plain text
-	// on every platform.
+	// Age is the time at which something began, shown as how old that is: "3 days old".
 	Age struct{ time.Time }
 	// Day is a point in time, shown as a day in UTC without its year.
 	Day struct{ time.Time }
-	// Address is a wallet or a contract. It is shortened unless Full is set, and links to
-	// URL if there is one.
+
+	// Address is a wallet or a contract. It is shortened, unless Full is set. It links to URL, unless that is empty.
 	Address struct {
 		Hex, URL string
 		Full     bool
 	}
-	// CommandLink is a command that can be tapped, such as "/price".
-	CommandLink string
-	// Strong is a value that stands out on its line.
-	Strong struct{ Value }
-	// Mention names a user of the reader's platform without notifying them. Name is
-	// their display name, or empty.
+	// Mention names a user of the reader's platform without notifying them. Name is their display name, or empty.
 	Mention struct {
 		User
 		Name Untrusted
 	}
 )
 
-// Tone returns the direction of the change. A change that is shown as 0.00 has none: package
-// words shows two decimals.
+// Tone returns the direction of the change: Rising, Falling, or Neutral if the change is shown as 0.00.
 func (c Change) Tone() Tone {
 	switch c.Round(2).Sign() {
 	case 1:
@@ -119,7 +118,7 @@ type Digits int
 
 // The precisions.
 const (
-	// Short shows a large amount as 1.23M, say, and a small one with a few decimals.
+	// Short shortens a large amount, for example to 1.23M, and shows a small one with a few decimals.
 	Short Digits = iota
 	// Whole shows no decimals.
 	Whole
@@ -146,15 +145,15 @@ func (Strong) value()      {}
 func (Mention) value()     {}
 func (Untrusted) value()   {}
 
-// Untrusted is text of a service or a user, made safer by NewUntrusted. An adapter must
-// still escape the text, and must keep its platform from turning parts into links.
+// Untrusted is text of a service or a user that NewUntrusted has made harmless. An adapter must still escape the text,
+// and must keep its platform from turning parts of it into links.
 type Untrusted string
 
-// NewUntrusted returns text as one line of at most limit characters, without mentions or
-// links that have a scheme. All text of services and users must pass through it.
+// NewUntrusted returns text as one line of at most limit characters, without mentions and without links that have a
+// scheme. All text of services and users must pass through it.
 func NewUntrusted(s string, limit int) Untrusted {
-	// The cut limits the work. A character has at most four bytes. The cut leaves twice as many, because OneLine may drop
-	// some.
+	// limit characters have at most 4*limit bytes. Keep twice as many, because OneLine may drop some, and cut the rest, so
+	// that a long text does not take long.
 	s = OneLine(strings.ReplaceAll(s[:min(len(s), 8*limit)], wordJoiner, ""))
 	if runes := []rune(s); len(runes) > limit {
 		s = string(runes[:limit-1]) + "…"

@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// Version is what an answer is as of: a time, or a block of a chain. A refreshed answer does not replace the shown one
-// if it is Older or the Same.
+// Version is what an answer is as of: a time, or a block of a chain. It decides which of two answers is newer.
 type Version struct {
+	// Time is the time of the content. If there is a Block, it is only the time of the fetch, and does not count.
 	Time time.Time
-	// If both answers have a Block, it orders them. Their Times then only say when they were fetched.
+	// Block is the block that was read, or zero.
 	Block Block
 }
 
@@ -23,30 +23,35 @@ type Block struct {
 // IsZero reports whether nothing is known of v.
 func (v Version) IsZero() bool { return v.Time.IsZero() && v.Block == Block{} }
 
-// Order is how an answer compares with the one that is shown.
+// Order is how an answer compares with the answer that is shown.
 type Order int
 
 // The orders.
 const (
-	// Unordered means that neither is known to be newer. The answer is shown if it looks different.
+	// Unordered means that it is unknown which answer is newer. The answer replaces the shown one if it looks different.
 	Unordered Order = iota
-	// Older and Same answers are not shown.
+	// Older means that the answer does not replace the shown one.
 	Older
+	// Same means that the answer does not replace the shown one.
 	Same
+	// Newer means that the answer replaces the shown one.
 	Newer
 )
 
-// Compare returns how an answer of Version v compares with one of Version shown. If the time of shown is in the
-// future, a clock has jumped back, and an earlier answer counts as Newer.
+// Compare returns how an answer of Version v compares with an answer of Version shown. If the time of shown is in the
+// future, a clock has jumped back, and v is Newer even if its time is earlier.
 //
-// Two answers from one block may still differ: one may lack a pool that could not be read, or have an older price. They
-// are Unordered.
+// Two answers from one block are Unordered, because they may differ: one may lack a pool that could not be read, or
+// have an older price.
 func (v Version) Compare(shown Version) Order {
-	none := Block{}
+	hasBlock := v.Block != Block{}
+	shownHasBlock := shown.Block != Block{}
 	switch {
-	case v.Block != none && shown.Block != none:
+	case hasBlock && shownHasBlock:
 		return v.Block.compare(shown.Block)
-	case v.Block != none, shown.Block != none, v.Time.IsZero(), shown.Time.IsZero():
+	case hasBlock || shownHasBlock:
+		return Unordered
+	case v.Time.IsZero() || shown.Time.IsZero():
 		return Unordered
 	case v.Time.Unix() == shown.Time.Unix():
 		return Same
@@ -58,9 +63,9 @@ func (v Version) Compare(shown Version) Order {
 	return Older
 }
 
-// compare returns how an answer of block b compares with one of block shown.
+// compare returns how an answer as of block b compares with an answer as of block shown.
 func (b Block) compare(shown Block) Order {
-	isOtherChain := b.tag() != shown.tag() // A block that was read from a button has only the tag.
+	isOtherChain := b.tag() != shown.tag() // It compares tags, because shown may come from a button, which has no chain.
 	isFarBehind := shown.Number > b.Number+maxLag
 	switch {
 	case isOtherChain, isFarBehind, b.Number == shown.Number:
@@ -71,14 +76,15 @@ func (b Block) compare(shown Block) Order {
 	return Newer
 }
 
-// tag returns the number that stands for the chain in a button's state. Two chains may have one tag.
+// tag returns the number that stands for the chain in a button's state, where a chain's ID might not fit. Two chains
+// may have the same tag.
 func (b Block) tag() uint64 { return b.Chain % chainTags }
 
 const (
 	// maxLag is the maximum number of blocks that one node may be behind another. If a block is further behind, its chain
 	// has restarted, or the shown block never existed.
 	maxLag = 100_000
-	// chainTags is how many chains a button's state tells apart: two digits in base 36.
+	// chainTags is the number of different tags: those of two digits in base 36.
 	chainTags = 36 * 36
 	// maxBlock is the highest block that fits into a state: seven digits in base 36.
 	maxBlock = 36*36*36*36*36*36*36 - 1
@@ -95,25 +101,28 @@ func (v Version) word() string {
 	return strconv.FormatInt(max(v.Time.Unix(), 1), 36)
 }
 
-// parseVersion reads the word of a state: a word that Version.word returned, or the "0" of a button that does not
-// refresh (see Action.State), which is the zero Version. A Block that it returns has the chain's tag as its Chain.
-// ok is false for any other text.
+// parseVersion returns the Version whose word is given. For "0", which Action.State writes for a button that does not
+// refresh, it returns the zero Version. For any other text, ok is false.
 func parseVersion(word string) (v Version, ok bool) {
-	if tag, number, isBlock := strings.Cut(word, blockMark); isBlock {
-		chain, err := strconv.ParseUint(tag, 36, 64)
-		if err != nil || chain >= chainTags {
-			return Version{}, false
-		}
-		v.Block.Chain = chain
-		v.Block.Number, err = strconv.ParseUint(number, 36, 64)
-		if err != nil || v.Block.Number > maxBlock || v.Block == (Block{}) {
-			return Version{}, false
-		}
-		return v, true
+	tag, number, isBlock := strings.Cut(word, blockMark)
+	if isBlock {
+		v.Block, ok = parseBlock(tag, number)
+		return v, ok
 	}
 	seconds, err := strconv.ParseUint(word, 36, 63)
 	if err == nil && seconds > 0 {
 		v.Time = time.Unix(int64(seconds), 0)
 	}
 	return v, err == nil
+}
+
+// parseBlock returns the block whose tag and number are given in base 36. Its Chain is the tag.
+func parseBlock(tag, number string) (b Block, ok bool) {
+	chain, wrongTag := strconv.ParseUint(tag, 36, 64)
+	n, wrongNumber := strconv.ParseUint(number, 36, 64)
+	b = Block{Chain: chain, Number: n}
+	if wrongTag != nil || wrongNumber != nil || chain >= chainTags || n > maxBlock || b == (Block{}) {
+		return Block{}, false
+	}
+	return b, true
 }

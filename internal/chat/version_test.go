@@ -10,12 +10,12 @@ import (
 	"herald/internal/chat"
 )
 
-// versionIn returns the Version of an answer as of a time, d after now.
-func versionIn(d time.Duration) chat.Version { return chat.Version{Time: time.Now().Add(d)} }
+// asOfTime returns the Version of an answer as of a time, which is after from now.
+func asOfTime(after time.Duration) chat.Version { return chat.Version{Time: time.Now().Add(after)} }
 
-// block returns the Version of an answer as of a block, and fetched a while after now. That time does not count.
-func block(chain, number uint64, fetched time.Duration) chat.Version {
-	return chat.Version{Time: time.Now().Add(fetched), Block: chat.Block{Chain: chain, Number: number}}
+// asOfBlock returns the Version of an answer as of a block. It was fetched after from now, which does not count.
+func asOfBlock(chain, number uint64, after time.Duration) chat.Version {
+	return chat.Version{Time: time.Now().Add(after), Block: chat.Block{Chain: chain, Number: number}}
 }
 
 func TestAnAnswerIsComparedByWhatItIsAsOf(t *testing.T) {
@@ -25,22 +25,22 @@ func TestAnAnswerIsComparedByWhatItIsAsOf(t *testing.T) {
 			answer, shown chat.Version
 			want          chat.Order
 		}{
-			"older":                         {versionIn(ago - 5*time.Second), versionIn(ago), chat.Older},
-			"the same":                      {versionIn(ago), versionIn(ago), chat.Same},
-			"the same second":               {versionIn(ago + 10*time.Millisecond), versionIn(ago), chat.Same},
-			"newer":                         {versionIn(ago + time.Second), versionIn(ago), chat.Newer},
-			"without a time":                {chat.Version{}, versionIn(ago), chat.Unordered},
-			"what is shown has none":        {versionIn(ago), chat.Version{}, chat.Unordered},
-			"the clock has jumped back":     {versionIn(0), versionIn(time.Hour), chat.Newer},
-			"an older block":                {block(1, 99, 0), block(1, 100, ago), chat.Older},
-			"an older block, fetched later": {block(1, 99, time.Minute), block(1, 100, 0), chat.Older},
-			"a newer block":                 {block(1, 101, ago), block(1, 100, 0), chat.Newer},
-			"a chain that began anew":       {block(1, 99, 0), block(1, 1_000_000, ago), chat.Unordered},
-			"one block":                     {block(1, 100, 0), block(1, 100, ago), chat.Unordered},
-			"an older block of another":     {block(2, 99, 0), block(1, 100, ago), chat.Unordered},
-			"a newer block of another":      {block(2, 101, 0), block(1, 100, ago), chat.Unordered},
-			"a block after a time":          {block(1, 99, ago-time.Hour), versionIn(ago), chat.Unordered},
-			"a time after a block":          {versionIn(ago - time.Hour), block(1, 99, ago), chat.Unordered},
+			"older":                           {asOfTime(ago - 5*time.Second), asOfTime(ago), chat.Older},
+			"the same":                        {asOfTime(ago), asOfTime(ago), chat.Same},
+			"the same second":                 {asOfTime(ago + 10*time.Millisecond), asOfTime(ago), chat.Same},
+			"newer":                           {asOfTime(ago + time.Second), asOfTime(ago), chat.Newer},
+			"without a time":                  {chat.Version{}, asOfTime(ago), chat.Unordered},
+			"shown without a time":            {asOfTime(ago), chat.Version{}, chat.Unordered},
+			"the clock has jumped back":       {asOfTime(0), asOfTime(time.Hour), chat.Newer},
+			"an older block":                  {asOfBlock(1, 99, 0), asOfBlock(1, 100, ago), chat.Older},
+			"an older block, fetched later":   {asOfBlock(1, 99, time.Minute), asOfBlock(1, 100, 0), chat.Older},
+			"a newer block":                   {asOfBlock(1, 101, ago), asOfBlock(1, 100, 0), chat.Newer},
+			"a chain that has restarted":      {asOfBlock(1, 99, 0), asOfBlock(1, 1_000_000, ago), chat.Unordered},
+			"the same block":                  {asOfBlock(1, 100, 0), asOfBlock(1, 100, ago), chat.Unordered},
+			"an older block of another chain": {asOfBlock(2, 99, 0), asOfBlock(1, 100, ago), chat.Unordered},
+			"a newer block of another chain":  {asOfBlock(2, 101, 0), asOfBlock(1, 100, ago), chat.Unordered},
+			"a block, shown a time":           {asOfBlock(1, 99, ago-time.Hour), asOfTime(ago), chat.Unordered},
+			"a time, shown a block":           {asOfTime(ago - time.Hour), asOfBlock(1, 99, ago), chat.Unordered},
 		} {
 			if got := tt.answer.Compare(tt.shown); got != tt.want {
 				t.Errorf("%s: got %d, want %d", name, got, tt.want)
@@ -49,15 +49,15 @@ func TestAnAnswerIsComparedByWhatItIsAsOf(t *testing.T) {
 	})
 }
 
-// A button must be read after a restart and by other replicas.
+// Buttons are pressed after a restart, too, and another replica may receive the press.
 func TestAButtonKeepsWhatItsAnswerIsAsOf(t *testing.T) {
 	const wallet = "0x52908400098527886E0F7030069857D2E4169EE7"
 	second := time.Unix(1_790_000_000, 0)
 	large := chat.Block{Chain: 698, Number: 300_000_000}
 	for _, tt := range []struct {
 		version chat.Version
-		word    string
-		kept    chat.Version
+		word    string       // of the button's state
+		kept    chat.Version // what ParseState returns
 	}{
 		{
 			version: chat.Version{Time: second},

@@ -23,16 +23,16 @@ const (
 	Done
 )
 
-// Lasts is how long a claim lasts if it is neither released nor marked as done. It is longer than any work, except work
-// that is marked as done early: when its update is acknowledged.
+// Lasts is how long a claim lasts if it is neither released nor marked as done. Work takes less time. If work may take
+// longer, it is marked as done early: when its update is acknowledged.
 const Lasts = time.Minute
 
 // Claims are the claims of one bot. Their methods never fail: while a shared store is unavailable, the memory of this
 // process decides.
 type Claims interface {
-	// Claim returns the Progress of the work with this key. If the work is New, Claim claims it for Lasts, reserves a
-	// slot of the limits if all have one that is due now, and returns the wait until they are due. Claim blocks for at
-	// most one call to a shared store.
+	// Claim returns the Progress of the work with this key. If the work is New, Claim claims it for Lasts. It then also
+	// takes a slot from each limit, if all the slots are due now, and otherwise takes none. It returns how long to wait
+	// until they are due. Claim blocks for at most one call to a shared store.
 	Claim(ctx context.Context, key string, limits ...ratelimit.Limit) (p Progress, wait time.Duration)
 	// Release ends the caller's claim because the work was not done. The next Claim returns New.
 	Release(key string)

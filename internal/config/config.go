@@ -5,8 +5,13 @@
 // an accepted setting has the right form, but may not work. No error repeats a value, because the value may be a
 // misplaced secret.
 //
-// The files, in reading order: config.go (tables of settings, and how they are filled), value.go (lines of an env
-// file), read.go and entry.go (how the text of one setting is parsed).
+// The files, in reading order:
+//
+//	config.go    tables of settings, and how they are filled
+//	value.go     a value as it is given: files, lines of an env file, quotes and comments
+//	read.go      how the text of one setting is parsed
+//	entry.go     how a list of entries such as telegram:-1:Staker:1000 is parsed
+//	mistyped.go  names that are not settings, and the settings that they resemble
 package config
 
 import (
@@ -15,7 +20,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -39,21 +43,21 @@ type Setting struct {
 	Heading string
 	// Comment explains the setting in config.example.env.
 	Comment string
-	// Set stores a value that is not empty. Field returns such a function. The error is printed
-	// after the setting's name, as in "is not a number". Each of its lines is one mistake.
+	// Set parses a value that is not empty, and stores it. Field returns such a function. Each line of its error is one
+	// mistake, and is printed after the setting's name, as in "is not a number".
 	Set func(value string) error
 }
 
 func (s Setting) example() string { return cmp.Or(s.Example, s.Default) }
 
-// mistakes returns a line for each line of err, an error about s, which is given at place. Each line ends with the
-// example of toSet, the setting that the operator should set or correct.
-func (s Setting) mistakes(place string, err error, toSet Setting) (wrong Errors) {
+// mistakes returns a mistake for each line of err, an error about s. place is where s is given, such as
+// "herald.env:7: ". Each mistake ends with the example of toSet, the setting that the operator should set or correct.
+func (s Setting) mistakes(place string, err error, toSet Setting) (mistakes Errors) {
 	for line := range strings.SplitSeq(err.Error(), "\n") {
-		wrong = append(wrong,
+		mistakes = append(mistakes,
 			fmt.Sprintf("%s%s: %s; for example %s=%s", place, s.Name, line, toSet.Name, toSet.example()))
 	}
-	return wrong
+	return mistakes
 }
 
 // Off is the value that turns off a setting.
@@ -69,8 +73,8 @@ const (
 // fileSuffix is added to the name of a secret setting to give the path of a file instead.
 const fileSuffix = "_FILE"
 
-// Errors holds a line for each mistake in the settings. If the mistake is in the env file, the
-// line begins with its place there, as in "herald.env:7: ".
+// Errors holds a line for each mistake in the settings. If the mistake is in the env file, the line begins with its
+// place there, as in "herald.env:7: PRICE_TTL: must be a duration".
 type Errors []string
 
 func (e Errors) Error() string { return strings.Join(e, "\n") }
@@ -79,7 +83,7 @@ func (e Errors) Error() string { return strings.Join(e, "\n") }
 type Given map[string]value
 
 // Collect returns the values in environ, which has the form of os.Environ, and in the file envFile, unless that is "".
-// If both have a value for a setting, Collect returns the one in environ. It ignores empty values in environ. The
+// If both have a value for a setting, Collect returns the value in environ. It ignores empty values in environ. The
 // Errors are about the file. If the file cannot be read or is not an env file, Given is nil.
 func Collect(environ []string, envFile string) (Given, Errors) {
 	inEnviron := Given{}
@@ -101,12 +105,12 @@ func Collect(environ []string, envFile string) (Given, Errors) {
 		return nil, Errors{fmt.Sprintf("--env-file: the file %s; %s", other, advice)}
 	}
 	inFile := Given{}
-	wrong := inFile.parse(envFile, content)
+	mistakes := inFile.parse(envFile, content)
 	// KEY or KEY_FILE in the environment overrides both KEY and KEY_FILE in the file.
 	isOverridden := func(name string, _ value) bool { return inEnviron.Has(strings.TrimSuffix(name, fileSuffix)) }
 	maps.DeleteFunc(inFile, isOverridden)
 	maps.Copy(inFile, inEnviron)
-	return inFile, wrong
+	return inFile, mistakes
 }
 
 // adviceFor returns what the operator can do about an env file that cannot be read. It begins with a semicolon, or is
@@ -132,11 +136,11 @@ func (g Given) Place(name string) string { return cmp.Or(g[name].place, g[name+f
 // Fill sets every setting of the table, in order, to its given value or its default. It
 // returns all mistakes, including given names that are not in the table.
 func (g Given) Fill(table []Setting) Errors {
-	wrong := g.unknown(table)
+	mistakes := g.unknown(table)
 	for _, s := range table {
-		wrong = append(wrong, g.fill(s, table)...)
+		mistakes = append(mistakes, g.fill(s, table)...)
 	}
-	return wrong
+	return mistakes
 }
 
 // fill sets one setting of the table, and returns all mistakes about it. It does not call Set if the setting has no
@@ -147,23 +151,23 @@ func (g Given) fill(s Setting, table []Setting) Errors {
 		return s.mistakes(v.place, v.err, s)
 	}
 	if v.text == "" || v.text == Off {
-		if wrong := g.missing(s, v, table); wrong != nil {
-			return wrong
+		if mistakes := g.checkNeeded(s, v, table); mistakes != nil {
+			return mistakes
 		}
 	}
 	if v.text == "" {
 		return nil
 	}
-	wrong := g.lacking(s, v, table)
+	mistakes := g.checkNeedsOneOf(s, v, table)
 	if err := s.Set(v.text); err != nil {
-		wrong = append(wrong, s.mistakes(v.place, withAdvice(v.text, err), s)...)
+		mistakes = append(mistakes, s.mistakes(v.place, withGroupingAdvice(v.text, err), s)...)
 	}
-	return wrong
+	return mistakes
 }
 
-// missing returns the mistake that s is required or needed by another setting, or nil if it is neither. v is the value
-// of s: unset, or Off. A setting that is Off is only missing if another one needs it.
-func (g Given) missing(s Setting, v value, table []Setting) Errors {
+// checkNeeded returns a mistake if s is required or another setting needs it. v is the value of s, which is empty or
+// Off. A required setting may be Off, unless another setting needs it.
+func (g Given) checkNeeded(s Setting, v value, table []Setting) Errors {
 	if v.text == "" && s.Required {
 		return s.mistakes(v.place, errors.New("is required but not set"), s)
 	}
@@ -173,27 +177,11 @@ func (g Given) missing(s Setting, v value, table []Setting) Errors {
 	}
 	state := cmp.Or(v.text, "not set")
 	problem := fmt.Errorf("is needed by %s but %s", strings.Join(needing, " and "), state)
-	return s.mistakes(g.placeOfMissing(s, v, needing[0]), problem, s)
-}
-
-// placeOfMissing returns the place at which the operator is told that s, whose value is v, is missing. An unset setting
-// is reported where it is left empty, or else where the one that needs it is.
-func (g Given) placeOfMissing(s Setting, v value, needing string) string {
-	if g.Has(s.Name) || v.place != "" {
-		return v.place
+	place := v.place // Even if s is not set, it has a place if a line such as KEY= names it.
+	if !g.Has(s.Name) {
+		place = cmp.Or(place, g.Place(needing[0]))
 	}
-	return g.Place(needing)
-}
-
-// lacking returns the mistake that none of the NeedsOneOf of s is given, or nil if one is, or if s needs none. v is the
-// value of s.
-func (g Given) lacking(s Setting, v value, table []Setting) Errors {
-	if s.NeedsOneOf == nil || slices.ContainsFunc(s.NeedsOneOf, g.Has) {
-		return nil
-	}
-	first := slices.IndexFunc(table, func(other Setting) bool { return other.Name == s.NeedsOneOf[0] })
-	problem := fmt.Errorf("needs %s, and neither is set", strings.Join(s.NeedsOneOf, " or "))
-	return s.mistakes(v.place, problem, table[first])
+	return s.mistakes(place, problem, s)
 }
 
 // neededBy returns the names of the given settings in the table that need the named one.
@@ -206,10 +194,21 @@ func (g Given) neededBy(name string, table []Setting) (needing []string) {
 	return needing
 }
 
-// value returns the value of s: the given value, the content of the given file, or the default. Its err is set if a
-// value and a file are given, or if the file cannot be read or is empty.
+// checkNeedsOneOf returns a mistake if s has a NeedsOneOf, and none of these settings is given. v is the value of s.
+func (g Given) checkNeedsOneOf(s Setting, v value, table []Setting) Errors {
+	if s.NeedsOneOf == nil || slices.ContainsFunc(s.NeedsOneOf, g.Has) {
+		return nil
+	}
+	first := slices.IndexFunc(table, func(other Setting) bool { return other.Name == s.NeedsOneOf[0] })
+	problem := fmt.Errorf("needs %s, and neither is set", strings.Join(s.NeedsOneOf, " or "))
+	return s.mistakes(v.place, problem, table[first])
+}
+
+// value returns the value of s: the given value, the content of the given secret file, or the default. Its err is set
+// if both a value and a file are given, or if the file cannot be read or is empty.
 func (g Given) value(s Setting) value {
-	v, path := g[s.Name], g[s.Name+fileSuffix]
+	v := g[s.Name]
+	path := g[s.Name+fileSuffix]
 	hasSecretFile := s.Secret && path.isSet()
 	if !hasSecretFile {
 		if !v.isSet() {
@@ -229,119 +228,6 @@ func (g Given) value(s Setting) value {
 		err = fmt.Errorf("the file named by %s%s %w", s.Name, fileSuffix, err)
 	}
 	return value{text: text, err: err, place: path.place}
-}
-
-// unknown returns a mistake for each given name that is not in the table, in the order of lines.
-func (g Given) unknown(table []Setting) (wrong Errors) {
-	examples := map[string]string{}
-	for _, s := range table {
-		examples[s.Name] = s.example()
-		if s.Secret {
-			examples[s.Name+fileSuffix] = "/run/secrets/" + strings.ToLower(s.Name)
-		}
-	}
-	byLine := func(a, b string) int { return cmp.Or(g[a].line-g[b].line, strings.Compare(a, b)) }
-	for _, name := range slices.SortedFunc(maps.Keys(g), byLine) {
-		if examples[name] != "" {
-			continue
-		}
-		if problem := g.problem(name, examples); problem != "" {
-			wrong = append(wrong, g[name].place+shown(name)+": "+problem)
-		}
-	}
-	return wrong
-}
-
-// problem returns what is wrong with a given name that is not a key of examples, or "". A name in the environment may
-// be of another program, so it is wrong only if it is mistyped.
-func (g Given) problem(name string, examples map[string]string) string {
-	isInEnvFile := g[name].line > 0
-	meant := Nearest(strings.ToUpper(name), slices.Sorted(maps.Keys(examples)))
-	if !isInEnvFile && !g.isMistyped(name, meant) {
-		return ""
-	}
-	if meant == "" {
-		return "is not a setting; remove it, or look up its right name in config.example.env, such as LOG_LEVEL=info"
-	}
-	where := ""
-	if !isInEnvFile {
-		where = " (in the environment)"
-	}
-	return fmt.Sprintf("is not a setting%s; did you mean %s? For example %[2]s=%s", where, meant, examples[meant])
-}
-
-// A name in the environment counts as mistyped if it and the setting that it resembles are at
-// least minMistyped bytes long, and at most maxSlips apart, as distance counts. Looser limits would
-// report LOGLEVEL and REDIS_PORT, which belong to other programs.
-const (
-	minMistyped = 10
-	maxSlips    = 3
-)
-
-// isMistyped reports whether name is probably a mistyped meant. It is not if meant is given, too.
-func (g Given) isMistyped(name, meant string) bool {
-	isMeantGiven := g.Has(strings.TrimSuffix(meant, fileSuffix))
-	isLong := min(len(name), len(meant)) >= minMistyped
-	return isLong && !isMeantGiven && distance(strings.ToUpper(name), meant) <= maxSlips
-}
-
-var settingName = regexp.MustCompile(`^[A-Z0-9_]{1,60}$`)
-
-// shown returns name if it has the form of a setting's name. Otherwise name may be a misplaced
-// token, and shown returns words that do not contain it.
-func shown(name string) string {
-	if settingName.MatchString(name) {
-		return name
-	}
-	return "the name before = (not shown, since it may be a secret; a setting's name is at most 60 of A-Z, 0-9 and _)"
-}
-
-// Nearest returns the known name with the smallest distance from name, or "" if that distance
-// is above two thirds of name's length. For a name of 9 letters it is at most 6.
-func Nearest(name string, known []string) string {
-	nearest := ""
-	smallest := len(name)*2/3 + 1
-	for _, candidate := range known {
-		n := distance(name, candidate)
-		if n < smallest {
-			nearest = candidate
-			smallest = n
-		}
-	}
-	return nearest
-}
-
-// distance returns what it costs to turn meant into name. A letter left out costs 1, because
-// people leave out whole words. A letter added, a letter replaced and two neighbours exchanged
-// cost 2 each. For example:
-//
-//	distance("RPC_URL", "EVM_RPC_URL") = 4    four letters are left out
-//	distance("LOGS_LEVEL", "LOG_LEVEL") = 2   one letter is added
-//	distance("HLEP", "HELP") = 2              two letters are exchanged
-func distance(name, meant string) int {
-	const leftOut, added, replaced, exchanged = 1, 2, 2, 2
-	// row[j] is the distance between the letters of name so far and the first j letters of meant.
-	// oneAgo and twoAgo are the rows one and two letters of name ago.
-	var oneAgo, twoAgo []int
-	row := make([]int, len(meant)+1)
-	for j := range row {
-		row[j] = j * leftOut
-	}
-	for i := range len(name) {
-		twoAgo, oneAgo, row = oneAgo, row, make([]int, len(meant)+1)
-		row[0] = oneAgo[0] + added
-		for j := range len(meant) {
-			diagonal := oneAgo[j]
-			if name[i] != meant[j] {
-				diagonal += replaced
-			}
-			row[j+1] = min(diagonal, row[j]+leftOut, oneAgo[j+1]+added)
-			if i > 0 && j > 0 && name[i] == meant[j-1] && name[i-1] == meant[j] {
-				row[j+1] = min(row[j+1], twoAgo[j-1]+exchanged)
-			}
-		}
-	}
-	return row[len(meant)]
 }
 
 // WrongError reports that a setting of the right form does not work, such as the address of

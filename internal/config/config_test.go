@@ -11,10 +11,10 @@ import (
 	"herald/internal/secret"
 )
 
-// canary is part of values that no mistake may repeat.
+// canary is part of values. A mistake must not repeat it.
 const canary = "CANARY"
 
-// sample holds settings of every kind.
+// sample holds a few settings that differ in how they are declared. table declares them.
 type sample struct {
 	Name    string
 	Key     secret.Value
@@ -77,14 +77,15 @@ func (s *sample) table() []Setting {
 	}
 }
 
-// readSample reads a sample from an environment and from an env file. If envFile is "", there is no file.
+// readSample reads a sample from an environment and an env file, and returns all mistakes. If envFile is "", there is
+// no file.
 func readSample(envFile string, environ ...string) (s sample, mistakes Errors) {
 	given, mistakes := Collect(environ, envFile)
 	mistakes = append(mistakes, given.Fill(s.table())...)
 	return s, mistakes
 }
 
-// mustRead reads a sample without mistakes.
+// mustRead is like readSample, but ends the test if there is a mistake.
 func mustRead(t *testing.T, envFile string, environ ...string) sample {
 	t.Helper()
 	s, mistakes := readSample(envFile, environ...)
@@ -94,7 +95,7 @@ func mustRead(t *testing.T, envFile string, environ ...string) sample {
 	return s
 }
 
-// write returns the path of a new file.
+// write writes a new file, and returns its path.
 func write(t *testing.T, content string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "file")
@@ -109,7 +110,7 @@ func TestASettingThatIsMissingOrEmptyHasItsDefault(t *testing.T) {
 	for _, environ := range [][]string{
 		{"NAME=x"},
 		{"NAME=  x\t", "PAUSE= ", "KEY="},
-		{"NAME=x", "ADDRESS_FILE=" + write(t, "no secret")}, // Only a secret has a file.
+		{"NAME=x", "ADDRESS_FILE=" + write(t, "there")}, // Only a secret can be given in a file.
 	} {
 		if got := mustRead(t, "", environ...); got != want {
 			t.Errorf("%q is read as %+v, want %+v", environ, got, want)
@@ -196,11 +197,11 @@ func TestASettingMayNeedOthers(t *testing.T) {
 			environ: []string{"KEPT=" + canary},
 			want:    []string{"KEPT: needs KEY or HOOK, and neither is set; for example KEY=a-key"},
 		},
-		"a file gives one of two": {
+		"one of two is in a file": {
 			environ: []string{"KEPT=x", keyFile},
 			want:    nil,
 		},
-		"a file gives the one": {
+		"one is in a file": {
 			environ: []string{"HOOK=x", keyFile},
 			want:    nil,
 		},
@@ -213,6 +214,7 @@ func TestASettingMayNeedOthers(t *testing.T) {
 
 func TestMistakesInAnEnvFileNameItsLine(t *testing.T) {
 	noSecret := "KEY_FILE=" + t.TempDir() + "/" + canary
+	// FILE stands for the path of the file.
 	for _, test := range []struct{ file, environ, want string }{
 		{
 			file:    "NAME=x\nPAUSE=" + canary,
@@ -282,7 +284,7 @@ func wantMistake(t *testing.T, got Errors, want string) {
 	}
 }
 
-// knownSettings is a table with enough settings to mistype.
+// knownSettings is a table of settings, whose names the tests mistype.
 var knownSettings = []Setting{
 	{Name: "PRICE_TOKEN_ID", Example: "1027"},
 	{Name: "PRICE_API_KEY", Secret: true, Example: "a"},
@@ -311,18 +313,18 @@ func unknown(t *testing.T, envFile string, environ ...string) Errors {
 
 func TestAnUnknownNameInAnEnvFileIsAMistake(t *testing.T) {
 	const (
-		hidden = "the name before = (not shown, since it may be a secret; " +
+		notShown = "the name before = (not shown, since it may be a secret; " +
 			"a setting's name is at most 60 of A-Z, 0-9 and _)"
-		elsewhere = "; remove it, or look up its right name in config.example.env, such as LOG_LEVEL=info"
+		noneResembles = "; remove it, or look up its right name in config.example.env, such as LOG_LEVEL=info"
 	)
 	for name, want := range map[string]string{
 		"TELEGRAM_BOT_TOKEN_FIEL": "TELEGRAM_BOT_TOKEN_FIEL: is not a setting; " +
 			"did you mean TELEGRAM_BOT_TOKEN_FILE? " +
 			"For example TELEGRAM_BOT_TOKEN_FILE=/run/secrets/telegram_bot_token",
-		"log_level":             hidden + ": is not a setting; did you mean LOG_LEVEL? For example LOG_LEVEL=info",
-		"HTTPS_PROXY":           "HTTPS_PROXY: is not a setting" + elsewhere,
-		"a123456789_" + canary:  hidden + ": is not a setting" + elsewhere, // as of a token
-		strings.Repeat("X", 61): hidden + ": is not a setting" + elsewhere,
+		"log_level":             notShown + ": is not a setting; did you mean LOG_LEVEL? For example LOG_LEVEL=info",
+		"HTTPS_PROXY":           "HTTPS_PROXY: is not a setting" + noneResembles,
+		"a123456789_" + canary:  notShown + ": is not a setting" + noneResembles, // like a token
+		strings.Repeat("X", 61): notShown + ": is not a setting" + noneResembles,
 	} {
 		for _, line := range []string{name + "=x", name + "="} {
 			file := write(t, "TELEGRAM_BOT_TOKEN_FILE=/a\n"+line)
@@ -342,7 +344,7 @@ func TestMistypedNameSuggestsTheIntendedSetting(t *testing.T) {
 		"PRICE_KEY":      "PRICE_API_KEY",
 		"RPC_URL":        "EVM_RPC_URL",
 		"LOGLEVEL":       "LOG_LEVEL",
-		// The number is another.
+		// An S is missing or added.
 		"OPERATOR":        "OPERATORS",
 		"PRICE_TOKENS_ID": "PRICE_TOKEN_ID",
 		"LOGS_LEVEL":      "LOG_LEVEL",
@@ -385,7 +387,7 @@ func TestTheNearestNameIsFoundThroughOneSlip(t *testing.T) {
 		"satrt":  "start",
 		"stauts": "status",
 		"exsits": "exists",
-		// A letter is missing, or another.
+		// A letter is missing or replaced.
 		"hel":  "help",
 		"halp": "help",
 		// These are too far from any name.
@@ -401,7 +403,7 @@ func TestTheNearestNameIsFoundThroughOneSlip(t *testing.T) {
 	}
 }
 
-// namesOfOthers lists names that shells, CI, Kubernetes, container hosts and other bots use.
+// namesOfOthers lists names that shells, CI, Kubernetes, container hosts and other bots use. Many resemble a setting.
 const namesOfOthers = `
 	PATH HOSTNAME XDG_DATA_DIRS
 	HTTP_PROXY HTTPS_PROXY HTTP_HOST HTTPS_ADDR SSL_CERT_FILE

@@ -9,8 +9,8 @@ import (
 	"github.com/shopspring/decimal"
 )
 
-// Entry is one item of a setting that gives communities a role, a tag or a requirement, such as
-// telegram:-1001234567890:Staker:1000.
+// Entry is one item of a setting that gives communities a role, a tag or a requirement. For example,
+// telegram:-1001234567890:Staker:1000 gives the tag Staker in a group to members who stake at least 1000 tokens.
 type Entry struct {
 	Platform  string
 	Community string          // the ID of a server or group
@@ -19,8 +19,9 @@ type Entry struct {
 }
 
 // Entries returns a reader of a list. split separates the entries. Each entry must match the regular expression form as
-// a whole; otherwise the error is the number of the entry, "must be" and the description. Colons separate the four
-// parts of an entry, as in Entry. Missing parts are empty. Everything after the third colon is the amount.
+// a whole; otherwise the error is the number of the entry, "must be" and the description. Colons separate the parts of
+// an entry, in the order of the fields of Entry. Missing parts are empty. Everything after the third colon is the
+// amount.
 func Entries(split func(string) []string, form, description string) func(string) ([]Entry, error) {
 	matching := Matching(form, description)
 	read := listOf(split, func(text string) (Entry, error) {
@@ -31,8 +32,8 @@ func Entries(split func(string) []string, form, description string) func(string)
 		return parseEntry(text)
 	})
 	return func(value string) ([]Entry, error) {
-		// split would divide such an amount.
-		if err := rejectGrouped(split, value); err != nil {
+		// This error comes first: split would make two entries of telegram:-1:Staker:1,000, and blame the second.
+		if err := rejectGroupedAmount(split, value); err != nil {
 			return nil, err
 		}
 		return read(value)
@@ -51,23 +52,28 @@ func parseEntry(text string) (e Entry, err error) {
 	return e, err
 }
 
-// rejectGrouped returns an error if an amount in the list value is grouped in thousands, such as 1,000.
-func rejectGrouped(split func(string) []string, value string) error {
+// parseAmount parses an amount, which must match amountForm and be above 0.
+func parseAmount(value string) (decimal.Decimal, error) {
+	if amountForm.MatchString(value) {
+		if amount, err := decimal.NewFromString(value); err == nil && amount.IsPositive() {
+			return amount, nil
+		}
+	}
+	return decimal.Zero, withGroupingAdvice(value, errAmount)
+}
+
+// rejectGroupedAmount returns an error if the list value has an entry whose amount is grouped in thousands by commas.
+// split separates the entries.
+func rejectGroupedAmount(split func(string) []string, value string) error {
 	at := groupedAmount.FindStringIndex(value)
 	if at == nil {
 		return nil
 	}
-	start := at[0]
-	number := len(split(value[:start])) + 1 // the entries before it, plus 1
-	return groupedAmountError(number)
+	entriesBefore := split(value[:at[0]])
+	return fmt.Errorf("entry %d %w", len(entriesBefore)+1, withGroupingAdvice("1,000", errAmount))
 }
 
-// groupedAmountError says that the amount of an entry is grouped in thousands. number counts entries from 1.
-func groupedAmountError(number int) error {
-	return fmt.Errorf("entry %d %w", number, withAdvice("1,000", errAmount))
-}
-
-// groupedAmount matches an entry whose amount is grouped in thousands by commas.
+// groupedAmount matches an entry whose amount is grouped in thousands by commas, such as telegram:-1:Staker:1,000.
 var groupedAmount = regexp.MustCompile(`[^\s,:]+:[^,:]+:[^,:]+:\s*[0-9]{1,3}(,[0-9]{3})+(\.[0-9]+)?(\s|,|$)`)
 
 // errAmount is returned for an amount that does not match amountForm, and for 0.
@@ -75,13 +81,3 @@ var errAmount = errors.New("must have after its third colon an amount of tokens 
 
 // amountForm allows 77 decimals, because that is the maximum of TOKEN_DECIMALS.
 var amountForm = regexp.MustCompile(`^[0-9]{1,30}(\.[0-9]{1,77})?$`)
-
-// parseAmount parses an amount that matches amountForm and is above 0.
-func parseAmount(value string) (decimal.Decimal, error) {
-	if amountForm.MatchString(value) {
-		if amount, err := decimal.NewFromString(value); err == nil && amount.IsPositive() {
-			return amount, nil
-		}
-	}
-	return decimal.Zero, withAdvice(value, errAmount)
-}

@@ -15,7 +15,7 @@ const description = "of the form a:COMMUNITY:VALUE"
 // manyDigits is the longest amount that is accepted.
 var manyDigits = strings.Repeat("9", 30)
 
-// readEntries returns the entries of a text, printed, or the text of the error.
+// readEntries parses a list with Entries, and returns the entries as fmt.Sprint prints them, or else the error.
 func readEntries(split func(string) []string, text string) string {
 	entries, err := Entries(split, form, description)(text)
 	if err != nil {

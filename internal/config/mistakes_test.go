@@ -9,56 +9,58 @@ import (
 	"unicode/utf16"
 )
 
-// communityForm describes an entry of ROLES or TAGS.
-const communityForm = "a:COMMUNITY:BADGE"
+// badgeForm describes an entry of ROLES or TAGS.
+const badgeForm = "a:COMMUNITY:BADGE"
 
-// limits holds settings that can be wrong in more than one way.
-type limits struct {
-	Count   int
-	Entries []Entry
-	Tags    []Entry
-	Folder  string
-	Token   string
+// badgeSettings holds settings with lists of badges, and what such settings need.
+type badgeSettings struct {
+	Token  string
+	Count  int
+	Roles  []Entry
+	Tags   []Entry
+	Folder string
+	Store  string
 }
 
-func (l *limits) table() []Setting {
+func (s *badgeSettings) table() []Setting {
 	return []Setting{
 		{
 			Name:    "TOKEN",
 			Secret:  true,
 			Example: "a-token",
-			Set:     Field(&l.Token, Visible),
+			Set:     Field(&s.Token, Visible),
 		},
 		{
 			Name:    "COUNT",
 			Default: "20",
-			Set:     Field(&l.Count, IntBetween(0, 10_000)),
+			Set:     Field(&s.Count, IntBetween(0, 10_000)),
 		},
 		{
 			Name:       "ROLES",
 			Example:    "a:1:2:1000",
 			Needs:      []string{"TOKEN"},
 			NeedsOneOf: []string{"FOLDER", "STORE"},
-			Set:        Field(&l.Entries, Entries(SplitList, `a:[0-9]+:[0-9]+(:.*)?`, communityForm)),
+			Set:        Field(&s.Roles, Entries(SplitList, `a:[0-9]+:[0-9]+(:.*)?`, badgeForm)),
 		},
 		{
 			Name:    "TAGS",
 			Example: "a:1:Tag",
-			Set:     Field(&l.Tags, Entries(SplitCommas, `a:[0-9]+:.+`, communityForm)),
+			Set:     Field(&s.Tags, Entries(SplitCommas, `a:[0-9]+:.+`, badgeForm)),
 		},
 		{
 			Name:    "FOLDER",
 			Example: "/var/lib/herald",
-			Set:     Field(&l.Folder, Visible),
+			Set:     Field(&s.Folder, Visible),
 		},
 		{
 			Name:    "STORE",
 			Example: "redis://h",
-			Set:     Field(&l.Folder, Visible),
+			Set:     Field(&s.Store, Visible),
 		},
 	}
 }
 
+// The mistakes, or parts of them.
 const (
 	thousand = "; write 1000 instead of 1,000"
 	noToken  = "TOKEN: is needed by ROLES but not set; for example TOKEN=a-token"
@@ -66,10 +68,10 @@ const (
 	noAmount = ": entry 1 must have after its third colon an amount of tokens above 0, such as 1000 or 0.5"
 )
 
-// fillLimits returns the mistakes of an environment.
-func fillLimits(environ ...string) Errors {
+// fillBadgeSettings fills badgeSettings from an environment, and returns the mistakes.
+func fillBadgeSettings(environ ...string) Errors {
 	given, _ := Collect(environ, "")
-	return given.Fill(new(limits).table())
+	return given.Fill(new(badgeSettings).table())
 }
 
 // wantMistakes fails the test unless got is want, and does not repeat a value.
@@ -84,11 +86,11 @@ func TestAThousandWithASeparatorIsExplained(t *testing.T) {
 	for _, number := range []string{"1,000", "1 000", "1_000", "1.000", "1'000", "20,000"} {
 		environ := "COUNT=" + number
 		want := "COUNT: must be a whole number from 0 to 10000" + thousand + "; for example COUNT=20"
-		wantMistakes(t, environ, fillLimits(environ), want)
+		wantMistakes(t, environ, fillBadgeSettings(environ), want)
 	}
 	for _, amount := range []string{"1,000", "1 000", "1_000"} {
 		environ := "TAGS=a:1:Tag:" + amount
-		wantMistakes(t, environ, fillLimits(environ), "TAGS"+noAmount+thousand+"; for example TAGS=a:1:Tag")
+		wantMistakes(t, environ, fillBadgeSettings(environ), "TAGS"+noAmount+thousand+"; for example TAGS=a:1:Tag")
 	}
 }
 
@@ -97,16 +99,16 @@ func TestAnotherMistakeIsNotTakenForASeparator(t *testing.T) {
 		"COUNT=1,5":             "COUNT: must be a whole number from 0 to 10000; for example COUNT=20",
 		"COUNT=20000":           "COUNT: must be a whole number from 0 to 10000; for example COUNT=20",
 		"COUNT=" + canary:       "COUNT: must be a whole number from 0 to 10000; for example COUNT=20",
-		"TAGS=a:1:Tag:1000,000": "TAGS: entry 2 must be " + communityForm + "; for example TAGS=a:1:Tag",
+		"TAGS=a:1:Tag:1000,000": "TAGS: entry 2 must be " + badgeForm + "; for example TAGS=a:1:Tag",
 	} {
-		wantMistakes(t, environ, fillLimits(environ), want)
+		wantMistakes(t, environ, fillBadgeSettings(environ), want)
 	}
 }
 
-// That the setting needs TOKEN, FOLDER or STORE does not hide its other mistakes.
+// ROLES needs settings that are not set. Its other mistakes are reported, too.
 func TestEveryMistakeOfASettingIsReported(t *testing.T) {
 	const (
-		wrongForm = "ROLES: entry 1 must be " + communityForm + "; for example ROLES=a:1:2:1000"
+		wrongForm = "ROLES: entry 1 must be " + badgeForm + "; for example ROLES=a:1:2:1000"
 		separator = "ROLES" + noAmount + thousand + "; for example ROLES=a:1:2:1000"
 	)
 	for roles, want := range map[string][]string{
@@ -116,14 +118,14 @@ func TestEveryMistakeOfASettingIsReported(t *testing.T) {
 		"a:1:2:1,000,000 a:1:3": {noToken, noStore, separator},
 		"a:1:2:1,000.5,a:1:3":   {noToken, noStore, separator},
 	} {
-		wantMistakes(t, roles, fillLimits("ROLES="+roles), want...)
+		wantMistakes(t, roles, fillBadgeSettings("ROLES="+roles), want...)
 	}
 }
 
 func TestMistakesOfSeveralSettingsAreReported(t *testing.T) {
-	wantMistakes(t, "TAGS and COUNT", fillLimits("TAGS="+canary, "COUNT="+canary),
+	wantMistakes(t, "TAGS and COUNT", fillBadgeSettings("TAGS="+canary, "COUNT="+canary),
 		"COUNT: must be a whole number from 0 to 10000; for example COUNT=20",
-		"TAGS: entry 1 must be "+communityForm+"; for example TAGS=a:1:Tag")
+		"TAGS: entry 1 must be "+badgeForm+"; for example TAGS=a:1:Tag")
 }
 
 // utf16Text encodes a text with a byte order mark, as Windows does.

@@ -30,7 +30,7 @@ func Field[T any](field *T, read func(string) (T, error)) func(string) error {
 	}
 }
 
-// Hidden makes a reader of secrets from a reader of text.
+// Hidden returns a reader of secrets, which parses a secret's text with read.
 func Hidden(read func(string) (string, error)) func(string) (secret.Value, error) {
 	return func(value string) (secret.Value, error) {
 		value, err := read(value)
@@ -38,7 +38,7 @@ func Hidden(read func(string) (string, error)) func(string) (secret.Value, error
 	}
 }
 
-// Matching accepts text that matches the regular expression form as a whole. Its error is "must
+// Matching returns a reader of text that matches the regular expression form as a whole. The reader's error is "must
 // be" and the description.
 func Matching(form, description string) func(string) (string, error) {
 	pattern := regexp.MustCompile(`^(?:` + form + `)$`)
@@ -50,8 +50,8 @@ func Matching(form, description string) func(string) (string, error) {
 	}
 }
 
-// Except rejects text that matches the whole regular expression form, with reason as the error. It passes other text to
-// read.
+// Except returns a reader that rejects text that matches the regular expression form as a whole, with reason as the
+// error. It passes any other text to read.
 func Except(form, reason string, read func(string) (string, error)) func(string) (string, error) {
 	pattern := regexp.MustCompile(`^(?:` + form + `)$`)
 	return func(value string) (string, error) {
@@ -75,7 +75,7 @@ func Visible(value string) (string, error) {
 	return value, nil
 }
 
-// OneOf accepts one of names, and returns the element of values with the same index.
+// OneOf returns a reader that accepts one of names, and returns the element of values with the same index.
 func OneOf[T any](names []string, values []T) func(string) (T, error) {
 	return func(value string) (T, error) {
 		i := slices.Index(names, value)
@@ -90,7 +90,7 @@ func OneOf[T any](names []string, values []T) func(string) (T, error) {
 // OnOff reads "on" as true and "off" as false.
 var OnOff = OneOf([]string{"on", Off}, []bool{true, false})
 
-// OrOff returns the zero value for Off. It passes any other text to read.
+// OrOff returns a reader that returns the zero value for Off. It passes any other text to read.
 func OrOff[T any](read func(string) (T, error)) func(string) (T, error) {
 	return func(value string) (v T, err error) {
 		if value == Off {
@@ -104,7 +104,7 @@ func OrOff[T any](read func(string) (T, error)) func(string) (T, error) {
 	}
 }
 
-// IntBetween reads a whole number from minimum to maximum.
+// IntBetween returns a reader of a whole number from minimum to maximum.
 func IntBetween(minimum, maximum int) func(string) (int, error) {
 	return func(value string) (int, error) {
 		n, err := strconv.Atoi(value)
@@ -115,16 +115,17 @@ func IntBetween(minimum, maximum int) func(string) (int, error) {
 	}
 }
 
-// grouped matches a whole number whose digits are grouped in thousands, such as 1,000.
-var grouped = regexp.MustCompile(`^[1-9][0-9]{0,2}([,._' \x{a0}][0-9]{3})+$`)
-
-// withAdvice returns err, an error about value. It adds advice if value is grouped.
-func withAdvice(value string, err error) error {
-	if !grouped.MatchString(value) {
+// withGroupingAdvice returns err, an error about value. If value is a number whose digits are grouped in thousands, it
+// adds how to write the number.
+func withGroupingAdvice(value string, err error) error {
+	if !groupedNumber.MatchString(value) {
 		return err
 	}
 	return fmt.Errorf("%w; write 1000 instead of 1,000", err)
 }
+
+// groupedNumber matches a whole number whose digits are grouped in thousands, such as 1,000, 1.000 or 1_000.
+var groupedNumber = regexp.MustCompile(`^[1-9][0-9]{0,2}([,._' \x{a0}][0-9]{3})+$`)
 
 var (
 	// Duration reads a duration from a millisecond to a year.
@@ -136,7 +137,7 @@ var (
 // year is the maximum duration, so that the sum of a few durations cannot overflow.
 const year = 365 * 24 * time.Hour
 
-// DurationBetween reads a duration from minimum to maximum. Its error names both as an operator
+// DurationBetween returns a reader of a duration from minimum to maximum. The reader's error names both as an operator
 // would type them: 1h, not 1h0m0s.
 func DurationBetween(minimum, maximum time.Duration) func(string) (time.Duration, error) {
 	return func(value string) (time.Duration, error) {
@@ -184,8 +185,8 @@ func BaseURL(value string) (string, error) {
 	return strings.TrimRight(value, "/"), nil
 }
 
-// BaseURLWithout is like BaseURL, but rejects a URL that already contains one of paths, which the
-// caller appends.
+// BaseURLWithout returns a reader like BaseURL that rejects a URL which already contains one of paths. The caller
+// appends these paths to the URL.
 func BaseURLWithout(paths ...string) func(string) (string, error) {
 	return func(value string) (string, error) {
 		base, err := BaseURL(value)
@@ -238,12 +239,13 @@ func SplitCommas(value string) []string {
 	return strings.FieldsFunc(value, func(r rune) bool { return r == ',' })
 }
 
-// ListOf reads a list of entries, separated by commas or white space. If read fails for an entry,
-// the error begins with the entry's number, as in "entry 1 must be an ID".
+// ListOf returns a reader of a list of entries, separated by commas or white space. If read fails for an entry, the
+// error begins with the entry's number, as in "entry 1 must be an ID".
 func ListOf[T any](read func(string) (T, error)) func(string) ([]T, error) {
 	return listOf(SplitList, read)
 }
 
+// listOf is like ListOf, but split separates the entries.
 func listOf[T any](split func(string) []string, read func(string) (T, error)) func(string) ([]T, error) {
 	return func(value string) (list []T, _ error) {
 		for i, text := range split(value) {

@@ -13,34 +13,33 @@ import (
 	"unicode/utf8"
 )
 
-// value is a value from a line of an env file, or from the process environment. Both are read by
-// the same rules, because docker run --env-file leaves quotes and comments in the environment.
+// value is a value from a line of an env file, or from the process environment. The same rules apply to both, because
+// docker run --env-file leaves quotes and comments in the environment.
 //
 // Single or double quotes around a value are removed, and so are white space and invisible characters on both sides of
-// the quotes. Inside quotes, nothing is expanded. Outside quotes, a # after white space begins a comment, and so does a
-// # that begins the value, if white space follows.
+// the quotes. Outside quotes, a # after white space begins a comment, and so does a # that begins the value, if white
+// space follows. Inside quotes, nothing is special. Examples:
 //
-// Quotes protect a secret from these rules, even a secret that begins with a quote: '"key"' is "key" with double
-// quotes. In the file that NAME_FILE names, quotes and # are part of the secret.
+//	NAME=a # b      a
+//	NAME=a#b        a#b
+//	NAME='a # b'    a # b
+//	NAME='"a"'      "a"
+//
+// In a file that NAME_FILE names, quotes and # are part of the secret.
 type value struct {
-	text string // "" if none is set
-	err  error  // why the value could not be read; nil: it could
-	// line is the line in the env file, from 1; 0: the process environment.
+	text string // "" if there is no value
+	err  error  // why the value could not be read, or nil
+	// line is the line in the env file, from 1. It is 0 if the value is from the process environment.
 	line int
-	// place begins an error about the value, as in "herald.env:7: "; empty: the process environment.
+	// place is the beginning of an error about the value, as in "herald.env:7: ". It is "" if the value is from the
+	// process environment.
 	place string
 }
 
 // isSet reports whether there is a value. It need not be valid.
 func (v value) isSet() bool { return v.text != "" || v.err != nil }
 
-// comment matches a comment at the end of an unquoted value.
-var comment = regexp.MustCompile(`^#([\s\pZ].*)?$|[\s\pZ]#.*$`)
-
-func withoutComment(text string) string { return Trim(comment.ReplaceAllString(text, "")) }
-
-// readValue returns the value in raw, the text after the = of a line. Its line and place are not
-// set.
+// readValue returns the value in raw, the text after the = of a line. It does not set the line and the place.
 func readValue(raw string) value {
 	raw = Trim(raw)
 	isQuoted := strings.HasPrefix(raw, `"`) || strings.HasPrefix(raw, "'")
@@ -58,80 +57,95 @@ func readValue(raw string) value {
 	return value{text: Trim(inside)}
 }
 
+// withoutComment returns the text before a comment.
+func withoutComment(text string) string { return Trim(comment.ReplaceAllString(text, "")) }
+
+// comment matches a comment at the end of an unquoted value.
+var comment = regexp.MustCompile(`^#([\s\pZ].*)?$|[\s\pZ]#.*$`)
+
 // Trim removes white space around a value. It also removes invisible characters, which editors and
 // web pages add.
 func Trim(text string) string {
 	return strings.TrimFunc(text, func(r rune) bool { return unicode.IsSpace(r) || unicode.Is(unicode.Cf, r) })
 }
 
-var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
-
 // parse adds the values in content to g. Each line has the form KEY=value, and may begin with "export ". parse skips
 // blank lines and lines that begin with #. If two lines have different values for a key, parse keeps the first and
 // reports the second.
-func (g Given) parse(file, content string) (wrong Errors) {
+func (g Given) parse(file, content string) (mistakes Errors) {
 	for i, line := range strings.Split(content, "\n") {
 		line = Trim(line)
-		if line == "" || line[0] == '#' {
+		if isBlankOrComment(line) {
 			continue
 		}
-		name, raw, found := strings.Cut(strings.TrimPrefix(line, "export "), "=")
-		name = Trim(name)
+		name, raw, isAssignment := cutAssignment(line)
 		v := readValue(raw)
 		v.line = i + 1
 		v.place = fmt.Sprintf("%s:%d: ", file, i+1)
 		earlier := g[name]
 		switch {
-		case !found || !variableName.MatchString(name):
-			wrong = append(wrong, v.place+"this line is not of the form KEY=value; for example LOG_LEVEL=info")
+		case !isAssignment:
+			mistakes = append(mistakes, v.place+"this line is not of the form KEY=value; for example LOG_LEVEL=info")
 		case earlier.isSet() && v.text != earlier.text:
-			wrong = append(wrong,
-				fmt.Sprintf("%s%s: has another value on line %d; keep one of the two", v.place, shown(name), earlier.line))
+			mistakes = append(mistakes,
+				fmt.Sprintf("%s%s: has another value on line %d; keep one of the two", v.place, nameForError(name), earlier.line))
 		case !earlier.isSet():
 			g[name] = v
 		}
 	}
-	return wrong
+	return mistakes
 }
 
-// yamlLine matches a line of YAML that has a key.
-var yamlLine = regexp.MustCompile(`^(- )?"?[A-Za-z_][\w.-]*"?:(\s|$)`)
+// isBlankOrComment reports whether a line of an env file, without surrounding space, holds no setting.
+func isBlankOrComment(line string) bool { return line == "" || line[0] == '#' }
 
-// otherFormat returns a description of the content of a file that is not an env file: it begins
-// with {, or more than half of its lines, and at least two, do not have the form KEY=value.
-// Otherwise it returns "".
+// cutAssignment divides a line of the form KEY=value or export KEY=value at the =. isAssignment is false if the line
+// has another form.
+func cutAssignment(line string) (name, raw string, isAssignment bool) {
+	name, raw, found := strings.Cut(strings.TrimPrefix(line, "export "), "=")
+	name = Trim(name)
+	return name, raw, found && variableName.MatchString(name)
+}
+
+var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// otherFormat describes the content of a file that is not an env file, as in "seems to be YAML". It returns "" for an
+// env file. A file that begins with { is not an env file, and neither is a file in which at least two lines, and more
+// than half of all, do not have the form KEY=value.
 func otherFormat(content string) string {
-	all := 0   // lines that are neither blank nor comments
-	wrong := 0 // those without the form KEY=value
-	yaml := 0  // those that look like YAML
+	all := 0       // lines that are neither blank nor comments
+	malformed := 0 // lines among all without the form KEY=value
+	yaml := 0      // lines among all that look like YAML
 	for line := range strings.Lines(content) {
 		line = Trim(line)
-		if line == "" || line[0] == '#' {
+		if isBlankOrComment(line) {
 			continue
 		}
 		all++
-		name, _, found := strings.Cut(strings.TrimPrefix(line, "export "), "=")
-		if !found || !variableName.MatchString(Trim(name)) {
-			wrong++
+		if _, _, isAssignment := cutAssignment(line); !isAssignment {
+			malformed++
 		}
 		if yamlLine.MatchString(line) {
 			yaml++
 		}
 	}
-	isMostlyWrong := wrong >= 2 && 2*wrong > all
+	isMostlyMalformed := malformed >= 2 && 2*malformed > all
 	var format string
 	switch {
 	case strings.HasPrefix(Trim(content), "{"):
 		format = "seems to be JSON"
-	case !isMostlyWrong:
+	case !isMostlyMalformed:
 		return ""
-	case 2*yaml >= wrong:
+	case 2*yaml >= malformed:
 		format = "seems to be YAML"
 	default:
 		format = "is no env file"
 	}
-	return fmt.Sprintf("%s: %d of its %d lines are not of the form KEY=value", format, wrong, all)
+	return fmt.Sprintf("%s: %d of its %d lines are not of the form KEY=value", format, malformed, all)
 }
+
+// yamlLine matches a line of YAML that has a key.
+var yamlLine = regexp.MustCompile(`^(- )?"?[A-Za-z_][\w.-]*"?:(\s|$)`)
 
 // ReadFile returns the text of a UTF-8 file of at most limit bytes, without a byte order mark. Its
 // error continues a sentence that begins with the file, as in "cannot be opened". The error does

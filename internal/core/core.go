@@ -2,8 +2,8 @@
 //
 // It makes no calls and stores nothing. The package of a service knows how to call it, and package query decides when.
 //
-// The files: quote.go (prices), core.go (supplies, accounts and logins), stake.go (stakes and withdrawals), identity.go
-// and ton.go (IDs of people and wallets), errors.go (services and their failures).
+// The files: quote.go (prices), core.go (supplies, accounts and logins), stake.go (stakes and withdrawals),
+// identity.go, wallet.go and ton.go (IDs of people and wallets), errors.go (services and their failures).
 package core
 
 import (

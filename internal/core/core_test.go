@@ -8,7 +8,8 @@ import (
 	"github.com/shopspring/decimal"
 )
 
-// staked returns a stake of these amounts in as many pools, read in as many pools as are checked.
+// staked returns a stake that was read from this number of pools, with one amount per pool. The other pools hold
+// nothing.
 func staked(checked int, amounts ...string) Stake {
 	s := Stake{Checked: checked}
 	for _, a := range amounts {
@@ -23,54 +24,54 @@ func withUnread(s Stake) Stake {
 	return s
 }
 
-func TestAnAmountIsReachedByWhatWasRead(t *testing.T) {
-	for _, c := range []struct {
+func TestAnAmountIsReachedByTheStakesThatWereRead(t *testing.T) {
+	for _, test := range []struct {
 		stake Stake
 		want  StakerStatus
 	}{
-		{staked(21, "400", "600"), Staker},
-		{staked(21, "999.999999999999999999"), NotStaker},
-		{withUnread(staked(20, "1000")), Staker},
-		{withUnread(staked(20, "999")), Undetermined},
+		{stake: staked(21, "400", "600"), want: Staker},
+		{stake: staked(21, "999.999999999999999999"), want: NotStaker},
+		{stake: withUnread(staked(20, "1000")), want: Staker},
+		{stake: withUnread(staked(20, "999")), want: Undetermined},
 	} {
-		if got := c.stake.Reaches(decimal.NewFromInt(1000)); got != c.want {
-			t.Errorf("%+v reaches 1000: %v, want %v", c.stake, got, c.want)
+		if got := test.stake.Reaches(decimal.NewFromInt(1000)); got != test.want {
+			t.Errorf("%+v reaches 1000: %v, want %v", test.stake, got, test.want)
 		}
 	}
 }
 
 func TestAnyStakeMakesAStaker(t *testing.T) {
-	for _, c := range []struct {
+	for _, test := range []struct {
 		stake Stake
 		want  StakerStatus
 	}{
-		{staked(21, "0.000000000000000001"), Staker},
-		{withUnread(staked(1, "1")), Staker},
-		{staked(21), NotStaker},
-		{withUnread(staked(20)), Undetermined},
-		{Stake{}, Undetermined},
+		{stake: staked(21, "0.000000000000000001"), want: Staker},
+		{stake: withUnread(staked(1, "1")), want: Staker},
+		{stake: staked(21), want: NotStaker},
+		{stake: withUnread(staked(20)), want: Undetermined},
+		{stake: Stake{}, want: Undetermined},
 	} {
-		if got := c.stake.StakerStatus(); got != c.want {
-			t.Errorf("the status of %+v is %v, want %v", c.stake, got, c.want)
+		if got := test.stake.StakerStatus(); got != test.want {
+			t.Errorf("the status of %+v is %v, want %v", test.stake, got, test.want)
 		}
-		if got := c.stake.Reaches(decimal.Zero); got != c.want {
-			t.Errorf("%+v reaches 0: %v, want %v", c.stake, got, c.want)
+		if got := test.stake.Reaches(decimal.Zero); got != test.want {
+			t.Errorf("%+v reaches 0: %v, want %v", test.stake, got, test.want)
 		}
 	}
 }
 
 func TestAQuoteIsOldFromATimeOn(t *testing.T) {
-	for _, c := range []struct {
+	for _, test := range []struct {
 		name         string
 		currentUntil time.Time
 		want         bool
 	}{
-		{"never", time.Time{}, false},
-		{"in an hour", time.Now().Add(time.Hour), false},
-		{"now", time.Now(), true},
+		{name: "never", currentUntil: time.Time{}, want: false},
+		{name: "in an hour", currentUntil: time.Now().Add(time.Hour), want: false},
+		{name: "now", currentUntil: time.Now(), want: true},
 	} {
-		if got := (Quote{CurrentUntil: c.currentUntil}).Old(); got != c.want {
-			t.Errorf("%s: old %t, want %t", c.name, got, c.want)
+		if got := (Quote{CurrentUntil: test.currentUntil}).Old(); got != test.want {
+			t.Errorf("%s: old %t, want %t", test.name, got, test.want)
 		}
 	}
 }

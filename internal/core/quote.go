@@ -65,8 +65,9 @@ type Chart struct {
 	// HasLine reports whether PNG shows the price as a line. If prices of too little of the period are known, it shows
 	// only figures.
 	HasLine bool
-	// LineFrom is when a chart should have a line if quotes keep coming. It is rounded up to a minute, or to a UTC day for
-	// periods above a day. It is zero if HasLine is set, and if the quote is old or undated.
+	// LineFrom is from when on charts of this period will show a line, if quotes keep coming until then. It is rounded up
+	// to a minute, or to a UTC day for periods above a day. It is zero if HasLine is set, and if the quote is old or
+	// undated.
 	LineFrom time.Time
 	// First and Last are the first and the last known price of the period. If none is known, both are the quote's price.
 	First, Last decimal.Decimal
@@ -74,8 +75,7 @@ type Chart struct {
 	Since time.Time
 	// Lowest and Highest are zero if Seen is less than minSeenForExtremes of package pricechart.
 	Lowest, Highest decimal.Decimal
-	// Change is the change over the period in per cent, which PNG shows if it is not nil. Change is not Valid if it is
-	// unknown.
+	// Change is the change over the period in per cent, which PNG shows. It is not Valid if it is unknown.
 	Change decimal.NullDecimal
 	// Seen is the part of the period, from 0 to 1, for which prices are known.
 	Seen float64

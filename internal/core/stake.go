@@ -29,7 +29,7 @@ type UnreadPool struct {
 
 // NextWithdrawal is an amount of tokens that can be withdrawn from a time on.
 type NextWithdrawal struct {
-	Amount decimal.Decimal // zero: there is none
+	Amount decimal.Decimal // in tokens; zero: there is no next withdrawal
 	At     time.Time       // zero: unknown
 }
 
@@ -73,10 +73,10 @@ const (
 // StakerStatus returns whether the wallet stakes any amount.
 func (s Stake) StakerStatus() StakerStatus { return s.Reaches(decimal.Zero) }
 
-// Reaches returns whether the wallet stakes at least this amount, in tokens. 0 stands for any stake above 0.
+// Reaches returns whether the wallet stakes at least this amount, in tokens. An amount of 0 means any stake above 0.
 func (s Stake) Reaches(amount decimal.Decimal) StakerStatus {
 	isReached := len(s.Staked) > 0 && s.Total().GreaterThanOrEqual(amount)
-	isAllRead := len(s.Failed) == 0 && s.Checked > 0
+	isAllRead := len(s.Failed) == 0 && s.Checked > 0 // The zero Stake has not been read.
 	switch {
 	case isReached:
 		return Staker

@@ -296,6 +296,7 @@ func serveWithoutCommands(t *testing.T) (*e2etest.Bot, *e2etest.Platform, *logte
 }
 
 func TestWithoutItsCommandsABotIsNotReadyButAnswers(t *testing.T) {
+	t.Parallel()
 	_, discord, log := serveWithoutCommands(t)
 	e2etest.Eventually(t, "one line of the log", func() bool {
 		return log.Lines("the commands could not be registered") == 1
@@ -304,6 +305,7 @@ func TestWithoutItsCommandsABotIsNotReadyButAnswers(t *testing.T) {
 }
 
 func TestABotIsReadyOnceItsCommandsAreRegistered(t *testing.T) {
+	t.Parallel()
 	bot, discord, _ := serveWithoutCommands(t)
 	discord.Discord.Break(fakediscord.PutCommands, discordtest.Fault{})
 	awaitReadyz(t, bot, http.StatusOK, "discord: connected\n")

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -125,28 +126,35 @@ func (l *leakTest) personal() e2etest.Secrets {
 	return all
 }
 
-// Each way in meets every other fault, unless -leaks.all is set.
+// Each way in meets every other fault, unless -leaks.all is set. Both run at once. They are no parallel
+// tests, which would begin after all others, and then take long alone.
 func TestNothingLeaksWhateverFails(t *testing.T) {
 	t.Parallel()
+	var ways sync.WaitGroup
 	for first, byHTTP := range []bool{false, true} {
-		t.Run(fmt.Sprintf("by HTTP %v", byHTTP), func(t *testing.T) {
-			t.Parallel()
-			l := newLeakTest(t, byHTTP)
-			// It runs after the bot has ended, so it searches the last lines of the log, too.
-			t.Cleanup(func() { l.checkIsClean(t) })
-			bot := e2etest.ServeBare(t, l.settings(fault.EchoingRedis(t)), l.log.Logger())
-			l.telegram.Through(bot.URL)
-			l.discord.Through(bot.URL)
-			bot.AwaitReady(t)
-			for i, f := range fault.Echoes(l.fakes.Elsewhere()) {
-				if *leaksAll || i%2 == first {
-					l.breakServices(t, f)
-					l.breakPlatforms(t, f)
-				}
-			}
-			l.checkMetricsAreClean(t, e2etest.Metrics(t, bot.URL))
+		ways.Go(func() {
+			t.Run(fmt.Sprintf("by HTTP %v", byHTTP), func(t *testing.T) { checkNothingLeaks(t, first, byHTTP) })
 		})
 	}
+	ways.Wait()
+}
+
+// checkNothingLeaks lets everything fail in every other way, from the first or the second on.
+func checkNothingLeaks(t *testing.T, first int, byHTTP bool) {
+	l := newLeakTest(t, byHTTP)
+	// It runs after the bot has ended, so it searches the last lines of the log, too.
+	t.Cleanup(func() { l.checkIsClean(t) })
+	bot := e2etest.ServeBare(t, l.settings(fault.EchoingRedis(t)), l.log.Logger())
+	l.telegram.Through(bot.URL)
+	l.discord.Through(bot.URL)
+	bot.AwaitReady(t)
+	for i, f := range fault.Echoes(l.fakes.Elsewhere()) {
+		if *leaksAll || i%2 == first {
+			l.breakServices(t, f)
+			l.breakPlatforms(t, f)
+		}
+	}
+	l.checkMetricsAreClean(t, e2etest.Metrics(t, bot.URL))
 }
 
 // checkMetricsAreClean searches a page of metrics for secrets and personal data. It leaves out the values, because

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sync/errgroup"
+
 	faketelegram "herald/internal/demo/fake/telegram"
 	"herald/internal/e2e/e2etest"
 	"herald/internal/e2e/fault"
@@ -216,25 +218,34 @@ func checkCommands(t *testing.T, what, text string, isWanted func(name string) b
 	}
 }
 
+// The subsets run beside each other in one parallel test, because each mostly waits for the greeting.
 func TestABotOffersWhatIsConfigured(t *testing.T) {
 	t.Parallel()
+	var trials errgroup.Group
+	trials.SetLimit(trialsAtOnce)
 	for _, s := range subsets() {
 		for _, way := range []e2etest.Way{e2etest.TelegramPolling, e2etest.DiscordGateway} {
-			t.Run(strings.Join(s.services, " ")+" on "+way.Name, func(t *testing.T) {
-				t.Parallel()
-				fakes := fault.Start(t)
-				platform := way.Open(t)
-				bot := serveSubset(t, s, platform, fakes)
-				t.Run("menu", func(t *testing.T) { s.checkMenu(t, platform) })
-				t.Run("help", func(t *testing.T) { s.checkHelp(t, platform) })
-				t.Run("greeting", func(t *testing.T) { s.checkGreeting(t, platform) })
-				t.Run("status", func(t *testing.T) { s.checkStatus(t, platform) })
-				t.Run("unknown", func(t *testing.T) { s.checkUnknown(t, platform) })
-				t.Run("metrics", func(t *testing.T) { s.checkMetrics(t, bot) })
-				t.Run("requests", func(t *testing.T) { s.checkRequests(t, bot, fakes) })
+			trials.Go(func() error {
+				t.Run(strings.Join(s.services, " ")+" on "+way.Name, func(t *testing.T) { s.checkOffers(t, way) })
+				return nil
 			})
 		}
 	}
+	_ = trials.Wait() // Trials report to t.
+}
+
+// checkOffers runs a bot with the services of s, and looks for them wherever the bot shows them.
+func (s subset) checkOffers(t *testing.T, way e2etest.Way) {
+	fakes := fault.Start(t)
+	platform := way.Open(t)
+	bot := serveSubset(t, s, platform, fakes)
+	t.Run("menu", func(t *testing.T) { s.checkMenu(t, platform) })
+	t.Run("help", func(t *testing.T) { s.checkHelp(t, platform) })
+	t.Run("greeting", func(t *testing.T) { s.checkGreeting(t, platform) })
+	t.Run("status", func(t *testing.T) { s.checkStatus(t, platform) })
+	t.Run("unknown", func(t *testing.T) { s.checkUnknown(t, platform) })
+	t.Run("metrics", func(t *testing.T) { s.checkMetrics(t, bot) })
+	t.Run("requests", func(t *testing.T) { s.checkRequests(t, bot, fakes) })
 }
 
 // checkMenu waits until the platform has a menu, and compares its commands.

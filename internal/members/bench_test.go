@@ -19,7 +19,7 @@ import (
 // manyRows is how many rows the benchmarks have.
 const manyRows = 100_000
 
-// benchMembers returns a Members with manyRows rows that are due, and their size in bytes.
+// benchMembers returns a Members with manyRows rows, and the size of their values in bytes. All rows are due.
 func benchMembers(b *testing.B, bucket func(name string) Store) (m *Members, size int) {
 	const community, badge = "400000000000000001", "400000000000000002"
 	f := newFake()
@@ -58,8 +58,8 @@ func benchMembers(b *testing.B, bucket func(name string) Store) (m *Members, siz
 	return m, size
 }
 
-// benchTick measures a tick while all rows are due: how long it takes to read and count all rows, and to check those
-// that it may.
+// benchTick measures how long a tick takes to read and count all rows, and then to check as many as it may. size is
+// what benchMembers returned.
 func benchTick(b *testing.B, m *Members, size int) {
 	p := m.platforms["discord"]
 	f := p.adapter.(*fake)
@@ -85,8 +85,8 @@ func benchTick(b *testing.B, m *Members, size int) {
 	}
 }
 
-// One tick after an outage: all 100,000 rows are due. Of these it checks 2,777, twice its share of a cycle, which has
-// 72 ticks. Stakes come from memory, so the time is that of the rows and their store.
+// BenchmarkMembers100000 measures a tick after an outage: all 100,000 rows are due. A cycle has 72 ticks, and this one
+// checks twice its share, 2,777 rows. Stakes come from memory, so only the rows and their store take time.
 func BenchmarkMembers100000(b *testing.B) {
 	b.Run("memory", func(b *testing.B) {
 		memory := store.NewMemory()

@@ -11,32 +11,31 @@ import (
 
 func TestTheFuseBlowsAboveTenAndOneInTwenty(t *testing.T) {
 	for _, c := range []struct {
-		have   int
-		losing int
-		want   bool
+		losing  int
+		have    int
+		isBlown bool
 	}{
-		{0, 0, false},
-		{10, 10, false},
-		{11, 11, true},
-		{219, 11, true},
-		{220, 11, false},
-		{240, 12, false},
-		{240, 13, true},
-		{10_000, 501, true},
+		{losing: 0, have: 0, isBlown: false},
+		{losing: 10, have: 10, isBlown: false},
+		{losing: 11, have: 11, isBlown: true},
+		{losing: 11, have: 219, isBlown: true},
+		{losing: 11, have: 220, isBlown: false},
+		{losing: 12, have: 240, isBlown: false},
+		{losing: 13, have: 240, isBlown: true},
+		{losing: 501, have: 10_000, isBlown: true},
 	} {
-		if got := (tally{have: c.have, losing: c.losing}).isBlown(); got != c.want {
-			t.Errorf("%d of %d: %t", c.losing, c.have, got)
+		if got := (tally{have: c.have, losing: c.losing}).isBlown(); got != c.isBlown {
+			t.Errorf("%d of %d: blown %t, want %t", c.losing, c.have, got, c.isBlown)
 		}
 	}
 }
 
-// counts is a tally: how many users have a badge, would lose it, were checked within a cycle, and are held if the fuse
-// blows.
+// counts are the numbers of a tally.
 type counts struct {
 	have    int
 	losing  int
 	checked int
-	held    int
+	held    int // if the fuse blows
 }
 
 // notCounted are the counts of a badge or a server without a tally.
@@ -46,18 +45,18 @@ func countsOf(t *tally) counts {
 	if t == nil {
 		return notCounted
 	}
-	return counts{t.have, t.losing, t.checked, len(t.notReleased)}
+	return counts{have: t.have, losing: t.losing, checked: t.checked, held: len(t.notReleased)}
 }
 
-// countedCase is a row of user 1, and how it counts.
+// countedCase is a row of user 1, and how a census counts it.
 type countedCase struct {
-	reaches int64  // -1 is none
-	badges  string // as heldOf reads them
-	change  func(r *Row)
+	reaches int64        // as row takes it
+	badges  string       // as heldOf reads them, such as "7001 7002:low"
+	change  func(r *Row) // what else is different in the row
 
-	lower  counts // for role 7001
-	higher counts // for role 7002
-	server counts // for server 9001
+	lower  counts // of role 7001
+	higher counts // of role 7002
+	server counts // of server 9001
 }
 
 func runCounted(t *testing.T, table map[string]countedCase) {
@@ -79,9 +78,9 @@ func runCounted(t *testing.T, table map[string]countedCase) {
 	}
 }
 
-// Counts of one user who has a badge.
+// The counts of one user who has a badge.
 var (
-	oneKept     = counts{have: 1, checked: 1}
+	oneKeeping  = counts{have: 1, checked: 1}
 	oneLosing   = counts{have: 1, checked: 1, losing: 1, held: 1}
 	oneReleased = counts{have: 1, checked: 1, losing: 1}
 )
@@ -91,9 +90,9 @@ func TestARowCountsForItsBadgesAndTheirServer(t *testing.T) {
 	runCounted(t, map[string]countedCase{
 		"a badge": {
 			badges: "7001",
-			lower:  oneKept,
+			lower:  oneKeeping,
 			higher: notCounted,
-			server: oneKept,
+			server: oneKeeping,
 		},
 		"no badge": {
 			lower:  notCounted,
@@ -114,21 +113,21 @@ func TestALowCheckCountsAsLosing(t *testing.T) {
 	runCounted(t, map[string]countedCase{
 		"a first one": {
 			badges: "7001 7002:low",
-			lower:  oneKept,
+			lower:  oneKeeping,
 			higher: oneLosing,
 			server: oneLosing,
 		},
 		"a second one": {
 			badges: "7001 7002:goes",
-			lower:  oneKept,
+			lower:  oneKeeping,
 			higher: oneLosing,
 			server: oneLosing,
 		},
 		"under other settings": {
 			badges: "7001 7002:goesElsewhere",
-			lower:  oneKept,
-			higher: oneKept,
-			server: oneKept,
+			lower:  oneKeeping,
+			higher: oneKeeping,
+			server: oneKeeping,
 		},
 	})
 }
@@ -152,21 +151,21 @@ func TestTheFuseDoesNotHoldReleasedBadges(t *testing.T) {
 	})
 }
 
-// A tick may be a tick late.
+// A check may be a tick late.
 func TestARowCountsAsCheckedForACycleAndATick(t *testing.T) {
 	checkedAgo := func(d time.Duration) func(*Row) {
 		return func(r *Row) { r.CheckedAt = timeOf(time.Now().Add(-d)) }
 	}
 	unchecked := counts{have: 1}
 	runCounted(t, map[string]countedCase{
-		"within": {
+		"in time": {
 			badges: "7001",
 			change: checkedAgo(cycle + tickEvery),
-			lower:  oneKept,
+			lower:  oneKeeping,
 			higher: notCounted,
-			server: oneKept,
+			server: oneKeeping,
 		},
-		"later": {
+		"a second later": {
 			badges: "7001",
 			change: checkedAgo(cycle + tickEvery + time.Second),
 			lower:  unchecked,
@@ -176,15 +175,16 @@ func TestARowCountsAsCheckedForACycleAndATick(t *testing.T) {
 	})
 }
 
+// The settings do not name 6000.
 func TestARenamedBadgeCountsForItsServer(t *testing.T) {
 	runCounted(t, map[string]countedCase{
-		"its user reaches another": {
+		"its user earns another badge": {
 			badges: "6000",
 			lower:  notCounted,
 			higher: notCounted,
-			server: oneKept,
+			server: oneKeeping,
 		},
-		"its user reaches none": {
+		"its user earns none": {
 			reaches: -1,
 			badges:  "6000",
 			lower:   notCounted,
@@ -194,6 +194,8 @@ func TestARenamedBadgeCountsForItsServer(t *testing.T) {
 	})
 }
 
+// All 11 users who hold role 7002 in server 9001 are losing it, so the fuse of that server blows. User 30 stakes
+// nothing: the fuse also holds their role 7001 there, but not role 7003 in server 9002.
 func TestTheFuseOfABadgeHoldsOnlyItsCommunity(t *testing.T) {
 	inBubble(t, func(m *membersTest) {
 		for id := 1; id <= 30; id++ {
@@ -203,50 +205,47 @@ func TestTheFuseOfABadgeHoldsOnlyItsCommunity(t *testing.T) {
 				r.set(Held{Community: "9001", Badge: "7002", Since: r.SavedAt})
 			}
 			m.put(r)
-			m.wears("9001", id, "7001", "7002")
-			m.wears("9002", id, "7003")
+			m.setWorn("9001", id, "7001", "7002")
+			m.setWorn("9002", id, "7003")
 			m.stakesNow(id, 5)
 		}
 		m.stakesNow(30, 0)
 		m.run()
 		m.cycles(8)
-		m.equal("of the held badge", strings.Count(m.seen("9001"), "7002"), 30)
-		m.equal("of user 30 in 9001", m.saved(30).index("9001", "7001") >= 0, true)
-		m.equal("of user 30 in 9002", m.saved(30).index("9002", "7003"), -1)
+		m.equal("users who wear 7002", m.wearing("7002"), 30)
+		m.equal("user 30 holds 7001", m.saved(30).index("9001", "7001") >= 0, true)
+		m.equal("user 30 holds 7003", m.saved(30).index("9002", "7003") >= 0, false)
 		m.equal("blown", m.event("fuse_blown"), 1)
 		m.equal("lines", m.log.Lines("losing=11 of=11"), 1)
 	})
 }
 
-func TestAFuseThatBlowsAgainIsToldAgain(t *testing.T) {
+// wearing returns how many users wear a badge of server 9001.
+func (f *fake) wearing(badge string) int { return strings.Count(f.wornIn("9001"), badge) }
+
+func TestAFuseThatBlowsAgainIsReportedAgain(t *testing.T) {
 	inBubble(t, func(m *membersTest) {
 		m.putStakers(11, 5, "7001")
 		m.run()
 		for round := range 2 {
-			for id := range 11 {
-				m.stakesNow(id+1, 0)
-			}
+			m.allStake(11, 0)
 			m.cycles(4)
 			m.equal("blown", m.event("fuse_blown"), round+1)
-			for id := range 11 {
-				m.stakesNow(id+1, 5)
-			}
+			m.allStake(11, 5)
 			m.cycles(2)
 			_, _, held, _ := m.Census()
 			m.equal("held once all stake again", held, 0)
 		}
-		m.equal("worn", strings.Count(m.seen("9001"), "7001"), 11)
+		m.equal("worn", m.wearing("7001"), 11)
 	})
 }
 
-// renameHigherRole renames role 7002 to 7009 while 30 users wear it, whose stake is then read as an amount. It returns
-// after a day.
+// renameHigherRole replaces role 7002 by 7009 in the settings. 30 users wear 7002, and from then on the node reports
+// this stake for each. renameHigherRole returns after a day.
 func (m *membersTest) renameHigherRole(stake int64) {
 	const users = 30
 	m.putStakers(users, 1000, "7001", "7002")
-	for id := range users {
-		m.stakesNow(id+1, stake)
-	}
+	m.allStake(users, stake)
 	m.restart(func(c *Config) {
 		renamed := chat.Badge{Community: "9001", ID: "7009", Amount: roles[1].Amount}
 		c.setBadges([]chat.Badge{roles[0], renamed, roles[2]})
@@ -254,10 +253,7 @@ func (m *membersTest) renameHigherRole(stake int64) {
 	m.cycles(4)
 }
 
-// wearing returns how many users wear a badge of server 9001.
-func (f *fake) wearing(badge string) int { return strings.Count(f.seen("9001"), badge) }
-
-// To rename a role that many users wear is an exchange.
+// A role is exchanged for the new one, and that is no loss.
 func TestARenameDoesNotBlowTheFuse(t *testing.T) {
 	inBubble(t, func(m *membersTest) {
 		m.renameHigherRole(1000)
@@ -278,16 +274,16 @@ func TestABadNodeBlowsTheFuseAfterARename(t *testing.T) {
 	})
 }
 
-// The new role and the new pools come in one change, and the node reads no stake in these. Each tick checks a few.
+// A restart brings a new role and new pools, and the node reads no stake in these. Each tick checks only a few rows.
 func TestAReplacedRoleIsHeldIfTheNewPoolsReadNothing(t *testing.T) {
 	replaced := []chat.Badge{{Community: "9001", ID: "7009"}, roles[2]}
 	inBubble(t, func(m *membersTest) {
-		const n = 60
-		m.putStakers(n, 5, "7001")
-		for id := range n {
-			m.stakesNow(id+1, 0)
+		const users = 60
+		m.putStakers(users, 5, "7001")
+		m.allStake(users, 0)
+		for id := range users {
 			row := m.saved(id + 1)
-			row.Due = timeOf(time.Now().Add(time.Duration(id) * cycle / n))
+			row.Due = timeOf(time.Now().Add(time.Duration(id) * cycle / users))
 			m.put(row)
 		}
 		m.restart(func(c *Config) {
@@ -295,7 +291,7 @@ func TestAReplacedRoleIsHeldIfTheNewPoolsReadNothing(t *testing.T) {
 			c.Pools = poolList(3)
 		})
 		m.cycles(4)
-		m.equal("worn", strings.Count(m.seen("9001"), "7001"), n)
+		m.equal("worn", m.wearing("7001"), users)
 		m.equal("blown", m.event("fuse_blown"), 1)
 	})
 }
@@ -304,12 +300,10 @@ func TestATagThatManyWouldLoseIsHeld(t *testing.T) {
 	inBubble(t, func(m *membersTest) {
 		m.change(func() { m.oneEach = true })
 		m.putStakers(30, 1000, "7002")
-		for id := range 30 {
-			m.stakesNow(id+1, 5)
-		}
+		m.allStake(30, 5)
 		m.run()
 		m.cycles(4)
-		m.equal("worn", strings.Count(m.seen("9001"), "7002"), 30)
+		m.equal("worn", m.wearing("7002"), 30)
 		s, err := m.Status("discord", "9001")
 		m.equal("error", err, nil)
 		m.equal("have", s.Have, 30)
@@ -336,18 +330,18 @@ func TestTheCensusIsUnknownWhileTheRowsCannotBeRead(t *testing.T) {
 	inBubble(t, func(m *membersTest) {
 		m.put(m.row(1, 0, "7001"))
 		m.run()
-		for _, down := range []bool{false, true, false} {
-			m.change(func() { m.down = down })
-			time.Sleep(censusLasts + tickEvery)
+		for _, isDown := range []bool{false, true, false} {
+			m.change(func() { m.down = isDown })
+			time.Sleep(censusTTL + tickEvery)
 			rows, _, _, _ := m.Census()
 			_, err := m.Status("discord", "9001")
-			m.equal(fmt.Sprint("rows while down is ", down), rows == 1, !down)
-			m.equal(fmt.Sprint("status while down is ", down), err == nil, !down)
+			m.equal(fmt.Sprint("the row is counted while down is ", isDown), rows == 1, !isDown)
+			m.equal(fmt.Sprint("there is a status while down is ", isDown), err == nil, !isDown)
 		}
 	})
 }
 
-// vanish deletes the values of users 1 to n without the bot, as a store does that loses them.
+// vanish deletes the values of users 1 to n behind the back of the bot, as if the store had lost them.
 func vanish(m *membersTest, n int) {
 	b := m.memory.Bucket("members/discord-42")
 	for id := 1; id <= n; id++ {
@@ -408,7 +402,7 @@ func TestAFewRowsThatOtherReplicasDeleteAreNotMissing(t *testing.T) {
 	}
 }
 
-// Redis comes back with yesterday's rows.
+// The store comes back with yesterday's row of user 1, from before they earned 7002.
 func TestYesterdaysRowsLeaveNoBadgeWrong(t *testing.T) {
 	inBubble(t, func(m *membersTest) {
 		m.run()
@@ -419,13 +413,14 @@ func TestYesterdaysRowsLeaveNoBadgeWrong(t *testing.T) {
 		time.Sleep(24 * time.Hour)
 		putValue(m, "1", yesterday)
 		m.cycles(2)
-		m.equal("worn", m.seen("9001"), "1:7001+7002")
+		m.equal("worn", m.wornIn("9001"), "1:7001+7002")
 		m.stakesNow(1, 5)
 		m.cycles(4)
-		m.equal("once less is staked", m.seen("9001"), "1:7001")
+		m.equal("once less is staked", m.wornIn("9001"), "1:7001")
 	})
 }
 
+// Seen asks latest.knows, and loads no row if that returns false.
 func TestCommandsOfStrangersLoadNothing(t *testing.T) {
 	inBubble(t, func(m *membersTest) {
 		m.run()

@@ -14,35 +14,39 @@ import (
 	"herald/internal/query"
 )
 
+// A check reads the stake of a row's wallet. If the wallet was last proven to be the user's more than proofValidity
+// ago, the check also asks the partner whether it still is.
+
 const (
-	// checksLast is the longest time for the checks of a tick. The rows that are left are due at the next tick.
-	checksLast = 4 * time.Minute
-	// checkBatch is how many addresses are checked before they are saved: two calls to the chain.
-	checkBatch = 100
-	// proofLasts is how long a proof is valid that a wallet is its user's.
-	proofLasts = 30 * 24 * time.Hour
-	// maxProofs and proofsLast limit the proofs of a tick, because each asks the partner twice. The rows beyond these
+	// maxCheckTime limits how long the checks of a tick take. The rows that are left are due at the next tick.
+	maxCheckTime = 4 * time.Minute
+	// batchSize is how many rows are checked before they are saved. Reading so many stakes takes two calls to the chain.
+	batchSize = 100
+	// proofValidity is how long a proof is valid.
+	proofValidity = 30 * 24 * time.Hour
+	// maxProofs and maxProofTime limit the proofs of a tick, because each asks the partner twice. The rows beyond these
 	// limits are checked without a proof.
-	maxProofs  = 150
-	proofsLast = time.Minute
+	maxProofs    = 150
+	maxProofTime = time.Minute
 )
 
-// checkDue checks rows in batches, and returns them as saved. Rows for which there is no time, or that cannot be saved,
-// are returned as they were, and stay due. A row whose wallet could not be read is checked again in the next cycle.
+// checkDue checks rows in batches, and returns them as they are saved afterwards, without those that were deleted
+// meanwhile. A row for which there is no time, or that cannot be saved, is returned as it was, and stays due. A row
+// whose stake could not be read is checked again in the next cycle.
 func (m *Members) checkDue(ctx context.Context, p *platform, due []Row) (after []Row) {
-	ctx, cancel := context.WithTimeout(ctx, checksLast)
+	ctx, cancel := context.WithTimeout(ctx, maxCheckTime)
 	defer cancel()
-	proofs := &proofs{left: maxProofs}
-	for batch := range slices.Chunk(due, checkBatch) {
-		var checks []checked
+	budget := &proofBudget{left: maxProofs}
+	for batch := range slices.Chunk(due, batchSize) {
+		var results []checkResult // stays empty if there is no time, or after a panic
 		if ctx.Err() == nil {
-			m.guard(func() { checks = m.checkBatch(ctx, p, batch, proofs) })
+			m.guard(func() { results = m.checkBatch(ctx, p, batch, budget) })
 		}
 		for i, r := range batch {
 			saved := &r
-			isAnswered := i < len(checks) // After a panic, there are no answers.
-			if ctx.Err() == nil && isAnswered {
-				m.guard(func() { saved = m.saveCheck(ctx, p, r, checks[i]) })
+			isChecked := i < len(results)
+			if isChecked && ctx.Err() == nil {
+				m.guard(func() { saved = m.saveCheck(ctx, p, r, results[i]) })
 			}
 			if saved != nil {
 				after = append(after, *saved)
@@ -52,60 +56,66 @@ func (m *Members) checkDue(ctx context.Context, p *platform, due []Row) (after [
 	return after
 }
 
-// proofs counts the proofs of a tick.
-type proofs struct {
+// proofBudget is what is left of maxProofs at a tick, and how much of maxProofTime its proofs took.
+type proofBudget struct {
 	left int
 	took time.Duration
 }
 
-// next reports whether another proof may be asked for.
-func (p *proofs) next() bool {
-	p.left--
-	return p.left >= 0 && p.took < proofsLast
+// take takes a proof from the budget, and reports whether one was left.
+func (b *proofBudget) take() bool {
+	b.left--
+	return b.left >= 0 && b.took < maxProofTime
 }
 
-// checked is what the check of a row found.
-type checked struct {
+// checkResult is a check of a row, and whether it proved the owner.
+type checkResult struct {
 	check
 	// proven says that the partner was asked, and the wallet is the user's.
 	proven bool
 }
 
-// checkBatch reads the stakes of the wallets of rows, and proves some of the wallets anew.
-func (m *Members) checkBatch(ctx context.Context, p *platform, batch []Row, proofs *proofs) []checked {
+// checkBatch reads the stakes of rows, and proves the wallets whose proofs are old, as far as the budget allows.
+func (m *Members) checkBatch(ctx context.Context, p *platform, batch []Row, budget *proofBudget) []checkResult {
 	wallets := make([]common.Address, len(batch))
 	for i, r := range batch {
 		wallets[i] = r.Wallet
 	}
 	stakes := m.Stakes(ctx, wallets)
-	checks := make([]checked, len(batch))
-	var unproven []int
-	for i, r := range batch {
-		checks[i].check = check{stake: stakes[i].Value, failed: stakes[i].Err != nil}
-		isWorth := len(r.Badges) > 0 || checks[i].answerFor(decimal.Zero) == reached
-		if isWorth && time.Since(r.ProvenAt.Time) >= proofLasts {
-			unproven = append(unproven, i)
-		}
+	results := make([]checkResult, len(batch))
+	for i := range batch {
+		results[i].check = check{stake: stakes[i].Value, failed: stakes[i].Err != nil}
 	}
-	// Users who are losing most badges come first. Among equals, the order is random: a proof that failed is due again at
-	// once, and must not keep others from theirs.
-	rand.Shuffle(len(unproven), func(i, k int) { unproven[i], unproven[k] = unproven[k], unproven[i] })
-	slices.SortStableFunc(unproven, func(a, b int) int {
-		return cmp.Compare(p.losses(batch[b]), p.losses(batch[a]))
-	})
-	for _, i := range unproven {
-		if !proofs.next() {
+	for _, i := range p.toProve(batch, results) {
+		if !budget.take() {
 			break
 		}
 		begun := time.Now()
-		checks[i] = m.prove(ctx, batch[i], checks[i].check)
-		proofs.took += time.Since(begun)
+		results[i] = m.prove(ctx, batch[i], results[i].check)
+		budget.took += time.Since(begun)
 	}
-	return checks
+	return results
 }
 
-// losses counts the badges that the user of a row is losing.
-func (p *platform) losses(r Row) (n int) {
+// toProve returns the indexes of the rows whose wallets are to be proven, in this order: first those of users who are
+// losing most badges. Among equals the order is random. Otherwise proofs that fail, and are due again at each check,
+// could use up the budget each time.
+func (p *platform) toProve(batch []Row, results []checkResult) (indexes []int) {
+	for i, r := range batch {
+		mayHaveBadge := len(r.Badges) > 0 || results[i].answerFor(decimal.Zero) == reached
+		if mayHaveBadge && time.Since(r.ProvenAt.Time) >= proofValidity {
+			indexes = append(indexes, i)
+		}
+	}
+	rand.Shuffle(len(indexes), func(i, k int) { indexes[i], indexes[k] = indexes[k], indexes[i] })
+	slices.SortStableFunc(indexes, func(a, b int) int {
+		return cmp.Compare(p.countLosing(batch[b]), p.countLosing(batch[a]))
+	})
+	return indexes
+}
+
+// countLosing counts the badges that the user of a row is losing.
+func (p *platform) countLosing(r Row) (n int) {
 	for _, h := range r.Badges {
 		if p.tiers.isLosing(r, h) {
 			n++
@@ -115,26 +125,27 @@ func (p *platform) losses(r Row) (n int) {
 }
 
 // prove asks the partner whether the wallet is still the user's, and returns the check with the answer. If the partner
-// does not say, the check counts as failed, unless nothing is staked: that misses every amount for any owner.
-func (m *Members) prove(ctx context.Context, r Row, c check) checked {
+// does not answer, the check counts as failed, unless nothing is staked: then it does not matter whose the wallet is.
+func (m *Members) prove(ctx context.Context, r Row, c check) checkResult {
 	user, err := core.NewIdentity(string(r.User.Platform), r.User.ID)
 	account, owner := query.Both(ctx, m.Accounts, user, m.Accounts, core.IdentityOf(r.Wallet))
 	failed := cmp.Or(err, account.Err, owner.Err) != nil
 	switch {
 	case failed && c.answerFor(decimal.Zero) == missed:
-		return checked{check: c}
+		return checkResult{check: c}
 	case failed:
-		return checked{check: check{failed: true}}
+		return checkResult{check: check{failed: true}}
 	case account.Value.Registered() && account.Value.DID == owner.Value.DID:
-		return checked{check: c, proven: true}
+		return checkResult{check: c, proven: true}
 	}
 	c.disowned = true
-	return checked{check: c}
+	return checkResult{check: c}
 }
 
-// saveCheck saves a row after a check, unless another wallet was saved meanwhile, and returns it. It returns nil if the
-// row was deleted meanwhile, and the row as it was if it cannot be saved.
-func (m *Members) saveCheck(ctx context.Context, p *platform, r Row, c checked) *Row {
+// saveCheck saves a row after a check, and returns it. If the row cannot be saved, saveCheck returns it as it was. If
+// it was deleted meanwhile, saveCheck returns nil. If another wallet was saved meanwhile, the check is void, and
+// saveCheck returns that row.
+func (m *Members) saveCheck(ctx context.Context, p *platform, r Row, c checkResult) *Row {
 	now := time.Now()
 	updated, err := p.rows.update(ctx, r.User.ID, func(saved *Row) *Row {
 		if saved == nil || saved.Wallet != r.Wallet {
@@ -157,11 +168,11 @@ func (m *Members) saveCheck(ctx context.Context, p *platform, r Row, c checked) 
 	return updated
 }
 
-// countCheck counts a check of a row.
+// countCheck counts a check by what it found. after is the row after the check.
 func (m *Members) countCheck(p *platform, after Row, c check) {
 	isUnknown := func(amount decimal.Decimal) bool { return c.answerFor(amount) == unknown }
 	switch {
-	case p.losses(after) > 0 || c.answerFor(decimal.Zero) == missed:
+	case p.countLosing(after) > 0 || c.answerFor(decimal.Zero) == missed:
 		m.Count("check_below")
 	case slices.ContainsFunc(p.tiers.amounts, isUnknown):
 		m.Count("check_unknown")

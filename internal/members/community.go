@@ -17,61 +17,39 @@ import (
 const (
 	// callEvery is the time between two calls in one community.
 	callEvery = time.Second
-	// callTime is how much of a deadline await leaves for the call itself.
+	// callTime is how much time await leaves for the call itself, before the deadline.
 	callTime = 2 * time.Second
-	// maxFailures is how many calls to a community may fail as BadgeFailed at once, such as those answered with 429.
-	// After these, one may fail every 36 seconds: at most 200 in an hour. Discord bans an address after 10,000 answers
-	// of 401, 403 or 429 in 10 minutes:
+	// maxFailures is how many calls in a community may fail as BadgeFailed at once. Then one more may fail every 36
+	// seconds: at most 200 in the first hour. This keeps far from the limit of Discord, which bans an address after 10,000
+	// answers of 401, 403 or 429 in 10 minutes:
 	// https://discord.com/developers/docs/topics/rate-limits#invalid-request-limit-aka-cloudflare-bans
 	maxFailures = 100
-	// personRetries is for how long a person cannot repeat a call that the platform has refused.
-	personRetries = time.Minute
-	// maxRemembered is how many refusals, and how many users' answers, a community caches. When it has that many, it
+	// personRetryAfter is how long after a refusal a person may cause the same call again.
+	personRetryAfter = time.Minute
+	// maxCached is how many refusals, and how many users' answers, a community caches. When it has that many, it
 	// discards them all.
-	maxRemembered = 10_000
-)
-
-// caller is who causes a call.
-type caller int
-
-const (
-	byCycle   caller = iota
-	byCommand        // that the user sent in the community
-	byPress          // of a button that saves an address, or /forget
+	maxCached = 10_000
 )
 
 // community is a server or a group. It has its own rate, pause, refusals and fuse: none of them affects another
-// community. Replicas share the rate, and each has its own of all else.
+// community. Replicas share the rate; of everything else, each replica has its own.
 type community struct {
 	*platform
 	id  string
 	log *slog.Logger
 
-	mu          sync.Mutex // of the fields below
+	mu          sync.Mutex // guards the fields below
 	pausedUntil time.Time
-	refusals    map[about]refusal
+	refusals    map[subject]refusal
 	// gives and removals count the calls that succeeded since the start.
 	gives, removals int
-	// worn has by user ID what the platform last said that a user wears.
-	worn map[string]*worn
-	// tickBusy is true while the users of a tick are settled.
-	tickBusy bool
+	// worn caches the platform's latest answer about what a user wears, by user ID.
+	worn map[string]*wornAnswer
+	// isTickBusy is true while the users of a tick are settled.
+	isTickBusy bool
 	// wasBlown says that the fuse had blown at the latest tick. Only ticks use it.
 	wasBlown bool
 }
-
-// about is what a refusal is about: one badge, one user, or one badge of one user. If both are empty, it is about the
-// whole community.
-type about struct {
-	badge, user string
-	asks        bool // it was a question about which badges are worn, and not a call that gives or removes one
-}
-
-var (
-	wholeCommunity = about{}
-	// questions are about which badges users wear. A platform may answer these, and refuse to give and remove.
-	questions = about{asks: true}
-)
 
 // refusal says why and when the platform refused a call.
 type refusal struct {
@@ -79,14 +57,41 @@ type refusal struct {
 	at      time.Time
 }
 
+// subject says which calls a refusal concerns: those for one badge, for one user, or for one badge of one user. If
+// badge and user are both empty, it concerns the calls for everybody.
+type subject struct {
+	badge string
+	user  string
+	// isQuestion says that the refusal concerns questions about which badges are worn. Otherwise it concerns the changes:
+	// calls that give or remove badges. A platform may refuse one kind and allow the other.
+	isQuestion bool
+}
+
+var (
+	allChanges   = subject{}
+	allQuestions = subject{isQuestion: true}
+)
+
+// caller is the cause of a call.
+type caller int
+
+const (
+	byCycle   caller = iota
+	byCommand        // the user sent a command in the community
+	byPress          // the user pressed the button that saves an address, or sent /forget
+)
+
 // community returns the community with an ID, and creates it on first use. The settings need not name it.
 func (p *platform) community(id string) *community {
 	p.communitiesMu.Lock()
 	defer p.communitiesMu.Unlock()
 	if p.communities[id] == nil {
 		p.communities[id] = &community{
-			platform: p, id: id, log: p.config.Log.With("platform", p.name),
-			refusals: map[about]refusal{}, worn: map[string]*worn{},
+			platform: p,
+			id:       id,
+			log:      p.config.Log.With("platform", p.name),
+			refusals: map[subject]refusal{},
+			worn:     map[string]*wornAnswer{},
 		}
 	}
 	return p.communities[id]
@@ -97,37 +102,38 @@ func (c *community) limitKey(what string) string {
 	return string(c.name) + " " + c.bot + " badges " + c.id + " " + what
 }
 
-// refusedBefore returns why a step for a user is not taken now, or "" if it is: the platform refused the same a short
-// time ago. If it said that the community is gone, that counts only for the user of that call. If it said that a badge
-// is gone, the badge is not given to anybody, but its removal is tried for each user.
+// refusedBefore returns why the platform would refuse a step for a user, judging by the refusals that recordFailure has
+// saved a short time ago. It returns "" if none of them concerns the step.
 func (c *community) refusedBefore(user string, s step, by caller) chat.BadgeProblem {
-	lasts := personRetries
+	lasts := personRetryAfter
 	if by == byCycle {
-		lasts = c.cycleRetries()
+		lasts = c.cycleRetryAfter()
 	}
-	of := []about{wholeCommunity, {badge: s.badge}, {user: user}}
+	subjects := []subject{allChanges, {badge: s.badge}, {user: user}}
 	switch {
 	case s.action == ask:
-		of = []about{questions, {user: user, asks: true}}
-	case s.action == give && by == byCycle: // A person may have accepted the rules since.
-		of = append(of, about{user: user, badge: s.badge})
+		subjects = []subject{allQuestions, {user: user, isQuestion: true}}
+	case s.action == give && by == byCycle:
+		// This refusal does not stop a person, who may have accepted the community's rules since.
+		subjects = append(subjects, subject{user: user, badge: s.badge})
 	}
-	problem := c.refusedWithin(lasts, of...)
+	problem := c.refusedWithin(lasts, subjects...)
 	if problem == chat.BadgeGone && s.action == remove {
-		return ""
+		return "" // The badge is deleted. Its removal is still tried, which drops the badge from this user's row.
 	}
 	return problem
 }
 
-// cycleRetries is how long the cycle does not repeat a call that the platform has refused: the next cycle does.
-func (c *community) cycleRetries() time.Duration { return c.config.Every * 3 / 4 }
+// cycleRetryAfter returns how long after a refusal the cycle may make the same call again. It is less than a cycle, so
+// that each cycle tries once.
+func (c *community) cycleRetryAfter() time.Duration { return c.config.Every * 3 / 4 }
 
-// refusedWithin returns why a call about one of these was refused so short a time ago, or "".
-func (c *community) refusedWithin(lasts time.Duration, of ...about) chat.BadgeProblem {
+// refusedWithin returns the problem of a refusal that concerns one of these subjects and is younger than lasts, or "".
+func (c *community) refusedWithin(lasts time.Duration, subjects ...subject) chat.BadgeProblem {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, key := range of {
-		if r, was := c.refusals[key]; was && time.Since(r.at) < lasts {
+	for _, key := range subjects {
+		if r, isRefused := c.refusals[key]; isRefused && time.Since(r.at) < lasts {
 			return r.problem
 		}
 	}
@@ -137,53 +143,54 @@ func (c *community) refusedWithin(lasts time.Duration, of ...about) chat.BadgePr
 // errWaitTooLong is returned by await.
 var errWaitTooLong = errors.New("the wait for the call exceeds its deadline")
 
-// await blocks until a call may be made: no pause lasts, and the rate has a slot. ctx must have a deadline. As soon as
-// it is clear that less than callTime would be left of it, await fails with errWaitTooLong.
+// await blocks until a call may be made: the platform's pause is over, and the rate has a slot. ctx must have a
+// deadline. await returns errWaitTooLong as soon as it knows that less than callTime would be left for the call, or if
+// too many calls have failed.
 func (c *community) await(ctx context.Context) error {
 	deadline, _ := ctx.Deadline()
-	latest := deadline.Add(-callTime)
-	if c.config.Limiter.Peek(ctx, c.failures()) > 0 {
+	latestStart := deadline.Add(-callTime)
+	if c.config.Limiter.Peek(ctx, c.failureLimit()) > 0 {
 		return errWaitTooLong
 	}
 	for {
-		pause := c.pause()
-		if pause > time.Until(latest) || !transport.Sleep(ctx, pause) {
+		pause := c.pauseLeft()
+		if pause > time.Until(latestStart) || !transport.Sleep(ctx, pause) {
 			return errWaitTooLong
 		}
 		calls := ratelimit.Limit{Key: c.limitKey("calls"), Burst: 1, Every: callEvery}
-		wait, ok := c.config.Limiter.Reserve(ctx, time.Until(latest), calls)
+		wait, ok := c.config.Limiter.Reserve(ctx, time.Until(latestStart), calls)
 		if !ok || !transport.Sleep(ctx, wait) {
 			return errWaitTooLong
 		}
-		if c.pause() <= 0 {
+		if c.pauseLeft() <= 0 {
 			return nil
 		}
-		// A pause has begun during the wait. Those who wait for it must not call all at once when it ends: each takes
-		// another slot.
+		// A pause began during the wait. Take another slot after it, so that the waiting callers do not all call when it
+		// ends.
 	}
 }
 
-// failures returns the limit of calls that fail.
-func (c *community) failures() ratelimit.Limit {
+// failureLimit returns the limit on calls that fail.
+func (c *community) failureLimit() ratelimit.Limit {
 	return ratelimit.Limit{Key: c.limitKey("failed"), Burst: maxFailures, Every: time.Hour / maxFailures}
 }
 
-// pause returns how much longer the pause lasts that the platform asked for. It is 0 or less if there is none.
-func (c *community) pause() time.Duration {
+// pauseLeft returns how much of the pause is left that the platform asked for. It is 0 or less if there is none.
+func (c *community) pauseLeft() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return time.Until(c.pausedUntil)
 }
 
-// succeeded counts a step that gave or removed, and ends the refusals that it disproves.
-func (c *community) succeeded(user string, s step) {
+// recordSuccess counts a step that gave or removed a badge, and deletes the refusals that it disproves.
+func (c *community) recordSuccess(user string, s step) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	delete(c.refusals, wholeCommunity)
-	delete(c.refusals, questions)
-	delete(c.refusals, about{badge: s.badge})
-	delete(c.refusals, about{user: user})
-	delete(c.refusals, about{user: user, badge: s.badge})
+	delete(c.refusals, allChanges)
+	delete(c.refusals, allQuestions)
+	delete(c.refusals, subject{badge: s.badge})
+	delete(c.refusals, subject{user: user})
+	delete(c.refusals, subject{user: user, badge: s.badge})
 	switch s.action {
 	case give:
 		c.gives++
@@ -194,103 +201,97 @@ func (c *community) succeeded(user string, s step) {
 	}
 }
 
-// record counts a failed step, and remembers what it says about later ones.
-func (c *community) record(ctx context.Context, user string, s step, err *chat.BadgeError) {
+// recordFailure counts a failed step, and saves which later steps the platform would refuse as well.
+func (c *community) recordFailure(ctx context.Context, user string, s step, err *chat.BadgeError) {
 	switch {
 	case err.Problem == chat.NotAMember, err.Problem == chat.CannotHave:
-		// The row says so: the community is idle.
+		// Nothing to save here: the row notes that the community is idle for the user.
 	case err.Problem == chat.RulesPending:
-		c.refuse(about{user: user, badge: s.badge}, err.Problem)
+		c.refuse(subject{user: user, badge: s.badge}, err.Problem)
 	case err.Problem == chat.CommunityGone:
-		c.warn(ctx, about{user: user, asks: s.action == ask}, err)
+		// The platform may have erred about one user, so others are still tried.
+		c.warn(ctx, subject{user: user, isQuestion: s.action == ask}, err)
 	case err.Problem == chat.BadgeFailed:
 		c.config.Count("badge_failed")
-		c.config.Limiter.Reserve(ctx, 0, c.failures())
+		c.config.Limiter.Reserve(ctx, 0, c.failureLimit())
 		c.pauseFor(err.RetryAfter)
 	case s.action == ask:
-		c.warn(ctx, questions, err)
+		c.warn(ctx, allQuestions, err)
 	case concernsOneBadge(err.Problem):
-		c.warn(ctx, about{badge: s.badge}, err)
+		c.warn(ctx, subject{badge: s.badge}, err)
 	default:
-		c.warn(ctx, wholeCommunity, err)
+		c.warn(ctx, allChanges, err)
 	}
 }
 
-// pauseFor begins a pause, unless a longer one lasts.
+// pauseFor begins a pause of length d, unless the present one lasts longer.
 func (c *community) pauseFor(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.pausedUntil = core.Later(c.pausedUntil, time.Now().Add(d))
 }
 
-// warn counts and remembers a refusal. In each cycle, it logs the first one of a badge, and the first one of no badge.
-func (c *community) warn(ctx context.Context, of about, err *chat.BadgeError) {
+// warn counts and saves a refusal. In each cycle, it logs at most one refusal of each badge, and one of those that
+// concern no single badge.
+func (c *community) warn(ctx context.Context, concerned subject, err *chat.BadgeError) {
 	c.config.Count("badge_refused")
-	c.refuse(of, err.Problem)
-	once := ratelimit.Limit{Key: c.limitKey("warned " + of.badge), Burst: 1, Every: c.cycleRetries()}
+	c.refuse(concerned, err.Problem)
+	once := ratelimit.Limit{Key: c.limitKey("warned " + concerned.badge), Burst: 1, Every: c.cycleRetryAfter()}
 	if _, ok := c.config.Limiter.Reserve(ctx, 0, once); ok {
 		c.log.WarnContext(ctx, "the bot may not give or remove a badge; bot check says where and why", "err", err)
 	}
 }
 
-// refuse remembers a refusal.
-func (c *community) refuse(of about, problem chat.BadgeProblem) {
+// refuse saves a refusal.
+func (c *community) refuse(concerned subject, problem chat.BadgeProblem) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.refusals) >= maxRemembered {
+	if len(c.refusals) >= maxCached {
 		clear(c.refusals)
 	}
-	c.refusals[of] = refusal{problem: problem, at: time.Now()}
+	c.refusals[concerned] = refusal{problem: problem, at: time.Now()}
 }
 
-// concernsOneBadge reports whether a platform that refuses a call may take one for another badge.
+// concernsOneBadge reports whether a refusal with this problem concerns one badge, so that a call for another badge may
+// succeed.
 func concernsOneBadge(p chat.BadgeProblem) bool {
 	return p == chat.RoleAbove || p == chat.NotAllowed || p == chat.BadgeGone
 }
 
-// worn is the cached answer of the platform to what a user wears in a community.
-type worn struct {
+// wornAnswer is the platform's answer to the question what a user wears in a community.
+type wornAnswer struct {
 	badges []string
 	err    error
-	at     time.Time // when the platform answered; zero: it has not yet, and the entry is never fresh
+	at     time.Time // when the platform answered; zero until it has
 }
 
 // wornTTL is how long a community caches what a user wears.
 const wornTTL = time.Minute
 
-// isForeign reports whether a member has one badge at a time, and wears one that neither the row nor the settings
-// name: an administrator has set it.
-func (c *community) isForeign(r Row, wears []string) bool {
-	if !c.adapter.OneEach() {
-		return false
-	}
-	return slices.ContainsFunc(wears, func(badge string) bool {
-		_, configured := c.tiers.find(c.id, badge)
-		return !configured && r.index(c.id, badge) < 0
-	})
-}
-
-// wears returns the badges that a user wears in the community. It blocks while it asks the platform, and does not wait
-// for the community's rate or pause. It caches an answer or a failure for wornTTL, unless ctx was done, or forgetWorn
-// was called for the user meanwhile. If two callers ask at once, the answer to the later one is cached.
+// wears returns the badges that a user wears in the community. It caches the answer, or the failure, for wornTTL. If it
+// asks the platform, it blocks until that answers, and does not wait for the community's rate or pause.
+//
+// It does not cache an answer if ctx is done, or if forgetWorn was called for the user while the platform was asked. If
+// two callers ask at once, the answer to the later caller is cached.
 func (c *community) wears(ctx context.Context, user string) ([]string, error) {
 	c.mu.Lock()
-	if last := c.worn[user]; last != nil && time.Since(last.at) < wornTTL {
+	if cached := c.worn[user]; cached != nil && time.Since(cached.at) < wornTTL {
 		defer c.mu.Unlock()
-		return last.badges, last.err
+		return cached.badges, cached.err
 	}
-	if len(c.worn) >= maxRemembered {
+	if len(c.worn) >= maxCached {
 		clear(c.worn)
 	}
-	entry := &worn{}
-	c.worn[user] = entry
+	pending := &wornAnswer{}
+	c.worn[user] = pending
 	c.mu.Unlock()
 
 	badges, err := c.adapter.Worn(ctx, c.id, user)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.worn[user] == entry && ctx.Err() == nil {
-		*entry = worn{badges: badges, err: err, at: time.Now()}
+	isLatest := c.worn[user] == pending
+	if isLatest && ctx.Err() == nil {
+		*pending = wornAnswer{badges: badges, err: err, at: time.Now()}
 	}
 	return badges, err
 }
@@ -300,6 +301,18 @@ func (c *community) forgetWorn(user string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.worn, user)
+}
+
+// wearsForeign reports whether a user wears a foreign tag: one that neither the row nor the settings name, because an
+// administrator has set it. Where a member may wear several badges, none is foreign.
+func (c *community) wearsForeign(r Row, wears []string) bool {
+	if !c.adapter.OneEach() {
+		return false
+	}
+	return slices.ContainsFunc(wears, func(badge string) bool {
+		_, configured := c.tiers.find(c.id, badge)
+		return !configured && r.index(c.id, badge) < 0
+	})
 }
 
 // badgeError returns the error of a call to a platform as a *chat.BadgeError. Any other error means that the outcome of

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -14,33 +15,36 @@ import (
 	"herald/internal/ratelimit"
 )
 
-// happened is something that happens in a community.
-type happened func(c *community, ctx context.Context)
+// communityEvent is something that happens in a community.
+type communityEvent func(c *community, ctx context.Context)
 
-// fails returns that a give of 7001 to user 1 fails, a number of times. The platform asks for a pause.
-func fails(p chat.BadgeProblem, times int, pause time.Duration) happened {
+// giveFails is a number of calls that give 7001 to user 1, and fail. The platform asks for a pause.
+func giveFails(p chat.BadgeProblem, times int, pause time.Duration) communityEvent {
 	return func(c *community, ctx context.Context) {
 		for range times {
 			err := &chat.BadgeError{Problem: p, RetryAfter: pause, Err: errFault}
-			c.record(ctx, "1", step{give, "7001"}, err)
+			c.recordFailure(ctx, "1", step{give, "7001"}, err)
 		}
 	}
 }
 
-// calls is a call that waits for its slot.
-func calls(c *community, ctx context.Context) { _ = c.await(ctx) }
+// giveSucceeds is a call that gives 7001 to user 1.
+func giveSucceeds(c *community, _ context.Context) { c.recordSuccess("1", step{give, "7001"}) }
 
-// passes returns that time passes.
-func passes(d time.Duration) happened { return func(*community, context.Context) { time.Sleep(d) } }
+// slotIsTaken is a call that waits for its slot.
+func slotIsTaken(c *community, ctx context.Context) { _ = c.await(ctx) }
 
-// works is a give of 7001 to user 1 that succeeds.
-func works(c *community, _ context.Context) { c.succeeded("1", step{give, "7001"}) }
+// timePasses lets time pass.
+func timePasses(d time.Duration) communityEvent {
+	return func(*community, context.Context) { time.Sleep(d) }
+}
 
-// awaitCase is a call after what has happened in its community.
+// awaitCase is a call of await after some events in its community.
 type awaitCase struct {
-	before []happened
-	within time.Duration // until its deadline; 0: settleLasts
-	waits  time.Duration // how long it waits; -1: it fails at once, because it would wait too long
+	before    []communityEvent
+	deadline  time.Duration // from now; settleLasts if it is 0
+	waits     time.Duration
+	isRefused bool // await fails at once, because the wait would be too long
 }
 
 func runAwait(t *testing.T, table map[string]awaitCase) {
@@ -51,21 +55,19 @@ func runAwait(t *testing.T, table map[string]awaitCase) {
 				here := m.platform.community("9001")
 				ctx, cancel := context.WithTimeout(m.Context(), 24*time.Hour)
 				defer cancel()
-				for _, happens := range c.before {
-					happens(here, ctx)
+				for _, event := range c.before {
+					event(here, ctx)
 				}
-				ctx, cancel = context.WithTimeout(m.Context(), cmp.Or(c.within, settleLasts))
+				ctx, cancel = context.WithTimeout(m.Context(), cmp.Or(c.deadline, settleLasts))
 				defer cancel()
 				began := time.Now()
 				err := here.await(ctx)
-				waited := time.Since(began)
-				if c.waits < 0 {
-					m.equal("error", err, errWaitTooLong)
-					m.equal("waited in vain", waited, 0*time.Second)
-					return
+				m.equal("waited", time.Since(began), c.waits)
+				var want error
+				if c.isRefused {
+					want = errWaitTooLong
 				}
-				m.equal("error", err, nil)
-				m.equal("waited", waited, c.waits)
+				m.equal("error", err, want)
 			})
 		})
 	}
@@ -73,41 +75,43 @@ func runAwait(t *testing.T, table map[string]awaitCase) {
 
 func TestCallsOfACommunityAreASecondApart(t *testing.T) {
 	runAwait(t, map[string]awaitCase{
-		"nothing before":      {},
-		"a call":              {before: []happened{calls}, waits: time.Second},
-		"two calls":           {before: []happened{calls, calls}, waits: time.Second},
-		"a call, and no time": {before: []happened{calls}, within: callTime + time.Second/2, waits: -1},
+		"the first call":  {},
+		"after a call":    {before: []communityEvent{slotIsTaken}, waits: time.Second},
+		"after two calls": {before: []communityEvent{slotIsTaken, slotIsTaken}, waits: time.Second},
+		"with a close deadline": {
+			before:    []communityEvent{slotIsTaken},
+			deadline:  callTime + time.Second/2,
+			isRefused: true,
+		},
 	})
 }
 
 func TestAPauseIsKept(t *testing.T) {
-	pause := func(d time.Duration) []happened { return []happened{fails(chat.BadgeFailed, 1, d)} }
+	pause := func(d time.Duration) communityEvent { return giveFails(chat.BadgeFailed, 1, d) }
+	const long = 20 * time.Second
 	runAwait(t, map[string]awaitCase{
-		"none":                {before: pause(0)},
-		"of 20 seconds":       {before: pause(20 * time.Second), waits: 20 * time.Second},
-		"beyond the deadline": {before: pause(settleLasts), waits: -1},
-		"that is not shortened": {
-			before: []happened{fails(chat.BadgeFailed, 1, 20*time.Second), fails(chat.BadgeFailed, 1, 0)},
-			waits:  20 * time.Second,
-		},
+		"no pause":                    {before: []communityEvent{pause(0)}},
+		"a pause":                     {before: []communityEvent{pause(long)}, waits: long},
+		"a pause past the deadline":   {before: []communityEvent{pause(settleLasts)}, isRefused: true},
+		"a pause, then a shorter one": {before: []communityEvent{pause(long), pause(0)}, waits: long},
 	})
 }
 
 func TestAHundredFailuresAnHourAreEnough(t *testing.T) {
 	runAwait(t, map[string]awaitCase{
-		"99":               {before: []happened{fails(chat.BadgeFailed, 99, 0)}},
-		"100":              {before: []happened{fails(chat.BadgeFailed, 100, 0)}, waits: -1},
-		"100, and an hour": {before: []happened{fails(chat.BadgeFailed, 100, 0), passes(time.Hour)}},
+		"after 99":          {before: []communityEvent{giveFails(chat.BadgeFailed, 99, 0)}},
+		"after 100":         {before: []communityEvent{giveFails(chat.BadgeFailed, 100, 0)}, isRefused: true},
+		"an hour after 100": {before: []communityEvent{giveFails(chat.BadgeFailed, 100, 0), timePasses(time.Hour)}},
 	})
 }
 
-// refusedCase is a step for user 1 after what has happened.
+// refusedCase is a call of refusedBefore after some events in the community.
 type refusedCase struct {
-	before []happened
+	before []communityEvent
 	by     caller
-	step   step              // zero: to give 7001
-	user   int               // 0: user 1
-	want   chat.BadgeProblem // why the step is not taken; empty: it is taken
+	step   step              // if zero: to give 7001
+	user   int               // if zero: user 1
+	want   chat.BadgeProblem // empty if the step may be taken
 }
 
 func runRefused(t *testing.T, table map[string]refusedCase) {
@@ -115,8 +119,8 @@ func runRefused(t *testing.T, table map[string]refusedCase) {
 	for name, c := range table {
 		inBubble(t, func(m *membersTest) {
 			here := m.platform.community("9001")
-			for _, happens := range c.before {
-				happens(here, m.Context())
+			for _, event := range c.before {
+				event(here, m.Context())
 			}
 			user := fmt.Sprint(cmp.Or(c.user, 1))
 			next := cmp.Or(c.step, step{give, "7001"})
@@ -127,125 +131,138 @@ func runRefused(t *testing.T, table map[string]refusedCase) {
 
 // Refusals of a give of 7001 to user 1, and other steps.
 var (
-	missingRight = fails(chat.MissingRight, 1, 0)
-	roleAbove    = fails(chat.RoleAbove, 1, 0)
-	roleDeleted  = fails(chat.BadgeGone, 1, 0)
-	serverGone   = fails(chat.CommunityGone, 1, 0)
-	rulesPending = fails(chat.RulesPending, 1, 0)
+	missingRight = giveFails(chat.MissingRight, 1, 0)
+	roleAbove    = giveFails(chat.RoleAbove, 1, 0)
+	roleDeleted  = giveFails(chat.BadgeGone, 1, 0)
+	serverGone   = giveFails(chat.CommunityGone, 1, 0)
+	rulesPending = giveFails(chat.RulesPending, 1, 0)
 
 	giveOther = step{give, "7002"}
 	removal   = step{remove, "7001"}
 )
 
+// The cycle tries again after three quarters of a cycle: 4 hours and a half.
 func TestARefusedCallIsNotRepeatedForACycle(t *testing.T) {
 	runRefused(t, map[string]refusedCase{
-		"within the cycle":  {before: []happened{missingRight, passes(4 * time.Hour)}, want: chat.MissingRight},
-		"in the next cycle": {before: []happened{missingRight, passes(5 * time.Hour)}},
-		"after a success":   {before: []happened{missingRight, works}},
+		"within the cycle":  {before: []communityEvent{missingRight, timePasses(4 * time.Hour)}, want: chat.MissingRight},
+		"in the next cycle": {before: []communityEvent{missingRight, timePasses(5 * time.Hour)}},
+		"after a success":   {before: []communityEvent{missingRight, giveSucceeds}},
 	})
 }
 
 func TestAUserRepeatsARefusedCallAfterAMinute(t *testing.T) {
 	runRefused(t, map[string]refusedCase{
-		"within the minute": {before: []happened{missingRight}, by: byPress, want: chat.MissingRight},
-		"by a press":        {before: []happened{missingRight, passes(time.Minute)}, by: byPress},
-		"by a command":      {before: []happened{missingRight, passes(time.Minute)}, by: byCommand},
+		"within the minute": {before: []communityEvent{missingRight}, by: byPress, want: chat.MissingRight},
+		"by a press":        {before: []communityEvent{missingRight, timePasses(time.Minute)}, by: byPress},
+		"by a command":      {before: []communityEvent{missingRight, timePasses(time.Minute)}, by: byCommand},
 	})
 }
 
 func TestAMissingRightRefusesAllChanges(t *testing.T) {
 	runRefused(t, map[string]refusedCase{
-		"another user":  {before: []happened{missingRight}, user: 2, want: chat.MissingRight},
-		"another badge": {before: []happened{missingRight}, step: giveOther, want: chat.MissingRight},
-		"a removal":     {before: []happened{missingRight}, step: removal, want: chat.MissingRight},
-		"a question":    {before: []happened{missingRight}, step: step{action: ask}},
+		"another user":  {before: []communityEvent{missingRight}, user: 2, want: chat.MissingRight},
+		"another badge": {before: []communityEvent{missingRight}, step: giveOther, want: chat.MissingRight},
+		"a removal":     {before: []communityEvent{missingRight}, step: removal, want: chat.MissingRight},
+		"a question":    {before: []communityEvent{missingRight}, step: step{action: ask}},
 	})
 }
 
 func TestARoleAboveRefusesOnlyThatRole(t *testing.T) {
 	runRefused(t, map[string]refusedCase{
-		"the same role":   {before: []happened{roleAbove}, want: chat.RoleAbove},
-		"another role":    {before: []happened{roleAbove}, step: giveOther},
-		"after a success": {before: []happened{roleAbove, works}},
+		"the same role":   {before: []communityEvent{roleAbove}, want: chat.RoleAbove},
+		"another role":    {before: []communityEvent{roleAbove}, step: giveOther},
+		"after a success": {before: []communityEvent{roleAbove, giveSucceeds}},
 	})
 }
 
 func TestADeletedRoleRefusesOnlyToBeGiven(t *testing.T) {
 	runRefused(t, map[string]refusedCase{
-		"a give":    {before: []happened{roleDeleted}, want: chat.BadgeGone},
-		"a removal": {before: []happened{roleDeleted}, step: removal},
+		"a give":    {before: []communityEvent{roleDeleted}, want: chat.BadgeGone},
+		"a removal": {before: []communityEvent{roleDeleted}, step: removal},
 	})
 }
 
 func TestAnUnknownServerRefusesOnlyItsUser(t *testing.T) {
 	runRefused(t, map[string]refusedCase{
-		"another badge": {before: []happened{serverGone}, step: giveOther, want: chat.CommunityGone},
-		"a removal":     {before: []happened{serverGone}, step: removal, want: chat.CommunityGone},
-		"another user":  {before: []happened{serverGone}, step: removal, user: 2},
+		"another badge": {before: []communityEvent{serverGone}, step: giveOther, want: chat.CommunityGone},
+		"a removal":     {before: []communityEvent{serverGone}, step: removal, want: chat.CommunityGone},
+		"another user":  {before: []communityEvent{serverGone}, step: removal, user: 2},
 	})
 }
 
 func TestPendingRulesRefuseTheUserUntilAPress(t *testing.T) {
 	runRefused(t, map[string]refusedCase{
-		"the user":     {before: []happened{rulesPending}, want: chat.RulesPending},
-		"another user": {before: []happened{rulesPending}, user: 2},
-		"a press":      {before: []happened{rulesPending}, by: byPress},
+		"the user":     {before: []communityEvent{rulesPending}, want: chat.RulesPending},
+		"another user": {before: []communityEvent{rulesPending}, user: 2},
+		"a press":      {before: []communityEvent{rulesPending}, by: byPress},
 	})
 }
 
 func TestAUserWhoCannotHaveABadgeIsNotRefused(t *testing.T) {
 	runRefused(t, map[string]refusedCase{
-		"not a member":     {before: []happened{fails(chat.NotAMember, 1, 0)}},
-		"an administrator": {before: []happened{fails(chat.CannotHave, 1, 0)}},
+		"not a member":     {before: []communityEvent{giveFails(chat.NotAMember, 1, 0)}},
+		"an administrator": {before: []communityEvent{giveFails(chat.CannotHave, 1, 0)}},
 	})
 }
 
-// Calls that wait for the end of a pause are then made a second apart, and so are calls that wait for a slot when a
-// pause begins. No slot is used up within a pause.
-func TestCallsAfterAPauseAreASecondApart(t *testing.T) {
-	for name, isWaiting := range map[string]bool{"calls within the pause": false, "calls that wait for a slot": true} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(m *membersTest) {
-				here := m.platform.community("9001")
-				began := time.Now()
-				ctx, cancel := context.WithTimeout(m.Context(), settleLasts)
-				defer cancel()
-				pause := fails(chat.BadgeFailed, 1, 20*time.Second)
-				if isWaiting {
-					calls(here, ctx)
-				} else {
-					pause(here, ctx)
-				}
-				at := make([]time.Duration, 3)
-				var calling sync.WaitGroup
-				for i := range at {
-					calling.Go(func() {
-						m.equal("allowed", here.await(ctx), nil)
-						at[i] = time.Since(began)
-					})
-				}
-				synctest.Wait()
-				if isWaiting {
-					pause(here, ctx)
-				}
-				calling.Wait()
-				m.equal("the sum of 20, 21 and 22 s", at[0]+at[1]+at[2], 63*time.Second)
-			})
+// awaitThrice calls await three times at once. wait blocks until all have returned, and returns when that was, sorted.
+func awaitThrice(m *membersTest, ctx context.Context, here *community) (wait func() []time.Duration) {
+	began := time.Now()
+	at := make([]time.Duration, 3)
+	var calling sync.WaitGroup
+	for i := range at {
+		calling.Go(func() {
+			m.equal("error", here.await(ctx), nil)
+			at[i] = time.Since(began)
 		})
 	}
+	return func() []time.Duration {
+		calling.Wait()
+		slices.Sort(at)
+		return at
+	}
+}
+
+// Whether a pause begins before the calls or while they wait for a slot, they are a second apart after it. No slot is
+// used up within the pause.
+func TestCallsAfterAPauseAreASecondApart(t *testing.T) {
+	pause := giveFails(chat.BadgeFailed, 1, 20*time.Second)
+	want := []time.Duration{20 * time.Second, 21 * time.Second, 22 * time.Second}
+	t.Run("the pause begins before the calls", func(t *testing.T) {
+		inBubble(t, func(m *membersTest) {
+			here := m.platform.community("9001")
+			ctx, cancel := context.WithTimeout(m.Context(), settleLasts)
+			defer cancel()
+			pause(here, ctx)
+			wait := awaitThrice(m, ctx, here)
+			m.equal("calls at", wait(), want)
+		})
+	})
+	t.Run("the pause begins while they wait for a slot", func(t *testing.T) {
+		inBubble(t, func(m *membersTest) {
+			here := m.platform.community("9001")
+			ctx, cancel := context.WithTimeout(m.Context(), settleLasts)
+			defer cancel()
+			slotIsTaken(here, ctx)
+			wait := awaitThrice(m, ctx, here)
+			synctest.Wait()
+			pause(here, ctx)
+			m.equal("calls at", wait(), want)
+		})
+	})
 }
 
 func TestOutcomesAreCountedAndRefusalsLoggedOnceACycle(t *testing.T) {
 	inBubble(t, func(m *membersTest) {
 		here := m.platform.community("9001")
-		here.succeeded("1", step{give, "7001"})
-		here.succeeded("1", step{give, "7001"})
-		here.succeeded("1", step{remove, "7001"})
+		here.recordSuccess("1", step{give, "7001"})
+		here.recordSuccess("1", step{give, "7001"})
+		here.recordSuccess("1", step{remove, "7001"})
 		for _, p := range []chat.BadgeProblem{
 			chat.BadgeFailed, chat.MissingRight, chat.CommunityGone, chat.RoleAbove, chat.RoleAbove,
 			chat.NotAMember, chat.CannotHave,
 		} {
-			here.record(m.Context(), "1", step{give, "7002"}, failure(p))
+			here.recordFailure(m.Context(), "1", step{give, "7002"}, failure(p))
 		}
 		m.equal("events", m.events, map[string]int{
 			"badge_given":   2,
@@ -255,29 +272,29 @@ func TestOutcomesAreCountedAndRefusalsLoggedOnceACycle(t *testing.T) {
 		})
 		m.equal("lines", m.log.Lines("may not give or remove"), 2)
 		time.Sleep(5 * time.Hour)
-		here.record(m.Context(), "1", step{give, "7002"}, failure(chat.RoleAbove))
+		here.recordFailure(m.Context(), "1", step{give, "7002"}, failure(chat.RoleAbove))
 		m.equal("lines in the next cycle", m.log.Lines("may not give or remove"), 3)
 	})
 }
 
-// wornCase is two questions about what user 1 wears.
+// wornCase is two calls of wears for user 1, one after the other.
 type wornCase struct {
-	isCancelled bool          // the caller of the first question gives up
-	user        string        // a call for this user is made during the first question; empty: none
-	then        time.Duration // until the second question
+	isCancelled bool          // the context of the first call is done
+	forgotten   string        // during the first call, forgetWorn is called for this user
+	pause       time.Duration // between the two calls
 	asked       int           // how often the platform is asked
 }
 
-func TestAnAnswerIsRememberedForAMinute(t *testing.T) {
+func TestAnAnswerIsCachedForAMinute(t *testing.T) {
 	for name, c := range map[string]wornCase{
-		"a minute later":       {then: wornTTL, asked: 2},
-		"within the minute":    {then: wornTTL - 1, asked: 1},
-		"a caller gives up":    {isCancelled: true, asked: 2},
-		"overtaken by a call":  {user: "1", asked: 2},
-		"a call for another":   {user: "2", asked: 1},
-		"of two at a time":     {asked: 1},
-		"of two, a day apart":  {then: 24 * time.Hour, asked: 2},
-		"overtaken, and later": {user: "1", then: time.Second, asked: 2},
+		"at once":                   {asked: 1},
+		"within the minute":         {pause: wornTTL - 1, asked: 1},
+		"a minute later":            {pause: wornTTL, asked: 2},
+		"a day later":               {pause: 24 * time.Hour, asked: 2},
+		"the first call gave up":    {isCancelled: true, asked: 2},
+		"forgotten":                 {forgotten: "1", asked: 2},
+		"forgotten, a second later": {forgotten: "1", pause: time.Second, asked: 2},
+		"of another, forgotten":     {forgotten: "2", asked: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(m *membersTest) {
@@ -287,7 +304,7 @@ func TestAnAnswerIsRememberedForAMinute(t *testing.T) {
 				m.change(func() {
 					m.fault = func(call) error {
 						m.fault = nil
-						here.forgetWorn(c.user)
+						here.forgetWorn(c.forgotten)
 						return nil
 					}
 				})
@@ -295,7 +312,7 @@ func TestAnAnswerIsRememberedForAMinute(t *testing.T) {
 					cancel()
 				}
 				_, _ = here.wears(ctx, "1")
-				time.Sleep(c.then)
+				time.Sleep(c.pause)
 				_, err := here.wears(m.Context(), "1")
 				m.equal("answer", err, nil)
 				m.equal("asked", m.asked, c.asked)
@@ -304,19 +321,20 @@ func TestAnAnswerIsRememberedForAMinute(t *testing.T) {
 	}
 }
 
-func TestACommunityRemembersALimitedNumber(t *testing.T) {
+func TestACommunityCachesALimitedNumber(t *testing.T) {
 	inBubble(t, func(m *membersTest) {
 		here := m.platform.community("9001")
-		for id := range maxRemembered + 1 {
+		for id := range maxCached + 1 {
 			_, _ = here.wears(m.Context(), fmt.Sprint(id))
-			here.refuse(about{user: fmt.Sprint(id)}, chat.RulesPending)
+			here.refuse(subject{user: fmt.Sprint(id)}, chat.RulesPending)
 		}
 		m.equal("answers", len(here.worn), 1)
 		m.equal("refusals", len(here.refusals), 1)
 	})
 }
 
-// unlocked is a Limiter that fails the test if it is called while a community is locked, because a shared one blocks.
+// unlocked is a Limiter that fails the test if it is called while a community is locked. A Limiter that replicas share
+// blocks, and the lock would delay others for as long.
 type unlocked struct {
 	ratelimit.Limiter
 	*testing.T
@@ -339,7 +357,7 @@ func TestNoLockIsHeldWhileALimiterBlocks(t *testing.T) {
 		ctx, cancel := context.WithTimeout(m.Context(), settleLasts)
 		defer cancel()
 		for _, p := range []chat.BadgeProblem{chat.BadgeFailed, chat.MissingRight} {
-			here.record(m.Context(), "1", step{give, "7001"}, failure(p))
+			here.recordFailure(m.Context(), "1", step{give, "7001"}, failure(p))
 			_ = here.await(ctx)
 		}
 	})

@@ -13,49 +13,57 @@ import (
 )
 
 const (
-	// tickEvery is the time from the end of a tick to the next one. Each reads all rows, and checks those that are due.
+	// tickEvery is the time from the end of a tick to the next one. A tick reads all rows, and checks those that are due.
 	tickEvery = 5 * time.Minute
-	// retryTick is the wait before a tick whose rows could not be read is tried again.
+	// retryTick is the wait before the next tick if the rows could not be read.
 	retryTick = 30 * time.Second
-	// minDue is how many addresses a tick may check, at least.
+	// minDue is how many rows a tick may check, even if maxDue would be less.
 	minDue = 1000
 )
 
-// Run checks each saved address once in Every, and gives and removes badges accordingly. It blocks until ctx is done
-// and all background work has ended. If no address can be saved, it returns at once.
+// Run checks each saved address once in a cycle, which takes Every, and gives and removes badges accordingly. It blocks
+// until ctx is done and all background work has ended. If no address can be saved, it returns at once.
 func (m *Members) Run(ctx context.Context) {
 	if !m.Enabled() {
 		return
 	}
 	m.setRunning(ctx)
 	var ticking sync.WaitGroup
-	for _, p := range m.on() {
+	for _, p := range m.activePlatforms() {
 		ticking.Go(func() { m.runPlatform(ctx, p) })
 	}
 	<-ctx.Done()
 	ticking.Wait()
-	m.endRunning() // first: afterwards nothing is added to working
+	m.endRunning() // From here on, nothing is added to working.
 	m.working.Wait()
 }
 
-// runPlatform rewrites the rows of an earlier format, and then ticks until ctx is done.
+// runPlatform ticks until ctx is done.
 func (m *Members) runPlatform(ctx context.Context, p *platform) {
-	isRewritten := false // stays false while there are rows that cannot be read: an operator may repair them
-	isFirst := true
 	for ctx.Err() == nil {
+		succeeded := false
+		m.guard(func() { succeeded = m.tryTick(ctx, p) })
 		pause := retryTick
-		m.guard(func() {
-			if !isRewritten && m.rewrite(ctx, p) != nil {
-				return
-			}
-			isRewritten = p.rows.former.unreadable() == 0
-			if m.tick(ctx, p, isFirst) == nil {
-				pause = tickEvery
-				isFirst = false
-			}
-		})
+		if succeeded {
+			pause = tickEvery
+		}
 		transport.Sleep(ctx, pause)
 	}
+}
+
+// tryTick rewrites the rows of an earlier format, unless all are rewritten, and then ticks. It returns false if one of
+// the two fails.
+func (m *Members) tryTick(ctx context.Context, p *platform) (succeeded bool) {
+	if !p.isRewritten && m.rewrite(ctx, p) != nil {
+		return false
+	}
+	// If some values cannot be read, each tick tries again: an operator may have repaired them.
+	p.isRewritten = p.rows.former.unreadable() == 0
+	if m.tick(ctx, p) != nil {
+		return false
+	}
+	p.hasTicked = true
+	return true
 }
 
 // rewrite rewrites the rows of an earlier format.
@@ -70,7 +78,7 @@ func (m *Members) rewrite(ctx context.Context, p *platform) error {
 	return err
 }
 
-// guard calls f, and logs and counts a panic.
+// guard calls f. If f panics, guard logs and counts that, and returns.
 func (m *Members) guard(f func()) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -81,38 +89,41 @@ func (m *Members) guard(f func()) {
 	f()
 }
 
-// tick takes these steps:
+// tick counts all rows, checks those that are due, and settles their users. It fails if the rows cannot be read. The
+// count is a census, by which the fuse is judged (census.go). An operator may release users whom the fuse holds
+// (release.go).
+//
+// Every replica ticks, and one of them takes the turn: only that one checks rows. These are the steps:
 //
 //	step                                                   which replicas take it
-//	carry out releases, so that this tick settles them     each that may check
-//	read all rows, and count those that are not due        each
+//
+//	carry out releases, so that this tick settles them     all that may take the turn
+//	read all rows, and count those that are not due        all
 //	check the rows that are due, and save them             the one that takes the turn
-//	count these rows, too                                  each
-//	publish the census, by which the fuse is judged        each
+//	count these rows, too                                  all
+//	publish the census, which decides about the fuse       all
 //	settle the users for whom a call is left               the one that takes the turn, and each at its first tick
 //
-// A replica may check unless another one has taken the turn since the last tick. At its first tick a process settles
-// without the turn, because the process before it may have been stopped before its calls. tick fails if the rows cannot
-// be read.
-func (m *Members) tick(ctx context.Context, p *platform, isFirst bool) error {
-	mayCheck := m.Limiter.Peek(ctx, p.tickLimit()) <= 0
-	if mayCheck {
+// A replica settles at its first tick because the process before it may have been stopped before it made its calls.
+func (m *Members) tick(ctx context.Context, p *platform) error {
+	mayTakeTurn := m.Limiter.Peek(ctx, p.tickLimit()) <= 0
+	if mayTakeTurn {
 		m.carryOutReleases(ctx, p)
 	}
 	known := p.latest.users() // Taken before reading, so that publish can tell which rows are deleted meanwhile.
-	census, due, err := m.read(ctx, p, mayCheck)
+	census, due, err := m.read(ctx, p, mayTakeTurn)
 	if err != nil {
 		p.warnOfStore(ctx, err)
 		return err
 	}
-	p.warned.Store(false)
+	p.isWarned.Store(false)
 	hasTurn := false
-	if mayCheck { // Reading takes seconds. Another replica may have been quicker meanwhile.
+	if mayTakeTurn { // Another replica may have taken it while this one read the rows, which takes seconds.
 		_, hasTurn = m.Limiter.Reserve(ctx, 0, p.tickLimit())
 	}
-	rest := due // read has counted all other rows.
+	rest := due // the rows that read did not count
 	if hasTurn {
-		rest = m.checkDue(ctx, p, due) // the same rows, as they are after the check
+		rest = m.checkDue(ctx, p, due) // the same rows after the check
 	}
 	for _, r := range rest {
 		census.add(p, r)
@@ -122,20 +133,21 @@ func (m *Members) tick(ctx context.Context, p *platform, isFirst bool) error {
 	}
 	missing := p.latest.publish(census, known)
 	m.report(ctx, p, census, missing)
+	isFirst := !p.hasTicked
 	if hasTurn || isFirst {
 		m.settleAll(p, census)
 	}
 	return nil
 }
 
-// tickLimit is the limit by which one replica of all takes the turn at each tick. It is shorter than tickEvery, so that
-// the turn is free again when the replica that took it ticks next, even if the Limiter's clock is a little slower.
+// tickLimit is the limit that lets one replica take the turn. It is a little shorter than tickEvery, so that the turn
+// is free again when the replica that took it ticks next, even if the Limiter's clock is a little slower.
 func (p *platform) tickLimit() ratelimit.Limit {
-	return ratelimit.Limit{Key: p.key("tick"), Burst: 1, Every: tickEvery - retryTick}
+	return ratelimit.Limit{Key: p.botLimitKey("tick"), Burst: 1, Every: tickEvery - retryTick}
 }
 
-// read reads all rows. It counts those that are not checked at this tick, and returns the others in due, the longest
-// due first. If mayCheck is false, it counts all.
+// read reads all rows. If mayCheck is set, due has the rows that this tick is to check, the longest due first. All
+// others are counted in n.
 func (m *Members) read(ctx context.Context, p *platform, mayCheck bool) (n *census, due []Row, err error) {
 	n = newCensus()
 	now := time.Now()
@@ -158,17 +170,19 @@ func (m *Members) read(ctx context.Context, p *platform, mayCheck bool) (n *cens
 	return n, due[:checked], nil
 }
 
-// maxDue returns how many of all rows a tick checks at most: twice its share of a cycle, but at least minDue. So after
-// an outage, all are checked within half a cycle, or within a whole one if ticks take long.
+// maxDue returns how many of all rows a tick may check: twice the tick's share of a cycle, but at least minDue. After
+// an outage, when all rows are due, the bot then checks them within half a cycle, or within a whole one if ticks take
+// long.
 //
-// For example, of 50,000 rows and with a cycle of 6 hours, a tick checks at most 1,388.
+// For example, a cycle of 6 hours has 72 ticks. Of 50,000 rows, a tick may check 2/72, which is 1,388.
 func (m *Members) maxDue(rows int) int {
 	share := 2 * time.Duration(rows) * tickEvery / m.Every
 	return max(minDue, int(share))
 }
 
-// isDue reports whether a row is to be checked. No row is if Stakes is nil, because nothing can be read then. A row
-// that is due later than in a whole cycle was written by a wrong clock, or under a longer cycle: it is due now.
+// isDue reports whether a row is to be checked now. A row that is due later than in a whole cycle was written by a
+// wrong clock, or under a longer cycle: it is due now. If Stakes is nil, no row is due, because its stake cannot be
+// read.
 func (p *platform) isDue(r Row, now time.Time) bool {
 	if p.config.Stakes == nil || r.Forgotten() {
 		return false
@@ -177,32 +191,25 @@ func (p *platform) isDue(r Row, now time.Time) bool {
 	return !r.Due.After(now) || r.Due.After(tooLate)
 }
 
-// nextDue returns when a row that is checked now is due again. It is half a tick early, so that the tick that comes
-// nearest to a whole cycle finds it due.
+// nextDue returns when a row that is checked now is due again: in a cycle, less half a tick. So the tick that comes
+// nearest to a whole cycle from now checks it.
 func (p *platform) nextDue(now time.Time) Time { return timeOf(now.Add(p.config.Every - tickEvery/2)) }
 
-// Other replicas delete rows too, after /forget. Rows that this process did not delete are reported as missing if there
-// are more than maxMissing, and more than one for each missingPart rows that are left.
+// Missing rows are reported if there are more than 10, and more than a twentieth of the rows that are left. A few may
+// be missing at any time, because other replicas delete rows, too, after /forget.
 const (
 	maxMissing  = 10
 	missingPart = 20
 )
 
-// report logs and counts what an operator must know of a census: a fuse that has blown since the one before, rows
-// that are gone, and values that cannot be read. missing is how many rows are gone that this process did not delete.
+// report logs and counts what an operator must know of a census: a fuse that has blown since the previous census, rows
+// that are missing, and values that cannot be read. missing is how many rows are gone that this process did not delete.
 func (m *Members) report(ctx context.Context, p *platform, n *census, missing int) {
 	for _, id := range p.tiers.communities() {
-		c := p.community(id)
-		tally, blown := n.blown(id)
-		if blown && !c.wasBlown {
-			m.Count("fuse_blown")
-			c.log.ErrorContext(ctx, "too many would lose a badge at once, so nobody does: check the pools and the node; "+
-				"only if so many did stop staking, run bot members --release", "losing", tally.losing, "of", tally.have)
-		}
-		c.wasBlown = blown
+		m.reportFuse(ctx, p.community(id), n)
 	}
 	newlyUnreadable := max(0, n.unreadable-p.lastUnreadable)
-	missing -= newlyUnreadable // These rows are not gone.
+	missing -= newlyUnreadable // These were counted as missing, but their values are still there.
 	if missing > maxMissing && missing*missingPart > n.rows {
 		for range missing {
 			m.Count("rows_missing")
@@ -217,16 +224,27 @@ func (m *Members) report(ctx context.Context, p *platform, n *census, missing in
 	p.lastUnreadable = n.unreadable
 }
 
-// warnOfStore logs the first failure to read or write the rows since a tick could read them.
+// reportFuse logs and counts that the fuse of a community has blown since the previous census.
+func (m *Members) reportFuse(ctx context.Context, c *community, n *census) {
+	worst, isBlown := n.blownFuse(c.id)
+	if isBlown && !c.wasBlown {
+		m.Count("fuse_blown")
+		c.log.ErrorContext(ctx, "too many would lose a badge at once, so nobody does: check the pools and the node; "+
+			"only if so many did stop staking, run bot members --release", "losing", worst.losing, "of", worst.have)
+	}
+	c.wasBlown = isBlown
+}
+
+// warnOfStore logs that the rows cannot be read or written. It logs that once, until a tick can read them again.
 func (p *platform) warnOfStore(ctx context.Context, err error) {
-	if ctx.Err() == nil && !p.warned.Swap(true) {
+	if ctx.Err() == nil && !p.isWarned.Swap(true) {
 		p.config.Log.WarnContext(ctx, "saved addresses cannot be read or written; nobody loses a badge by it",
 			"platform", p.name, "err", err)
 	}
 }
 
 // settleAll settles the users of a census for whom a call is left: one after another in a community, and all
-// communities at once. It does not wait. A community that is still busy with an earlier tick is left alone.
+// communities at once. It does not wait. It leaves out a community that is still busy with an earlier tick.
 func (m *Members) settleAll(p *platform, n *census) {
 	users := map[*community][]chat.User{}
 	for _, left := range n.leftCalls {
@@ -235,13 +253,13 @@ func (m *Members) settleAll(p *platform, n *census) {
 			users[c] = append(users[c], left.user)
 		}
 	}
-	for c, list := range users {
+	for c, usersHere := range users {
 		if !c.beginSettling() {
 			continue
 		}
 		m.background(func(ctx context.Context) {
 			defer c.endSettling()
-			for _, user := range list {
+			for _, user := range usersHere {
 				if ctx.Err() != nil {
 					return
 				}
@@ -256,32 +274,33 @@ func (m *Members) settleAll(p *platform, n *census) {
 func (c *community) beginSettling() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.tickBusy {
+	if c.isTickBusy {
 		return false
 	}
-	c.tickBusy = true
+	c.isTickBusy = true
 	return true
 }
 
 func (c *community) endSettling() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.tickBusy = false
+	c.isTickBusy = false
 }
 
-// tellRemoved tells a user of the badges that changes removed.
+// tellRemoved tells a user which badges these changes removed, and why.
 func (m *Members) tellRemoved(ctx context.Context, c *community, user chat.User, changes []Change) {
 	for _, change := range changes {
-		if change.Removed && change.Problem == "" && !change.Later {
+		isDone := change.Problem == "" && !change.Later
+		if change.Removed && isDone {
 			m.tellWhyLost(ctx, c, user, change.Badge)
 		}
 	}
 }
 
-// CheckAll moves the times in every row back by d, and then checks every row now. It blocks until it has given and
-// removed badges accordingly. The demo uses it.
+// CheckAll first moves the times in the rows back by d, as if d had passed, and then checks every row. It blocks until
+// it has given and removed badges accordingly. The demo uses it.
 func (m *Members) CheckAll(ctx context.Context, d time.Duration) error {
-	for _, p := range m.on() {
+	for _, p := range m.activePlatforms() {
 		if err := m.checkAll(ctx, p, d); err != nil {
 			return err
 		}

@@ -20,13 +20,13 @@ func TestABadgeIsGivenAndLostWithinTwoCycles(t *testing.T) {
 		m.equal("the press", m.presses(wallet(1), 5), "+7001, +7003")
 		m.stakesNow(1, 0)
 		m.cycles(1)
-		m.equal("after a cycle", m.seen("9001"), "1:7001")
+		m.equal("after a cycle", m.wornIn("9001"), "1:7001")
 		time.Sleep(cycle + time.Hour)
-		m.equal("after two and an hour", m.seen("9001")+m.seen("9002"), "")
+		m.equal("after two cycles and an hour", m.wornIn("9001")+m.wornIn("9002"), "")
 	})
 }
 
-// losesBadges makes user 1 lose a badge in each server.
+// losesBadges makes user 1 lose a badge in each of the two servers, and stops the Members.
 func losesBadges(m *membersTest) {
 	m.run()
 	m.presses(wallet(1), 5)
@@ -56,7 +56,8 @@ func TestEachLossIsToldOnce(t *testing.T) {
 func TestTheLogOfALossNamesNobody(t *testing.T) {
 	inBubble(t, func(m *membersTest) {
 		losesBadges(m)
-		for _, private := range []string{"9001", "did:", strings.ToLower(wallet(1).Hex()[2:])} {
+		hex := strings.ToLower(wallet(1).Hex()[2:])
+		for _, private := range []string{"9001", "did:", hex} {
 			m.equal("lines that name "+private, m.log.Lines(private), 0)
 		}
 	})
@@ -79,7 +80,8 @@ func TestEachRowIsCheckedOnceACycle(t *testing.T) {
 	})
 }
 
-// putOverdue saves n rows, as after an outage. The row of user n-1 has been due for the longest time.
+// putOverdue saves the rows of users 0 to n-1, as after an outage: all are due, and that of user n-1 has been due for
+// the longest time.
 func (m *membersTest) putOverdue(n int) {
 	m.Helper()
 	for id := range n {
@@ -93,9 +95,9 @@ func TestATickChecksAFewOfMany(t *testing.T) {
 	inBubble(t, func(m *membersTest) {
 		m.putOverdue(3 * minDue)
 		m.run()
-		m.equal("in the first tick", m.number(&m.checked), minDue)
+		m.equal("checked in the first tick", m.number(&m.checked), minDue)
 		m.ticks(2)
-		m.equal("after three ticks", m.number(&m.checked), 3*minDue)
+		m.equal("checked in three ticks", m.number(&m.checked), 3*minDue)
 	})
 }
 
@@ -103,14 +105,14 @@ func TestTheRowsThatWereDueFirstAreCheckedFirst(t *testing.T) {
 	inBubble(t, func(m *membersTest) {
 		m.putOverdue(3 * minDue)
 		m.run()
-		first := m.saved(3*minDue - 1)
-		last := m.saved(0)
-		m.equal("the first was checked", first.Due.After(time.Now()), true)
-		m.equal("the last was checked", last.Due.After(time.Now()), false)
+		longestDue := m.saved(3*minDue - 1)
+		shortestDue := m.saved(0)
+		m.equal("the longest due was checked", longestDue.Due.After(time.Now()), true)
+		m.equal("the shortest due was checked", shortestDue.Due.After(time.Now()), false)
 	})
 }
 
-func TestOneReplicaTakesATick(t *testing.T) {
+func TestOneReplicaTakesTheTurnAtEachTick(t *testing.T) {
 	inBubble(t, func(m *membersTest) {
 		m.putStakers(20, 5, "7001")
 		other := New(m.config())
@@ -134,24 +136,24 @@ func TestOneReplicaTakesATick(t *testing.T) {
 // The clock was a week ahead when the row was saved, and has been corrected since.
 func TestRowsOfAClockThatWasAheadAreChecked(t *testing.T) {
 	inBubble(t, func(m *membersTest) {
-		r := m.row(1, 5, "7001")
+		r := m.row(1, 0, "7001")
 		r.Due = timeOf(time.Now().Add(7 * 24 * time.Hour))
 		r.CheckedAt = r.Due
 		m.put(r)
-		m.wears("9001", 1, "7001")
+		m.setWorn("9001", 1, "7001")
 		m.stakesNow(1, 0)
 		m.run()
 		m.equal("checked at once", m.number(&m.checked), 1)
 		m.cycles(3)
-		m.equal("worn", m.seen("9001"), "")
+		m.equal("worn", m.wornIn("9001"), "")
 	})
 }
 
 // A press while a check reads stakes sees a newer block than the check.
 func TestAPressDuringEachCheckKeepsNoBadge(t *testing.T) {
 	inBubble(t, func(m *membersTest) {
-		m.put(m.row(1, 5, "7001"))
-		m.wears("9001", 1, "7001")
+		m.put(m.row(1, 0, "7001"))
+		m.setWorn("9001", 1, "7001")
 		m.Members.Stakes = func(ctx context.Context, wallets []common.Address) []query.Answer[core.Stake] {
 			found := m.readStakes(ctx, wallets)
 			time.Sleep(2 * time.Second)
@@ -160,7 +162,7 @@ func TestAPressDuringEachCheckKeepsNoBadge(t *testing.T) {
 		}
 		m.run()
 		time.Sleep(2*cycle + time.Hour)
-		m.equal("worn", m.seen("9001"), "")
+		m.equal("worn", m.wornIn("9001"), "")
 	})
 }
 
@@ -180,52 +182,54 @@ func TestEachCheckOfTheCycleIsCounted(t *testing.T) {
 	})
 }
 
+// partlyRead returns a check that found a stake of 5, and could not read one of the pools.
+func partlyRead() check {
+	c := checkOf(5, 6)
+	c.stake.Failed = make([]core.UnreadPool, 1)
+	return c
+}
+
 // A check counts as reached if every badge of the row is reached, and as below if one is not.
 func TestACheckIsCountedByTheBadgesOfItsRow(t *testing.T) {
 	inBubble(t, func(m *membersTest) {
-		partly := checkOf(5, 6)
-		partly.stake.Failed = make([]core.UnreadPool, 1)
-		for _, c := range []struct {
+		for name, c := range map[string]struct {
 			check check
 			row   Row
 			want  string
 		}{
-			{checkOf(5, 6), m.row(1, 0, "7001"), "check_reached"},
-			{checkOf(5, 6), m.row(1, 0, "7001", "7002"), "check_below"},
-			{checkOf(0, 6), m.row(1, -1), "check_below"},
-			{partly, m.row(1, 0, "7001"), "check_unknown"},
-			{check{failed: true}, m.row(1, 0, "7001"), "check_unknown"},
+			"its only badge is reached":    {checkOf(5, 6), m.row(1, 0, "7001"), "check_reached"},
+			"one of two badges is missed":  {checkOf(5, 6), m.row(1, 0, "7001", "7002"), "check_below"},
+			"no badge, and nothing staked": {checkOf(0, 6), m.row(1, -1), "check_below"},
+			"a pool could not be read":     {partlyRead(), m.row(1, 0, "7001"), "check_unknown"},
+			"the stake could not be read":  {check{failed: true}, m.row(1, 0, "7001"), "check_unknown"},
 		} {
 			clear(m.events)
 			after := m.platform.tiers.decide(c.row, c.check, at(6))
 			m.countCheck(m.platform, after, c.check)
-			m.equal("counted", m.events, map[string]int{c.want: 1})
+			m.equal(name, m.events, map[string]int{c.want: 1})
 		}
 	})
 }
 
 func TestACheckMarksTheBadgesThatItMisses(t *testing.T) {
 	inBubble(t, func(m *membersTest) {
-		partly := checkOf(5, 6)
-		partly.stake.Failed = make([]core.UnreadPool, 1)
-		for _, c := range []struct {
+		for name, c := range map[string]struct {
 			check check
-			want  string
+			want  string // the row, as shown writes it
 		}{
-			{checkOf(1000, 6), "7001, 7002"},
-			{checkOf(5, 6), "7001, 7002 low"},
-			{checkOf(0, 6), "7001 low, 7002 low"},
-			{partly, "7001, 7002"},
-			{check{failed: true}, "7001, 7002"},
+			"both are reached":            {checkOf(1000, 6), "7001, 7002"},
+			"the higher one is missed":    {checkOf(5, 6), "7001, 7002 low"},
+			"both are missed":             {checkOf(0, 6), "7001 low, 7002 low"},
+			"a pool could not be read":    {partlyRead(), "7001, 7002"},
+			"the stake could not be read": {check{failed: true}, "7001, 7002"},
 		} {
 			after := m.platform.tiers.decide(m.row(1, 0, "7001", "7002"), c.check, at(6))
-			m.equal("badges", shown(after), c.want)
+			m.equal(name, shown(after), c.want)
 		}
 	})
 }
 
-// The demo checks all rows at once.
-func TestCheckAllFollowsAsIfTimeHadPassed(t *testing.T) {
+func TestCheckAllChecksAsIfTimeHadPassed(t *testing.T) {
 	inBubble(t, func(m *membersTest) {
 		m.presses(wallet(1), 5)
 		m.stakesNow(1, 0)
@@ -236,7 +240,7 @@ func TestCheckAllFollowsAsIfTimeHadPassed(t *testing.T) {
 			}
 			synctest.Wait()
 		}
-		m.equal("worn", m.seen("9001")+m.seen("9002"), "")
+		m.equal("worn", m.wornIn("9001")+m.wornIn("9002"), "")
 		m.equal("notices", len(m.notices), 2)
 	})
 }

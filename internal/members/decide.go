@@ -24,7 +24,7 @@ import (
 // Four questions about a badge differ:
 //
 //	earns      is the user to have it?
-//	mustGo     was it decided that it is removed?
+//	mustGo     is it to be removed? That was decided, or the settings name no badge of its community any more.
 //	isLosing   does the fuse count it as one that its user loses? That begins with the first miss.
 //	mayRemove  is it removed now? See next.go.
 
@@ -59,8 +59,8 @@ func (c check) block() time.Time {
 	return c.stake.BlockTime
 }
 
-// answerFor returns whether the stake reaches an amount. The amount 0 is reached by any stake. Without a block's time,
-// no amount is missed: the node may be behind.
+// answerFor returns whether the stake reaches an amount. The amount 0 is reached by any stake. A disowned wallet
+// reaches no amount. Without a block's time, no amount is missed: the node may be behind.
 func (c check) answerFor(amount decimal.Decimal) answer {
 	isBlockKnown := !c.block().IsZero()
 	switch {
@@ -116,14 +116,15 @@ func (t tiers) decide(r Row, c check, now time.Time) Row {
 // judge returns a badge after a check. isSecondMiss reports whether the check is the second one that missed its amount.
 // This is the rule by which a badge is lost:
 //
-//	answer                 Low before                       result
-//	reached                any                              Low is cleared; the badge stays, even if it was to go
-//	unknown, by the cycle  any                              Low is cleared
-//	unknown, by a press    any                              Low is kept: pressing must not keep a badge
-//	missed                 none, or older than lowLasts     this check becomes Low
-//	missed                 less than minApart older         Low is kept
-//	missed                 minApart older, or more          the badge goes
+//	answer                 age of Low               result
+//	reached                any                      Low is cleared; the badge stays, even if it was to go
+//	unknown, by the cycle  any                      Low is cleared
+//	unknown, by a press    any                      Low is kept: pressing must not keep a badge
+//	missed                 no Low, or over lowLasts this check becomes Low
+//	missed                 under minApart           Low is kept
+//	missed                 from minApart            the badge goes
 //
+// The age of Low is the time from its block to the block of this check.
 // A badge that goes already still does, unless its amount is reached.
 func (t tiers) judge(h Held, c check) (after Held, isSecondMiss bool) {
 	b, configured := t.find(h.Community, h.Badge)
@@ -163,8 +164,8 @@ func (t tiers) judgeMissed(h Held, under SettingsHash, c check) (after Held, isS
 	return h.toGo(under), true
 }
 
-// judgeRemoved returns a badge that the settings no longer name after a check. If they name other badges in its
-// community, the answers for the amounts of these decide:
+// judgeRemoved is judge for a badge that the settings no longer name. If they name other badges in its community, the
+// answers for the amounts of these decide:
 //
 //	all are known, and one is reached    the badge goes: the user gets the other badge in exchange
 //	all are missed                       as for any badge: the second such check decides
@@ -190,8 +191,8 @@ func (t tiers) judgeRemoved(h Held, c check) Held {
 	return h
 }
 
-// lowLasts is how long a Low counts. Two checks in a row may be up to two cycles apart if one is late. If the second
-// comes less than minApart after the first, only the third decides: hence the added minApart.
+// lowLasts is how long a Low counts. Two checks in a row may be up to two cycles apart if one is late. A check within
+// minApart of the first one decides nothing, so that the next one decides, up to minApart later.
 func (t tiers) lowLasts() time.Duration { return 2*t.settings.Every + minApart }
 
 // note returns the row with what a check found: Block, Reached, and CheckedAt. A check that knows only some amounts can
@@ -222,7 +223,7 @@ func (t tiers) note(r Row, c check, now time.Time) Row {
 // highestReached returns the highest configured amount that a check reached, or one that is not Valid, and for how many
 // amounts the answer is unknown.
 func (t tiers) highestReached(c check) (highest decimal.NullDecimal, unknowns int) {
-	for _, amount := range t.amounts {
+	for _, amount := range t.amounts { // the lowest first
 		switch c.answerFor(amount) {
 		case reached:
 			highest = decimal.NewNullDecimal(amount)
@@ -253,8 +254,8 @@ func (t tiers) earns(r Row, b tier) bool { return t.reaches(r, b.Amount) }
 func (t tiers) mustGo(h Held) bool { return h.goes() || !t.namesAny(h.Community) }
 
 // isLosing reports whether the fuse counts a badge as one that its user loses. A configured badge counts from the first
-// miss on. A badge that the settings no longer name counts unless the user keeps or earns a configured badge there; so
-// it also counts before the first check of new pools.
+// miss on. A badge that the settings no longer name counts unless the user keeps or earns a configured badge there. So
+// it also counts before the first check of new pools, when nobody earns anything yet.
 func (t tiers) isLosing(r Row, h Held) bool {
 	if r.Forgotten() {
 		return false
@@ -265,7 +266,8 @@ func (t tiers) isLosing(r Row, h Held) bool {
 	return t.namesAny(h.Community) && !t.keepsOne(r, h.Community)
 }
 
-// keepsOne reports whether the user of a row earns a configured badge of a community, or keeps one that they hold.
+// keepsOne reports whether the user of a row earns a configured badge of a community, or keeps one that they hold. For
+// configured badges, isLosing does not call keepsOne.
 func (t tiers) keepsOne(r Row, community string) bool {
 	return slices.ContainsFunc(t.in(community), func(b tier) bool {
 		i := r.index(community, b.ID)

@@ -34,9 +34,9 @@ var roles = []chat.Badge{
 	{Community: "9002", ID: "7003"},
 }
 
-// call is a call to the platform: Give, Remove or Has.
+// call is a call to the platform: Give, Remove or Worn.
 type call struct {
-	do        string // "give", "remove" or "has"
+	do        string // "give", "remove" or "has", which stands for Worn
 	community string
 	badge     string
 	user      string
@@ -44,29 +44,33 @@ type call struct {
 
 func (c call) String() string { return c.do + " " + c.badge + " " + c.user }
 
-// fake is a platform, the services that are asked, and a store. It outlives a Members. While a Members runs, mu guards
-// its fields: change them within change.
+// fake is everything that a Members works with: a platform, a node and a partner, and a store. It outlives a Members.
+// While a Members runs, mu guards its fields: change them within change.
 type fake struct {
 	log    logtest.Buffer
 	memory *store.Memory
 
-	mu      sync.Mutex
-	oneEach bool
+	mu sync.Mutex
+
+	// The platform.
+	oneEach bool                // a member wears one badge at a time
 	worn    map[string][]string // badges by "community user"; a user without an entry is not a member
-	fault   func(call) error    // returns why a call fails; nil: it succeeds
+	fault   func(call) error    // returns why a call fails, or nil if it succeeds
 	during  func(call)          // called once, within the next Give or Remove
 
-	stakes map[common.Address]int64 // -1: cannot be read
+	// The node and the partner.
+	stakes map[common.Address]int64 // -1 if it cannot be read
 	frozen bool                     // no block has a time
-	dids   map[string]string        // by UID; "away": the partner does not answer
+	dids   map[string]string        // the DIDs of users and wallets, by UID; "away" if the partner does not answer
 
-	down      bool   // the store can be neither read nor written
-	full      bool   // the store cannot be written
+	// The store.
+	down      bool   // it can be neither read nor written
+	full      bool   // it cannot be written
 	atReplace func() // called once, before the next value is written
 
-	// What was done.
+	// What the Members did.
 	calls   []call // of Give and Remove
-	asked   int    // how often Has was called
+	asked   int    // how often Worn was called
 	checked int    // how many wallets were read
 	notices []*chat.Reply
 	events  map[string]int
@@ -144,7 +148,7 @@ func (f *fake) change(do func()) {
 	do()
 }
 
-// failWith makes every Give and Remove in server 9001 fail with err, or none if err is nil.
+// failWith makes every Give and Remove in server 9001 fail with err. If err is nil, they succeed.
 func (f *fake) failWith(err error) {
 	f.change(func() {
 		f.fault = func(c call) error {
@@ -189,21 +193,21 @@ func (b faultyBucket) Each(ctx context.Context, f func([]byte)) error {
 	return b.Bucket.Each(ctx, f)
 }
 
-// isSet returns a field that is a flag.
+// isSet returns the value of one of the fields of f.
 func (f *fake) isSet(flag *bool) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return *flag
 }
 
-// number returns a field that counts.
+// number returns the value of one of the fields of f.
 func (f *fake) number(field *int) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return *field
 }
 
-// take returns a field that is a function to be called once, or nil, and clears the field.
+// take returns one of the fields of f, and clears it, so that the function is called once.
 func (f *fake) take(once *func()) func() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -273,7 +277,7 @@ func (f *fake) Remove(_ context.Context, community, id, user, _ string) error {
 	return f.carryOut(call{"remove", community, id, user})
 }
 
-// faultOf returns why a call fails, or nil.
+// faultOf returns why a call fails, or nil if it succeeds.
 func (f *fake) faultOf(c call) error {
 	if f.fault != nil {
 		if err := f.fault(c); err != nil {
@@ -286,7 +290,7 @@ func (f *fake) faultOf(c call) error {
 	return nil
 }
 
-// carryOut records a Give or Remove, and carries it out if it does not fail or if only its answer is lost.
+// carryOut records a Give or Remove. It carries the call out if the call succeeds, or if only its answer is lost.
 func (f *fake) carryOut(c call) error {
 	f.mu.Lock()
 	during := f.during
@@ -310,12 +314,12 @@ func (f *fake) carryOut(c call) error {
 	return err
 }
 
-// wears makes a user a member of a server who wears these badges.
-func (f *fake) wears(community string, id int, badges ...string) {
+// setWorn makes a user a member of a server who wears these badges.
+func (f *fake) setWorn(community string, id int, badges ...string) {
 	f.change(func() { f.worn[fmt.Sprint(community, " ", id)] = slices.Clone(badges) })
 }
 
-// leaves lets user 1 leave a server.
+// leaves makes user 1 leave a server.
 func (f *fake) leaves(community string) {
 	f.change(func() { delete(f.worn, community+" 1") })
 }
@@ -335,8 +339,8 @@ func (f *fake) called() string {
 	return strings.Join(all, ", ")
 }
 
-// seen returns what each user wears in a server, such as "1:7001+7002 2:7001".
-func (f *fake) seen(community string) string {
+// wornIn returns what each user wears in a server, such as "1:7001+7002 2:7001". It leaves out users without a badge.
+func (f *fake) wornIn(community string) string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	var all []string

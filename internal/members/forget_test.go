@@ -13,17 +13,19 @@ import (
 
 // forgetCase is a /forget of user 1.
 type forgetCase struct {
-	row     func(m *membersTest) Row // saved before; nil: none
-	problem chat.BadgeProblem        // of a removal; empty: none
+	row     func(m *membersTest) Row // saved before; nil if there is none
+	problem chat.BadgeProblem        // of each removal; empty if removals succeed
 
-	wallet  bool   // the wallet was saved until now
-	told    string // to the user, as changed writes it
-	left    string // in the row, as shown writes it
+	wallet  bool   // Forget returns the wallet, because it was saved
+	told    string // the changes, as changed writes them
+	left    string // the row afterwards, as shown writes it; empty if it is deleted
 	deleted int    // how often address_deleted is counted
 }
 
-// holder is a row with a badge, and forgotten what /forget leaves of it.
-func holder(m *membersTest) Row    { return m.row(1, 0, "7001") }
+// holder returns a row with a badge.
+func holder(m *membersTest) Row { return m.row(1, 0, "7001") }
+
+// forgotten returns what /forget leaves of that row.
 func forgotten(m *membersTest) Row { return holder(m).afterForget() }
 
 func runForget(t *testing.T, table map[string]forgetCase) {
@@ -42,7 +44,7 @@ func runForget(t *testing.T, table map[string]forgetCase) {
 
 				m.equal("error", err, nil)
 				m.equal("told", changed(f.Changes), c.told)
-				m.equal("the wallet was saved", f.Wallet == wallet(1), c.wallet)
+				m.equal("the wallet is returned", f.Wallet == wallet(1), c.wallet)
 				m.equal("left", shown(m.saved(1)), c.left)
 				m.equal("a row is left", m.saved(1).User.ID != "", c.left != "")
 				m.equal("counted", m.event("address_deleted"), c.deleted)
@@ -109,7 +111,7 @@ func TestThirtyDaysOfRefusalCountFromForget(t *testing.T) {
 		r := m.row(1, -1, "7001")
 		r.Badges[0].Refused = timeOf(time.Now().Add(-refusedFor + time.Hour))
 		m.put(r)
-		m.wears("9001", 1, "7001")
+		m.setWorn("9001", 1, "7001")
 		m.failWith(failure(chat.MissingRight))
 		m.run()
 		if _, err := m.Forget(m.Context(), user(1)); err != nil {
@@ -126,13 +128,13 @@ func TestThirtyDaysOfRefusalCountFromForget(t *testing.T) {
 func TestAForgottenBadgeIsRemovedOnceThePlatformAllowsIt(t *testing.T) {
 	inBubble(t, func(m *membersTest) {
 		m.put(m.row(1, 0, "7001"))
-		m.wears("9001", 1, "7001")
+		m.setWorn("9001", 1, "7001")
 		m.failWith(failure(chat.MissingRight))
 		m.run()
 		_, _ = m.Forget(m.Context(), user(1))
 		m.failWith(nil)
 		m.cycles(2)
-		m.equal("worn", m.seen("9001"), "")
+		m.equal("worn", m.wornIn("9001"), "")
 		m.equal("user", m.saved(1).User.ID, "")
 		m.stop()
 		m.equal("notices", len(m.notices), 0)
@@ -174,7 +176,8 @@ func valueOf(m *membersTest, id string) string {
 	return string(value)
 }
 
-// Two presses and a /forget within a second, on two replicas, end as some order of them would.
+// Two presses and a /forget happen at once, on two replicas. In the end, the user wears the badge exactly if the wallet
+// is saved.
 func TestPressesAndForgetOnTwoReplicasEndInOneState(t *testing.T) {
 	inBubble(t, func(m *membersTest) {
 		m.run()
@@ -190,10 +193,11 @@ func TestPressesAndForgetOnTwoReplicasEndInOneState(t *testing.T) {
 		if m.saved(1).Wallet == wallet(1) {
 			want = "1:7001"
 		}
-		m.equal("worn", m.seen("9001"), want)
+		m.equal("worn", m.wornIn("9001"), want)
 	})
 }
 
+// The user sends /forget while /verify saves their higher stake.
 func TestVerifyDoesNotSaveWhatForgetDeletes(t *testing.T) {
 	inBubble(t, func(m *membersTest) {
 		m.put(m.row(1, -1))

@@ -16,18 +16,18 @@ import (
 //	1  version b7a8be84 and before: 512 values with the rows of many users each. See formerRow.
 //	2  a value for each user, which is a Row.
 //
-// A new format gets a number and a line here, a conversion in decode, and a fixture in testdata/formats. Values of an
-// older format are read, and are rewritten when they next change. Values of a newer one are left alone.
+// To add a format, give it a number and a line here, a conversion in decode, and a fixture in testdata/formats. The bot
+// reads values of an older format, and rewrites them when they next change. It leaves values of a newer format alone.
 //
-// A new field of a Row needs no new format if it is left out of JSON while it is zero (omitzero), and zero means what
-// rows without the field meant. But an older version drops the field when it rewrites such a row.
+// A new field of a Row needs no new format if it is left out of JSON while it is zero (omitzero), and zero means the
+// same as a row without the field. But if an older version rewrites such a row, it drops the field.
 const format = 2
 
-// ErrUnreadable is returned for a value that cannot be read as a row of its user. The value stays as it is. It affects
-// no other user.
+// ErrUnreadable is returned for a value that cannot be read as a row of its user. The value stays as it is. Other users
+// are not affected.
 var ErrUnreadable = errors.New("a saved address cannot be read")
 
-// errNewer is the ErrUnreadable for a value that a newer version wrote.
+// errNewer is returned for a value that a newer version of the bot wrote. It wraps ErrUnreadable.
 var errNewer = fmt.Errorf("%w: a newer version wrote it; run that one", ErrUnreadable)
 
 // value is a row as it is saved.
@@ -37,23 +37,24 @@ type value struct {
 	Row
 }
 
-// encode returns the value of a row, or nil if the row says nothing.
+// encode returns the value of a row, or nil if nothing of the row needs to be saved.
 func encode(r Row) []byte {
 	if r.isEmpty() {
 		return nil
 	}
-	b, _ := json.Marshal(value{format, r.User.ID, r}) // Every row can be JSON.
+	b, _ := json.Marshal(value{format, r.User.ID, r}) // A row can always be encoded.
 	return b
 }
 
-// decode returns the row of a value that encode returned. It fails with ErrUnreadable.
+// decode returns the row of a value of the present format. It fails with ErrUnreadable.
 func decode(p chat.Platform, b []byte) (Row, error) {
+	// Read the format first, because in a newer one the other fields may have other types.
 	var head struct {
 		Format int `json:"v"`
 	}
 	err := json.Unmarshal(b, &head)
 	if err == nil && head.Format > format {
-		return Row{}, errNewer // Its fields may have another form.
+		return Row{}, errNewer
 	}
 	var v value
 	if err != nil || head.Format != format || json.Unmarshal(b, &v) != nil {
@@ -66,14 +67,15 @@ func decode(p chat.Platform, b []byte) (Row, error) {
 	return v.Row, nil
 }
 
-// formerShard is a value of format 1.
+// formerShard is a value of format 1: the rows of many users.
 type formerShard struct {
 	Version int         `json:"version"`
 	Rows    []formerRow `json:"rows"`
 }
 
-// formerRow is a row of format 1. It had a level in place of a history of each badge, so that its first low checks
-// are not converted: they count anew, and nobody loses a badge by that.
+// formerRow is a row of format 1. It has one level (Level) and one list of low checks (Below) for all badges, where a
+// Row has a Low for each badge. convert drops these. So the next low check counts as the first one, and users keep
+// their badges for longer.
 type formerRow struct {
 	User      chat.User           `json:"u"`
 	Wallet    common.Address      `json:"w,omitzero"`
@@ -100,20 +102,26 @@ type formerBadge struct {
 	RefusedAt Time        `json:"r,omitzero"`
 }
 
+// formerState is what a formerRow says of a badge.
 type formerState int
 
 const (
-	formerHad formerState = iota
-	formerDoubt
-	formerAbsent
+	formerHad    formerState = iota // the user wears it
+	formerDoubt                     // the user may wear it
+	formerAbsent                    // the user cannot have a badge in this community; Badge is empty
 )
 
 // convert returns the row in the present format.
 func (f formerRow) convert() Row {
 	r := Row{
-		User: f.User, Wallet: f.Wallet,
-		SavedAt: f.SavedAt, ProvenAt: f.ProvenAt, CheckedAt: f.CheckedAt,
-		Block: f.Block, Reached: f.Reached, Pools: f.Pools,
+		User:      f.User,
+		Wallet:    f.Wallet,
+		SavedAt:   f.SavedAt,
+		ProvenAt:  f.ProvenAt,
+		CheckedAt: f.CheckedAt,
+		Block:     f.Block,
+		Reached:   f.Reached,
+		Pools:     f.Pools,
 	}
 	for _, g := range f.Given {
 		if g.State == formerAbsent {
@@ -121,9 +129,12 @@ func (f formerRow) convert() Row {
 			continue
 		}
 		r.set(Held{
-			Community: g.Community, Badge: g.Badge,
-			Since: g.Since, Unsure: g.State == formerDoubt,
-			Released: f.Released, Refused: g.RefusedAt,
+			Community: g.Community,
+			Badge:     g.Badge,
+			Since:     g.Since,
+			Unsure:    g.State == formerDoubt,
+			Released:  f.Released,
+			Refused:   g.RefusedAt,
 		})
 	}
 	return r
@@ -151,6 +162,6 @@ func encodeFormer(rows []formerRow) []byte {
 	if len(rows) == 0 {
 		return nil
 	}
-	b, _ := json.Marshal(formerShard{Version: 1, Rows: rows}) // Every row can be JSON.
+	b, _ := json.Marshal(formerShard{Version: 1, Rows: rows}) // Rows can always be encoded.
 	return b
 }

@@ -15,28 +15,33 @@ import (
 	"herald/internal/transport"
 )
 
+// This file rewrites the rows of format 1 in the present format. Format 1 has 512 values, the shards, with the rows of
+// many users each. Each bot rewrites the rows that are its own, and deletes them from the shard.
+//
+// A row of format 1 does not name its bot. If the Store is a folder, all rows belong to the one bot that uses it.
+// Several bots may share a Redis. Then the badges of the row decide:
+//
+//	the row holds                             a bot that shares the Store
+//
+//	a badge in a community of its settings    rewrites the row and deletes it from the shard
+//	no badge                                  copies the row, which stays in the shard for the other bots
+//	badges in other communities only          leaves the row alone: it is another bot's
+//
+// If a row holds badges in communities of two bots, the bot that reads it first rewrites it. /forget deletes this bot's
+// row and the row of format 1. A copy that another bot has made stays.
+
 // formerShards is the number of values of format 1.
 const formerShards = 512
 
-// former are the rows of format 1. They name no bot, and in one Redis several bots may have theirs:
+// former are the rows of format 1. A nil former has no rows.
 //
-//	the row                                   in a folder        in Redis, which bots may share
-//	holds a badge in a community that the     it is rewritten    it is rewritten
-//	settings name
-//	holds no badge                            it is rewritten    it is copied, and stays for other bots
-//	holds badges in other communities only    it is rewritten    it is another bot's, and is left alone
-//
-// A row that holds badges in communities of two bots is rewritten by the bot that reads it first. /forget deletes this
-// bot's row and the row of format 1; a copy that another bot has made stays. A claim lets one caller of all replicas
-// at a time change the rows of a shard: otherwise a row could be rewritten while it is forgotten. A nil former has no
-// rows.
-//
-// A shard is one of the 512 values of format 1, with the rows of many users.
+// Whoever changes a shard holds a claim on it, so that one caller of all replicas at a time changes its rows. Otherwise
+// a row could be rewritten while /forget deletes it.
 type former struct {
 	platform chat.Platform
 	bot      string
 	store    Store // only Load and Replace are used
-	shared   bool  // with other bots
+	isShared bool  // with other bots
 	// namesAny reports whether the settings name a badge of a community.
 	namesAny func(community string) bool
 	// tryClaim claims a key, unless somebody else has, and reports whether it did. release ends a claim.
@@ -44,11 +49,12 @@ type former struct {
 	release  func(key string)
 
 	mu sync.Mutex
-	// states is the result of the latest read of each shard.
+	// states has what is known of each shard since it was last read.
 	states [formerShards]shardState
 }
 
-// shardState is what is known of a shard. Nobody writes format 1 any more, so a shard that is empty stays so.
+// shardState is what is known of a shard. A shard that is empty stays empty, because no version writes format 1 any
+// more.
 type shardState int
 
 const (
@@ -58,39 +64,202 @@ const (
 	shardUnreadable
 )
 
-// shardOf returns the shard of a user.
-func shardOf(u chat.User) int {
-	sum := sha256.Sum256([]byte(string(u.Platform) + ":" + u.ID))
-	return int(binary.BigEndian.Uint16(sum[:])) % formerShards
+// rewriteAll rewrites all rows of format 1 that this bot takes, and returns how many. It skips shards that cannot be
+// read, and stops if the Store fails.
+func (s *rows) rewriteAll(ctx context.Context) (rewritten int, err error) {
+	if s.former == nil {
+		return 0, nil
+	}
+	for shard := range formerShards {
+		list, _, err := s.former.read(ctx, shard)
+		if err != nil && !errors.Is(err, ErrUnreadable) {
+			return rewritten, err
+		}
+		if len(list) == 0 {
+			continue
+		}
+		fromShard, err := s.rewrite(ctx, shard, func(formerRow) bool { return true })
+		rewritten += fromShard
+		if err != nil {
+			return rewritten, err
+		}
+	}
+	return rewritten, nil
 }
 
-// shardKey returns the key of a shard.
-func shardKey(shard int) string { return "members " + strconv.Itoa(shard) }
+// rewriteOne rewrites the row of a user, if there is one of format 1 that this bot takes.
+func (s *rows) rewriteOne(ctx context.Context, id string) error {
+	if s.former == nil {
+		return nil
+	}
+	shard := s.former.shard(id)
+	isTheirs := func(r formerRow) bool { return r.User.ID == id && s.former.takes(r) }
+	list, _, err := s.former.read(ctx, shard)
+	switch {
+	case errors.Is(err, ErrUnreadable):
+		return nil
+	case err != nil:
+		return err
+	case !slices.ContainsFunc(list, isTheirs):
+		return nil
+	}
+	_, err = s.rewrite(ctx, shard, isTheirs)
+	return err
+}
 
-// shard returns the shard of a user of the platform.
-func (f *former) shard(id string) int { return shardOf(chat.User{Platform: f.platform, ID: id}) }
+// rewrite rewrites or copies those rows of a shard that match and that this bot takes, and returns how many.
+func (s *rows) rewrite(
+	ctx context.Context, shard int, match func(formerRow) bool,
+) (rewritten int, err error) {
+	ctx, cancel := context.WithTimeout(ctx, settleLasts) // A claim lasts longer, so nothing is written after its end.
+	defer cancel()
+	unlock, err := s.former.lock(ctx, shard)
+	if err != nil {
+		return 0, err
+	}
+	defer unlock()
+	list, _, err := s.former.read(ctx, shard)
+	if err != nil {
+		return 0, err
+	}
+	toDelete := map[string]bool{} // by user ID
+	for _, r := range list {
+		if !match(r) || !s.former.takes(r) {
+			continue
+		}
+		isNew, err := s.add(ctx, r.convert())
+		if errors.Is(err, ErrUnreadable) {
+			continue // The user's value in the present format cannot be read, so the row of format 1 stays.
+		}
+		if err != nil {
+			return rewritten, err
+		}
+		if isNew {
+			rewritten++
+		}
+		toDelete[r.User.ID] = !s.former.copies(r)
+	}
+	return rewritten, s.former.deleteRows(ctx, shard, func(r formerRow) bool {
+		return r.User.Platform == s.platform && toDelete[r.User.ID]
+	})
+}
 
-// takes reports whether this bot rewrites or copies a row, by the table above.
+// add saves a row unless its user has one already, and reports whether it did. It fails with ErrUnreadable if the user
+// has a value that cannot be read as a row.
+func (s *rows) add(ctx context.Context, r Row) (isNew bool, err error) {
+	isNew, err = s.store.Replace(ctx, r.User.ID, nil, encode(r))
+	if err != nil {
+		return false, fmt.Errorf("rewrite a saved address of an earlier version: %w", err)
+	}
+	if !isNew {
+		_, _, err = s.readValue(ctx, r.User.ID)
+		return false, err
+	}
+	s.latest.note(r.User.ID, true)
+	return true, nil
+}
+
+// forget deletes the row of a user. It locks the shard until unlock, so that nobody rewrites the row. It leaves a shard
+// that cannot be read as it is.
+func (f *former) forget(ctx context.Context, id string) (unlock func(), err error) {
+	if f == nil || f.state(f.shard(id)) == shardEmpty {
+		return func() {}, nil
+	}
+	unlock, err = f.lock(ctx, f.shard(id))
+	if err != nil {
+		return nil, err
+	}
+	err = f.deleteRows(ctx, f.shard(id), func(r formerRow) bool { return r.User.ID == id && f.takes(r) })
+	if err != nil && !errors.Is(err, ErrUnreadable) {
+		unlock()
+		return nil, err
+	}
+	return unlock, nil
+}
+
+// deleteRows deletes the rows of a shard that match. Another bot, which has another claim, may change the shard at the
+// same time: then deleteRows tries again.
+func (f *former) deleteRows(ctx context.Context, shard int, match func(formerRow) bool) error {
+	for range maxRaces {
+		list, saved, err := f.read(ctx, shard)
+		if err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(list, match) {
+			return nil
+		}
+		left := slices.DeleteFunc(list, match)
+		replaced, err := f.store.Replace(ctx, shardKey(shard), saved, encodeFormer(left))
+		if err != nil {
+			return fmt.Errorf("delete a saved address of an earlier version: %w", err)
+		}
+		if replaced {
+			return nil
+		}
+	}
+	return ErrNotSaved
+}
+
+// lock blocks until nobody else holds the claim on a shard, or until ctx is done. The caller then holds it until
+// unlock.
+func (f *former) lock(ctx context.Context, shard int) (unlock func(), err error) {
+	key := fmt.Sprint("members ", f.platform, " ", f.bot, " format 1 ", shard)
+	for !f.tryClaim(ctx, key) {
+		if !transport.Sleep(ctx, claimPause) {
+			return nil, ctx.Err()
+		}
+	}
+	return func() { f.release(key) }, nil
+}
+
+// all returns the rows that this bot takes. It skips shards that cannot be read. If the Store fails for some shards, it
+// returns the rows of the others, and the first error.
+func (f *former) all(ctx context.Context) (all []formerRow, err error) {
+	if f == nil {
+		return nil, nil
+	}
+	for shard := range formerShards {
+		list, _, failed := f.read(ctx, shard)
+		if !errors.Is(failed, ErrUnreadable) {
+			err = cmp.Or(err, failed)
+		}
+		for _, r := range list {
+			if f.takes(r) {
+				all = append(all, r)
+			}
+		}
+	}
+	return all, err
+}
+
+// takes reports whether this bot rewrites or copies a row: see the table at the top of this file.
 func (f *former) takes(r formerRow) bool {
-	holdsHere := func(g formerBadge) bool { return g.State != formerAbsent && f.namesAny(g.Community) }
-	return r.User.Platform == f.platform && (!f.shared || r.holdsNone() || slices.ContainsFunc(r.Given, holdsHere))
+	if r.User.Platform != f.platform {
+		return false
+	}
+	if !f.isShared || r.holdsNone() {
+		return true
+	}
+	return slices.ContainsFunc(r.Given, func(g formerBadge) bool {
+		return g.State != formerAbsent && f.namesAny(g.Community)
+	})
 }
 
-// copies reports whether a row that this bot takes stays for other bots.
-func (f *former) copies(r formerRow) bool { return f.shared && r.holdsNone() }
+// copies reports whether this bot copies a row that it takes, so that it stays for other bots.
+func (f *former) copies(r formerRow) bool { return f.isShared && r.holdsNone() }
 
 // holdsNone reports whether a row holds no badge.
 func (r formerRow) holdsNone() bool {
 	return !slices.ContainsFunc(r.Given, func(g formerBadge) bool { return g.State != formerAbsent })
 }
 
-// read returns the rows of a shard, and its value. It fails with ErrUnreadable if the value is damaged.
+// read returns the rows of a shard, and its value. It fails with ErrUnreadable if the value cannot be read as rows.
 func (f *former) read(ctx context.Context, shard int) (list []formerRow, saved []byte, err error) {
 	if f.state(shard) == shardEmpty {
 		return nil, nil, nil
 	}
 	saved, err = f.store.Load(ctx, shardKey(shard))
-	if _, isUnreadable := errors.AsType[unreadable](err); isUnreadable {
+	if _, isUnreadable := errors.AsType[unreadableError](err); isUnreadable {
 		err = fmt.Errorf("%w: %w", ErrUnreadable, err)
 	}
 	if err == nil {
@@ -121,7 +290,7 @@ func (f *former) setState(shard int, s shardState) {
 	f.states[shard] = s
 }
 
-// unreadable counts the shards that could not be read as rows.
+// unreadable counts the shards that cannot be read as rows.
 func (f *former) unreadable() (n int) {
 	if f == nil {
 		return 0
@@ -134,170 +303,19 @@ func (f *former) unreadable() (n int) {
 	return n
 }
 
-// mayBeUnreadable reports whether an older version may have saved a row of the user in a shard that cannot be read.
+// mayBeUnreadable reports whether the user may have a row of format 1 that cannot be read, because its shard cannot.
 func (f *former) mayBeUnreadable(id string) bool {
 	return f != nil && f.state(f.shard(id)) == shardUnreadable
 }
 
-// hold blocks until nobody else changes a shard, or until ctx is done. The caller then holds the shard until unlock.
-func (f *former) hold(ctx context.Context, shard int) (unlock func(), err error) {
-	key := fmt.Sprint("members ", f.platform, " ", f.bot, " format 1 ", shard)
-	for !f.tryClaim(ctx, key) {
-		if !transport.Sleep(ctx, claimPause) {
-			return nil, ctx.Err()
-		}
-	}
-	return func() { f.release(key) }, nil
-}
+// shard returns the shard of a user of the platform.
+func (f *former) shard(id string) int { return shardOf(chat.User{Platform: f.platform, ID: id}) }
 
-// forget deletes the row of a user, and holds its shard until unlock: nobody rewrites the row meanwhile. It ignores a
-// shard that cannot be read.
-func (f *former) forget(ctx context.Context, id string) (unlock func(), err error) {
-	if f == nil || f.state(f.shard(id)) == shardEmpty {
-		return func() {}, nil
-	}
-	unlock, err = f.hold(ctx, f.shard(id))
-	if err != nil {
-		return nil, err
-	}
-	err = f.deleteRows(ctx, f.shard(id), func(r formerRow) bool { return r.User.ID == id && f.takes(r) })
-	if err != nil && !errors.Is(err, ErrUnreadable) {
-		unlock()
-		return nil, err
-	}
-	return unlock, nil
-}
+// shardKey returns the key of a shard.
+func shardKey(shard int) string { return "members " + strconv.Itoa(shard) }
 
-// deleteRows deletes the rows of a shard that match. Another bot may change the shard at the same time.
-func (f *former) deleteRows(ctx context.Context, shard int, match func(formerRow) bool) error {
-	for range maxRaces {
-		list, saved, err := f.read(ctx, shard)
-		if err != nil {
-			return err
-		}
-		if !slices.ContainsFunc(list, match) {
-			return nil
-		}
-		left := slices.DeleteFunc(list, match)
-		replaced, err := f.store.Replace(ctx, shardKey(shard), saved, encodeFormer(left))
-		if err != nil {
-			return fmt.Errorf("delete a saved address of an earlier version: %w", err)
-		}
-		if replaced {
-			return nil
-		}
-	}
-	return ErrNotSaved
-}
-
-// all returns the rows that this bot takes. It skips a shard that cannot be read. After another failure, it returns
-// those of the other shards, and the failure.
-func (f *former) all(ctx context.Context) (all []formerRow, err error) {
-	if f == nil {
-		return nil, nil
-	}
-	for shard := range formerShards {
-		list, _, failed := f.read(ctx, shard)
-		if !errors.Is(failed, ErrUnreadable) {
-			err = cmp.Or(err, failed)
-		}
-		for _, r := range list {
-			if f.takes(r) {
-				all = append(all, r)
-			}
-		}
-	}
-	return all, err
-}
-
-// rewriteOne rewrites the row of a user, if there is one of format 1 that this bot takes.
-func (s *rows) rewriteOne(ctx context.Context, id string) error {
-	if s.former == nil {
-		return nil
-	}
-	isTheirs := func(r formerRow) bool { return r.User.ID == id && s.former.takes(r) }
-	list, _, err := s.former.read(ctx, s.former.shard(id))
-	if errors.Is(err, ErrUnreadable) || err == nil && !slices.ContainsFunc(list, isTheirs) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	_, err = s.rewrite(ctx, s.former.shard(id), isTheirs)
-	return err
-}
-
-// rewriteAll rewrites all rows of format 1, and returns how many. It skips a shard that cannot be read, and stops at a
-// failure of the Store.
-func (s *rows) rewriteAll(ctx context.Context) (rewritten int, err error) {
-	if s.former == nil {
-		return 0, nil
-	}
-	for shard := range formerShards {
-		list, _, err := s.former.read(ctx, shard)
-		if err != nil && !errors.Is(err, ErrUnreadable) {
-			return rewritten, err
-		}
-		if len(list) == 0 {
-			continue
-		}
-		n, err := s.rewrite(ctx, shard, func(formerRow) bool { return true })
-		rewritten += n
-		if err != nil {
-			return rewritten, err
-		}
-	}
-	return rewritten, nil
-}
-
-// rewrite rewrites or copies those rows of a shard that match and that this bot takes, and returns how many.
-func (s *rows) rewrite(
-	ctx context.Context, shard int, match func(formerRow) bool,
-) (rewritten int, err error) {
-	ctx, cancel := context.WithTimeout(ctx, settleLasts) // A claim lasts for longer: nothing is written after its end.
-	defer cancel()
-	unlock, err := s.former.hold(ctx, shard)
-	if err != nil {
-		return 0, err
-	}
-	defer unlock()
-	list, _, err := s.former.read(ctx, shard)
-	if err != nil {
-		return 0, err
-	}
-	toDelete := map[string]bool{} // by user ID
-	for _, r := range list {
-		if !match(r) || !s.former.takes(r) {
-			continue
-		}
-		isNew, err := s.add(ctx, r.convert())
-		if errors.Is(err, ErrUnreadable) {
-			continue // The value in the present format is damaged, so this row stays: it is the last good copy.
-		}
-		if err != nil {
-			return rewritten, err
-		}
-		if isNew {
-			rewritten++
-		}
-		toDelete[r.User.ID] = !s.former.copies(r)
-	}
-	return rewritten, s.former.deleteRows(ctx, shard, func(r formerRow) bool {
-		return r.User.Platform == s.platform && toDelete[r.User.ID]
-	})
-}
-
-// add saves a row unless there is one of its user, and reports whether it did. It fails with ErrUnreadable if what is
-// there is no row.
-func (s *rows) add(ctx context.Context, r Row) (isNew bool, err error) {
-	isNew, err = s.store.Replace(ctx, r.User.ID, nil, encode(r))
-	if err != nil {
-		return false, fmt.Errorf("rewrite a saved address of an earlier version: %w", err)
-	}
-	if isNew {
-		s.latest.note(r.User.ID, true)
-		return true, nil
-	}
-	_, _, err = s.readValue(ctx, r.User.ID)
-	return false, err
+// shardOf returns the shard of a user.
+func shardOf(u chat.User) int {
+	sum := sha256.Sum256([]byte(string(u.Platform) + ":" + u.ID))
+	return int(binary.BigEndian.Uint16(sum[:])) % formerShards
 }

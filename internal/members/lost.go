@@ -9,12 +9,27 @@ import (
 	"herald/internal/chat"
 )
 
-// IsBySameChecks reports whether the same two checks caused both losses.
-func (l Loss) IsBySameChecks(other Loss) bool {
-	return l.First.Equal(other.First.Time) && l.Second.Equal(other.Second.Time) && l.Disowned == other.Disowned
+// tellWhyLost tells a user why a badge was removed, if they have a private chat with the bot. It tells only of a stake
+// that was too low: if the user was forgotten, or the settings do not name the badge any more, it does nothing.
+func (m *Members) tellWhyLost(ctx context.Context, c *community, user chat.User, b Badge) {
+	row, err := c.rows.load(ctx, user.ID)
+	if err != nil || row == nil || row.Forgotten() {
+		return
+	}
+	loss := row.lost(c.id, b.ID)
+	_, configured := c.tiers.find(c.id, b.ID)
+	if loss == nil || !configured {
+		return
+	}
+	c.adapter.Notify(ctx, user.ID, &chat.Reply{
+		Language: m.Language, Tone: chat.Negative,
+		Title: chat.SayWith("lost.title", chat.Values{"badge": b.Name, "group": b.Group()}),
+		Text:  WhyLost(*loss, chat.Address{Hex: row.Wallet.Hex()}, b.Amount, m.Symbol),
+	})
 }
 
-// WhyLost says when and why a badge with this amount was lost, and what brings it back.
+// WhyLost returns a text that says when and why a badge with this amount was lost, and what brings it back. The amount
+// 0 stands for any stake.
 func WhyLost(l Loss, wallet chat.Value, amount decimal.Decimal, symbol string) chat.Text {
 	values := chat.Values{"wallet": wallet, "when": WhenLost(l), "verify": chat.CommandLink("/verify")}
 	switch {
@@ -22,12 +37,13 @@ func WhyLost(l Loss, wallet chat.Value, amount decimal.Decimal, symbol string) c
 		return chat.SayWith("lost.owner", values)
 	case amount.IsZero():
 		return chat.SayWith("lost.stake", values)
+	default:
+		values["amount"] = chat.Amount{Decimal: amount, Symbol: symbol}
+		return chat.SayWith("lost.amount", values)
 	}
-	values["amount"] = chat.Amount{Decimal: amount, Symbol: symbol}
-	return chat.SayWith("lost.amount", values)
 }
 
-// WhenLost says when the two checks were that missed the amount: on one day, or on two.
+// WhenLost returns the times of the two checks that missed the amount, with one day or with two.
 func WhenLost(l Loss) chat.Text {
 	const day, timeOfDay = 24 * time.Hour, "15:04"
 	key := "lost.days"
@@ -40,21 +56,7 @@ func WhenLost(l Loss) chat.Text {
 	})
 }
 
-// tellWhyLost tells a user why a badge was removed, if they have a private chat with the bot. It does nothing if the
-// row does not say why, or if the settings do not name the badge any more.
-func (m *Members) tellWhyLost(ctx context.Context, c *community, user chat.User, b Badge) {
-	row, err := c.rows.load(ctx, user.ID)
-	if err != nil || row == nil || row.Forgotten() {
-		return
-	}
-	l := row.lost(c.id, b.ID)
-	_, configured := c.tiers.find(c.id, b.ID)
-	if l == nil || !configured {
-		return
-	}
-	c.adapter.Notify(ctx, user.ID, &chat.Reply{
-		Language: m.Language, Tone: chat.Negative,
-		Title: chat.SayWith("lost.title", chat.Values{"badge": b.Name, "group": b.Group()}),
-		Text:  WhyLost(*l, chat.Address{Hex: row.Wallet.Hex()}, b.Amount, m.Symbol),
-	})
+// IsBySameChecks reports whether the same two checks caused both losses.
+func (l Loss) IsBySameChecks(other Loss) bool {
+	return l.First.Equal(other.First.Time) && l.Second.Equal(other.Second.Time) && l.Disowned == other.Disowned
 }

@@ -1,9 +1,12 @@
 // Package members saves addresses for people who ask for it, checks the stakes of these addresses regularly, and gives
 // and removes badges accordingly: roles on Discord, tags on Telegram.
 //
-// A Row holds everything that is saved about a user. A check of their wallet changes the row by a pure function of each
-// badge (decide). The next call to the platform follows from the row alone (next). One function makes calls (settle):
-// it marks the badge as unsure in the row, makes the call, writes the result into the row, and starts again.
+// A Row holds everything that is saved about a user. A user saves their address by pressing a button: a press. It
+// checks their stake. From then on, the bot checks the stake once in each cycle, at one of its ticks.
+//
+// decide returns the row after a check. next returns the next call to the platform, by the row and the settings alone.
+// settle makes the calls: it marks the badge as unsure in the row, makes the call, writes the result into the row, and
+// starts again.
 //
 //	press ─┬─> check ─> decide ─> the row is saved ─> settle ─> the platform
 //	tick ──┘                                           ^
@@ -14,23 +17,26 @@
 //	decide.go     the rule that removes a badge
 //	next.go       which call comes next, and the row after it
 //	settle.go     makes the calls
-//	cycle.go      the tick: count, check the rows that are due, settle
+//	cycle.go      the tick: counts the rows, checks those that are due, and settles their users
 //	check.go      reads stakes, and proves whose wallets they are
-//	census.go     counts, and the fuse that holds badges when too many would be lost
-//	release.go    how an operator overrides the fuse
-//	press.go      save, forget, refresh, and commands in a community
+//	census.go     the count of all rows, and the fuse
+//	release.go    lets an operator release badges from the fuse
+//	press.go      what users do: save an address, and /forget
+//	giveback.go   gives badges that are missing, after /verify or a command in a community
 //	community.go  rate, pause and refusals of one server or group
 //	status.go     what moderators see of a community, and all rows for an operator
-//	saved.go      what commands show of a user's row; lost.go: why a badge was lost
-//	rows.go       loads and changes rows; formats.go, former.go: the formats of rows
+//	saved.go      what commands show of a user's row
+//	lost.go       why a badge was lost
+//	rows.go       loads and changes rows
+//	formats.go    the formats of saved rows
+//	former.go     rewrites the rows of format 1
 //
-// A badge is removed in one place, settling.call. Before that, next has returned its removal, because two checks at
-// least an hour apart missed its amount, the user asked to be forgotten, or the settings no longer name it; and the
-// fuse does not hold it.
+// A badge is removed in one place, settling.call, and only if next returns its removal. The reason is one of three: two
+// checks at least an hour apart missed its amount, the user asked to be forgotten, or the settings no longer name the
+// badge. While too many users would lose a badge at once, the fuse of their community holds removals: see census.go.
 //
-// Every row exists because its user pressed a button. A community's refusals, pauses and fuse affect no other
-// community. The package imports no platform and no service: adapters implement chat.BadgeGiver, and package app passes
-// them in.
+// A community's refusals, pauses and fuse affect no other community. The package imports no platform and no service:
+// adapters implement chat.BadgeGiver, and package app passes them in.
 package members
 
 import (
@@ -53,13 +59,14 @@ import (
 	"herald/internal/ratelimit"
 )
 
-// Config is what Members work with. Every field is required but those of the store, and Stakes and Accounts. The
-// methods All and Release need only Settings, Platforms without Adapters, Chain, Pools, Log, and those of the store.
+// Config is what Members work with. A field that may be nil says so. The methods All and Release use only Settings,
+// Bucket, Former, FormerIsShared, Chain, Pools, Log, and Platforms, whose Adapters may be nil.
 type Config struct {
 	Settings
-	// Bucket opens the values of one kind; nil: no address can be saved.
+	// Bucket opens the part of the store with this name. If Bucket is nil, no address can be saved.
 	Bucket func(name string) Store
-	// Former has the values of format 1; nil: there are none. FormerIsShared says that other bots may have values there.
+	// Former has the rows that old versions saved, in format 1 (see formats.go). It is nil if there are none.
+	// FormerIsShared says that other bots may have rows there.
 	Former         Store
 	FormerIsShared bool
 	// Platforms has each platform that the bot knows.
@@ -72,9 +79,10 @@ type Config struct {
 	// Chain and Pools are the chain and the pools that Stakes reads.
 	Chain string
 	Pools []core.Pool
-	// Stakes returns an answer for each wallet, in order. It blocks until all are read or failed, or ctx is done.
-	// Stakes and Accounts are nil if the services that they ask are off. Then no row is checked, but /forget still works.
-	Stakes   func(ctx context.Context, wallets []common.Address) []query.Answer[core.Stake]
+	// Stakes returns an answer for each wallet, in order. It blocks until each is read or has failed, or ctx is done.
+	Stakes func(ctx context.Context, wallets []common.Address) []query.Answer[core.Stake]
+	// Accounts tells whose a wallet is. Stakes and Accounts are nil if the services that they ask are off. Then no row is
+	// checked, but /forget still works.
 	Accounts query.Source[core.Identity, core.Account]
 	// Language is the language of notices in private chats.
 	Language chat.Language
@@ -85,11 +93,11 @@ type Config struct {
 
 // Platform is what Members know of a platform.
 type Platform struct {
-	// Bot is the bot's ID there. Rows belong to one bot. It is "" if the bot has no token: nothing is saved then.
+	// Bot is the ID of the bot to which the rows belong. It is "" if the bot has no token there. Then nothing is saved.
 	Bot string
 	// Configured are the badges that the settings name, sorted by community and then by ascending amount.
 	Configured []chat.Badge
-	// Adapter gives and removes badges; nil: the platform is off in this process.
+	// Adapter gives and removes badges. It is nil if the platform is off in this process.
 	Adapter chat.BadgeGiver
 }
 
@@ -115,25 +123,29 @@ type Members struct {
 	Config
 	platforms map[chat.Platform]*platform
 
-	mu      sync.Mutex
-	running context.Context // of Run; nil: it does not run
-	working sync.WaitGroup
+	mu      sync.Mutex      // guards running
+	running context.Context // of Run; nil while it does not run
+	working sync.WaitGroup  // the goroutines of background
 }
 
-// platform is a platform whose users' rows are checked.
+// platform is a platform with the rows of its users.
 type platform struct {
 	name    chat.Platform
 	bot     string
 	config  *Config
-	adapter chat.BadgeGiver // nil: the platform is off in this process
-	tiers   tiers
-	// rows and releases are nil if nothing can be saved, or the platform's token is not set.
+	adapter chat.BadgeGiver // nil if the platform is off in this process
+	tiers   tiers           // the configured badges
+	// rows are the rows of its users, and releases the badges that an operator has released from the fuse. Both are nil if
+	// nothing can be saved, or the platform's token is not set.
 	rows     *rows
 	releases Store
-	latest   *latest
+	latest   *latestCensus
 
-	// warned is set once it is logged that rows cannot be read or written. A tick that can read them clears it.
-	warned atomic.Bool
+	// isWarned says that it was logged that rows cannot be read or written. A tick that can read them clears it.
+	isWarned atomic.Bool
+	// isRewritten says that no rows of an earlier format are left, and hasTicked that a tick has succeeded. Only ticks
+	// use them.
+	isRewritten, hasTicked bool
 	// lastUnreadable is how many unreadable values the latest tick found. Only ticks use it.
 	lastUnreadable int
 
@@ -144,20 +156,20 @@ type platform struct {
 // New returns Members. It contacts nobody.
 func New(c Config) *Members {
 	m := &Members{Config: c, platforms: map[chat.Platform]*platform{}}
-	for name, of := range c.Platforms {
-		m.platforms[name] = newPlatform(&m.Config, name, of)
+	for name, given := range c.Platforms {
+		m.platforms[name] = newPlatform(&m.Config, name, given)
 	}
 	return m
 }
 
-func newPlatform(c *Config, name chat.Platform, of Platform) *platform {
+func newPlatform(c *Config, name chat.Platform, given Platform) *platform {
 	p := &platform{
 		name:        name,
-		bot:         of.Bot,
+		bot:         given.Bot,
 		config:      c,
-		adapter:     of.Adapter,
-		tiers:       newTiers(c.Chain, c.Pools, of.Configured, c.Settings),
-		latest:      &latest{known: map[uint64]bool{}},
+		adapter:     given.Adapter,
+		tiers:       newTiers(c.Chain, c.Pools, given.Configured, c.Settings),
+		latest:      &latestCensus{known: map[uint64]bool{}},
 		communities: map[string]*community{},
 	}
 	if c.Bucket == nil || p.bot == "" {
@@ -171,7 +183,7 @@ func newPlatform(c *Config, name chat.Platform, of Platform) *platform {
 			platform: name,
 			bot:      p.bot,
 			store:    c.Former,
-			shared:   c.FormerIsShared,
+			isShared: c.FormerIsShared,
 			namesAny: p.tiers.namesAny,
 			tryClaim: c.tryClaim,
 			release:  func(key string) { c.Claims.Release(key) },
@@ -180,8 +192,8 @@ func newPlatform(c *Config, name chat.Platform, of Platform) *platform {
 	return p
 }
 
-// of returns the platform of a user, or nil if no row of theirs can be saved.
-func (m *Members) of(user chat.User) *platform {
+// platformOf returns the platform of a user, or nil if no row of theirs can be saved.
+func (m *Members) platformOf(user chat.User) *platform {
 	p := m.platforms[user.Platform]
 	if p == nil || p.rows == nil || checkUser(user) != nil {
 		return nil
@@ -189,8 +201,8 @@ func (m *Members) of(user chat.User) *platform {
 	return p
 }
 
-// saving returns the platforms whose rows can be saved, by name.
-func (m *Members) saving() (all []*platform) {
+// savingPlatforms returns the platforms whose rows can be saved, sorted by name.
+func (m *Members) savingPlatforms() (all []*platform) {
 	for _, name := range slices.Sorted(maps.Keys(m.platforms)) {
 		p := m.platforms[name]
 		if p.rows != nil {
@@ -200,24 +212,25 @@ func (m *Members) saving() (all []*platform) {
 	return all
 }
 
-// on returns the platforms whose rows can be saved and that are on in this process.
-func (m *Members) on() []*platform {
-	return slices.DeleteFunc(m.saving(), func(p *platform) bool { return p.adapter == nil })
+// activePlatforms returns the platforms whose rows can be saved and that are on in this process.
+func (m *Members) activePlatforms() []*platform {
+	return slices.DeleteFunc(m.savingPlatforms(), func(p *platform) bool { return p.adapter == nil })
 }
 
-// background calls f in a goroutine, with the context of Run. It does nothing unless Run runs.
+// background calls f in a goroutine, with the context of Run. While Run does not run, background does nothing.
 func (m *Members) background(f func(context.Context)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	ctx := m.running
-	if ctx != nil {
-		m.working.Go(func() {
-			m.guard(func() { f(ctx) })
-		})
+	if ctx == nil {
+		return
 	}
+	m.working.Go(func() {
+		m.guard(func() { f(ctx) })
+	})
 }
 
-// setRunning lets background work, with this context, until endRunning.
+// setRunning makes background call functions with this context, until endRunning.
 func (m *Members) setRunning(ctx context.Context) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -230,8 +243,9 @@ func (m *Members) endRunning() {
 	m.running = nil
 }
 
-// key returns the key of a limit that all communities of the platform's bot share.
-func (p *platform) key(what string) string {
+// botLimitKey returns the key of a limit that all communities of the platform's bot share. Each community also has
+// limits of its own: see limitKey.
+func (p *platform) botLimitKey(what string) string {
 	return "members " + string(p.name) + " " + p.bot + " " + what
 }
 
@@ -244,14 +258,6 @@ func (p *platform) communitiesFor(r Row) []string {
 		}
 	}
 	return ids
-}
-
-// communitiesOf returns communities by their IDs.
-func (p *platform) communitiesOf(ids []string) (all []*community) {
-	for _, id := range ids {
-		all = append(all, p.community(id))
-	}
-	return all
 }
 
 // Enabled reports whether addresses can be saved at all.
@@ -276,8 +282,8 @@ func (b Badge) Group() chat.Value {
 	return b.CommunityName
 }
 
-// badgeOf returns a badge as people see it. The settings need not name it.
-func (p *platform) badgeOf(community, id string) Badge {
+// badgeIn returns a badge of a community as people see it. The settings need not name it.
+func (p *platform) badgeIn(community, id string) Badge {
 	shown := Badge{Badge: chat.Badge{Community: community, ID: id}}
 	if b, configured := p.tiers.find(community, id); configured {
 		shown.Badge = b.Badge
@@ -285,13 +291,13 @@ func (p *platform) badgeOf(community, id string) Badge {
 	if p.adapter != nil {
 		shown.CommunityName = p.adapter.CommunityName(community)
 		name := string(p.adapter.BadgeName(community, id))
-		shown.Name = chat.Untrusted(strings.TrimPrefix(name, "@")) // It pings nobody.
+		shown.Name = chat.Untrusted(strings.TrimPrefix(name, "@")) // Without the "@", the name pings nobody.
 	}
 	return shown
 }
 
-// badgeOf returns a badge of the community.
-func (c *community) badgeOf(id string) Badge { return c.platform.badgeOf(c.id, id) }
+// badgeOf returns a badge of the community as people see it.
+func (c *community) badgeOf(id string) Badge { return c.platform.badgeIn(c.id, id) }
 
 // ConfiguredBadges returns the badges that the settings name in a community, by ascending amount. If community is "",
 // it returns those of all communities of the platform.
@@ -302,7 +308,7 @@ func (m *Members) ConfiguredBadges(name chat.Platform, community string) (all []
 	}
 	for _, b := range p.tiers.all {
 		if community == "" || b.Community == community {
-			all = append(all, p.badgeOf(b.Community, b.ID))
+			all = append(all, p.badgeIn(b.Community, b.ID))
 		}
 	}
 	return all

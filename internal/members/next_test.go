@@ -409,9 +409,9 @@ func TestATagOfAnAdministratorIsOneThatNobodyElseKnows(t *testing.T) {
 		r := m.row(1, 0, "6000")
 		for wears, want := range map[string]bool{"": false, "7001": false, "6000": false, "VIP": true, "7003": true} {
 			m.change(func() { m.oneEach = true })
-			m.equal("tag "+wears, here.isForeign(r, strings.Fields(wears)), want)
+			m.equal("tag "+wears, here.wearsForeign(r, strings.Fields(wears)), want)
 			m.change(func() { m.oneEach = false })
-			m.equal("role "+wears, here.isForeign(r, strings.Fields(wears)), false)
+			m.equal("role "+wears, here.wearsForeign(r, strings.Fields(wears)), false)
 		}
 	})
 }

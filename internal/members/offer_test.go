@@ -8,7 +8,7 @@ import (
 	"herald/internal/chat"
 )
 
-// offered returns the badges of the card that offers to save a wallet of user 1, who stakes 1,000 tokens.
+// offered returns the badges that Offer returns in a community for user 1, who stakes 1,000 tokens.
 func (m *membersTest) offered(here string) string {
 	m.Helper()
 	return names(m.Offer(m.Context(), user(1), here, stakeOf(1000, time.Now())), badgeID)
@@ -22,7 +22,7 @@ func TestAnOfferIsWhatAPressWouldGive(t *testing.T) {
 	})
 }
 
-// A card of wallet B, while A is saved, offers the badges of B.
+// The saved wallet earns only 7001. The card is about a wallet that stakes more.
 func TestAnOfferIsOfTheWalletOnTheCard(t *testing.T) {
 	inBubble(t, func(m *membersTest) {
 		m.put(m.row(1, 0))
@@ -48,30 +48,30 @@ func TestOffersAskEachCommunityOnceAMinute(t *testing.T) {
 
 func TestAnErrorMeansThatTheUserIsAbsentIfTheyCannotHaveABadge(t *testing.T) {
 	for _, c := range []struct {
-		problem  chat.BadgeProblem
-		isAbsent bool
-		ofMember bool // the same of a user who was just let in
+		problem   chat.BadgeProblem
+		elsewhere bool // whether the user is absent from another community than that of the request
+		here      bool // whether they are absent from the community of the request
 	}{
-		{chat.NotAMember, true, false},
-		{chat.CannotHave, true, true},
-		{chat.CommunityGone, true, true},
-		{chat.BadgeFailed, false, false},
-		{chat.MissingRight, false, false},
+		{problem: chat.NotAMember, elsewhere: true, here: false},
+		{problem: chat.CannotHave, elsewhere: true, here: true},
+		{problem: chat.CommunityGone, elsewhere: true, here: true},
+		{problem: chat.BadgeFailed, elsewhere: false, here: false},
+		{problem: chat.MissingRight, elsewhere: false, here: false},
 	} {
 		err := failure(c.problem)
-		if got := isAbsent(err, false); got != c.isAbsent {
-			t.Errorf("%s: absent %t", c.problem, got)
+		if got := isAbsent(err, false); got != c.elsewhere {
+			t.Errorf("%s elsewhere: absent %t", c.problem, got)
 		}
-		if got := isAbsent(err, true); got != c.ofMember {
-			t.Errorf("%s of a user who was let in: absent %t", c.problem, got)
+		if got := isAbsent(err, true); got != c.here {
+			t.Errorf("%s here: absent %t", c.problem, got)
 		}
 	}
 	if isAbsent(errFault, false) {
-		t.Error("no answer counts as absent")
+		t.Error("a platform that does not answer counts as absent")
 	}
 }
 
-// hanging is a platform on which Has does not answer in server 9001.
+// hanging is a platform on which Worn does not answer in server 9001.
 type hanging struct{ *fake }
 
 // Worn blocks in server 9001 until ctx is done.

@@ -17,28 +17,28 @@ import (
 func TestTheCallsOfAKilledProcessAreMadeAtOnceAfterARestart(t *testing.T) {
 	inBubble(t, func(m *membersTest) {
 		for id := 1; id <= 5; id++ {
-			m.put(m.row(id, 5))
-			m.wears("9001", id)
+			m.put(m.row(id, 0))
+			m.setWorn("9001", id)
 		}
-		m.memory.Reserve(m.Context(), 0, m.platform.tickLimit()) // The killed process has taken the tick.
+		m.memory.Reserve(m.Context(), 0, m.platform.tickLimit()) // The killed process has taken the turn.
 		m.run()
 		time.Sleep(10 * time.Second)
-		m.equal("worn", m.seen("9001"), "1:7001 2:7001 3:7001 4:7001 5:7001")
+		m.equal("worn", m.wornIn("9001"), "1:7001 2:7001 3:7001 4:7001 5:7001")
 	})
 }
 
 func TestAUserWhomAKilledProcessClaimedIsSettledAtTheNextTick(t *testing.T) {
 	inBubble(t, func(m *membersTest) {
-		m.put(m.row(1, 5))
+		m.put(m.row(1, 0))
 		m.memory.Claim(m.Context(), "settle 42 discord 1 9001")
 		m.run()
 		m.ticks(2)
-		m.equal("worn", m.seen("9001"), "1:7001")
+		m.equal("worn", m.wornIn("9001"), "1:7001")
 	})
 }
 
-// oldBlock returns a Stakes of a node that is set back to a block before now. No wallet stakes anything there.
-func oldBlock() func(context.Context, []common.Address) []query.Answer[core.Stake] {
+// readOldBlock returns a Config.Stakes that reads a block of an hour ago, at which no wallet stakes anything.
+func readOldBlock() func(context.Context, []common.Address) []query.Answer[core.Stake] {
 	block := time.Now().Add(-time.Hour)
 	return func(_ context.Context, wallets []common.Address) []query.Answer[core.Stake] {
 		all := make([]query.Answer[core.Stake], len(wallets))
@@ -49,30 +49,30 @@ func oldBlock() func(context.Context, []common.Address) []query.Answer[core.Stak
 	}
 }
 
-// The answer of a node that is unavailable, frozen or set back never counts as too low a stake.
+// The answer of such a node never counts as too low a stake.
 func TestAFailingNodeRemovesNothing(t *testing.T) {
 	for name, fails := range map[string]func(m *membersTest){
 		"unavailable": func(m *membersTest) { m.stakesNow(1, -1) },
-		"frozen": func(m *membersTest) {
+		"without the time of a block": func(m *membersTest) {
 			m.stakesNow(1, 0)
 			m.change(func() { m.frozen = true })
 		},
-		"set back": func(m *membersTest) { m.Members.Stakes = oldBlock() },
+		"set back to an old block": func(m *membersTest) { m.Members.Stakes = readOldBlock() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(m *membersTest) {
-				m.put(m.row(1, 5, "7001"))
-				m.wears("9001", 1, "7001")
+				m.put(m.row(1, 0, "7001"))
+				m.setWorn("9001", 1, "7001")
 				fails(m)
 				m.run()
 				m.cycles(8)
-				m.equal("worn after two days", m.seen("9001"), "1:7001")
+				m.equal("worn after two days", m.wornIn("9001"), "1:7001")
 			})
 		})
 	}
 }
 
-// The platform does not know the server in a call for one user.
+// The platform says that it does not know the server, but only in calls for user 1.
 func TestAnUnknownServerDelaysOnlyItsUser(t *testing.T) {
 	inBubble(t, func(m *membersTest) {
 		m.putStakers(8, 5, "7001")
@@ -89,30 +89,30 @@ func TestAnUnknownServerDelaysOnlyItsUser(t *testing.T) {
 		})
 		m.run()
 		m.cycles(20)
-		m.equal("five days later", m.seen("9001"), "1:7001")
+		m.equal("worn five days later", m.wornIn("9001"), "1:7001")
 	})
 }
 
-// Reading stakes takes as long as the checks of a tick may.
+// Reading stakes takes almost all the time that a tick has for its checks.
 func TestSlowReadingDelaysNoRemovalOfAShortCycle(t *testing.T) {
 	inBubble(t, func(m *membersTest) {
 		c := m.config()
 		c.Every = 10 * time.Minute
 		c.Stakes = func(ctx context.Context, wallets []common.Address) []query.Answer[core.Stake] {
-			time.Sleep(checksLast - time.Second)
+			time.Sleep(maxCheckTime - time.Second)
 			return m.readStakes(ctx, wallets)
 		}
 		m.use(c)
-		m.put(m.row(1, 5, "7001"))
-		m.wears("9001", 1, "7001")
+		m.put(m.row(1, 0, "7001"))
+		m.setWorn("9001", 1, "7001")
 		m.stakesNow(1, 0)
 		m.run()
 		time.Sleep(2 * time.Hour)
-		m.equal("worn", m.seen("9001"), "")
+		m.equal("worn", m.wornIn("9001"), "")
 	})
 }
 
-// A row that could not be read in time stays as it was, and calls that are left for it are made.
+// A row whose stake could not be read in time stays as it was. Its user is still settled.
 func TestATickWhoseTimeIsUpSettles(t *testing.T) {
 	inBubble(t, func(m *membersTest) {
 		c := m.config()
@@ -125,12 +125,12 @@ func TestATickWhoseTimeIsUpSettles(t *testing.T) {
 			return all
 		}
 		m.use(c)
-		r := m.row(1, 5)
+		r := m.row(1, 0)
 		r.Due = Time{}
 		m.put(r)
 		m.run()
-		time.Sleep(checksLast + time.Minute)
-		m.equal("worn", m.seen("9001"), "1:7001")
+		time.Sleep(maxCheckTime + time.Minute)
+		m.equal("worn", m.wornIn("9001"), "1:7001")
 		m.equal("checked", m.saved(1).CheckedAt, r.CheckedAt)
 		m.equal("due", m.saved(1).Due.IsZero(), true)
 	})
@@ -138,7 +138,7 @@ func TestATickWhoseTimeIsUpSettles(t *testing.T) {
 
 func TestShutdownKeepsTheFirstLowCheck(t *testing.T) {
 	inBubble(t, func(m *membersTest) {
-		r := m.row(1, 5, "7001")
+		r := m.row(1, 0, "7001")
 		r.Badges[0].Low = MissedCheck{r.Block, underOf(m.platform.tiers, "7001")}
 		r.Due = Time{}
 		m.put(r)
@@ -161,11 +161,11 @@ func TestAFullDiskDelaysAndRemovesNothing(t *testing.T) {
 		fill(m)
 		m.run()
 		m.cycles(6)
-		m.equal("worn while it is full", m.seen("9001"), "1:7001 2:7001 3:7001")
+		m.equal("worn while it is full", m.wornIn("9001"), "1:7001 2:7001 3:7001")
 		m.equal("calls", m.called(), "")
 		m.change(func() { m.full = false })
 		time.Sleep(2*cycle + time.Hour)
-		m.equal("and then", m.seen("9001"), "2:7001 3:7001")
+		m.equal("worn after it was full", m.wornIn("9001"), "2:7001 3:7001")
 	})
 }
 
@@ -194,30 +194,30 @@ func TestATickThatCannotReadTheRowsIsRepeatedSoon(t *testing.T) {
 	})
 }
 
-// One community does not answer. In the other, users get the badges that they reach.
-func TestACommunityThatHangsDelaysNoOther(t *testing.T) {
+// Calls in server 9001 fail with a long pause. In server 9002, users get the badges that they earn.
+func TestACommunityThatPausesDelaysNoOther(t *testing.T) {
 	inBubble(t, func(m *membersTest) {
-		hangs := true
+		isFailing := true
 		m.change(func() {
 			m.fault = func(c call) error {
-				if hangs && c.community == "9001" {
+				if isFailing && c.community == "9001" {
 					return &chat.BadgeError{Problem: chat.BadgeFailed, RetryAfter: time.Hour, Err: errFault}
 				}
 				return nil
 			}
 		})
 		for id := 1; id <= 3; id++ {
-			m.put(m.row(id, 5))
-			m.wears("9001", id)
-			m.wears("9002", id)
+			m.put(m.row(id, 0))
+			m.setWorn("9001", id)
+			m.setWorn("9002", id)
 			m.stakesNow(id, 5)
 		}
 		m.run()
 		time.Sleep(time.Minute)
-		m.equal("in the other", m.seen("9002"), "1:7003 2:7003 3:7003")
-		m.change(func() { hangs = false })
+		m.equal("worn in 9002", m.wornIn("9002"), "1:7003 2:7003 3:7003")
+		m.change(func() { isFailing = false })
 		m.cycles(1)
-		m.equal("in the end", m.seen("9001"), "1:7001 2:7001 3:7001")
+		m.equal("worn in 9001 in the end", m.wornIn("9001"), "1:7001 2:7001 3:7001")
 	})
 }
 
@@ -228,10 +228,10 @@ func TestRunEndsAfterItsCalls(t *testing.T) {
 		m.change(func() { m.during = func(call) { time.Sleep(2 * time.Second) } })
 		m.run()
 		m.stop()
-		m.equal("first call", len(m.called()) > 0, true)
+		m.equal("a call was made", m.called() != "", true)
 		m.stop = func() {}
-		held := shown(m.saved(1))
-		m.equal("unsure", strings.Contains(held, "unsure"), false)
+		isUnsure := strings.Contains(shown(m.saved(1)), "unsure")
+		m.equal("its outcome is unsure", isUnsure, false)
 	})
 }
 
@@ -252,7 +252,7 @@ func TestAPanicInACheckIsCountedAndDelaysIt(t *testing.T) {
 		m.run()
 		m.cycles(4)
 		m.equal("panics", m.event("panic"), 3)
-		m.equal("worn", m.seen("9001"), "")
+		m.equal("worn", m.wornIn("9001"), "")
 	})
 }
 

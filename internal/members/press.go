@@ -12,111 +12,41 @@ import (
 
 	"herald/internal/chat"
 	"herald/internal/core"
-	"herald/internal/ratelimit"
 	"herald/internal/transport"
 )
 
-// This file has what users cause: a press of the button that saves an address, /forget, /verify with the saved address
-// (Refresh), and any command in a community (Seen). Its words:
-//
-//	wear       the platform says that the user has the badge
-//	hold       the row says so
-//	earn       the user is to have the badge: see tiers.earns
-//	unsure     the row does not know whether the badge is worn: the platform is asked first
-//	idle       a community where no call is made for the user: they are no member, or wear a foreign tag
-//	foreign    a tag that neither the row nor the settings name: an administrator has set it
-//	here       the community where the request was sent
-//	settle     make the calls that are left for a user in a community, until they wear what they earn
+// This file has what users ask for: to save an address (Save), to be forgotten (Forget), and a card that shows which
+// badges they would get for an address (Offer). After Save and Forget, the user is settled: calls to the platform give
+// and remove badges, until the user has those that the row says.
 
 const (
-	// offerTime bounds how long a card waits for the badges that it offers.
+	// offerTime limits how long Offer asks the platform.
 	offerTime = 2 * time.Second
-	// settleTime bounds how long a person waits for calls.
+	// settleTime limits how long a person waits for the calls that settle them.
 	settleTime = 10 * time.Second
-	// followPause is how long follow waits before it tries again what settleFor did not finish. A call that timed out
-	// may still succeed meanwhile.
-	followPause = 5 * time.Second
+	// settleLaterPause is how long settleLater waits. A call that timed out may still succeed meanwhile.
+	settleLaterPause = 5 * time.Second
 )
 
-// Offer returns the badges that Save would give a user with this stake, in every community that they are a member of.
-// here is the community of the request: they count as its member, even if they are only about to be let in. Offer asks
-// every other community, at most once a minute, and blocks for offerTime at most. If a community does not answer, they
-// count as its member too: nobody is given a badge that they did not read of.
-func (m *Members) Offer(ctx context.Context, user chat.User, here string, stake core.Stake) []Badge {
-	p := m.of(user)
-	if p == nil || p.adapter == nil {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, offerTime)
-	defer cancel()
-	return eachCommunity(m, p.communitiesOf(p.tiers.communities()), func(c *community) (offered []Badge) {
-		for _, b := range p.tiers.in(c.id) {
-			if stake.Reaches(b.Amount) == core.Staker {
-				offered = append(offered, c.badgeOf(b.ID))
-			}
-		}
-		if len(offered) == 0 {
-			return nil
-		}
-		if _, err := c.wears(ctx, user.ID); isAbsent(err, c.id == here) {
-			return nil
-		}
-		if p.adapter.OneEach() {
-			offered = offered[len(offered)-1:]
-		}
-		return offered
-	})
-}
-
-// isAbsent reports whether an error of wears means that the user can have no badge in a community. If isHere is set,
-// NotAMember does not count, because the platform may not know a new member yet.
-func isAbsent(err error, isHere bool) bool {
-	failed, isBadgeError := errors.AsType[*chat.BadgeError](err)
-	if !isBadgeError {
-		return false
-	}
-	switch failed.Problem {
-	case chat.NotAMember:
-		return !isHere
-	case chat.CannotHave, chat.CommunityGone:
-		return true
-	}
-	return false
-}
-
-// eachCommunity returns what f returns for each community, in order. It calls f for all at once, and blocks until all
-// calls have returned.
-func eachCommunity[T any](m *Members, communities []*community, f func(*community) []T) []T {
-	found := make([][]T, len(communities))
-	var calling sync.WaitGroup
-	for i, c := range communities {
-		calling.Go(func() {
-			m.guard(func() { found[i] = f(c) })
-		})
-	}
-	calling.Wait()
-	return slices.Concat(found...)
-}
-
-// Save saves the wallet of a user, in place of any other. The caller has just proved whose the wallet is. Save then
-// gives and removes badges to match the stake, and returns the changes. It blocks for settleTime at most; the rest
-// is done in the background. If the row cannot be written, Save fails and gives nothing.
+// Save saves the wallet of a user, in place of any other. The caller has just proved that the wallet is the user's.
+// Save then gives and removes badges to match the stake, and returns the changes. It blocks for settleTime at most, and
+// makes the calls that are left in the background. If the row cannot be written, Save fails and gives nothing.
 func (m *Members) Save(ctx context.Context, user chat.User, wallet common.Address, stake core.Stake) ([]Change, error) {
 	return m.save(ctx, user, wallet, stake, func(*Row) bool { return true })
 }
 
-// save is Save, but does nothing if mayReplace returns false for the row before, which may be nil. mayReplace may be
-// called more than once.
+// save is Save, unless mayReplace returns false for the user's row so far: then save does nothing. The row is nil if
+// there is none. mayReplace may be called more than once.
 func (m *Members) save(
 	ctx context.Context, user chat.User, wallet common.Address, stake core.Stake, mayReplace func(old *Row) bool,
 ) ([]Change, error) {
-	p := m.of(user)
+	p := m.platformOf(user)
 	if p == nil {
 		return nil, ErrNotSaved
 	}
 	isSaved := false
 	row, err := p.rows.update(ctx, user.ID, func(old *Row) *Row {
-		isSaved = mayReplace(old) // again, if update calls this again
+		isSaved = mayReplace(old)
 		if !isSaved {
 			return old
 		}
@@ -132,20 +62,22 @@ func (m *Members) save(
 	return m.settleFor(ctx, p, *row), nil
 }
 
-// rowWithWallet returns the row of a user who saves a wallet, before that wallet is checked. old is the row before, or
-// nil.
+// rowWithWallet returns the row of a user who saves a wallet, before the wallet is checked. old is the user's row so
+// far, or nil if there is none.
 func rowWithWallet(old *Row, user chat.User, wallet common.Address, now time.Time) Row {
 	pressed := Row{User: user}
 	if old != nil {
 		pressed = old.clone()
 	}
 	for i := range pressed.Badges {
-		pressed.Badges[i].Unsure = true // The platform is asked what the user wears.
+		pressed.Badges[i].Unsure = true // settle then asks the platform whether the user still has the badge.
 	}
 	if pressed.Wallet != wallet {
-		// What another wallet reached says nothing about this one. Low and RemoveUnder of the badges stay: otherwise a
-		// badge could be kept by saving two wallets in turn.
-		pressed.SavedAt, pressed.CheckedAt, pressed.Block = timeOf(now), Time{}, Time{}
+		// The checks of another wallet say nothing about this one. But the badges keep their first low checks and the
+		// decisions to remove them: otherwise a user could keep a badge by saving two wallets in turn.
+		pressed.SavedAt = timeOf(now)
+		pressed.CheckedAt = Time{}
+		pressed.Block = Time{}
 		pressed.Reached = decimal.NullDecimal{}
 		pressed.Lost = nil
 	}
@@ -155,40 +87,56 @@ func rowWithWallet(old *Row, user chat.User, wallet common.Address, now time.Tim
 	return pressed
 }
 
-// settleFor settles the user of a row in every community at once, for at most settleTime, and returns the changes. What
-// is left, follow tries again in the background.
+// settleFor settles the user of a row in every community at once, for at most settleTime, and returns the changes. If a
+// call is left in a community, settleFor calls settleLater.
 func (m *Members) settleFor(ctx context.Context, p *platform, r Row) []Change {
 	if p.adapter == nil {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, settleTime)
 	defer cancel()
-	return eachCommunity(m, p.communitiesOf(p.communitiesFor(r)), func(c *community) []Change {
+	return eachCommunity(m, p, p.communitiesFor(r), func(c *community) []Change {
 		changes := m.settle(ctx, c, r.User, byPress)
 		if isAnyLeft(changes) {
-			m.follow(c, r.User)
+			m.settleLater(c, r.User)
 		}
 		return changes
 	})
 }
 
-// isAnyLeft reports whether settle stopped because a call has to wait, or failed and may succeed soon.
+// isAnyLeft reports whether settle, which returned these changes, stopped at a call that has to wait, or that failed
+// and may succeed soon.
 func isAnyLeft(changes []Change) bool {
 	if len(changes) == 0 {
 		return false
 	}
-	last := changes[len(changes)-1] // settle stops at the first change that is left.
+	last := changes[len(changes)-1] // settle stops at the first such call.
 	return last.Later || last.Problem == chat.BadgeFailed
 }
 
-// follow settles a user once more, in the background and after followPause. It also waits out a pause that the platform
-// asks for, if that is short. What is left then waits for the next tick.
-func (m *Members) follow(c *community, user chat.User) {
+// settleLater settles a user once more, in the background and after settleLaterPause. The next tick makes the calls
+// that are left after that.
+func (m *Members) settleLater(c *community, user chat.User) {
 	m.background(func(ctx context.Context) {
-		if transport.Sleep(ctx, followPause) {
+		if transport.Sleep(ctx, settleLaterPause) {
 			m.tellRemoved(ctx, c, user, m.settle(ctx, c, user, byPress))
 		}
 	})
+}
+
+// eachCommunity calls f for the communities with these IDs, all at once, and blocks until all calls have returned. It
+// returns the results in the order of ids.
+func eachCommunity[T any](m *Members, p *platform, ids []string, f func(*community) []T) []T {
+	results := make([][]T, len(ids))
+	var calling sync.WaitGroup
+	for i, id := range ids {
+		c := p.community(id)
+		calling.Go(func() {
+			m.guard(func() { results[i] = f(c) })
+		})
+	}
+	calling.Wait()
+	return slices.Concat(results...)
 }
 
 // Forgotten is what Forget did.
@@ -198,11 +146,11 @@ type Forgotten struct {
 	Changes []Change
 }
 
-// Forget deletes the address and the times that are saved about a user, and then removes their badges. The row with the
-// user's ID stays until these are removed. Forget blocks for settleTime at most; the rest is done in the background. It
-// fails if the row could not be written, and with ErrUnreadable if what is saved cannot be read.
+// Forget deletes the address and the times that are saved about a user, and then removes their badges. A row with the
+// user's ID stays until these are removed. Forget blocks for settleTime at most, and makes the calls that are left in
+// the background. It fails if the row could not be written, and with ErrUnreadable if the row cannot be read.
 func (m *Members) Forget(ctx context.Context, user chat.User) (f Forgotten, err error) {
-	p := m.of(user)
+	p := m.platformOf(user)
 	if p == nil {
 		return f, nil
 	}
@@ -219,7 +167,7 @@ func (m *Members) Forget(ctx context.Context, user chat.User) (f Forgotten, err 
 		return &left
 	})
 	if err == nil && p.rows.former.mayBeUnreadable(user.ID) {
-		err = ErrUnreadable // An older version may have saved a row in a form that cannot be read now.
+		err = ErrUnreadable // The user may have another row, of format 1.
 	}
 	if errors.Is(err, ErrUnreadable) {
 		m.Log.WarnContext(ctx, "somebody sent /forget, and what is saved of them cannot be read; "+
@@ -237,137 +185,49 @@ func (m *Members) Forget(ctx context.Context, user chat.User) (f Forgotten, err 
 	return f, nil
 }
 
-// Refresh gives a user the badges that they earn and do not wear, and returns the changes. The stake was just read for
-// the wallet. Refresh blocks for settleTime at most.
-//
-//	the wallet is not the saved one      it does nothing
-//	the stake reaches a higher amount    it does what Save does
-//	than the latest check found
-//	otherwise                            it asks each community, at most once a minute, what the user wears. Where a
-//	                                     badge is missing, it gives it; elsewhere it writes nothing.
-//
-// In the last case it skips here, the community of the request: its adapter has told Seen what the user wears.
-func (m *Members) Refresh(
-	ctx context.Context, user chat.User, here string, wallet common.Address, stake core.Stake,
-) ([]Change, error) {
-	p := m.of(user)
+// Offer returns the badges that Save would give a user with this stake, in every community that they are a member of.
+// They count as a member of here, the community of the request, even if they are only about to be let in. Offer asks
+// every other community, at most once a minute, and blocks for offerTime at most. If a community does not answer, they
+// count as its member, too: otherwise Save might give them a badge that the card did not name.
+func (m *Members) Offer(ctx context.Context, user chat.User, here string, stake core.Stake) []Badge {
+	p := m.platformOf(user)
 	if p == nil || p.adapter == nil {
-		return nil, nil
+		return nil
 	}
-	row, err := p.rows.load(ctx, user.ID)
-	if err != nil || row == nil || row.Wallet != wallet {
-		return nil, err
-	}
-	if p.tiers.raises(*row, check{stake: stake, press: true}) {
-		isStillSaved := func(old *Row) bool { return old != nil && old.Wallet == wallet } // unless /forget was quicker
-		return m.save(ctx, user, wallet, stake, isStillSaved)
-	}
-	ctx, cancel := context.WithTimeout(ctx, settleTime)
+	ctx, cancel := context.WithTimeout(ctx, offerTime)
 	defer cancel()
-	return eachCommunity(m, p.communitiesOf(p.tiers.communities()), func(c *community) []Change {
-		if c.id == here || !c.isWorthAsking(*row) {
+	return eachCommunity(m, p, p.tiers.communities(), func(c *community) (offered []Badge) {
+		for _, b := range p.tiers.in(c.id) {
+			if stake.Reaches(b.Amount) == core.Staker {
+				offered = append(offered, c.badgeOf(b.ID))
+			}
+		}
+		if len(offered) == 0 {
 			return nil
 		}
-		wears, err := c.wears(ctx, user.ID)
-		if err != nil || !c.isAnyMissing(*row, wears) {
+		if _, err := c.wears(ctx, user.ID); isAbsent(err, c.id == here) {
 			return nil
 		}
-		return m.giveBack(ctx, c, user, wears)
-	}), nil
+		if p.adapter.OneEach() {
+			highest := offered[len(offered)-1]
+			return []Badge{highest}
+		}
+		return offered
+	})
 }
 
-// raises reports whether a check reaches a higher amount than the latest one.
-func (t tiers) raises(r Row, c check) bool {
-	for _, amount := range t.amounts {
-		if c.answerFor(amount) == reached && !t.reaches(r, amount) {
-			return true
-		}
+// isAbsent reports whether an error of wears means that the user cannot have a badge in a community. isHere says that
+// the request came from there: then NotAMember does not count, because the platform may not know a new member yet.
+func isAbsent(err error, isHere bool) bool {
+	failed, isBadgeError := errors.AsType[*chat.BadgeError](err)
+	if !isBadgeError {
+		return false
+	}
+	switch failed.Problem {
+	case chat.NotAMember:
+		return !isHere
+	case chat.CannotHave, chat.CommunityGone:
+		return true
 	}
 	return false
-}
-
-// isWorthAsking reports whether the user of a row holds or earns a badge in the community.
-func (c *community) isWorthAsking(r Row) bool {
-	isEarned := func(b tier) bool { return c.tiers.earns(r, b) }
-	return len(r.in(c.id)) > 0 || slices.ContainsFunc(c.tiers.in(c.id), isEarned)
-}
-
-// isAnyMissing reports whether the user of a row holds or earns a badge that is not among those that they wear.
-func (c *community) isAnyMissing(r Row, wears []string) bool {
-	after := r.afterAnswer(c.id, wears, time.Now())
-	isHeldMissing := len(after.in(c.id)) < len(r.in(c.id))
-	next := c.tiers.next(after, place{community: c.id, oneEach: c.adapter.OneEach()})
-	return isHeldMissing || next.action == give
-}
-
-// Seen tells Members that a user sent a command in a community and wears these badges there: all roles, or the tag. In
-// the background, and at most once a minute, Members then gives the badges that the user earns and does not wear.
-func (m *Members) Seen(user chat.User, community string, wears []string) {
-	p := m.of(user)
-	if p == nil || p.adapter == nil || !p.tiers.namesAny(community) {
-		return
-	}
-	c := p.community(community)
-	if !c.wearsOurs(wears) && !p.latest.knows(user.ID) {
-		return // They have nothing to do with badges.
-	}
-	m.background(func(ctx context.Context) {
-		once := ratelimit.Limit{Key: c.limitKey("seen " + user.ID), Burst: 1, Every: time.Minute}
-		if _, ok := m.Limiter.Reserve(ctx, 0, once); ok {
-			m.tellRemoved(ctx, c, user, m.giveMissing(ctx, c, user, wears))
-		}
-	})
-}
-
-// wearsOurs reports whether one of these badges is in the settings.
-func (c *community) wearsOurs(wears []string) bool {
-	return slices.ContainsFunc(c.tiers.in(c.id), func(b tier) bool { return slices.Contains(wears, b.ID) })
-}
-
-// giveMissing gives a user the badges that they earn in a community and do not wear there.
-func (m *Members) giveMissing(ctx context.Context, c *community, user chat.User, wears []string) []Change {
-	row, err := c.rows.load(ctx, user.ID)
-	switch {
-	case err != nil:
-		return nil
-	case row == nil && c.wearsOurs(wears):
-		m.reportUnrecorded(ctx, c)
-		return nil
-	case row == nil, row.Forgotten():
-		return nil
-	}
-	isIdle := slices.Contains(row.Idle, c.id)
-	if isIdle || c.isAnyMissing(*row, wears) || slices.ContainsFunc(row.in(c.id), isUnsure) {
-		return m.giveBack(ctx, c, user, wears)
-	}
-	return nil
-}
-
-// giveBack settles a user in a community where they are a member and seemed to wear these badges. They may have changed
-// since, by a call that was being made: badges that they do not seem to wear become unsure, and settle asks.
-func (m *Members) giveBack(ctx context.Context, c *community, user chat.User, wears []string) []Change {
-	_, err := c.rows.update(ctx, user.ID, func(r *Row) *Row {
-		switch {
-		case r == nil, r.Forgotten():
-			return r // /forget was quicker.
-		case c.isForeign(*r, wears):
-			return new(r.idleIn(c.id)) // An administrator's tag stays, and ours is not given any more.
-		}
-		return new(r.afterCommand(c.id, wears)) // They are back: the community is not idle.
-	})
-	if err != nil {
-		return nil
-	}
-	return m.settle(ctx, c, user, byCommand)
-}
-
-// reportUnrecorded counts that a user wears a badge and has no row, and logs that once an hour: rows were lost, or a
-// moderator gave the badge.
-func (m *Members) reportUnrecorded(ctx context.Context, c *community) {
-	m.Count("badge_unrecorded")
-	once := ratelimit.Limit{Key: c.key("unrecorded"), Burst: 1, Every: time.Hour}
-	if _, ok := m.Limiter.Reserve(ctx, 0, once); ok {
-		c.log.WarnContext(ctx, "a user wears a role or a tag of the settings, and no address of theirs is saved: "+
-			"were saved addresses lost? Nobody checks such a user")
-	}
 }

@@ -1,21 +1,20 @@
 package members
 
 import (
-	"fmt"
 	"testing"
 	"time"
 
 	"herald/internal/chat"
 )
 
-// pressCase is a press of user 1 a minute after their row was saved.
+// pressCase is a press by which user 1 saves a wallet, a minute after their row was saved.
 type pressCase struct {
-	row         func(m *membersTest) Row // saved before the press, with wallet 1; nil: none
-	otherWallet bool                     // wallet 2 is pressed for, and not wallet 1
-	stake       int64                    // -1: cannot be read
+	row         func(m *membersTest) Row // saved before the press, with wallet 1; nil if there is none
+	otherWallet bool                     // the press saves wallet 2; otherwise wallet 1
+	stake       int64                    // -1 if it cannot be read
 
-	told string // to the user, as changed writes it
-	left string // in the row, as shown writes it
+	told string // the changes, as changed writes them
+	left string // the row after the press, as shown writes it
 }
 
 func runPress(t *testing.T, table map[string]pressCase) {
@@ -27,10 +26,10 @@ func runPress(t *testing.T, table map[string]pressCase) {
 					r := c.row(m)
 					m.put(r)
 					for _, h := range r.Badges {
-						m.wears(h.Community, 1, h.Badge)
+						m.setWorn(h.Community, 1, h.Badge)
 					}
 				}
-				time.Sleep(time.Minute) // An unchanged ProvenAt is too old then.
+				time.Sleep(time.Minute) // So the test sees whether the press sets ProvenAt.
 				m.platform.latest.publish(newCensus(), nil)
 				pressed := wallet(1)
 				if c.otherWallet {
@@ -54,7 +53,7 @@ func TestAPressSavesTheWalletAndGivesWhatItReaches(t *testing.T) {
 		"the first press":                   {stake: 5, told: "+7001, +7003", left: "7001, 7003"},
 		"the first press, no stake":         {},
 		"the first press, stake unreadable": {stake: -1},
-		"other wallet": {
+		"another wallet": {
 			row:         func(m *membersTest) Row { return m.row(1, 0) },
 			otherWallet: true,
 			stake:       1000,
@@ -84,7 +83,7 @@ func TestAPressSavesTheWalletAndGivesWhatItReaches(t *testing.T) {
 	})
 }
 
-// missedRow returns a row of user 1 with a badge that was missed two hours ago: the stake was too low for it.
+// missedRow returns a row of user 1 with badge 7001, whose amount a check missed two hours ago.
 func missedRow(m *membersTest) Row {
 	r := m.row(1, -1, "7001")
 	twoHoursAgo := timeOf(time.Now().Add(-2 * time.Hour))
@@ -94,9 +93,9 @@ func missedRow(m *membersTest) Row {
 
 func TestAPressAloneDoesNotSaveABadgeThatWasMissed(t *testing.T) {
 	runPress(t, map[string]pressCase{
-		"stake unreadable":            {row: missedRow, stake: -1, left: "7001 low"},
-		"still too low":               {row: missedRow, told: "-7001"},
-		"other wallet, still too low": {row: missedRow, otherWallet: true, told: "-7001"},
+		"stake unreadable":               {row: missedRow, stake: -1, left: "7001 low"},
+		"still no stake":                 {row: missedRow, told: "-7001"},
+		"another wallet, still no stake": {row: missedRow, otherWallet: true, told: "-7001"},
 	})
 }
 
@@ -106,7 +105,7 @@ func TestAPressThatReachesAMissedBadgeKeepsIt(t *testing.T) {
 	})
 }
 
-// What one wallet reaches says nothing about another.
+// The row's wallet earns 7002, which is not given yet. Then the user saves another wallet.
 func TestAnUnreadWalletGivesNothingThatTheWalletBeforeReached(t *testing.T) {
 	runPress(t, map[string]pressCase{"stake unreadable": {
 		row:         func(m *membersTest) Row { return m.row(1, 1000, "7001") },
@@ -124,10 +123,10 @@ func TestAPressGivesAgainWhatAReturningMemberLost(t *testing.T) {
 				m.change(func() { m.oneEach = oneEach })
 				m.run()
 				m.presses(wallet(1), 5)
-				m.wears("9001", 1) // no badge
+				m.setWorn("9001", 1) // no badge
 				time.Sleep(10 * time.Second)
 				m.equal("the press", m.presses(wallet(1), 5), "+7001")
-				m.equal("worn", m.seen("9001"), "1:7001")
+				m.equal("worn", m.wornIn("9001"), "1:7001")
 			})
 		})
 	}
@@ -142,26 +141,26 @@ func TestAPressBeforeTheRowsAreCountedGives(t *testing.T) {
 func TestAPressWaitsForTenSecondsAndTheRestFollows(t *testing.T) {
 	inBubble(t, func(m *membersTest) {
 		m.run()
-		m.platform.community("9001").pausedUntil = time.Now().Add(11 * time.Second)
+		m.platform.community("9001").pausedUntil = time.Now().Add(settleTime + time.Second)
 		began := time.Now()
 		m.equal("the press", m.presses(wallet(1), 5), "+7001 later, +7003")
 		m.equal("it waited", time.Since(began) <= settleTime, true)
 		time.Sleep(20 * time.Second)
-		m.equal("worn", m.seen("9001"), "1:7001")
+		m.equal("worn later", m.wornIn("9001"), "1:7001")
 	})
 }
 
 func TestAPressWhoseCallFailsIsRepeatedSoon(t *testing.T) {
-	for _, executed := range []bool{true, false} {
-		t.Run(fmt.Sprint("carried out ", executed), func(t *testing.T) {
+	for name, isExecuted := range map[string]bool{"carried out": true, "not carried out": false} {
+		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(m *membersTest) {
 				m.run()
-				m.failWith(lost(executed))
+				m.failWith(lost(isExecuted))
 				m.equal("the press", m.presses(wallet(1), 5), "+7001 failed, +7003")
 				m.failWith(nil)
-				time.Sleep(2 * followPause)
+				time.Sleep(2 * settleLaterPause)
 				m.equal("row", shown(m.saved(1)), "7001, 7003")
-				m.equal("worn", m.seen("9001"), "1:7001")
+				m.equal("worn", m.wornIn("9001"), "1:7001")
 			})
 		})
 	}
@@ -184,7 +183,7 @@ func TestNothingIsGivenIfNothingCanBeSaved(t *testing.T) {
 	}
 }
 
-func TestNothingIsSavedOfAUserOfAnotherPlatform(t *testing.T) {
+func TestNothingIsSavedOfAUserOfAnUnknownPlatform(t *testing.T) {
 	inBubble(t, func(m *membersTest) {
 		elsewhere := chat.User{Platform: "terminal", ID: "1"}
 		_, err := m.Save(m.Context(), elsewhere, wallet(1), stakeOf(5, time.Now()))

@@ -1,8 +1,6 @@
 package members
 
 import (
-	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -17,39 +15,34 @@ func replaceDuringOutage(t *testing.T, oneEach bool, reconfigure func(c *Config)
 	t.Helper()
 	const users = 15
 	inBubble(t, func(m *membersTest) {
-		allStake := func(amount int64) {
-			for id := 1; id <= users; id++ {
-				m.stakesNow(id, amount)
-			}
-		}
 		m.change(func() { m.oneEach = oneEach })
 		m.putStakers(users, 5, "7001")
-		allStake(-1)
+		m.allStake(users, -1)
 		m.restart(func(c *Config) {
 			c.setBadges([]chat.Badge{{Community: "9001", ID: "7009", Amount: decimal.NewFromInt(2)}, roles[2]})
 			reconfigure(c)
 		})
 		m.cycles(4)
-		m.equal("old badges during the outage", strings.Count(m.seen("9001"), ":7001"), users)
-		allStake(5)
+		m.equal("old badges during the outage", m.wearing("7001"), users)
+		m.allStake(users, 5)
 		m.cycles(2)
-		m.equal("new badges after it", strings.Count(m.seen("9001"), ":7009"), users)
-		m.equal("old badges after it", strings.Count(m.seen("9001"), "7001"), 0)
+		m.equal("new badges after it", m.wearing("7009"), users)
+		m.equal("old badges after it", m.wearing("7001"), 0)
 	})
 }
 
 func TestAReplacedBadgeIsKeptWhileTheNodeIsUnavailable(t *testing.T) {
-	otherPools := func(c *Config) { c.Pools = poolList(22) }
 	samePools := func(*Config) {}
-	for _, oneEach := range []bool{false, true} {
-		t.Run(fmt.Sprint("one each ", oneEach), func(t *testing.T) {
+	otherPools := func(c *Config) { c.Pools = poolList(22) }
+	for name, oneEach := range map[string]bool{"roles": false, "tags": true} {
+		t.Run(name, func(t *testing.T) {
 			replaceDuringOutage(t, oneEach, samePools)
 			replaceDuringOutage(t, oneEach, otherPools)
 		})
 	}
 }
 
-// A press is a check under the new settings, too.
+// The press is the first check under the new settings.
 func TestAPressRemovesAReplacedBadge(t *testing.T) {
 	inBubble(t, func(m *membersTest) {
 		m.run()
@@ -58,18 +51,19 @@ func TestAPressRemovesAReplacedBadge(t *testing.T) {
 			c.setBadges([]chat.Badge{{Community: "9001", ID: "7009"}, roles[2]})
 		})
 		time.Sleep(time.Minute)
-		m.equal("before the press", m.seen("9001"), "1:7001+7009")
+		m.equal("before the press", m.wornIn("9001"), "1:7001+7009")
 		m.equal("the press", m.presses(wallet(1), 5), "-7001")
 	})
 }
 
+// The new settings name no badge of server 9001.
 func TestABadgeOfARemovedCommunityIsRemoved(t *testing.T) {
 	inBubble(t, func(m *membersTest) {
 		m.run()
 		m.presses(wallet(1), 5)
 		m.restart(func(c *Config) { c.setBadges(roles[2:]) })
 		m.ticks(1)
-		m.equal("worn", m.seen("9001")+m.seen("9002"), "1:7003")
+		m.equal("worn", m.wornIn("9001")+m.wornIn("9002"), "1:7003")
 		m.stop()
 		m.equal("notices", len(m.notices), 0)
 	})
@@ -90,9 +84,9 @@ func TestADecisionEndsWithTheSettingsThatMadeIt(t *testing.T) {
 		})
 		m.equal("after it", shown(m.saved(1)), "7001, 7002, 7003")
 		m.cycles(1)
-		m.equal("after one check", m.seen("9001"), "1:7001+7002")
+		m.equal("after one check", m.wornIn("9001"), "1:7001+7002")
 		m.cycles(2)
-		m.equal("after two", m.seen("9001"), "1:7001")
+		m.equal("after two", m.wornIn("9001"), "1:7001")
 	})
 }
 

@@ -9,75 +9,79 @@ import (
 	"herald/internal/chat"
 )
 
-// Place is a badge of a user in a community.
-type Place struct {
+// The fuse of a community holds badges while too many users would lose one at once: see census.go. If the users did
+// stop staking, an operator runs "bot members --release". That is another process than the running bot, so it saves
+// orders, which the next tick of the bot carries out.
+
+// ReleasedBadge is a badge that the fuse of a community held, and that Release released.
+type ReleasedBadge struct {
 	User      chat.User
 	Community string
 	Badge     string
 }
 
-// order is what Release saves for a user: the badges that the fuse is to let go.
+// order is what Release saves for a user: the badges that the fuse is no longer to hold.
 type order struct {
 	ID     string     `json:"u"`
 	Badges []badgeKey `json:"b"`
 }
 
-// Release returns the badges that a fuse holds now, and saves orders to release exactly these. The next tick of the
-// running bot carries them out. Release blocks while it reads all rows of the platforms whose tokens are set.
-func (m *Members) Release(ctx context.Context) (all []Place, err error) {
-	for _, p := range m.saving() {
-		places, err := p.saveRelease(ctx)
+// Release saves orders to release the badges that a fuse holds now, and returns these badges. The next tick of the
+// running bot carries the orders out. Release blocks while it reads all rows of the platforms whose tokens are set.
+func (m *Members) Release(ctx context.Context) (all []ReleasedBadge, err error) {
+	for _, p := range m.savingPlatforms() {
+		released, err := p.saveRelease(ctx)
 		if err != nil {
 			return all, err
 		}
-		all = append(all, places...)
+		all = append(all, released...)
 	}
 	return all, nil
 }
 
 // saveRelease is Release for one platform.
-func (p *platform) saveRelease(ctx context.Context) (all []Place, err error) {
+func (p *platform) saveRelease(ctx context.Context) (all []ReleasedBadge, err error) {
 	n := newCensus()
-	named := map[string][]badgeKey{} // by user ID
+	heldIfBlown := map[string][]badgeKey{} // by user ID
 	_, err = p.rows.each(ctx, func(r Row) {
 		n.add(p, r)
 		for _, h := range r.Badges {
 			if p.tiers.prospect(r, h) == lostUnlessHeld {
-				named[r.User.ID] = append(named[r.User.ID], badgeKey{h.Community, h.Badge})
+				heldIfBlown[r.User.ID] = append(heldIfBlown[r.User.ID], badgeKey{h.Community, h.Badge})
 			}
 		}
 	})
 	if err != nil {
 		return nil, err
 	}
-	for id, badges := range named {
-		badges = slices.DeleteFunc(badges, func(b badgeKey) bool {
-			_, blown := n.blown(b.Community)
-			return !blown
+	for id, badges := range heldIfBlown {
+		held := slices.DeleteFunc(badges, func(b badgeKey) bool {
+			_, isBlown := n.blownFuse(b.Community)
+			return !isBlown
 		})
-		if len(badges) == 0 {
+		if len(held) == 0 {
 			continue
 		}
-		if err := p.saveOrder(ctx, order{id, badges}); err != nil {
+		if err := p.saveOrder(ctx, order{ID: id, Badges: held}); err != nil {
 			return nil, err
 		}
-		for _, b := range badges {
-			all = append(all, Place{chat.User{Platform: p.name, ID: id}, b.Community, b.Badge})
+		for _, b := range held {
+			all = append(all, ReleasedBadge{chat.User{Platform: p.name, ID: id}, b.Community, b.Badge})
 		}
 	}
-	slices.SortFunc(all, func(a, b Place) int { return compareUsers(a.User, b.User) })
+	slices.SortFunc(all, func(a, b ReleasedBadge) int { return compareUsers(a.User, b.User) })
 	return all, nil
 }
 
 // saveOrder saves an order in place of an earlier one.
-func (p *platform) saveOrder(ctx context.Context, r order) error {
-	value, _ := json.Marshal(r) // Every order can be JSON.
+func (p *platform) saveOrder(ctx context.Context, o order) error {
+	value, _ := json.Marshal(o) // An order can always be encoded.
 	for range maxRaces {
-		old, err := p.releases.Load(ctx, r.ID)
+		old, err := p.releases.Load(ctx, o.ID)
 		if err != nil {
 			return err
 		}
-		replaced, err := p.releases.Replace(ctx, r.ID, old, value)
+		replaced, err := p.releases.Replace(ctx, o.ID, old, value)
 		if replaced || err != nil {
 			return err
 		}
@@ -86,24 +90,24 @@ func (p *platform) saveOrder(ctx context.Context, r order) error {
 }
 
 // carryOutReleases marks the badges in the saved orders as released, and deletes the orders. It leaves out badges that
-// are not being lost any more.
+// their users are not losing any more. Orders that it cannot read or carry out stay.
 func (m *Members) carryOutReleases(ctx context.Context, p *platform) {
 	var values [][]byte
 	err := p.releases.Each(ctx, func(value []byte) { values = append(values, value) })
-	_, isPartly := errors.AsType[unreadable](err)
-	if err != nil && !isPartly {
+	_, areSomeRead := errors.AsType[unreadableError](err)
+	if err != nil && !areSomeRead {
 		return // The next tick tries again.
 	}
 	users := 0
 	for _, value := range values {
-		var r order
-		if json.Unmarshal(value, &r) != nil {
+		var o order
+		if json.Unmarshal(value, &o) != nil {
 			continue
 		}
-		_, err := p.rows.update(ctx, r.ID, func(row *Row) *Row { return p.tiers.withReleased(row, r.Badges) })
+		_, err := p.rows.update(ctx, o.ID, func(row *Row) *Row { return p.tiers.withReleased(row, o.Badges) })
 		if err == nil {
 			users++
-			_, _ = p.releases.Replace(ctx, r.ID, value, nil) // An order that was saved meanwhile stays.
+			_, _ = p.releases.Replace(ctx, o.ID, value, nil) // An order that was saved meanwhile stays.
 		}
 	}
 	if users > 0 {
@@ -112,7 +116,7 @@ func (m *Members) carryOutReleases(ctx context.Context, p *platform) {
 	}
 }
 
-// withReleased returns the row with badges that are being lost marked as released.
+// withReleased returns the row with those of badges marked as released that its user is losing.
 func (t tiers) withReleased(row *Row, badges []badgeKey) *Row {
 	if row == nil {
 		return nil
@@ -120,8 +124,8 @@ func (t tiers) withReleased(row *Row, badges []badgeKey) *Row {
 	after := row.clone()
 	for i := range after.Badges {
 		h := &after.Badges[i]
-		named := slices.Contains(badges, badgeKey{h.Community, h.Badge})
-		if named && t.isLosing(*row, *h) {
+		isOrdered := slices.Contains(badges, badgeKey{h.Community, h.Badge})
+		if isOrdered && t.isLosing(*row, *h) {
 			h.Released = true
 		}
 	}

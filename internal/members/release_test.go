@@ -12,19 +12,17 @@ import (
 // heldUsers is how many users the fuse holds after blow.
 const heldUsers = 12
 
-// blow makes users 1 to heldUsers stop staking. After two low checks of each, the fuse holds their role 7001.
+// blow makes users 1 to heldUsers stop staking. After two low checks, each would lose role 7001, and the fuse holds it.
 func blow(m *membersTest) {
 	m.putStakers(heldUsers, 5, "7001")
-	for id := range heldUsers {
-		m.stakesNow(id+1, 0)
-	}
+	m.allStake(heldUsers, 0)
 	m.run()
 	m.cycles(4)
 	m.equal("held", m.wearing("7001"), heldUsers)
 }
 
-// releases releases the users whom a fuse holds, and checks how many that are.
-func (m *membersTest) releases(want int) []Place {
+// releases releases the badges that the fuses hold, and checks how many they are.
+func (m *membersTest) releases(want int) []ReleasedBadge {
 	m.Helper()
 	released, err := m.Release(m.Context())
 	m.equal("error", err, nil)
@@ -36,7 +34,7 @@ func TestAReleaseRemovesTheBadgesThatItPrints(t *testing.T) {
 	inBubble(t, func(m *membersTest) {
 		blow(m)
 		released := m.releases(heldUsers)
-		m.equal("first", released[0], Place{User: user(1), Community: "9001", Badge: "7001"})
+		m.equal("first", released[0], ReleasedBadge{User: user(1), Community: "9001", Badge: "7001"})
 		m.ticks(2)
 		m.equal("worn", m.wearing("7001"), 0)
 		m.equal("lines", m.log.Lines("the fuse lets go"), 1)
@@ -47,11 +45,11 @@ func TestAReleaseLeavesUsersWhoAreHeldAfterwards(t *testing.T) {
 	inBubble(t, func(m *membersTest) {
 		blow(m)
 		m.releases(heldUsers)
-		for id := 20; id < 31; id++ {
+		for id := 20; id <= 30; id++ {
 			later := m.row(id, -1, "7001")
 			later.Badges[0].RemoveUnder = underOf(m.platform.tiers, "7001")
 			m.put(later)
-			m.wears("9001", id, "7001")
+			m.setWorn("9001", id, "7001")
 		}
 		m.ticks(2)
 		m.equal("worn", m.wearing("7001"), 11)
@@ -74,14 +72,12 @@ func TestAReleasedBadgeThatIsReachedAgainIsHeldNextTime(t *testing.T) {
 	inBubble(t, func(m *membersTest) {
 		blow(m)
 		m.releases(heldUsers)
+		m.allStake(heldUsers, 5)
 		for id := range heldUsers {
-			m.stakesNow(id+1, 5)
 			m.put(m.row(id+1, 0, "7001")) // A press has found the stake before the tick.
 		}
 		m.cycles(1)
-		for id := range heldUsers {
-			m.stakesNow(id+1, 0)
-		}
+		m.allStake(heldUsers, 0)
 		m.cycles(4)
 		m.equal("held", m.wearing("7001"), heldUsers)
 	})
@@ -98,8 +94,8 @@ func TestAReleaseIsPrintedOnce(t *testing.T) {
 	})
 }
 
-// onBothPlatforms returns a Members with the tokens of both platforms, on the store of m. On each platform, the fuse
-// holds 11 users.
+// onBothPlatforms returns a Members with the tokens of Discord and Telegram, which uses the store of m. On each
+// platform, the fuse holds 11 users. m itself has the token of Discord only.
 func (m *membersTest) onBothPlatforms() *Members {
 	m.Helper()
 	c := m.config()
@@ -125,7 +121,7 @@ func (m *membersTest) onBothPlatforms() *Members {
 	return both
 }
 
-// A process without a platform's token releases nobody there.
+// m has no token of Telegram, so it releases nobody there.
 func TestAReleaseIsOfThePlatformsWhoseTokensAreSet(t *testing.T) {
 	inBubble(t, func(m *membersTest) {
 		both := m.onBothPlatforms()
@@ -140,11 +136,10 @@ func TestAReleaseIsOfThePlatformsWhoseTokensAreSet(t *testing.T) {
 	})
 }
 
-// The users of the first release are released again, because it has not been carried out.
 func TestAReleaseIsOfAllPlatformsWhoseTokensAreSet(t *testing.T) {
 	inBubble(t, func(m *membersTest) {
 		both := m.onBothPlatforms()
-		m.releases(11)
+		m.releases(11) // No tick carries it out, so the next one repeats it.
 		released, err := both.Release(m.Context())
 		m.equal("error", err, nil)
 		m.equal("released", len(released), 22)

@@ -12,18 +12,18 @@ import (
 
 // Store keeps values by key. Package store implements it.
 type Store interface {
-	// Load returns the value of key, or nil if there is none. It fails if that is not known.
+	// Load returns the value of key, or nil if key has no value. It fails if it cannot tell.
 	Load(ctx context.Context, key string) ([]byte, error)
 	// Replace sets key to value if its current value is old, and reports whether it did. An empty old means that key
 	// has no value, and an empty value deletes key. After an error, key may have either value.
 	Replace(ctx context.Context, key string, old, value []byte) (replaced bool, err error)
-	// Each calls f with each value, one at a time and in no order. It fails if it cannot read all. If it can read
-	// some and not others, its error is an unreadable.
+	// Each calls f with each value, one at a time and in no order. It fails if it cannot read all of them. If it has
+	// called f with all that can be read, its error is an unreadableError.
 	Each(ctx context.Context, f func(value []byte)) error
 }
 
-// unreadable is the error of a Store that answers, but cannot read some of its values.
-type unreadable interface {
+// unreadableError is the error of a Store that answers, but cannot read some of its values.
+type unreadableError interface {
 	error
 	// Unreadable returns how many values cannot be read.
 	Unreadable() int
@@ -35,24 +35,25 @@ var ErrNotSaved = errors.New("a saved address cannot be written")
 // maxRaces is how many times a change of a row is attempted while others change the same row.
 const maxRaces = 20
 
-// rows loads and saves the rows of a platform's users. Each row is one value of the Store. It caches none.
+// rows loads and saves the rows of a platform's users. Each row is one value of the Store, and its key is the user's
+// ID. rows caches none of them.
 type rows struct {
 	platform chat.Platform
 	store    Store
 	tiers    tiers
-	former   *former // may be nil, which has no rows
-	latest   *latest // learns of rows that are saved and deleted
+	former   *former       // the rows of format 1; nil if there are none
+	latest   *latestCensus // is told of rows that are saved and deleted
 }
 
-// load returns the row of a user, or nil if nothing is saved. It fails with ErrUnreadable if what is saved
-// is no row, and otherwise as the Store does.
+// load returns the row of a user, or nil if nothing is saved. It fails with ErrUnreadable if the saved value cannot be
+// read as a row of this user, and otherwise as the Store does.
 func (s *rows) load(ctx context.Context, id string) (*Row, error) {
 	row, _, err := s.read(ctx, id)
 	return row, err
 }
 
-// read is load, and also returns the saved value of the row. If there is none, it first looks for a row of format 1 and
-// rewrites it. That blocks while somebody else rewrites rows of the same shard.
+// read is load, and also returns the saved value of the row. If nothing is saved, read looks for a row of format 1, and
+// rewrites it in the present format. That blocks while others rewrite rows of format 1 from the same value.
 func (s *rows) read(ctx context.Context, id string) (row *Row, saved []byte, err error) {
 	row, saved, err = s.readValue(ctx, id)
 	if row != nil || err != nil {
@@ -64,10 +65,10 @@ func (s *rows) read(ctx context.Context, id string) (row *Row, saved []byte, err
 	return s.readValue(ctx, id)
 }
 
-// readValue is read without a look at format 1.
+// readValue is read, but does not look for a row of format 1.
 func (s *rows) readValue(ctx context.Context, id string) (row *Row, saved []byte, err error) {
 	saved, err = s.store.Load(ctx, id)
-	if _, is := errors.AsType[unreadable](err); is {
+	if _, is := errors.AsType[unreadableError](err); is {
 		err = fmt.Errorf("%w: %w", ErrUnreadable, err)
 	}
 	if err != nil {
@@ -92,9 +93,9 @@ func (s *rows) decode(value []byte) (Row, error) {
 	return s.tiers.withoutVoid(r), err
 }
 
-// update calls edit with the row of a user, which is nil if there is none, and saves the row that edit returns. If that
-// is nil, update deletes the row. It calls edit again if somebody else has changed the row meanwhile. It returns the
-// row as saved, blocks until the Store has the change, and fails with ErrNotSaved or as load does.
+// update calls edit with the row of a user, saves the row that edit returns, and returns it. A nil row stands for no
+// row: if edit returns nil, update deletes the row. If others have changed the row meanwhile, update calls edit again.
+// update blocks until the Store has the change. It fails with ErrNotSaved or as load does.
 func (s *rows) update(ctx context.Context, id string, edit func(*Row) *Row) (updated *Row, err error) {
 	for range maxRaces {
 		before, saved, err := s.read(ctx, id)
@@ -113,11 +114,12 @@ func (s *rows) update(ctx context.Context, id string, edit func(*Row) *Row) (upd
 	return nil, ErrNotSaved
 }
 
-// replace writes a row in place of the value saved, and reports whether that was still there. A nil row deletes it. If
-// nothing changes, it writes nothing and returns true.
+// replace writes the row updated in place of the value saved. It returns false, and writes nothing, if saved is not the
+// present value any more. A nil row deletes the value. If the value stays the same, replace writes nothing and returns
+// true.
 //
-// If the row is deleted or forgotten, replace first deletes the user's row of format 1. It holds the shard of that row
-// until the value is replaced, so that nobody rewrites the old row meanwhile.
+// If the row is deleted or forgotten, replace first deletes the user's row of format 1. Until the value is replaced, it
+// prevents others from rewriting that row, which would save the deleted address again.
 func (s *rows) replace(ctx context.Context, id string, saved []byte, updated *Row) (replaced bool, err error) {
 	var value []byte
 	if updated != nil {
@@ -141,39 +143,40 @@ func (s *rows) replace(ctx context.Context, id string, saved []byte, updated *Ro
 	return replaced, err
 }
 
-// each calls f with each row, one at a time and in no order. It returns how many values are no rows. It fails if the
-// Store cannot be read. It does not look at format 1.
-func (s *rows) each(ctx context.Context, f func(Row)) (noRows int, err error) {
+// each calls f with each row, one at a time and in no order, and returns how many values cannot be read as rows. It
+// fails if the Store cannot be read. It leaves out the rows of format 1.
+func (s *rows) each(ctx context.Context, f func(Row)) (unreadable int, err error) {
 	err = s.store.Each(ctx, func(value []byte) {
 		r, err := s.decode(value)
 		if err != nil {
-			noRows++
+			unreadable++
 			return
 		}
 		f(r)
 	})
-	if skipped, is := errors.AsType[unreadable](err); is {
-		return noRows + skipped.Unreadable(), nil
+	if partly, is := errors.AsType[unreadableError](err); is {
+		return unreadable + partly.Unreadable(), nil
 	}
 	if err != nil {
 		return 0, fmt.Errorf("read the saved addresses: %w", err)
 	}
-	return noRows, nil
+	return unreadable, nil
 }
 
-// all returns each row, including those of format 1, and how many values are no rows. It changes nothing.
-func (s *rows) all(ctx context.Context) (all []Row, noRows int, err error) {
-	// The rows of format 1 come first: otherwise a row that is rewritten meanwhile might be missed.
-	former, err := s.former.all(ctx)
-	isRewritten := map[string]bool{}
-	noRows, failed := s.each(ctx, func(r Row) {
+// all returns each row, including those of format 1, and how many values cannot be read as rows. It changes nothing. If
+// the Store fails, all returns an error and the rows that it could read.
+func (s *rows) all(ctx context.Context) (all []Row, unreadable int, err error) {
+	// Read the rows of format 1 first. Otherwise a row could be missed that is rewritten in between.
+	former, formerErr := s.former.all(ctx)
+	isInPresentFormat := map[string]bool{} // by user ID
+	unreadable, err = s.each(ctx, func(r Row) {
 		all = append(all, r)
-		isRewritten[r.User.ID] = true
+		isInPresentFormat[r.User.ID] = true
 	})
 	for _, r := range former {
-		if !isRewritten[r.User.ID] {
+		if !isInPresentFormat[r.User.ID] {
 			all = append(all, s.tiers.withoutVoid(r.convert()))
 		}
 	}
-	return all, noRows + s.former.unreadable(), cmp.Or(failed, err)
+	return all, unreadable + s.former.unreadable(), cmp.Or(err, formerErr)
 }

@@ -19,7 +19,7 @@ import (
 	"herald/internal/store"
 )
 
-// fullRow has a value in each field.
+// fullRow returns a row of a user with a value in each field.
 func fullRow(id string) Row {
 	return Row{
 		User:      chat.User{Platform: "discord", ID: id},
@@ -91,7 +91,7 @@ func TestTheStoredFormOfARowStays(t *testing.T) {
 	}
 }
 
-// FuzzDecode reads anything, and reads what it wrote.
+// FuzzDecode decodes any value. If it is a row, the row must stay the same when it is encoded and decoded again.
 func FuzzDecode(f *testing.F) {
 	whole := encode(fullRow("1"))
 	f.Add(whole)
@@ -104,24 +104,24 @@ func FuzzDecode(f *testing.F) {
 		}
 		again, err := decode("discord", encode(r))
 		if err != nil || !bytes.Equal(encode(again), encode(r)) {
-			t.Errorf("%s was read as %+v, and that as %+v, %v", value, r, again, err)
+			t.Errorf("%s is decoded as %+v, and once more as %+v, %v", value, r, again, err)
 		}
 	})
 }
 
-// badValues are values of user 1 that are no row of user 1.
+// badValues returns values that cannot be read as a row of user 1.
 func badValues() map[string]string {
 	return map[string]string{
-		"no JSON":          "damaged",
-		"cut off":          string(encode(fullRow("1"))[:40]),
-		"a newer format":   `{"v":3,"u":{"of":"another form"}}`,
-		"no format":        `{"u":"1","w":"0xee00000000000000000000000000000000000001"}`,
-		"no user":          `{"v":2,"u":"me"}`,
-		"another field":    `{"v":2,"u":"1","w":7}`,
-		"of another user":  string(encode(fullRow("7"))),
-		"an empty object":  `{}`,
-		"a list":           `[]`,
-		"a negative level": `{"v":-1,"u":"1"}`,
+		"no JSON":           "damaged",
+		"cut off":           string(encode(fullRow("1"))[:40]),
+		"a newer format":    `{"v":3,"u":{"of":"another form"}}`,
+		"no format":         `{"u":"1","w":"0xee00000000000000000000000000000000000001"}`,
+		"no numeric user":   `{"v":2,"u":"me"}`,
+		"a wrong type":      `{"v":2,"u":"1","w":7}`,
+		"of another user":   string(encode(fullRow("7"))),
+		"an empty object":   `{}`,
+		"a list":            `[]`,
+		"a negative format": `{"v":-1,"u":"1"}`,
 	}
 }
 
@@ -130,21 +130,21 @@ func TestAValueThatCannotBeReadStaysAndConcernsItsUserAlone(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(m *membersTest) {
 				m.put(m.row(2, 0))
-				m.wears("9001", 2)
+				m.setWorn("9001", 2)
 				putValue(m, "1", value)
 				m.run()
-				_, saved := m.Saved(m.Context(), user(1))
-				_, pressed := m.Save(m.Context(), user(1), wallet(1), stakeOf(5, time.Now()))
-				_, forgot := m.Forget(m.Context(), user(1))
-				_, refreshed := m.Refresh(m.Context(), user(1), "", wallet(1), stakeOf(5, time.Now()))
-				for what, err := range map[string]error{
-					"saved": saved, "pressed": pressed, "forgot": forgot, "refreshed": refreshed,
+				_, savedErr := m.Saved(m.Context(), user(1))
+				_, saveErr := m.Save(m.Context(), user(1), wallet(1), stakeOf(5, time.Now()))
+				_, forgetErr := m.Forget(m.Context(), user(1))
+				_, refreshErr := m.Refresh(m.Context(), user(1), "", wallet(1), stakeOf(5, time.Now()))
+				for method, err := range map[string]error{
+					"Saved": savedErr, "Save": saveErr, "Forget": forgetErr, "Refresh": refreshErr,
 				} {
-					m.equal(what, errors.Is(err, ErrUnreadable), true)
+					m.equal(method+" fails with ErrUnreadable", errors.Is(err, ErrUnreadable), true)
 				}
 				m.cycles(1)
 				m.equal("the value", valueOf(m, "1"), value)
-				m.equal("another user", m.seen("9001"), "2:7001")
+				m.equal("worn", m.wornIn("9001"), "2:7001")
 			})
 		})
 	}
@@ -154,7 +154,7 @@ func TestValuesThatCannotBeReadAreCountedAndLoggedOnce(t *testing.T) {
 	inBubble(t, func(m *membersTest) {
 		m.put(m.row(20, 0))
 		bad := badValues()
-		delete(bad, "of another user") // It counts as that user's.
+		delete(bad, "of another user") // The census reads all values, and counts this one as the row of that user.
 		id := 1
 		for _, value := range bad {
 			putValue(m, fmt.Sprint(id), value)
@@ -168,8 +168,8 @@ func TestValuesThatCannotBeReadAreCountedAndLoggedOnce(t *testing.T) {
 		m.equal("lines", m.log.Lines("saved values cannot be read"), 1)
 		all, n, err := m.All(m.Context())
 		m.equal("error", err, nil)
-		m.equal("all", len(all), 1)
-		m.equal("unreadable in all", n, len(bad))
+		m.equal("rows that All returns", len(all), 1)
+		m.equal("unreadable values that All counts", n, len(bad))
 	})
 }
 
@@ -184,7 +184,7 @@ func TestASavedAddressThatCannotBeReadIsLogged(t *testing.T) {
 	})
 }
 
-// A file of a megabyte is no row either. It is not read.
+// A file of a megabyte cannot be a row, so the store does not read it.
 func TestAFileThatIsTooLargeStaysAndIsCounted(t *testing.T) {
 	dir := t.TempDir()
 	inBubble(t, func(m *membersTest) {
@@ -207,19 +207,19 @@ func TestAFileThatIsTooLargeStaysAndIsCounted(t *testing.T) {
 		m.equal("rows", rows, 1)
 		m.equal("unreadable", unreadable, 1)
 		failed := 0
-		for id := 1; id <= 2; id++ {
+		for id := 1; id <= 2; id++ { // The file's name does not tell which of them it belongs to.
 			if _, err := m.Forget(m.Context(), user(id)); errors.Is(err, ErrUnreadable) {
 				failed++
 			}
 		}
 		m.equal("users who cannot be forgotten", failed, 1)
 		info, err := os.Stat(files[0])
-		m.equal("error of its size", err, nil)
-		m.equal("its size", info.Size(), 1<<20)
+		m.equal("error of Stat", err, nil)
+		m.equal("size of the file", info.Size(), 1<<20)
 	})
 }
 
-// contested is a Store where another replica saves first, a given number of times.
+// contested is a Store in which another replica is quicker, so that Replace returns false this many times.
 type contested struct {
 	Store
 	races int
@@ -254,7 +254,7 @@ func TestAnEditThatChangesNothingWritesNothing(t *testing.T) {
 	})
 }
 
-// Two bots of one partner, staging beside production, share a store.
+// Two bots, staging and production, share a store.
 func TestTwoBotsOnOneStoreShareNothing(t *testing.T) {
 	inBubble(t, func(m *membersTest) {
 		c := m.config()
@@ -263,14 +263,14 @@ func TestTwoBotsOnOneStoreShareNothing(t *testing.T) {
 		staging := New(c)
 		m.run()
 		m.presses(wallet(1), 5)
-		m.wears("8001", 1)
+		m.setWorn("8001", 1)
 		changes, err := staging.Save(m.Context(), user(1), wallet(1), stakeOf(5, time.Now()))
 		m.equal("error", err, nil)
-		m.equal("staging", changed(changes), "+8002")
+		m.equal("given by staging", changed(changes), "+8002")
 		_, err = staging.Forget(m.Context(), user(1))
 		m.equal("forget", err, nil)
 		m.cycles(3)
-		m.equal("production", m.seen("9001"), "1:7001")
+		m.equal("worn where production gave it", m.wornIn("9001"), "1:7001")
 	})
 }
 

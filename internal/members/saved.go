@@ -13,20 +13,22 @@ import (
 	"herald/internal/ratelimit"
 )
 
-// Saved is what commands show of a row.
+// Saved is what commands show of a row. Its badges are in the order of the settings.
 type Saved struct {
-	Wallet             common.Address
-	SavedAt, CheckedAt time.Time
+	Wallet  common.Address
+	SavedAt time.Time
+	// CheckedAt is when a check last read the stake completely.
+	CheckedAt time.Time
 	// LastBlock is the time of the newest block that a check read.
 	LastBlock time.Time
 	// Stakes says that the latest check found a stake.
 	Stakes bool
-	// Given are the badges that the user was given and has not lost yet, in the order of the settings.
+	// Given are the badges that the user was given and has not lost yet.
 	Given []GivenBadge
 	// AtRisk are those of Given that the user loses if the next check finds as little as the latest one.
 	AtRisk []GivenBadge
-	// Missing are the badges that the user has lost and not earned again, in the order of the settings. Where a member
-	// wears one badge at a time, it has only the latest one of each community.
+	// Missing are the badges that the user has lost and not earned again. Where a member wears one badge at a time, it has
+	// one for each community: the one that was lost last.
 	Missing []LostBadge
 }
 
@@ -42,8 +44,8 @@ type LostBadge struct {
 	Why Loss
 }
 
-// Elsewhere returns a copy of s without the given badges of a community. Missing stays: these badges were lost because
-// of the stake, wherever the user is now.
+// Elsewhere returns a copy of s without a community's badges in Given and AtRisk. Missing stays: those badges were lost
+// because of the stake, wherever the user is now.
 func (s *Saved) Elsewhere(community string) *Saved {
 	copied := *s
 	isThere := func(h GivenBadge) bool { return h.Community == community }
@@ -52,10 +54,10 @@ func (s *Saved) Elsewhere(community string) *Saved {
 	return &copied
 }
 
-// Saved returns what is saved of a user, or nil if nothing is. It fails with ErrUnreadable if what is saved cannot be
-// read, and blocks for a call to the Store.
+// Saved returns what is saved of a user, or nil if nothing is. It blocks for a call to the Store. If the user's row
+// cannot be read, it fails with ErrUnreadable.
 func (m *Members) Saved(ctx context.Context, user chat.User) (*Saved, error) {
-	p := m.of(user)
+	p := m.platformOf(user)
 	if p == nil {
 		return nil, nil
 	}
@@ -83,10 +85,10 @@ func (m *Members) Saved(ctx context.Context, user chat.User) (*Saved, error) {
 		return p.tiers.compareBadges(badgeKey{a.Community, a.Badge}, badgeKey{b.Community, b.Badge})
 	})
 	for _, h := range held {
-		if h.Since.IsZero() { // The call that gives it has not been confirmed.
-			continue
+		if h.Since.IsZero() {
+			continue // The call that gives it was begun, and may have failed.
 		}
-		given := GivenBadge{p.badgeOf(h.Community, h.Badge), h.Since.Time}
+		given := GivenBadge{p.badgeIn(h.Community, h.Badge), h.Since.Time}
 		s.Given = append(s.Given, given)
 		wasChecked := !row.Block.IsZero() // in the present pools
 		if wasChecked && p.tiers.isLosing(*row, h) {
@@ -101,14 +103,14 @@ func (t tiers) stakesAnything(r Row) bool { return t.reaches(r, decimal.Zero) }
 
 // warnUnread logs once a minute that a row could not be read.
 func (m *Members) warnUnread(ctx context.Context, p *platform, err error) {
-	once := ratelimit.Limit{Key: p.key("unread"), Burst: 1, Every: time.Minute}
+	once := ratelimit.Limit{Key: p.botLimitKey("unread"), Burst: 1, Every: time.Minute}
 	if _, ok := m.Limiter.Reserve(ctx, 0, once); ok {
 		m.Log.WarnContext(ctx, "what is saved of a user could not be read", "platform", p.name, "err", err)
 	}
 }
 
-// missing returns the badges of a row for Saved.Missing. It leaves out badges that the settings no longer name, badges
-// that are not removed yet, and communities where the user is not a member.
+// missing returns the lost badges of a row for Saved.Missing. It leaves out badges that the settings no longer name,
+// badges that are not removed yet, and the badges of idle communities, where the user cannot have a badge now.
 func (p *platform) missing(r Row) (missing []LostBadge) {
 	lost := slices.Clone(r.Lost)
 	slices.SortFunc(lost, func(a, b Loss) int { return p.tiers.compareBadges(a.key(), b.key()) })
@@ -119,13 +121,13 @@ func (p *platform) missing(r Row) (missing []LostBadge) {
 		if !configured || isHeld || isIdle || p.isReplaced(l, lost) {
 			continue
 		}
-		missing = append(missing, LostBadge{p.badgeOf(l.Community, l.Badge), l})
+		missing = append(missing, LostBadge{p.badgeIn(l.Community, l.Badge), l})
 	}
 	return missing
 }
 
-// isReplaced reports whether another of these losses is shown in place of l: a member has one badge at a time there,
-// and lost the other one later, or at the same time and it is the higher one.
+// isReplaced reports whether another of these losses is shown in place of l. That is so where a member has one badge at
+// a time, and lost the other one later. If both were lost at the same time, the higher one is shown.
 func (p *platform) isReplaced(l Loss, all []Loss) bool {
 	if p.adapter == nil || !p.adapter.OneEach() {
 		return false
@@ -141,12 +143,13 @@ func (p *platform) isReplaced(l Loss, all []Loss) bool {
 	})
 }
 
-// key returns the badge that was lost.
+// key identifies the badge that was lost.
 func (l Loss) key() badgeKey { return badgeKey{l.Community, l.Badge} }
 
-// compareBadges orders badges as the settings do. Badges that they do not name come first.
+// compareBadges orders badges as the settings do: by community, and then by ascending amount. Badges that the settings
+// do not name come first.
 func (t tiers) compareBadges(a, b badgeKey) int {
-	position := func(key badgeKey) int {
+	position := func(key badgeKey) int { // or -1
 		return slices.IndexFunc(t.all, func(b tier) bool { return b.Community == key.Community && b.ID == key.Badge })
 	}
 	return cmp.Compare(position(a), position(b))

@@ -9,42 +9,42 @@ import (
 // noRow is a seenCase.row of a user without a saved address.
 const noRow = "none"
 
-// seenCase is a command that user 1 sends in server 9001.
+// seenCase is a command that user 1 sends in server 9001. Their stake earns 7001.
 type seenCase struct {
 	row     string // the badges of the row, as heldOf reads them; or noRow
-	idle    bool   // in server 9001
-	wears   string
-	oneEach bool
+	idle    bool   // server 9001 is idle for the user
+	wears   string // the badges that the user wears; "VIP" is not in the settings
+	oneEach bool   // the badges are tags
 
-	calls string
-	left  string // in the row, as shown writes it
+	calls string // that are made, as called returns them
+	left  string // the row afterwards, as shown writes it
 }
 
 func TestACommandGivesBackWhatIsMissing(t *testing.T) {
 	for name, c := range map[string]seenCase{
-		"who has all":   {row: "7001", wears: "7001", left: "7001"},
-		"who came back": {row: "7001", calls: "give 7001 1", left: "7001"},
-		"who was idle":  {idle: true, calls: "give 7001 1", left: "7001"},
-		"who is unsure": {row: "7001:unsure", wears: "7001", left: "7001"},
-		"who has a role of VIPs": {
+		"nothing is missing":        {row: "7001", wears: "7001", left: "7001"},
+		"a held badge is missing":   {row: "7001", calls: "give 7001 1", left: "7001"},
+		"the user came back":        {idle: true, calls: "give 7001 1", left: "7001"},
+		"the held badge was unsure": {row: "7001:unsure", wears: "7001", left: "7001"},
+		"the user has another role": {
 			row:   "7001",
 			wears: "VIP",
 			calls: "give 7001 1",
 			left:  "7001",
 		},
-		"who has a tag of VIPs": {
+		"the user has a foreign tag": {
 			row:     "7001",
 			wears:   "VIP",
 			oneEach: true,
 			left:    "idle 9001",
 		},
-		"whose tag of VIPs went": {
+		"the user had a foreign tag": {
 			idle:    true,
 			oneEach: true,
 			calls:   "give 7001 1",
 			left:    "7001",
 		},
-		"who has saved nothing": {row: noRow},
+		"the user has saved nothing": {row: noRow},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(m *membersTest) {
@@ -59,7 +59,7 @@ func TestACommandGivesBackWhatIsMissing(t *testing.T) {
 				}
 				m.leaves("9002")
 				m.change(func() { m.oneEach = c.oneEach })
-				m.wears("9001", 1, strings.Fields(c.wears)...)
+				m.setWorn("9001", 1, strings.Fields(c.wears)...)
 				m.Seen(user(1), "9001", strings.Fields(c.wears))
 				time.Sleep(10 * time.Second)
 				m.equal("calls", m.called(), c.calls)
@@ -73,26 +73,27 @@ func TestCommandsGiveBackOnceAMinute(t *testing.T) {
 	inBubble(t, func(m *membersTest) {
 		m.run()
 		m.presses(wallet(1), 5)
-		removeAndSend := func() {
-			m.wears("9001", 1)
+		loseAndSend := func() {
+			m.setWorn("9001", 1) // no badge
 			m.Seen(user(1), "9001", nil)
 			time.Sleep(5 * time.Second)
 		}
-		removeAndSend()
-		m.equal("given back", m.seen("9001"), "1:7001")
-		removeAndSend()
-		m.equal("within the minute", m.seen("9001"), "")
+		loseAndSend()
+		m.equal("worn after the first command", m.wornIn("9001"), "1:7001")
+		loseAndSend()
+		m.equal("worn after another within the minute", m.wornIn("9001"), "")
 		time.Sleep(time.Minute)
-		removeAndSend()
-		m.equal("after it", m.seen("9001"), "1:7001")
+		loseAndSend()
+		m.equal("worn after one in the next minute", m.wornIn("9001"), "1:7001")
 	})
 }
 
+// The settings name no badge of server 8888.
 func TestACommandInAnotherServerGivesNothing(t *testing.T) {
 	inBubble(t, func(m *membersTest) {
 		m.run()
 		m.presses(wallet(1), 5)
-		m.wears("9001", 1)
+		m.setWorn("9001", 1)
 		m.called()
 		m.Seen(user(1), "8888", nil)
 		time.Sleep(5 * time.Second)
@@ -100,7 +101,7 @@ func TestACommandInAnotherServerGivesNothing(t *testing.T) {
 	})
 }
 
-// The sender of a command wears a badge, and no address is saved.
+// Users 0 to 2 wear a badge and have no row. User 4 wears none, and user 5 has a row.
 func TestABadgeWithoutARowIsReported(t *testing.T) {
 	inBubble(t, func(m *membersTest) {
 		m.run()

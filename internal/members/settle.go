@@ -21,21 +21,23 @@ const (
 
 // Change is what became of a badge of a user.
 type Change struct {
-	// Badge has no ID if it is not known yet which badge it will be.
+	// Badge has no ID if it is not known whether a badge is to be given or removed, and which: the platform has not said
+	// which badges the user wears, or the row could not be read yet.
 	Badge Badge
 	// Removed says that the badge was removed, or was to be removed. Otherwise it was given, or was to be given.
 	Removed bool
 	// Problem is why that failed, or "".
 	Problem chat.BadgeProblem
-	// Later says that the change is made later, without the user: a call has to wait, or its outcome could not be saved.
+	// Later says that the change is made later, and the user need do nothing: a call has to wait, or its outcome could
+	// not be saved.
 	Later bool
 }
 
 // settle gives and removes badges of a user in a community, call by call, until they wear what their row says. It stops
 // early if the community refuses, or ctx is done. No other function makes calls that give or remove.
 //
-// Before a call, the row says that the badge is unsure. So after a kill, the next settle asks the platform, and does
-// not guess. After the call, the row is changed again:
+// Before a call, settle marks the badge in the row as unsure: perhaps the user has it, and perhaps not. So after a
+// kill, the next settle asks the platform, and does not guess. After the call, settle changes the row again:
 //
 //	the call                               the row
 //
@@ -43,32 +45,39 @@ type Change struct {
 //	its outcome is not known (502)         the badge stays unsure, and the next settle asks
 //	a give failed                          the badge is dropped
 //	a removal failed, the role is deleted  the badge is dropped
-//	a removal failed otherwise             the badge is kept, and Refused says since when the platform refuses
-//	                                       the removal. After refusedFor it is dropped, and stays on the user.
-//	the user is no member, or can have     all their badges there are dropped, and the community is idle: no call is
-//	no badge there                         made for them until they press or type
+//	a removal failed for now (429)         the badge is kept
+//	a removal was refused                  the badge is kept, and Held.Refused says since when removals are refused.
+//	                                       After refusedFor, the badge is dropped from the row, and the user keeps it.
+//	the user is no member, or can have     all their badges there are dropped. The community is idle: until the user
+//	no badge there                         presses a button or sends a command there, settle makes no call for them.
 //
-// After a success, settle takes the next step. It goes on with the other roles if the platform refuses one of them,
-// because the role is deleted, above the bot's own, or the bot has no right for it. After any other failure it stops.
-// What is left stays in the row. The next tick tries again, unless the community remembers a refusal: see record.
+// After a success, settle takes the next step. If the platform refuses one role, because it is deleted, or is above the
+// bot's own, or is one that the bot may not give, settle goes on with the other roles. After any other failure it
+// stops. What is left stays in the row. The next tick tries again, unless a saved refusal concerns it (recordFailure).
 //
-// A claim lets one caller of all replicas at a time settle a user in a community. A claim that a killed process left
-// ends after claim.Lasts.
+// by is who causes the calls. A claim lets one caller of all replicas at a time settle a user in a community. A claim
+// that a killed process left ends after claim.Lasts.
 func (m *Members) settle(ctx context.Context, c *community, user chat.User, by caller) (changes []Change) {
 	ctx, cancel := context.WithTimeout(ctx, settleLasts)
 	defer cancel()
 	key := strings.Join([]string{"settle", c.bot, string(user.Platform), user.ID, c.id}, " ")
 	for !m.tryClaim(ctx, key) {
 		if !transport.Sleep(ctx, claimPause) {
-			return []Change{{Badge: c.badgeOf(""), Later: true}}
+			return []Change{c.uncheckedLater()}
 		}
 	}
 	defer m.Claims.Release(key)
 	s := settling{m: m, c: c, user: user, by: by}
-	for s.takeStep(ctx) == goOn { // Each step waits for its turn. That fails at the latest when ctx is done.
+	// This ends: each step waits for its turn, and stops if ctx is done.
+	for {
+		if s.takeStep(ctx) == stop {
+			return s.changes
+		}
 	}
-	return s.changes
 }
+
+// uncheckedLater is the Change of a user for whom nothing could be planned yet.
+func (c *community) uncheckedLater() Change { return Change{Badge: c.badgeOf(""), Later: true} }
 
 // tryClaim claims key, unless somebody else has, and reports whether it did.
 func (c *Config) tryClaim(ctx context.Context, key string) bool {
@@ -103,7 +112,8 @@ func (s *settling) place() place {
 func (s *settling) takeStep(ctx context.Context) verdict {
 	row, err := s.c.rows.load(ctx, s.user.ID)
 	if err != nil {
-		return s.noteLater(step{})
+		s.changes = append(s.changes, s.c.uncheckedLater())
+		return stop
 	}
 	if row == nil {
 		return stop
@@ -124,7 +134,7 @@ func (s *settling) takeStep(ctx context.Context) verdict {
 	if s.mustSpareForeign() && s.ask(ctx) == stop {
 		return stop
 	}
-	return s.call(ctx, planned)
+	return s.call(ctx, planned) // It makes no call if the answer has changed the plan.
 }
 
 // noteLater reports that a step is postponed, and stops.
@@ -135,10 +145,10 @@ func (s *settling) noteLater(planned step) verdict {
 	return stop
 }
 
-// failStep reports that a step failed. If the problem concerns only the badge of the step, another badge may be tried.
-// Where a member has one badge at a time, none is.
+// failStep reports that a step failed. If the problem concerns only the badge of the step, other badges are tried.
+// Where a member has one badge at a time, no other is tried.
 func (s *settling) failStep(planned step, problem chat.BadgeProblem) verdict {
-	// Nobody is told of a community where they are not, or that is gone.
+	// Users are not told of a community that they have left, or that is gone.
 	isTold := problem != chat.NotAMember && problem != chat.CommunityGone
 	if isTold {
 		s.changes = append(s.changes, Change{
@@ -157,6 +167,7 @@ func (s *settling) failStep(planned step, problem chat.BadgeProblem) verdict {
 // step removes a badge, the row notes since when that is refused.
 func (s *settling) skipStep(ctx context.Context, planned step, problem chat.BadgeProblem) verdict {
 	if planned.action == remove {
+		// If that fails, the next cycle notes it.
 		_ = s.saveOutcome(ctx, planned, &chat.BadgeError{Problem: problem, Err: errRefusedBefore})
 	}
 	return s.failStep(planned, problem)
@@ -170,7 +181,7 @@ func (s *settling) ask(ctx context.Context) verdict {
 	s.c.forgetWorn(s.user.ID)
 	wears, err := s.c.wears(ctx, s.user.ID)
 	if failed := badgeError(err); failed != nil {
-		s.c.record(ctx, s.user.ID, asking, failed)
+		s.c.recordFailure(ctx, s.user.ID, asking, failed)
 		_ = s.saveOutcome(ctx, asking, failed) // If that fails, the next tick asks again.
 		return s.failStep(asking, failed.Problem)
 	}
@@ -187,7 +198,7 @@ func (s *settling) saveWorn(ctx context.Context, wears []string) error {
 		switch {
 		case r == nil:
 			return nil
-		case s.mustSpareForeign() && s.c.isForeign(*r, wears):
+		case s.mustSpareForeign() && s.c.wearsForeign(*r, wears):
 			return new(r.idleIn(s.c.id))
 		}
 		return new(r.afterAnswer(s.c.id, wears, time.Now()))
@@ -215,9 +226,9 @@ func (s *settling) call(ctx context.Context, planned step) verdict {
 	failed := badgeError(do(ctx, s.c.id, planned.badge, s.user.ID, s.reason(row, planned)))
 	s.c.forgetWorn(s.user.ID)
 	if failed == nil {
-		s.c.succeeded(s.user.ID, planned)
+		s.c.recordSuccess(s.user.ID, planned)
 	} else {
-		s.c.record(ctx, s.user.ID, planned, failed)
+		s.c.recordFailure(ctx, s.user.ID, planned, failed)
 	}
 	if err := s.saveOutcome(ctx, planned, failed); err != nil {
 		return s.noteLater(planned) // Stop here: the badge is still unsure in the row, so the next step would ask at once.
@@ -251,7 +262,7 @@ func (s *settling) saveOutcome(ctx context.Context, planned step, failed *chat.B
 	var before Row
 	after, err := s.c.rows.update(ctx, s.user.ID, func(r *Row) *Row {
 		if r == nil {
-			return nil // The store has lost it, with all others.
+			return nil // The row is gone: the store was emptied.
 		}
 		before = *r
 		if failed == nil {
@@ -283,7 +294,8 @@ func mayStillWear(p chat.BadgeProblem) bool {
 	return true
 }
 
-// replacedBy returns the higher tags that a lower one has just replaced. before is the row before the call.
+// replacedBy returns the higher tags that a lower one has just replaced. The user is told of these losses, and not of
+// lower tags that a higher one replaces. before is the row before the call.
 func (s *settling) replacedBy(planned step, before Row) (replaced []Change) {
 	if planned.action != give || !s.c.adapter.OneEach() {
 		return nil

@@ -43,7 +43,7 @@ func (c settleCase) prepare(m *membersTest) {
 	if wears == "" {
 		wears = strings.NewReplacer(":goes", "", ":unsure", "").Replace(c.badges)
 	}
-	m.wears("9001", 1, strings.Fields(wears)...)
+	m.setWorn("9001", 1, strings.Fields(wears)...)
 	if c.left {
 		m.leaves("9001")
 	}
@@ -340,7 +340,7 @@ func TestAForgottenUserKeepsTheTagOfAnAdministrator(t *testing.T) {
 		c := settleCase{forgotten: true, badges: "7001", wears: "VIP", oneEach: true}
 		c.prepare(m)
 		m.settle(m.Context(), m.platform.community("9001"), user(1), byCycle)
-		m.equal("worn", m.seen("9001"), "1:VIP")
+		m.equal("worn", m.wornIn("9001"), "1:VIP")
 		m.equal("row", m.saved(1).User.ID, "")
 	})
 }
@@ -359,7 +359,7 @@ func TestATagSurvivesA502AndARisingStake(t *testing.T) {
 				m.failWith(nil)
 				m.stakesNow(1, 1000)
 				m.cycles(40)
-				m.equal("ten days later", m.seen("9001"), "1:7002")
+				m.equal("ten days later", m.wornIn("9001"), "1:7002")
 			})
 		})
 	}
@@ -381,7 +381,7 @@ func TestATagSurvivesARenameAnd502AndTheRenameBack(t *testing.T) {
 				m.failWith(nil)
 				m.restart(func(*Config) {})
 				m.cycles(4)
-				m.equal("in the end", m.seen("9001"), "1:7002")
+				m.equal("in the end", m.wornIn("9001"), "1:7002")
 			})
 		})
 	}
@@ -400,7 +400,7 @@ func TestTagsThatSwapTheirTextsAreExchanged(t *testing.T) {
 			})
 		})
 		m.cycles(2)
-		m.equal("in the end", m.seen("9001"), "1:7001")
+		m.equal("in the end", m.wornIn("9001"), "1:7001")
 	})
 }
 
@@ -425,8 +425,8 @@ func TestARoleOfAnotherServerTakesNothingElse(t *testing.T) {
 		m.cycles(2)
 		m.restart(func(*Config) {})
 		m.cycles(2)
-		m.equal("in 9001", m.seen("9001"), "1:7001")
-		m.equal("in 9002", m.seen("9002"), "1:7003")
+		m.equal("in 9001", m.wornIn("9001"), "1:7001")
+		m.equal("in 9002", m.wornIn("9002"), "1:7003")
 	})
 }
 
@@ -562,7 +562,7 @@ func TestAGiveThatIsUnsureWhileSettingsChangeLeavesOnlyTheNewBadge(t *testing.T)
 					c.setBadges(renamed)
 				})
 				m.cycles(2)
-				m.equal("worn", m.seen("9001"), "1:7009")
+				m.equal("worn", m.wornIn("9001"), "1:7009")
 			})
 		})
 	}
@@ -648,7 +648,7 @@ func TestEachBadgeThatIsGivenUpIsLogged(t *testing.T) {
 			r := m.row(id, -1, "7001").afterForget()
 			r.Badges[0].Refused = timeOf(time.Now().Add(-refusedFor - time.Hour))
 			m.put(r)
-			m.wears("9001", id, "7001")
+			m.setWorn("9001", id, "7001")
 		}
 		m.run()
 		m.ticks(1)

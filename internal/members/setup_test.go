@@ -15,30 +15,17 @@ import (
 	"herald/internal/chat"
 )
 
-// cycle is RECHECK_EVERY in these tests.
+// cycle is how often saved addresses are checked in these tests.
 const cycle = 6 * time.Hour
 
-// membersTest is a Members on a fake platform, in simulated time.
+// membersTest is a test of a Members on a fake platform, in simulated time. It embeds the three, so that a test calls
+// all their methods on m: m.Errorf of the test, m.setWorn of the fake, m.Save of the Members.
 type membersTest struct {
 	*testing.T
 	*fake
 	*Members
 	platform *platform
 	stop     func() // ends run
-}
-
-// setBadges configures other badges.
-func (c *Config) setBadges(badges []chat.Badge) {
-	p := c.Platforms["discord"]
-	p.Configured = badges
-	c.Platforms = map[chat.Platform]Platform{"discord": p}
-}
-
-// setBot configures another bot.
-func (c *Config) setBot(id string) {
-	p := c.Platforms["discord"]
-	p.Bot = id
-	c.Platforms = map[chat.Platform]Platform{"discord": p}
 }
 
 // inBubble runs test in simulated time, with a Members that does not run yet, and has not counted the rows.
@@ -52,7 +39,7 @@ func inBubble(t *testing.T, test func(m *membersTest)) {
 	})
 }
 
-// use replaces the Members by one with other settings, on the same platform and store.
+// use replaces the Members by one with this Config, on the same platform and store.
 func (m *membersTest) use(c Config) {
 	m.stop()
 	m.stop = func() {}
@@ -63,13 +50,28 @@ func (m *membersTest) use(c Config) {
 // useAdapter replaces the Members by one with another adapter.
 func (m *membersTest) useAdapter(adapter chat.BadgeGiver) {
 	c := m.config()
-	p := c.Platforms["discord"]
-	p.Adapter = adapter
-	c.Platforms = map[chat.Platform]Platform{"discord": p}
+	c.setPlatform(func(p *Platform) { p.Adapter = adapter })
 	m.use(c)
 }
 
-// run starts the Members, and returns after its first tick. Each later tick is a second before a full minute from now.
+// setBadges configures other badges.
+func (c *Config) setBadges(badges []chat.Badge) {
+	c.setPlatform(func(p *Platform) { p.Configured = badges })
+}
+
+// setBot configures another bot.
+func (c *Config) setBot(id string) {
+	c.setPlatform(func(p *Platform) { p.Bot = id })
+}
+
+// setPlatform changes the Platform of a Config.
+func (c *Config) setPlatform(change func(p *Platform)) {
+	p := c.Platforms["discord"]
+	change(&p)
+	c.Platforms = map[chat.Platform]Platform{"discord": p}
+}
+
+// run starts the Members, and returns a second later, after its first tick.
 func (m *membersTest) run() {
 	ctx, cancel := context.WithCancel(m.Context())
 	ended := make(chan struct{})
@@ -84,7 +86,7 @@ func (m *membersTest) run() {
 	time.Sleep(time.Second)
 }
 
-// restart replaces the running Members by one with other settings, as after a kill.
+// restart replaces the running Members by one with a changed Config, and runs that.
 func (m *membersTest) restart(change func(c *Config)) {
 	m.stop()
 	c := m.config()
@@ -111,8 +113,8 @@ func (m *membersTest) equal(what string, got, want any) {
 	}
 }
 
-// row returns a row that was checked just now. Its user reaches an amount, or none if it is -1, and holds badges of
-// server 9001.
+// row returns a row that was checked just now. Its user holds badges of server 9001, and the highest amount that their
+// stake reaches is reaches: -1 for no stake, 0 for any stake, or 1000.
 func (m *membersTest) row(id int, reaches int64, badges ...string) Row {
 	now := timeOf(time.Now())
 	r := Row{
@@ -149,12 +151,19 @@ func (m *membersTest) putStakers(n int, stake int64, badges ...string) {
 	m.Helper()
 	for id := 1; id <= n; id++ {
 		m.put(m.row(id, reachedBy(stake), badges...))
-		m.wears("9001", id, badges...)
+		m.setWorn("9001", id, badges...)
 		m.stakesNow(id, stake)
 	}
 }
 
-// reachedBy returns the highest amount of the roles that a stake reaches, or -1.
+// allStake sets what the wallets of users 1 to n stake.
+func (m *membersTest) allStake(n int, stake int64) {
+	for id := 1; id <= n; id++ {
+		m.stakesNow(id, stake)
+	}
+}
+
+// reachedBy returns the highest amount of the roles that a stake reaches, as row takes it.
 func reachedBy(stake int64) int64 {
 	switch {
 	case stake >= 1000:
@@ -178,8 +187,7 @@ func (m *membersTest) saved(id int) Row {
 	return *r
 }
 
-// presses makes user 1 save a wallet, which is theirs and stakes an amount. It returns what they are told, as changed
-// writes it.
+// presses makes user 1 save a wallet, which is theirs and stakes an amount. It returns the changes as text.
 func (m *membersTest) presses(wallet common.Address, stake int64) string {
 	m.Helper()
 	m.change(func() {
@@ -193,7 +201,8 @@ func (m *membersTest) presses(wallet common.Address, stake int64) string {
 	return changed(changes)
 }
 
-// changed returns changes as "+7001", "-7001", "+7001 failed" or "+7001 later".
+// changed returns changes as text, such as "+7001, -7002". A "+" stands for a badge that is given, and a "-" for one
+// that is removed. The problem follows, as in "+7001 failed", or "later".
 func changed(changes []Change) string {
 	var all []string
 	for _, c := range changes {
@@ -211,7 +220,8 @@ func changed(changes []Change) string {
 	return strings.Join(all, ", ")
 }
 
-// shown returns the badges of a row with their flags, and its idle communities, such as "7001 goes unsure, idle 9002".
+// shown returns a row as text: its badges with their flags, and its idle communities, such as "7001 goes unsure, idle
+// 9002".
 func shown(r Row) string {
 	var all []string
 	for _, h := range r.Badges {
@@ -224,7 +234,8 @@ func shown(r Row) string {
 	return strings.Join(all, ", ")
 }
 
-// flags returns which fields of a badge's entry are set, such as " low goes".
+// flags returns which fields of a Held are set, such as " low goes". A badge that goes is to be removed: its
+// RemoveUnder is set.
 func flags(h Held) (s string) {
 	for _, flag := range []struct {
 		word string

@@ -3,10 +3,13 @@ package members
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 
 	"herald/internal/chat"
 )
+
+var errUnread = errors.New("the saved addresses could not be read")
 
 // Status is what moderators of a community see.
 type Status struct {
@@ -16,15 +19,15 @@ type Status struct {
 	Each []BadgeStatus
 	// Losing counts those of Have who lose a badge if the next check finds what the latest one did.
 	Losing int
-	// HeldBack counts those of Losing whose badges the fuse does not let go. It is 0 unless the fuse has blown: it blows
-	// if too many users would lose a badge at once, and then nobody does.
+	// HeldBack counts those of Losing whose badges the fuse holds. The fuse blows if too many users would lose a badge at
+	// once. Otherwise HeldBack is 0.
 	HeldBack int
-	// FirstHeldBack are the first ten of HeldBack, by ascending ID.
+	// FirstHeldBack are the first ten of these users, by ascending ID.
 	FirstHeldBack []chat.User
 	// Gives and Removals count the calls that succeeded since the start of this process.
 	Gives, Removals int
-	// Refused is why the platform refused calls there a short time ago, or "": calls for any badge, or else calls for the
-	// first badge in Each that it refused.
+	// Refused is why the platform refused calls there a short time ago, or "" if it did not. A refusal of all badges comes
+	// before refusals of single badges, and these come in the order of Each.
 	Refused chat.BadgeProblem
 }
 
@@ -33,9 +36,9 @@ type BadgeStatus struct {
 	Badge
 	// Have counts the users who have, or may have, the badge.
 	Have int
-	// Checked counts those of Have whose stake was known within a cycle.
+	// Checked counts those of Have whose stake a check within the last cycle read completely.
 	Checked int
-	// Refused is why the platform refused calls for the badge a short time ago, or "".
+	// Refused is why the platform refused calls for the badge a short time ago, or "" if it did not.
 	Refused chat.BadgeProblem
 }
 
@@ -59,11 +62,12 @@ func (m *Members) Status(name chat.Platform, community string) (Status, error) {
 		return s, nil
 	}
 	c := p.community(community)
-	forAll := c.refusedWithin(c.cycleRetries(), wholeCommunity)
-	s.Refused = forAll
+	s.Refused = c.refusedWithin(c.cycleRetryAfter(), allChanges)
 	for _, b := range m.ConfiguredBadges(name, community) {
-		forThis := c.refusedWithin(c.cycleRetries(), about{badge: b.ID})
-		each := BadgeStatus{Badge: b, Refused: cmp.Or(forAll, forThis)}
+		each := BadgeStatus{
+			Badge:   b,
+			Refused: c.refusedWithin(c.cycleRetryAfter(), allChanges, subject{badge: b.ID}),
+		}
 		if t := n.badges[badgeKey{community, b.ID}]; t != nil {
 			each.Have, each.Checked = t.have, t.checked
 		}
@@ -76,21 +80,22 @@ func (m *Members) Status(name chat.Platform, community string) (Status, error) {
 	return s, nil
 }
 
-// All returns every row of the platforms whose tokens are set, sorted by platform and user ID, and how many values
-// are no rows. It changes nothing. If it cannot read some, it returns the others and an error.
+// All returns every row of the platforms whose tokens are set, sorted by platform and user ID, and how many saved
+// values cannot be read as rows. It changes nothing. If the store fails, it returns an error and the rows that it could
+// read.
 func (m *Members) All(ctx context.Context) (all []Row, unreadable int, err error) {
-	for _, p := range m.saving() {
-		rows, n, failed := p.rows.all(ctx)
-		all = append(all, rows...)
-		unreadable += n
+	for _, p := range m.savingPlatforms() {
+		rowsHere, unreadableHere, failed := p.rows.all(ctx)
+		all = append(all, rowsHere...)
+		unreadable += unreadableHere
 		err = cmp.Or(err, failed)
 	}
 	slices.SortFunc(all, func(a, b Row) int { return compareUsers(a.User, b.User) })
 	return all, unreadable, err
 }
 
-// compareUsers orders users by platform and ID.
+// compareUsers orders users by platform and then by ID, as a number.
 func compareUsers(a, b chat.User) int {
-	byLength := cmp.Compare(len(a.ID), len(b.ID)) // A longer number is a higher one.
+	byLength := cmp.Compare(len(a.ID), len(b.ID)) // The longer number is the higher one.
 	return cmp.Or(cmp.Compare(a.Platform, b.Platform), byLength, cmp.Compare(a.ID, b.ID))
 }

@@ -13,16 +13,22 @@ import (
 	"herald/internal/chat"
 )
 
-// walk is one user in one community: a row that is changed by the real functions, and a simulated platform. A copy of a
-// walk is a state of its own, because nothing that a walk refers to is changed.
+// The tests of this file try many sequences of events, such as checks, presses and lost answers. They use the functions
+// that change rows, and a simulated platform. After each call they check that no badge was removed without a reason.
+// After each sequence, four cycles without a fault must leave the user with the badges that their stake reaches.
+
+// walk is one user in one community, and what happened to them. A copy of a walk is independent of the original,
+// because nothing that a walk refers to is changed.
 type walk struct {
-	tiers    *tiers // of settingsA or settingsB
-	oneEach  bool
+	tiers    *tiers // settingsA or settingsB
+	oneEach  bool   // the badges are tags
 	isMember bool
 	stake    int64
 	worn     []string
 	row      Row
 	now      time.Time // of the latest check
+
+	// The fields below are what the tests know of the checks, so that they can judge a removal.
 
 	// By amount: [0] is any stake, [1] is high.
 	missedInARow [2]int  // how many of the latest checks missed it, at most 2
@@ -33,26 +39,13 @@ type walk struct {
 	isComplete [2]bool // a conclusive check was made under them since high was last reached
 }
 
-// outcome is what happens to all calls of one event.
-type outcome string
-
-const (
-	succeeds    outcome = "ok"
-	isExecuted  outcome = "executed, but the answer is lost"
-	isUnsent    outcome = "not executed, and the answer is lost"
-	isRefused   outcome = "refused"
-	refusesHigh outcome = "the higher badge is refused"
-)
-
 // high is the amount of the higher badge. The lower badge requires any stake.
 const high = 1000
 
-var outcomes = []outcome{succeeds, isExecuted, isUnsent, isRefused, refusesHigh}
-
-// settingsA and settingsB differ in the ID of the badge for 1,000 tokens.
+// settingsA and settingsB differ in the ID of the higher badge.
 var settingsA, settingsB = walkTiers("7002"), walkTiers("7009")
 
-// walkTiers returns settings with this ID of the badge for 1,000 tokens.
+// walkTiers returns settings with this ID of the higher badge.
 func walkTiers(id string) *tiers {
 	t := newTiers("1", poolList(1), []chat.Badge{
 		{Community: "9001", ID: "7001"},
@@ -83,6 +76,19 @@ func amountOf(badge string) int {
 // reaches reports whether the stake reaches the amount with this index.
 func (w *walk) reaches(amount int) bool { return w.stake >= []int64{1, high}[amount] }
 
+// outcome is the outcome of all calls that one event causes.
+type outcome string
+
+const (
+	succeeds    outcome = "ok"
+	isExecuted  outcome = "executed, but the answer is lost"
+	isUnsent    outcome = "not executed, and the answer is lost"
+	isRefused   outcome = "refused"
+	refusesHigh outcome = "the higher badge is refused"
+)
+
+var outcomes = []outcome{succeeds, isExecuted, isUnsent, isRefused, refusesHigh}
+
 // event is something that happens to a walk.
 type event struct {
 	name string
@@ -111,16 +117,16 @@ func events() (all []event) {
 	return all
 }
 
-// comeBack makes the user a member again. The bot does not notice.
-func (w *walk) comeBack() string {
-	w.isMember = true
-	return ""
-}
-
-// leave makes the user leave, who then wears no badge. The bot does not notice.
+// leave makes the user leave the community, and lose their badges by that. The bot does not notice.
 func (w *walk) leave() string {
 	w.isMember = false
 	w.worn = nil
+	return ""
+}
+
+// comeBack makes the user a member again. The bot does not notice.
+func (w *walk) comeBack() string {
+	w.isMember = true
 	return ""
 }
 
@@ -137,14 +143,14 @@ func (w *walk) rename() string {
 // load reads the row under the present settings.
 func (w *walk) load() { w.row = w.tiers.withoutVoid(w.row.clone()) }
 
-// cycle is a check by the cycle. It is conclusive if known is set.
+// cycle is a check by the cycle. If known is not set, the stake cannot be read.
 func (w *walk) cycle(known bool, o outcome) string {
 	w.load()
 	w.check(known, false)
 	return w.settle(o)
 }
 
-// press is a press that saves the wallet again.
+// press is a press that saves the wallet again. If known is not set, the stake cannot be read.
 func (w *walk) press(known bool, o outcome) string {
 	w.load()
 	w.row = rowWithWallet(&w.row, w.row.User, w.row.Wallet, w.now)
@@ -156,7 +162,8 @@ func (w *walk) press(known bool, o outcome) string {
 	return wrong
 }
 
-// lacksAfterPress returns what is wrong if a user does not wear a badge that a press has just found to be theirs.
+// lacksAfterPress returns what is wrong if the user does not wear a badge that their stake reaches. Where badges are
+// tags, a higher one will do.
 func (w *walk) lacksAfterPress() string {
 	for _, b := range w.tiers.all {
 		wears := func(id string) bool { return id == b.ID || w.oneEach && amountOf(id) >= amountOf(b.ID) }
@@ -210,11 +217,11 @@ func (w *walk) settingsIndex() int {
 	return 1
 }
 
-// settle takes steps until none is left, as Members.settle does. All calls have the same outcome. It returns the first
-// thing that is wrong after a step.
+// settle takes steps until none is left, as Members.settle does. It returns the first thing that is wrong after a step.
 func (w *walk) settle(o outcome) (wrong string) {
+	const maxSteps = 10
 	p := place{community: "9001", oneEach: w.oneEach}
-	for range 10 {
+	for range maxSteps {
 		next := w.tiers.next(w.row, p)
 		if next.action == nothing {
 			return wrong
@@ -267,22 +274,30 @@ func (w *walk) answer(s step, o outcome) *chat.BadgeError {
 	return nil
 }
 
-// judge returns what is wrong about the badges that a call removed, or "".
+// judge returns what is wrong about the badges that a call removed, or "". before are the badges that the user wore
+// before the call.
 func (w *walk) judge(before []string) string {
 	for _, badge := range before {
-		if slices.Contains(w.worn, badge) {
-			continue
-		}
-		amount := amountOf(badge)
-		_, isConfigured := w.tiers.find("9001", badge)
-		hasBetter := slices.ContainsFunc(w.worn, func(id string) bool { return amountOf(id) >= amount })
-		isExchanged := hasBetter && (w.oneEach || !isConfigured)
-		isOutdated := !isConfigured && w.isComplete[w.settingsIndex()] && !w.found[amount]
-		if !w.lost[amount] && !isExchanged && !isOutdated {
-			return fmt.Sprintf("%s is removed after %d low checks", badge, w.missedInARow[amount])
+		if !slices.Contains(w.worn, badge) && !w.mayBeRemoved(badge) {
+			return fmt.Sprintf("%s is removed after %d low checks", badge, w.missedInARow[amountOf(badge)])
 		}
 	}
 	return ""
+}
+
+// mayBeRemoved reports whether there is a reason to remove a badge.
+func (w *walk) mayBeRemoved(badge string) bool {
+	amount := amountOf(badge)
+	_, isConfigured := w.tiers.find("9001", badge)
+	wearsAsHigh := slices.ContainsFunc(w.worn, func(id string) bool { return amountOf(id) >= amount })
+	switch {
+	case w.lost[amount]:
+		return true
+	case wearsAsHigh && (w.oneEach || !isConfigured):
+		return true // It is exchanged for that one.
+	}
+	isMissedByCompleteCheck := w.isComplete[w.settingsIndex()] && !w.found[amount]
+	return !isConfigured && isMissedByCompleteCheck
 }
 
 // rest makes the user come back, and lets four cycles and presses pass without a fault. It returns what is wrong then.
@@ -311,14 +326,14 @@ func (w walk) rest() string {
 	return wrong
 }
 
-// key returns a text that is the same for states that cannot be told apart. All low checks that are too old are the
-// same.
+// key returns a text that is the same for two walks if the same events lead to the same results from there. So it has
+// the age of a low check in cycles, and not its time.
 func (w walk) key() string {
 	var b strings.Builder
 	fmt.Fprint(&b, w.tiers == settingsA, w.isMember, w.stake, w.worn, w.missedInARow, w.lost, w.found, w.isComplete,
 		w.row.Reached.Valid, w.row.Reached.Decimal, len(w.row.Idle))
 	for _, h := range w.row.Badges {
-		age := min(w.now.Sub(h.Low.BlockTime.Time)/cycle, 3)
+		age := min(w.now.Sub(h.Low.BlockTime.Time)/cycle, 3) // A low check that is older does not count.
 		isLow := h.Low.Under == w.tiers.underNow(h)
 		fmt.Fprint(&b, h.Badge, h.Unsure, h.RemoveUnder, isLow, age, h.Refused.IsZero(), h.Since.IsZero())
 	}
@@ -331,25 +346,25 @@ type state struct {
 	path []string
 }
 
-// explore visits each state of one user in one community that up to depth events lead to. It calls wrong with what is
-// wrong about a state, and the events that led to it. It returns the number of states.
-func explore(oneEach bool, depth int, wrong func(found string, path []string)) int {
-	known := map[string]bool{}
+// explore visits every state after up to depth events, and returns the number of states. It calls report with
+// what is wrong about a state, and the events that led to it.
+func explore(oneEach bool, depth int, report func(wrong string, path []string)) int {
+	known := map[string]bool{} // by key
 	latest := []state{{walk: newWalk(oneEach)}}
 	for range depth {
 		var next []state
 		for _, s := range latest {
 			for _, e := range events() {
 				after := state{s.walk, append(slices.Clone(s.path), e.name)}
-				found := e.do(&after.walk)
-				if found == "" && known[after.key()] {
+				wrong := e.do(&after.walk)
+				if wrong == "" && known[after.key()] {
 					continue
 				}
-				if found == "" {
-					found = after.rest()
+				if wrong == "" {
+					wrong = after.rest()
 				}
-				if found != "" {
-					wrong(found, after.path)
+				if wrong != "" {
+					report(wrong, after.path)
 				}
 				known[after.key()] = true
 				next = append(next, after)
@@ -366,14 +381,14 @@ func TestEachStateEndsWithTheBadgesThatAreReached(t *testing.T) {
 		depth = 4
 	}
 	for _, oneEach := range []bool{false, true} {
-		wrong := 0
-		states := explore(oneEach, depth, func(found string, path []string) {
-			wrong++
-			if wrong <= 3 {
-				t.Errorf("one each %t: %s, after %q", oneEach, found, path)
+		failures := 0
+		states := explore(oneEach, depth, func(wrong string, path []string) {
+			failures++
+			if failures <= 3 {
+				t.Errorf("one each %t: %s, after %q", oneEach, wrong, path)
 			}
 		})
-		t.Logf("one each %t: %d states, %d are wrong", oneEach, states, wrong)
+		t.Logf("one each %t: %d states, %d are wrong", oneEach, states, failures)
 	}
 }
 

@@ -1,6 +1,8 @@
-// Package mirror keeps copies of a value in stores. Stores outlive the process, and replicas may share them. A Mirror
-// first merges the copies into the value, and then replaces them. So it keeps the additions of other processes, except
-// those that another process saves between the two. That process adds them again at its next Sync.
+// Package mirror keeps copies of a value in stores. Stores outlive the process, and replicas may share them.
+//
+// A Mirror first merges the copies into the value, and then replaces them with the merged value. So it keeps what other
+// processes have added. If another process saves an addition after the merge and before the replacement, the addition
+// is lost in the store, until that process adds it again at its next Sync.
 package mirror
 
 import (
@@ -17,10 +19,10 @@ import (
 // maxWait is the maximum time for which Sync blocks. Its caller may be a command.
 const maxWait = 100 * time.Millisecond
 
-// Value is a value in memory. Its methods are safe for concurrent use.
+// Value is a value in memory that a Mirror copies. Its methods are safe for concurrent use.
 type Value interface {
-	// Merge adds a stored copy to the value. The copy is empty if nothing is stored. If the copy is invalid, Merge
-	// returns an error. The Mirror then logs the error, and replaces the copy.
+	// Merge adds the content of a stored copy to the value. The copy is empty if nothing is stored. If the copy is
+	// invalid, Merge returns an error. The Mirror then logs the error, and replaces the copy.
 	Merge(stored []byte) error
 	// Encode returns a copy to store, or nil if there is nothing to save.
 	Encode() []byte
@@ -37,9 +39,9 @@ type Mirror struct {
 
 	load     sync.Once
 	isLoaded atomic.Bool
-	running  sync.WaitGroup // has the exchanges that run or wait
-	// exchanging is a semaphore for one exchange. It is not a Mutex, because package synctest does not take a goroutine
-	// that waits for a Mutex as blocked.
+	running  sync.WaitGroup // counts the exchanges in flight, including those that wait for another one
+	// exchanging allows one exchange at a time. It is a channel and not a Mutex, because package synctest does not count a
+	// goroutine that waits for a Mutex as blocked.
 	exchanging chan struct{}
 }
 
@@ -59,7 +61,7 @@ func New(name, key string, ttl time.Duration, value Value, stores []query.Store,
 	return m
 }
 
-// Load calls Sync when it is first called. Later calls have no effect, but block while the first one does.
+// Load calls Sync, the first time that it is called. A later call does nothing, but blocks while the first one does.
 func (m *Mirror) Load() { m.load.Do(m.Sync) }
 
 // IsLoaded reports whether an exchange has read every store. If there are no stores, it returns true.

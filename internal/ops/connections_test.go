@@ -35,22 +35,23 @@ func (l memoryListener) Close() error {
 
 func (l memoryListener) Addr() net.Addr { return &net.UnixAddr{Name: "memory"} }
 
-// dial opens a connection, and sends the beginning of a request. The server receives it when it reads.
-func (l memoryListener) dial(begun string) net.Conn {
+// dial opens a connection, and sends the beginning of a request. It does not wait until the server reads it.
+func (l memoryListener) dial(beginning string) net.Conn {
 	client, server := net.Pipe()
 	go func() {
 		l.accepted <- server
-		io.WriteString(client, begun)
+		io.WriteString(client, beginning)
 	}()
 	synctest.Wait()
 	return client
 }
 
-// inMemory runs a test with a server in simulated time. The server answers /hold once hold is closed.
-// The test fails if a goroutine of the server is left at the end.
-func inMemory(t *testing.T, test func(t *testing.T, l memoryListener, hold chan struct{})) {
+// serveInMemory runs test with a server that listens on l, in simulated time. The server answers POST /hold with "held"
+// once hold is closed. serveInMemory fails the test if a goroutine of the server is left at the end.
+func serveInMemory(t *testing.T, test func(t *testing.T, l memoryListener, hold chan struct{})) {
 	synctest.Test(t, func(t *testing.T) {
-		l, hold := memoryListener{make(chan net.Conn)}, make(chan struct{})
+		l := memoryListener{make(chan net.Conn)}
+		hold := make(chan struct{})
 		s := NewServer(context.Background(), l, NewMetrics(), nil, slog.New(slog.DiscardHandler))
 		s.Handle("/hold", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			select {
@@ -69,11 +70,11 @@ func inMemory(t *testing.T, test func(t *testing.T, l memoryListener, hold chan 
 	})
 }
 
-// request returns a request without a body, given as in "GET /healthz".
+// request returns a request without a body. line is its beginning, such as "GET /healthz".
 func request(line string) string { return line + " HTTP/1.1\r\nHost: herald\r\n\r\n" }
 
-// response reads a response, and returns its body.
-func response(conn net.Conn) (string, error) {
+// readResponse reads a response, and returns its body.
+func readResponse(conn net.Conn) (string, error) {
 	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	if err != nil {
 		return "", err
@@ -82,20 +83,20 @@ func response(conn net.Conn) (string, error) {
 	return string(body), err
 }
 
-// closed reports whether the server has closed the connection.
-func closed(conn net.Conn) bool {
+// isClosed reports whether the server has closed the connection.
+func isClosed(conn net.Conn) bool {
 	conn.SetReadDeadline(time.Now())
 	_, err := conn.Read(make([]byte, 1))
 	return errors.Is(err, io.EOF)
 }
 
 func TestHealthIsAnsweredUntilThereAreTooManyConnections(t *testing.T) {
-	inMemory(t, func(t *testing.T, l memoryListener, _ chan struct{}) {
+	serveInMemory(t, func(t *testing.T, l memoryListener, _ chan struct{}) {
 		silent := []net.Conn{l.dial("")}
 		for range 2000 {
 			silent = append(silent, l.dial(""))
 		}
-		body, err := response(l.dial(request("GET /healthz")))
+		body, err := readResponse(l.dial(request("GET /healthz")))
 		if err != nil || body != "ok\n" {
 			t.Errorf("/healthz is answered with %q, %v", body, err)
 		}
@@ -105,16 +106,16 @@ func TestHealthIsAnsweredUntilThereAreTooManyConnections(t *testing.T) {
 		}
 		late := l.dial(request("GET /healthz"))
 		late.SetReadDeadline(time.Now().Add(time.Second))
-		if body, err := response(late); err == nil {
+		if body, err := readResponse(late); err == nil {
 			t.Errorf("beyond the limit, /healthz is answered with %q", body)
 		}
 		late.SetReadDeadline(time.Now().Add(readTimeout)) // Until then, silent connections are closed.
-		body, err = response(late)
+		body, err = readResponse(late)
 		if err != nil || body != "ok\n" {
 			t.Errorf("once there is room, /healthz is answered with %q, %v", body, err)
 		}
 		time.Sleep(time.Second)
-		if !closed(silent[0]) {
+		if !isClosed(silent[0]) {
 			t.Error("a connection without a request stays open")
 		}
 	})
@@ -122,44 +123,51 @@ func TestHealthIsAnsweredUntilThereAreTooManyConnections(t *testing.T) {
 
 func TestSlowClientsAreDisconnected(t *testing.T) {
 	for name, test := range map[string]struct {
-		begun string
+		sends string
+		reads bool // whether the client reads what the server sends
 		after time.Duration
 	}{
-		"sends nothing": {
-			begun: "",
+		"nothing": {
+			sends: "",
+			reads: true,
 			after: readTimeout,
 		},
-		"sends half a header": {
-			begun: "GET /healthz HTTP/1.1\r\nHost: h",
+		"half a header": {
+			sends: "GET /healthz HTTP/1.1\r\nHost: h",
+			reads: true,
 			after: readTimeout,
 		},
-		"sends half a body": {
-			begun: "POST /hold HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\nabc",
+		"half a body": {
+			sends: "POST /hold HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\nabc",
+			reads: true,
 			after: readTimeout,
 		},
-		"asks nothing more": {
-			begun: request("GET /healthz"),
+		"no second request": {
+			sends: request("GET /healthz"),
+			reads: true,
 			after: idleTimeout,
 		},
-		"never reads an answer": {
-			begun: request("GET /metrics"),
+		"a GET whose answer is not read": {
+			sends: request("GET /metrics"),
+			reads: false,
 			after: writeTimeout,
 		},
-		"never reads what waits": {
-			begun: request("POST /hold"),
+		"a POST whose answer is not read": {
+			sends: request("POST /hold"),
+			reads: false,
 			after: writeTimeout,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inMemory(t, func(t *testing.T, l memoryListener, hold chan struct{}) {
+			serveInMemory(t, func(t *testing.T, l memoryListener, hold chan struct{}) {
 				close(hold)
-				conn := l.dial(test.begun)
-				if test.after != writeTimeout {
-					go io.Copy(io.Discard, conn) // It reads an error page, or nothing.
+				conn := l.dial(test.sends)
+				if test.reads {
+					go io.Copy(io.Discard, conn)
 				}
 				time.Sleep(test.after + time.Second)
 				synctest.Wait()
-				if !closed(conn) {
+				if !isClosed(conn) {
 					t.Error("the connection stays open")
 				}
 			})
@@ -167,7 +175,7 @@ func TestSlowClientsAreDisconnected(t *testing.T) {
 	}
 }
 
-// fakePlatform is an adapter that is connected or not.
+// fakePlatform is an adapter that serveReady can ask for its name and whether it is Ready.
 type fakePlatform struct {
 	platform.Adapter
 	name  chat.Platform
@@ -177,8 +185,8 @@ type fakePlatform struct {
 func (p *fakePlatform) Platform() chat.Platform { return p.name }
 func (p *fakePlatform) Ready() bool             { return p.ready }
 
-// call requests a path of a server that exports m and adapters.
-func call(m *Metrics, adapters []platform.Adapter, path string) *httptest.ResponseRecorder {
+// get requests a path of a server that exports m and the states of adapters.
+func get(m *Metrics, adapters []platform.Adapter, path string) *httptest.ResponseRecorder {
 	s := NewServer(context.Background(), nil, m, adapters, slog.New(slog.DiscardHandler))
 	w := httptest.NewRecorder()
 	s.http.Handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
@@ -197,14 +205,18 @@ func TestHealthzAnswers503OnceTheBotBeginsToStop(t *testing.T) {
 }
 
 func TestCloseGivesARequestInFlightASecond(t *testing.T) {
-	for after, want := range map[time.Duration]string{time.Second / 2: "held", time.Hour: ""} {
-		inMemory(t, func(t *testing.T, l memoryListener, hold chan struct{}) {
+	for took, want := range map[time.Duration]string{
+		time.Second / 2: "held",
+		time.Hour:       "", // The connection is closed.
+	} {
+		serveInMemory(t, func(t *testing.T, l memoryListener, hold chan struct{}) {
 			conn := l.dial(request("POST /hold"))
-			time.AfterFunc(after, func() { close(hold) })
+			time.AfterFunc(took, func() { close(hold) })
 			go func() {
-				body, err := response(conn)
-				if body != want || (err == nil) != (want != "") {
-					t.Errorf("a request that takes %v gets %q, %v", after, body, err)
+				body, err := readResponse(conn)
+				isAnswered := err == nil
+				if isAnswered != (want != "") || body != want {
+					t.Errorf("a request that takes %v gets %q, %v", took, body, err)
 				}
 			}()
 		})
@@ -237,7 +249,7 @@ func TestAPlatformSaysWhyItIsNotReady(t *testing.T) {
 		false: "discord: connected, but without commands\n",
 	} {
 		adapters := []platform.Adapter{&explaining{fakePlatform{name: "discord", ready: ready}}}
-		w := call(NewMetrics(), adapters, "/readyz")
+		w := get(NewMetrics(), adapters, "/readyz")
 		if (w.Code == http.StatusOK) != ready || w.Body.String() != want {
 			t.Errorf("ready %t: %d %q, want %q", ready, w.Code, w.Body, want)
 		}
@@ -273,11 +285,11 @@ func TestReadyOnlyWhileEveryPlatformIsConnected(t *testing.T) {
 			&fakePlatform{name: "telegram", ready: test.telegram},
 			&fakePlatform{name: "discord", ready: test.discord},
 		}
-		w := call(NewMetrics(), adapters, "/readyz")
+		w := get(NewMetrics(), adapters, "/readyz")
 		if w.Code != test.status || w.Body.String() != test.body {
 			t.Errorf("%d %q, want %d %q", w.Code, w.Body, test.status, test.body)
 		}
-		if w := call(NewMetrics(), adapters, "/healthz"); w.Code != http.StatusOK {
+		if w := get(NewMetrics(), adapters, "/healthz"); w.Code != http.StatusOK {
 			t.Errorf("/healthz answers %d whatever is connected, want 200", w.Code)
 		}
 	}

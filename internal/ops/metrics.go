@@ -22,7 +22,7 @@ import (
 type Metrics struct {
 	registry *prometheus.Registry
 
-	// NewMetrics has the names of these, and their labels.
+	// NewMetrics describes these metrics and names their labels.
 	commands *prometheus.HistogramVec
 	calls    *prometheus.HistogramVec
 	lookups  *prometheus.CounterVec
@@ -31,8 +31,8 @@ type Metrics struct {
 	unread   *prometheus.CounterVec
 }
 
-// NewMetrics returns Metrics without the gauges that the Export methods add. A counter or histogram of the bot appears
-// with its first event.
+// NewMetrics returns Metrics without the gauges that the Export methods add. /metrics shows a series of a counter or a
+// histogram from its first event on.
 func NewMetrics() *Metrics {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
@@ -86,7 +86,8 @@ func (m *Metrics) Lookup(question string, result query.LookupResult, age time.Du
 	}
 }
 
-// alertedEvents lists each platform's events that deploy/prometheus-rules.yaml alerts on.
+// alertedEvents lists the events that deploy/prometheus-rules.yaml alerts on, by the label platform. The label is
+// "members" for events of package members.
 var alertedEvents = map[string][]string{
 	"telegram": {"answer_failed", "join_approved", "join_left_open", "join_unknown", "panic", "send_shed", "webhook_full"},
 	"discord": {
@@ -96,8 +97,8 @@ var alertedEvents = map[string][]string{
 	"members": {"badge_refused", "check_below", "check_reached", "check_unknown", "panic", "rows_missing"},
 }
 
-// Events returns a function that counts one event on the platform. It exports the platform's alertedEvents immediately,
-// as 0, because Prometheus's increase does not count the event that creates a series.
+// Events returns a function that counts one event of the platform, or of package members. It exports the alertedEvents
+// immediately, as 0, because Prometheus's increase does not count the event that creates a series.
 func (m *Metrics) Events(platform string) func(event string) {
 	for _, event := range alertedEvents[platform] {
 		m.events.WithLabelValues(platform, event)
@@ -190,9 +191,12 @@ func (m *Metrics) ExportClockSkew(skew func() time.Duration) {
 		func() float64 { return skew().Seconds() })
 }
 
-// ExportMembers exports four numbers of census: rows, the saved addresses; checked, those whose stake was known within
-// a cycle; held, the users whom a fuse keeps from losing a badge, without those who were released; and unreadable, the
-// saved values that cannot be read. A number is NaN while it is unknown.
+// ExportMembers exports the four numbers of census. Each is NaN while it is unknown:
+//
+//	rows        the saved addresses
+//	checked     the saved addresses whose stake was known within the last cycle
+//	held        the users whom a fuse keeps from losing a badge, without those who were released
+//	unreadable  the saved values that cannot be read
 func (m *Metrics) ExportMembers(census func() (rows, checked, held, unreadable float64)) {
 	m.gauge("herald_members_rows",
 		"Saved addresses, as this process last counted them, some 5 minutes ago; "+

@@ -22,7 +22,7 @@ var _ query.Observer = (*Metrics)(nil)
 // scrape returns /metrics.
 func scrape(t *testing.T, m *Metrics) string {
 	t.Helper()
-	w := call(m, nil, "/metrics")
+	w := get(m, nil, "/metrics")
 	if w.Code != http.StatusOK {
 		t.Fatalf("status %d", w.Code)
 	}
@@ -40,7 +40,7 @@ func requireLines(t *testing.T, m *Metrics, want ...string) {
 	}
 }
 
-// exportServices exports a service that fails, and another one that works.
+// exportServices exports the service price, which fails and is paused, and the service chain, which works.
 func exportServices(m *Metrics) {
 	m.ExportService(func() query.Health {
 		return query.Health{
@@ -55,7 +55,7 @@ func exportServices(m *Metrics) {
 }
 
 func TestTheFormatIsPrometheusText(t *testing.T) {
-	w := call(NewMetrics(), nil, "/metrics")
+	w := get(NewMetrics(), nil, "/metrics")
 	format, parameters, err := mime.ParseMediaType(w.Header().Get("Content-Type"))
 	if err != nil || format != "text/plain" || parameters["version"] != "0.0.4" {
 		t.Errorf("Content-Type is %s, %v", w.Header().Get("Content-Type"), err)
@@ -147,6 +147,30 @@ func TestOtherFiguresAreExported(t *testing.T) {
 	)
 }
 
+// labels are the labels that our metrics may have. Each has few values. No value is a user, a chat, a wallet or an
+// argument of a command.
+var labels = []string{
+	"platform",
+	"command",
+	"outcome",
+	"service",
+	"question",
+	"result",
+	"event",
+	"pool",
+	"le",
+	"state",
+	"version",
+	"commit",
+	"go_version",
+}
+
+// series matches a line of one of our own metrics that has labels.
+var series = regexp.MustCompile(`(?m)^herald_\w+\{(.*)\} `)
+
+// label matches a label of a series.
+var label = regexp.MustCompile(`(\w+)="`)
+
 func TestLabelsHaveFewValues(t *testing.T) {
 	m := NewMetrics()
 	exportServices(m)
@@ -169,27 +193,3 @@ func TestLabelsHaveFewValues(t *testing.T) {
 		}
 	}
 }
-
-// labels are the labels of our metrics. Each has few values. None is a person, a chat, a wallet or an
-// argument.
-var labels = []string{
-	"platform",
-	"command",
-	"outcome",
-	"service",
-	"question",
-	"result",
-	"event",
-	"pool",
-	"le",
-	"state",
-	"version",
-	"commit",
-	"go_version",
-}
-
-// series matches a line of one of our own metrics that has labels.
-var series = regexp.MustCompile(`(?m)^herald_\w+\{(.*)\} `)
-
-// label matches a label of a series.
-var label = regexp.MustCompile(`(\w+)="`)

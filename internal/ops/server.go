@@ -59,8 +59,8 @@ const (
 	// idleTimeout limits how long a connection may wait for its next request.
 	idleTimeout   = 2 * time.Minute
 	maxHeaderSize = 16 << 10 // bytes
-	// MaxConnections is the maximum number of open connections. Further ones wait in the listener's queue. Discord's
-	// interactions use at most 7,000, so that some are left for /healthz and other webhooks.
+	// MaxConnections is the maximum number of open connections. Further connections wait in the listener's queue.
+	// Discord's interactions use at most 7,000 connections, so at least 1,000 are left for everything else.
 	MaxConnections = 8000
 )
 
@@ -73,8 +73,9 @@ type Server struct {
 
 // NewServer returns a Server on listener. It accepts connections once Serve is called. Close closes the listener.
 //
-// running is done when the bot begins to stop. From then on, /healthz answers 503, so that a proxy in front of several
-// replicas sends nothing more. Close would break connections that still wait in the listener's queue.
+// running is done when the bot begins to stop. From then on, /healthz answers 503. A proxy in front of several replicas
+// then sends requests to the others. Only after that should the caller call Close, because Close breaks the connections
+// that wait in the listener's queue.
 func NewServer(
 	running context.Context, listener net.Listener, m *Metrics, adapters []platform.Adapter, log *slog.Logger,
 ) *Server {
@@ -106,13 +107,8 @@ func serveHealth(running context.Context, w http.ResponseWriter) {
 	fmt.Fprintln(w, "ok")
 }
 
-// explainer is implemented by adapters that can say why they are not Ready.
-type explainer interface {
-	// NotReady returns in a few words why Ready returns false.
-	NotReady() string
-}
-
-// serveReady lists the platforms' states. Its status is 503 unless all are Ready.
+// serveReady answers with a line for each platform, such as "telegram: connected". The status is 200 if all are Ready,
+// and otherwise 503.
 func serveReady(w http.ResponseWriter, adapters []platform.Adapter) {
 	status := http.StatusOK
 	lines := ""
@@ -138,6 +134,12 @@ func stateOf(a platform.Adapter) (ready bool, state string) {
 	return false, "not connected"
 }
 
+// explainer is implemented by adapters that can say why they are not Ready.
+type explainer interface {
+	// NotReady returns in a few words why Ready returns false.
+	NotReady() string
+}
+
 // Addr returns the address at which the server listens.
 func (s *Server) Addr() string { return s.listener.Addr().String() }
 
@@ -145,7 +147,8 @@ func (s *Server) Addr() string { return s.listener.Addr().String() }
 // Serve. The handler must respond within writeTimeout-readTimeout, 20 seconds, of the request's end.
 func (s *Server) Handle(path string, h http.Handler) { s.mux.Handle("POST "+path, h) }
 
-// Serve answers requests. It blocks until Close is called, and then returns nil. It fails if it cannot listen any more.
+// Serve answers requests. It blocks until Close is called, and then returns nil. It returns an error if the listener
+// fails.
 func (s *Server) Serve() error {
 	err := s.http.Serve(s.listener)
 	if errors.Is(err, http.ErrServerClosed) {

@@ -29,29 +29,17 @@ type JoinLog struct {
 	open map[chat.User][]openRequest
 }
 
+type joinGroup struct {
+	counts  chat.JoinCounts
+	leftOut []chat.LeftOut // the last people who were left out, oldest first
+}
+
 type openRequest struct {
 	group string
 	since time.Time
 }
 
-type joinGroup struct {
-	counts chat.JoinCounts
-	last   []chat.LeftOut // oldest first
-}
-
-func (r openRequest) isOpen() bool { return time.Since(r.since) < openFor }
-
-// For returns a group's counts, and the last people who were left out, at most maxLeftOut, the newest first.
-func (l *JoinLog) For(group string) (counts chat.JoinCounts, last []chat.LeftOut) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	g := l.group(group)
-	last = slices.Clone(g.last)
-	slices.Reverse(last)
-	return g.counts, last
-}
-
-// LetIn counts a person who was let into a group. It forgets that they were left out before, and their open request.
+// LetIn counts a person who was let into a group. It forgets their open request, and that they were left out before.
 func (l *JoinLog) LetIn(group string, user chat.User) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -61,8 +49,38 @@ func (l *JoinLog) LetIn(group string, user chat.User) {
 	l.close(group, user)
 }
 
-// Reopen remembers that a person has an open request for a group since now. If it already remembers the requests of
-// maxOpen people, it first forgets all of them.
+// LeaveOut counts and remembers a person who was left out of a group, and remembers their request as open. wasChecked
+// is true if they were found to lack what the group requires, and false if they could not be checked.
+func (l *JoinLog) LeaveOut(group string, out chat.LeftOut, wasChecked bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	g := l.group(group)
+	if wasChecked {
+		g.counts.LeftOpen++
+	} else {
+		g.counts.Unchecked++
+	}
+	g.forget(out.User)
+	l.reopen(group, out.User)
+	g.leftOut = append(g.leftOut, out)
+	if len(g.leftOut) > maxLeftOut {
+		g.leftOut = slices.Delete(g.leftOut, 0, len(g.leftOut)-maxLeftOut)
+	}
+}
+
+// For returns a group's counts and the last people who were left out, newest first. It returns at most maxLeftOut
+// people.
+func (l *JoinLog) For(group string) (counts chat.JoinCounts, last []chat.LeftOut) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	g := l.group(group)
+	last = slices.Clone(g.leftOut)
+	slices.Reverse(last)
+	return g.counts, last
+}
+
+// Reopen remembers that a person's request for a group is open, from now on. If the JoinLog already remembers open
+// requests of maxOpen people, Reopen first forgets all of them.
 func (l *JoinLog) Reopen(group string, user chat.User) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -94,16 +112,16 @@ func (l *JoinLog) Close(group string, user chat.User) {
 }
 
 func (l *JoinLog) close(group string, user chat.User) {
-	left := slices.DeleteFunc(slices.Clone(l.open[user]), func(r openRequest) bool { return r.group == group })
-	if len(left) == 0 {
+	others := slices.DeleteFunc(slices.Clone(l.open[user]), func(r openRequest) bool { return r.group == group })
+	if len(others) == 0 {
 		delete(l.open, user)
 		return
 	}
-	l.open[user] = left
+	l.open[user] = others
 }
 
-// Open returns the groups for which a person has an open request, the oldest request first. It may include, for up to
-// openFor, a request that moderators have declined or the person has withdrawn.
+// Open returns the groups of a person's open requests, oldest request first. For up to openFor, it may include a
+// request that moderators have declined or the person has withdrawn.
 func (l *JoinLog) Open(user chat.User) (groups []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -115,24 +133,7 @@ func (l *JoinLog) Open(user chat.User) (groups []string) {
 	return groups
 }
 
-// LeaveOut counts and remembers a person who was left out of a group, and that their request is open. wasChecked is
-// true if they were found to lack what the group requires, and false if they could not be checked.
-func (l *JoinLog) LeaveOut(group string, out chat.LeftOut, wasChecked bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	g := l.group(group)
-	if wasChecked {
-		g.counts.LeftOpen++
-	} else {
-		g.counts.Unchecked++
-	}
-	g.forget(out.User)
-	l.reopen(group, out.User)
-	g.last = append(g.last, out)
-	if len(g.last) > maxLeftOut {
-		g.last = slices.Delete(g.last, 0, len(g.last)-maxLeftOut)
-	}
-}
+func (r openRequest) isOpen() bool { return time.Since(r.since) < openFor }
 
 // group returns the group with this ID, which it adds if it is new.
 func (l *JoinLog) group(id string) *joinGroup {
@@ -147,5 +148,5 @@ func (l *JoinLog) group(id string) *joinGroup {
 
 // forget removes a person from the list of those left out.
 func (g *joinGroup) forget(user chat.User) {
-	g.last = slices.DeleteFunc(g.last, func(out chat.LeftOut) bool { return out.User == user })
+	g.leftOut = slices.DeleteFunc(g.leftOut, func(out chat.LeftOut) bool { return out.User == user })
 }

@@ -12,7 +12,8 @@ import (
 
 func person(number int) chat.User { return chat.User{Platform: "telegram", ID: strconv.Itoa(number)} }
 
-// leaveOutThirteen leaves out the people 0 to 12 of group -1, one each second. Those with an even number were checked.
+// leaveOutThirteen leaves out the people 0 to 12 of group -1, one each second. Only those with an even number were
+// checked.
 func leaveOutThirteen(log *platform.JoinLog) {
 	for i := range 13 {
 		out := chat.LeftOut{User: person(i), At: time.Unix(int64(i), 0), Why: chat.Say("why")}
@@ -44,7 +45,7 @@ func TestAJoinLogRemembersTheLastTenOfEachGroup(t *testing.T) {
 	}
 }
 
-func TestAJoinLogMovesToTheFrontWhomItLeavesOutAgain(t *testing.T) {
+func TestAPersonLeftOutAgainMovesToTheFront(t *testing.T) {
 	var log platform.JoinLog
 	leaveOutThirteen(&log)
 	log.LeaveOut("-1", chat.LeftOut{User: person(5), Why: chat.Say("again")}, true)
@@ -53,11 +54,11 @@ func TestAJoinLogMovesToTheFrontWhomItLeavesOutAgain(t *testing.T) {
 	}
 	_, last := log.For("-1")
 	if last[0].Why.Key != "again" || !last[1].At.Equal(time.Unix(12, 0)) {
-		t.Errorf("%+v", last)
+		t.Errorf("left out %+v, want person 5 with the new reason, then person 12", last)
 	}
 }
 
-func TestAJoinLogForgetsWhomItLetsIn(t *testing.T) {
+func TestAPersonLetInIsNoLongerLeftOut(t *testing.T) {
 	var log platform.JoinLog
 	leaveOutThirteen(&log)
 	log.LetIn("-1", person(9))
@@ -89,24 +90,25 @@ func TestAJoinLogKnowsWhichRequestsAreOpen(t *testing.T) {
 	var log platform.JoinLog
 	leaveOut := func(group string, user chat.User) { log.LeaveOut(group, chat.LeftOut{User: user}, true) }
 	for _, step := range []struct {
+		name string
 		do   func()
-		want string
+		want string // the groups of Ann's open requests
 	}{
-		{func() {}, ""},
-		{func() { leaveOut("-1", ann) }, "-1"},
-		{func() { leaveOut("-2", bob) }, "-1"},
-		{func() { leaveOut("-2", ann) }, "-1 -2"},
-		{func() { leaveOut("-1", ann) }, "-2 -1"},
-		{func() { log.Reopen("-2", ann) }, "-1 -2"},
-		{func() { log.Reopen("-1", ann) }, "-2 -1"},
-		{func() { log.LetIn("-2", bob) }, "-2 -1"},
-		{func() { log.LetIn("-2", ann) }, "-1"},
-		{func() { log.Close("-3", ann) }, "-1"},
-		{func() { log.Close("-1", ann) }, ""},
+		{"nothing", func() {}, ""},
+		{"Ann is left out", func() { leaveOut("-1", ann) }, "-1"},
+		{"Bob is left out", func() { leaveOut("-2", bob) }, "-1"},
+		{"Ann is left out of another group", func() { leaveOut("-2", ann) }, "-1 -2"},
+		{"Ann is left out again", func() { leaveOut("-1", ann) }, "-2 -1"},
+		{"the older request is reopened", func() { log.Reopen("-2", ann) }, "-1 -2"},
+		{"the other one is reopened", func() { log.Reopen("-1", ann) }, "-2 -1"},
+		{"Bob is let in", func() { log.LetIn("-2", bob) }, "-2 -1"},
+		{"Ann is let in", func() { log.LetIn("-2", ann) }, "-1"},
+		{"a request that is not open is closed", func() { log.Close("-3", ann) }, "-1"},
+		{"the last request is closed", func() { log.Close("-1", ann) }, ""},
 	} {
 		step.do()
 		if got := strings.Join(log.Open(ann), " "); got != step.want {
-			t.Errorf("open requests for %q, want %q", got, step.want)
+			t.Errorf("%s: Ann has open requests for %q, want %q", step.name, got, step.want)
 		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 // Moves are safe for concurrent use.
 type Moves struct {
 	mu sync.Mutex
-	to map[string]chat.Move // by the group's ID now
+	to map[string]chat.Move // by the group's new ID
 }
 
 // Add remembers a move. It returns false if it already knew the move.
@@ -27,7 +27,7 @@ func (m *Moves) Add(moved chat.Move) (isNew bool) {
 	return true
 }
 
-// To returns the move of the group whose ID is now id.
+// To returns the move that gave a group the new ID id. known is false if there was no such move.
 func (m *Moves) To(id string) (moved chat.Move, known bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

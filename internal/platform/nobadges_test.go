@@ -8,7 +8,7 @@ import (
 	"herald/internal/platform"
 )
 
-func TestWithoutBadgesNobodyCanHaveOne(t *testing.T) {
+func TestNoBadgesFailsWithCannotHave(t *testing.T) {
 	var adapter struct{ platform.NoBadges }
 	var badges chat.BadgeGiver = adapter
 	_, errWorn := badges.Worn(t.Context(), "7", "5")

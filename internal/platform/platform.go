@@ -20,10 +20,10 @@ import (
 
 // Handler answers requests, as router.Router does. It is safe for concurrent use.
 type Handler interface {
-	// Commands returns the commands with a listed form, in the order of menus.
+	// Commands returns the commands with at least one form that menus list, in the order of the menus.
 	Commands() chat.Commands
 	// Visibility returns who may read the answer to a command. The name is the command's name or an alias; the command
-	// need not be listed. Visibility returns 0 if there is no such command. The adapter must not let the answer to that
+	// need not be listed. If there is no such command, Visibility returns 0, and the adapter must not let the answer
 	// replace a public message.
 	Visibility(name string) chat.Visibility
 	// Language returns the language of an answer to req with this visibility: the sender's language if only they read
@@ -34,12 +34,12 @@ type Handler interface {
 	// Proof returns the argument of req that may prove to a group that the sender can join it. It returns "" if req has
 	// no such argument.
 	Proof(req *chat.Request) string
-	// Seen takes note of the badges that the sender of a command has in a community. The adapter calls it if the settings
-	// name a badge of that community. On Discord, badges are the IDs of all roles of the member; on Telegram, the
-	// member's tag, if there is one. Seen does not block.
+	// Seen takes note of the badges that the sender of a command has in a community. The adapter calls it if the
+	// settings name a badge of that community. On Discord, badges are the IDs of all roles of the member; on Telegram,
+	// the member's tag, if there is one. Seen does not block.
 	Seen(user chat.User, community string, badges []string)
-	// Handle answers one request. Unless req is Counted, Handle counts it against its Limits. It blocks for at most the
-	// command's time limit, and never panics.
+	// Handle answers one request. Unless req.Counted is set, Handle counts req against its Limits. It blocks for at
+	// most the command's time limit, and never panics.
 	Handle(ctx context.Context, req *chat.Request) *chat.Reply
 }
 
@@ -53,8 +53,8 @@ type Adapter interface {
 	//     commands in flight first.
 	// After any other failure, Run reconnects. It is called once.
 	Run(ctx context.Context, h Handler) error
-	// Ready reports whether the platform is connected now. If bots register their commands with the platform, Ready also
-	// requires that the platform has this bot's commands.
+	// Ready reports whether the platform is connected now. If bots register their commands with the platform, Ready
+	// also requires that the platform has this bot's commands.
 	Ready() bool
 }
 

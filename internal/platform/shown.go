@@ -6,37 +6,42 @@ import (
 	"herald/internal/chat"
 )
 
-// Shown decides whether the answer to a press replaces the message with the button. A button carries the version of the
-// answer that its message shows. If two presses follow each other fast, both buttons carry the version before either
-// answer. Shown therefore remembers the answer that last replaced each message. It is safe for concurrent use, and its
-// zero value is ready to use.
+// Shown decides whether the answer to a press replaces the message with the button.
+//
+// A button carries the version of the answer that its message shows. The answer to a press must be newer. But if two
+// users press the same button at the same moment, both presses carry the same version, and both answers are newer than
+// that. Shown therefore also remembers the answer that last replaced each message, so that the older of the two answers
+// does not replace the newer one.
+//
+// Shown is safe for concurrent use, and its zero value is ready to use.
 type Shown struct {
 	mu   sync.Mutex
-	last map[string]shownAnswer // the last answer, by the message's ID
+	last map[string]shownAnswer // by the message's ID
 }
 
-// shownAnswer is the last answer that replaced a message.
+// shownAnswer is the answer that last replaced a message.
 type shownAnswer struct {
 	// subject is the command that was answered, with its arguments.
 	subject string
 	version chat.Version
-	// before is the answer that this one replaced; nil if that is not remembered. It has no before itself.
-	before *shownAnswer
+	// replaced is the answer that the message showed before, or nil if that is not remembered. Its own replaced is nil.
+	replaced *shownAnswer
 }
 
 // maxShown is how many messages Shown remembers. When it has that many, it forgets all.
 const maxShown = 10_000
 
-// Verdict is whether an answer replaces the message with the button.
+// Verdict says whether an answer replaces the message with the button.
 type Verdict int
 
 // The verdicts.
 const (
-	// Keep: the message stays, because it shows this answer already, or a newer one.
+	// Keep: the message stays as it is, because it shows this answer already, or a newer one.
 	Keep Verdict = iota
 	// Replace: the answer replaces the message, because it is newer.
 	Replace
-	// ReplaceIfDifferent: neither is known to be newer. The answer replaces the message if it looks different.
+	// ReplaceIfDifferent: nobody knows whether the answer or the message is newer. The answer replaces the message if
+	// it looks different.
 	ReplaceIfDifferent
 )
 
@@ -55,14 +60,14 @@ func (s *Shown) Judge(message, subject string, button, answer chat.Version) Verd
 	if known && last.subject == subject && answer.Compare(last.version) == chat.Older {
 		return Keep
 	}
-	isFull := len(s.last) >= maxShown
-	if s.last == nil || (isFull && !known) {
+	needsRoom := !known && len(s.last) >= maxShown
+	if s.last == nil || needsRoom {
 		s.last = map[string]shownAnswer{}
 	}
 	shown := shownAnswer{subject: subject, version: answer}
 	if known {
-		last.before = nil
-		shown.before = &last
+		last.replaced = nil
+		shown.replaced = &last
 	}
 	s.last[message] = shown
 	if order == chat.Newer {
@@ -71,8 +76,9 @@ func (s *Shown) Judge(message, subject string, button, answer chat.Version) Verd
 	return ReplaceIfDifferent
 }
 
-// IsLast reports whether an answer is the last one that Judge let replace a message. It returns true if the message is
-// not remembered. The caller asks it before it retries a call, because a newer answer may be shown by then.
+// IsLast reports whether an answer is the last one that Judge let replace a message. It also returns true if the
+// message is not remembered. The caller asks it before it retries a call, because a newer answer may have replaced the
+// message in the meantime.
 func (s *Shown) IsLast(message, subject string, answer chat.Version) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -80,22 +86,23 @@ func (s *Shown) IsLast(message, subject string, answer chat.Version) bool {
 	return !known || last.is(subject, answer)
 }
 
-// is reports whether a is the answer about this subject with this version.
-func (a shownAnswer) is(subject string, version chat.Version) bool {
-	return a.subject == subject && a.version == version
-}
-
-// Forget forgets an answer that could not be shown. The message then counts as showing the answer before, if that is
-// remembered. If another answer has replaced the message since, Forget does nothing.
+// Forget forgets an answer that could not be shown. The message then counts as showing the answer before it, if that is
+// remembered. If a later answer has replaced the message, Forget does nothing.
 func (s *Shown) Forget(message, subject string, answer chat.Version) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	last, known := s.last[message]
-	switch {
-	case !known || !last.is(subject, answer):
-	case last.before != nil:
-		s.last[message] = *last.before
-	default:
-		delete(s.last, message)
+	if !known || !last.is(subject, answer) {
+		return
 	}
+	if last.replaced == nil {
+		delete(s.last, message)
+		return
+	}
+	s.last[message] = *last.replaced
+}
+
+// is reports whether a is the answer about this subject with this version.
+func (a shownAnswer) is(subject string, version chat.Version) bool {
+	return a.subject == subject && a.version == version
 }

@@ -115,8 +115,9 @@ func (w *Work) Answer(req *chat.Request, render func(*chat.Reply)) {
 	render(w.Handler.Handle(w.Commands, req))
 }
 
-// Claim claims the answer to an update under key. Unless req is nil, the same call counts req against its limits if the
-// update is New. It then sets req.Counted and req.Wait, whatever the progress.
+// Claim claims the answer to an update under key, and returns the progress of that answer. Unless req is nil, the same
+// call counts req against its limits if the progress is claim.New. Claim then sets req.Counted, so that the Handler
+// does not count req again, and req.Wait, which is how long the limits make the sender wait.
 func (w *Work) Claim(claims claim.Claims, key string, req *chat.Request) claim.Progress {
 	if req == nil {
 		progress, _ := claims.Claim(w.Sends, key)

@@ -18,26 +18,26 @@ import (
 	"herald/internal/platform/platformtest"
 )
 
-// newWork returns a Work that logs as JSON.
+// newWork returns a Work that logs to log, as JSON.
 func newWork(log io.Writer, handler platform.Handler) *platform.Work {
 	logger := slog.New(slog.NewJSONHandler(log, nil))
 	return platform.NewWork(context.Background(), handler, logger, func(string) {})
 }
 
-// typed is what a user typed. No log may contain it.
+// typed is what a user typed. The value of a panic may contain it, but neither the log nor an answer may.
 const typed = "what somebody typed"
 
-// panicTest is a Work and what it logs and shows.
+// panicTest runs one request in a Work, and records what the Work logs and shows.
 type panicTest struct {
 	*platform.Work
 	log   bytes.Buffer
 	shown []*chat.Reply
-	id    string // of the request
-	// logWhenShown is the log before the last reply was shown.
+	id    string // the request's ID, which the user reads as the reference
+	// logWhenShown is the log at the time when the last reply was shown.
 	logWhenShown string
 }
 
-// newPanicTest makes a Work. Its handler answers by reply.
+// newPanicTest returns a panicTest whose handler calls reply.
 func newPanicTest(reply func() *chat.Reply) *panicTest {
 	p := &panicTest{}
 	handler := &platformtest.Handler{Reply: func(context.Context, *chat.Request) *chat.Reply { return reply() }}
@@ -45,7 +45,8 @@ func newPanicTest(reply func() *chat.Reply) *panicTest {
 	return p
 }
 
-// run answers one request by render, and calls after.
+// run answers one request. It calls render with each reply before the reply counts as shown, and after once the request
+// is answered.
 func (p *panicTest) run(render func(*chat.Reply), after func()) {
 	p.Do(func(id string) {
 		p.id = id
@@ -59,7 +60,7 @@ func (p *panicTest) run(render func(*chat.Reply), after func()) {
 	p.Drain()
 }
 
-// checkLog checks that one line of the log has the panic, the reference and a stack.
+// checkLog checks that the log is one line, with the text want, the reference and a stack.
 func (p *panicTest) checkLog(t *testing.T, want string) {
 	t.Helper()
 	line := p.log.String()
@@ -76,7 +77,8 @@ func (p *panicTest) checkLog(t *testing.T, want string) {
 	}
 }
 
-// checkReference checks that one reply was shown, which names the reference. It must be in the log by then.
+// checkReference checks that one reply was shown, which names the reference. The reference must be in the log before
+// the reply is shown.
 func (p *panicTest) checkReference(t *testing.T) {
 	t.Helper()
 	if len(p.shown) != 1 {
@@ -85,9 +87,11 @@ func (p *panicTest) checkReference(t *testing.T) {
 	if !strings.Contains(p.logWhenShown, p.id) {
 		t.Errorf("the reference %s is not in the log yet: %s", p.id, p.logWhenShown)
 	}
-	text := fmt.Sprint(p.shown[0])
-	if !strings.Contains(fmt.Sprint(p.shown[0].Text), p.id) || strings.Contains(text, typed) {
-		t.Errorf("shown %s, want the reference %s", text, p.id)
+	if !strings.Contains(fmt.Sprint(p.shown[0].Text), p.id) {
+		t.Errorf("shown %+v, want the reference %s", p.shown[0], p.id)
+	}
+	if strings.Contains(fmt.Sprint(p.shown[0]), typed) {
+		t.Errorf("the reply has what a user typed: %+v", p.shown[0])
 	}
 }
 
@@ -111,8 +115,8 @@ func TestAPanicOfTheRendererIsAnsweredWithItsReference(t *testing.T) {
 	p.checkReference(t)
 }
 
-// It is too late for another answer.
-func TestAPanicOfTheAdapterIsLogged(t *testing.T) {
+// The answer is already shown, so the panic is not answered.
+func TestAPanicAfterTheAnswerIsLogged(t *testing.T) {
 	p := newPanicTest(answerReply)
 	p.run(func(*chat.Reply) {}, func() { _ = []int{}[len(typed)] })
 	p.checkLog(t, "index out of range [19] with length 0")
@@ -121,41 +125,43 @@ func TestAPanicOfTheAdapterIsLogged(t *testing.T) {
 	}
 }
 
-// Commands are stopped early enough for their answers to be sent, and sends early enough for Drain to return in time.
-func TestDrainStopsCommandsThenSendsAndLeavesInTime(t *testing.T) {
+// Commands ends early enough for the answers to be sent, and Sends early enough for Drain to return in time.
+func TestDrainEndsCommandsThenSendsThenReturns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWork(io.Discard, &platformtest.Handler{})
 		start := time.Now()
-		var commands, sends time.Duration
-		left := make(chan struct{})
-		defer close(left)
+		var commandsTook, sendsTook time.Duration // from start until the context ended
+		finish := make(chan struct{})
+		defer close(finish)
 		w.Go(func(string) {
 			<-w.Commands.Done()
-			commands = time.Since(start)
+			commandsTook = time.Since(start)
 			<-w.Sends.Done()
-			sends = time.Since(start)
-			<-left
+			sendsTook = time.Since(start)
+			<-finish
 		})
 		if w.Drain() {
-			t.Error("finished, with an update in flight")
+			t.Error("Drain returned true with a task in flight")
 		}
 		synctest.Wait()
-		if took := time.Since(start); commands >= sends || sends >= took || took >= platform.DrainTime {
-			t.Errorf("commands stopped after %v, sends after %v, left after %v", commands, sends, took)
+		drainTook := time.Since(start)
+		isInOrder := commandsTook < sendsTook && sendsTook < drainTook && drainTook < platform.DrainTime
+		if !isInOrder {
+			t.Errorf("Commands ended after %v, Sends after %v, Drain after %v", commandsTook, sendsTook, drainTook)
 		}
-		late := func(string) { t.Error("work runs after Drain") }
+		late := func(string) { t.Error("a task runs after Drain") }
 		if w.Go(late) || w.Do(late) {
-			t.Error("work is taken after Drain")
+			t.Error("a task is accepted after Drain")
 		}
 	})
 }
 
-func TestOneFailureAMinuteHasItsLevel(t *testing.T) {
+func TestRarelyKeepsTheLevelOncePerMinuteAndEvent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWork(io.Discard, &platformtest.Handler{})
 		defer w.Drain()
 		levels := map[slog.Level]int{}
-		for range 125 {
+		for range 125 { // a little more than two minutes
 			levels[w.Rarely(slog.LevelError, "failed")]++
 			levels[w.Rarely(slog.LevelWarn, "late")]++
 			time.Sleep(time.Second)

@@ -8,30 +8,33 @@ import (
 	"herald/internal/chat"
 )
 
-// axis describes the vertical axis of a plot. There is a hairline at each of prices, with the label
-// of the same index.
+// axis is the vertical axis of a plot. The plot has hairlines, at round prices.
 type axis struct {
-	low, high float64 // the prices at the bottom and at the top of the plot
-	prices    []float64
-	labels    []string
-	// last is the last price with the decimals and the unit of the labels, or with its own, if it would be shown as zero.
+	low, high float64   // the prices at the bottom and at the top of the plot
+	prices    []float64 // of the hairlines, from the lowest
+	labels    []string  // of the hairlines, in the same order
+	// last is the last price of the line as text. It has the decimals and the unit of the labels. If it would then be
+	// shown as zero, it has its own.
 	last string
 }
 
 const (
-	// minSpan is the minimum height of a plot, as a part of its highest price. A smaller height would
-	// make a steady price look unsteady.
+	// minSpan is the minimum difference between the prices at the top and at the bottom of a plot, as a part of the
+	// highest price. If it were smaller, a steady price would look unsteady.
 	minSpan = 0.004
-	// spanPadding is the empty part above and below the line, as a part of the span of its prices.
+	// spanPadding is how much is added above the highest and below the lowest price, as a part of their difference.
 	spanPadding = 0.08
 )
 
 // newAxis returns the axis of a plot with prices between lowest and highest, which must be above zero. last is one of
-// them. The axis has three or four hairlines at equal distances, and labels in the language l.
+// these prices. The axis has three or four hairlines at equal distances, and labels in the language l.
 func newAxis(l chat.Language, lowest, highest, last decimal.Decimal) axis {
 	low, high := lowest.InexactFloat64(), highest.InexactFloat64()
-	if span := minSpan * high; high-low < span {
-		low, high = (low+high-span)/2, (low+high+span)/2
+	minHeight := minSpan * high
+	if high-low < minHeight {
+		middle := (low + high) / 2
+		low = middle - minHeight/2
+		high = middle + minHeight/2
 	}
 	padding := (high - low) * spanPadding
 	a := axis{low: low - padding, high: high + padding}
@@ -47,23 +50,24 @@ func newAxis(l chat.Language, lowest, highest, last decimal.Decimal) axis {
 		a.labels = append(a.labels, formatInUnit(l, price, unit, places))
 	}
 	a.last = formatInUnit(l, last, unit, places)
-	if isShownAsZero := last.Shift(-unit).Round(places).IsZero(); isShownAsZero {
+	isShownAsZero := last.Shift(-unit).Round(places).IsZero()
+	if isShownAsZero {
 		a.last = formatPrice(l, last)
 	}
 	return a
 }
 
-// decimals returns the number of decimals for the multiples of step and the last price: at least as many as step has,
-// and at most two more. Between these, it is as many as give the last price three significant digits. For step 0.5 and
-// last 1.234, it returns 2.
+// decimals returns the number of decimals of the labels, which are multiples of step, and of the last price. The last
+// price should have three significant digits. But there are at least as many decimals as step has, and at most two
+// more. For step 0.5 and last 1.234, decimals returns 2.
 func decimals(step, last decimal.Decimal) int32 {
 	stepDecimals := max(0, -step.Exponent())
 	lastDecimals := 3 - wholeDigits(last)
 	return min(max(stepDecimals, lastDecimals), stepDecimals+2)
 }
 
-// stepDigits are the digits of the steps that niceStep tries, the roundest first: 25 for 0.25, 25 and 2500. Every span
-// between two prices has a step among these.
+// stepDigits are the digits of the steps that niceStep tries, the roundest first. 25 stands for 0.25, 2.5, 25 and so
+// on. Every span between two prices has a step with these digits.
 var stepDigits = []int64{1, 2, 5, 25, 4, 3, 6, 8, 15, 125}
 
 // niceStep returns a round number that has three or four multiples between low and high, and the factors
@@ -82,5 +86,5 @@ func niceStep(low, high float64) (step decimal.Decimal, firstFactor, lastFactor 
 			}
 		}
 	}
-	return step, firstFactor, lastFactor // the last step tried; not reached (see stepDigits)
+	return step, firstFactor, lastFactor // This is not reached: see stepDigits.
 }

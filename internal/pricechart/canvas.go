@@ -33,7 +33,7 @@ const (
 var fontFiles embed.FS
 
 // regularFonts and boldFonts return the fonts of a weight. A letter is drawn with the first font that
-// has it. A font is safe for concurrent use.
+// has the letter. Fonts are safe for concurrent use.
 var (
 	regularFonts = sync.OnceValue(func() []*sfnt.Font {
 		return []*sfnt.Font{parseFont("inter-Regular"), parseFont("cjk-Regular")}
@@ -142,10 +142,10 @@ func disc(center position, radius float64) []position {
 // strokeStep is the distance between the positions of a line that a canvas records, in pixels.
 const strokeStep = 6
 
-// canvas is a picture that is being drawn.
+// canvas is the image on which a picture is drawn.
 type canvas struct {
 	*image.RGBA
-	texts      []rect     // the places of all texts drawn so far
+	texts      []rect     // the places of all texts drawn so far, for tests
 	strokes    []position // positions on all straight lines drawn so far, every strokeStep pixels
 	rasterizer vector.Rasterizer
 	glyphs     sfnt.Buffer

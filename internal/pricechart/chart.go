@@ -12,22 +12,22 @@ import (
 	"herald/internal/chat"
 )
 
-// Where things are drawn, in pixels. A name that ends in Y is the middle of a row of text.
+// Where things are drawn, in pixels from the top. A name that ends in Y is the middle of a row of text.
 const (
 	titleY  = 62
-	highY   = 130
-	lowY    = 182
+	highY   = 130 // the highest price
+	lowY    = 182 // the lowest price
 	datesY  = 707
 	footerY = 759
 
 	pillTop    = 114
 	pillBottom = 198
 
-	// Of every plot.
+	// A chart has a plot.
 	plotTop    = 262
 	plotBottom = 668
 
-	// Of a card, which has no plot.
+	// A card has tiles instead.
 	tileTop     = 262
 	tileBottom  = 466
 	tileNameY   = 318
@@ -60,6 +60,130 @@ const (
 	minName      = 3 * nameSize // the minimum width in which the name is drawn
 )
 
+// drawHeader draws the logo and the title. Below them, it draws the price, the pill and, at the right, the extremes.
+func (s sheet) drawHeader() {
+	left := float64(margin)
+	if s.Logo != nil {
+		draw.Draw(s.RGBA, s.logoPlace(), s.Logo, image.Point{}, draw.Over)
+		left = float64(s.logoPlace().Max.X + 20)
+	}
+	pair := "USD"
+	if symbol := s.supported(s.symbol); symbol != "" {
+		pair = symbol + " / USD"
+	}
+	period := s.say(chat.Say("choice." + periods[s.period()]))
+	s.text(s.small(titleSize), row(left, width-margin, titleY), pair+" · "+period)
+
+	extremesLeft := s.drawExtremes()
+	s.drawPrice(margin, extremesLeft-extremesGap)
+}
+
+// drawPrice draws the price and the pill between left and right. If both together are too wide, it draws them smaller.
+func (s sheet) drawPrice(left, right float64) {
+	price := formatPrice(s.language, s.quote.Price)
+	text := s.pillText()
+	look := style{size: pillSize, bold: true, color: s.ink}
+	room := right - left - pillGap - 2*pillPadding // of both texts
+	textWidth := pillTextWidth(s.textWidth(look, text), s.textWidth(s.big(priceSize), price), room)
+
+	const bearing = 4 // the empty part of a digit of the price, at its left
+	pill := rect{top: pillTop, bottom: pillBottom}
+	priceRow := row(left-bearing, left+room-textWidth, pill.middle())
+	pill.left = s.text(s.big(priceSize), priceRow, price).right + pillGap
+	pill.right = pill.left + textWidth + 2*pillPadding
+	if text != "" {
+		s.fill(s.ink, 0.16, pill.outline(16))
+		s.text(look, pill.inset(pillPadding), text)
+	}
+}
+
+// pillText returns the change over the period, or "" if it is unknown. If the price is old, it returns the time of the
+// price instead.
+func (s sheet) pillText() string {
+	if s.quote.Old() {
+		return s.updated()
+	}
+	change := s.change()
+	if !change.Valid {
+		return ""
+	}
+	return s.say(chat.Change{Decimal: change.Decimal})
+}
+
+// pillTextWidth returns the width in which to draw the pill's text, so that the text and the price together fit into
+// room. textWidth and priceWidth are their full widths, at pillSize and priceSize. Both shrink by the same factor, but
+// the text does not become smaller than labelSize.
+//
+// For example, texts of 200 and 500 pixels need 700. If there is room for 630, both shrink by a tenth, and
+// pillTextWidth returns 180.
+func pillTextWidth(textWidth, priceWidth, room float64) float64 {
+	wanted := min(textWidth, maxPill)
+	minWidth := textWidth * labelSize / pillSize
+	factor := min(1, room/(wanted+priceWidth))
+	return max(minWidth, wanted*factor)
+}
+
+// drawExtremes draws the highest and the lowest price at the right, if they are known. It returns their left edge. If
+// it draws nothing, it returns the left edge of the right margin.
+func (s sheet) drawExtremes() (left float64) {
+	left = width - margin
+	lowest, highest := s.extremes()
+	if !highest.IsZero() {
+		left = min(left, s.drawExtreme("picture.high", highest, highY))
+	}
+	if !lowest.IsZero() {
+		left = min(left, s.drawExtreme("picture.low", lowest, lowY))
+	}
+	return left
+}
+
+// drawExtreme draws a price and, at its left, the message with the key nameKey. It returns the left edge of the
+// message.
+func (s sheet) drawExtreme(nameKey string, price decimal.Decimal, y float64) (left float64) {
+	const gap = 12
+	value := s.text(s.big(labelSize).aligned(alignRight), row(margin, width-margin, y), formatPrice(s.language, price))
+	name := s.text(s.small(labelSize).aligned(alignRight), row(margin, value.left-gap, y), s.say(chat.Say(nameKey)))
+	return name.left
+}
+
+// drawChart draws the plot, and beside it the labels of the axis, the dates, and the tag with the last price. In the
+// plot are hairlines, a dotted line at the first price, and the line of the price.
+func (s sheet) drawChart() {
+	first, last := s.points[0], s.points[len(s.points)-1]
+	lowest, highest := bounds(s.points)
+	a := newAxis(s.language, lowest.Price, highest.Price, last.Price)
+	plot, tag := s.layout(a, last)
+	s.drawHairlines(a, plot, tag)
+	s.drawDates(plot)
+	start := plot.at(s.from, first.Price.InexactFloat64())
+	dotted := pen{ink: quietInk, thickness: 2, dash: 1, gap: 11}
+	s.stroke(dotted, start, xy(plot.right, start.y))
+	s.drawLine(plot)
+	s.drawTag(tag, a.last)
+}
+
+// drawHairlines draws the hairlines of an axis and their labels. It leaves out a label that is too close to the tag.
+func (s sheet) drawHairlines(a axis, in plot, tag rect) {
+	const minDistance = 60 // of a label from the tag
+	for i, price := range a.prices {
+		y := math.Round(in.at(s.to, price).y)
+		s.stroke(pen{ink: gridInk, thickness: 2}, xy(in.left, y), xy(in.right, y))
+		if math.Abs(y-tag.middle()) > minDistance {
+			s.text(s.small(labelSize), row(in.right+labelGap, width, y), a.labels[i])
+		}
+	}
+}
+
+// drawTag draws the tag with the last price.
+func (s sheet) drawTag(tag rect, price string) {
+	textInk := background
+	if s.ink == downInk {
+		textInk = whiteInk // The background is too dark to be read on red.
+	}
+	s.fill(s.ink, 1, tag.outline(10))
+	s.text(style{size: labelSize, bold: true, color: textInk}, tag.inset(tagPadding), price)
+}
+
 // plot is where a line is drawn: times from left to right, prices from bottom to top.
 type plot struct {
 	rect
@@ -74,12 +198,13 @@ func (p plot) at(t time.Time, price float64) position {
 	return xy(p.left+elapsed*(p.right-p.left), p.bottom-rise*(p.bottom-p.top))
 }
 
-// layout returns the places of the plot and of the tag with the last price. The plot is as wide as the
-// widest of the tag and the labels beside it permits.
+// layout returns the places of the plot and of the tag with the last price. The plot takes the width that the tag and
+// the labels leave.
 func (s sheet) layout(a axis, last point) (p plot, tag rect) {
-	const halfTag = 30 // the half of its height
+	const halfHeight = 30 // of the tag
 	tagWidth := s.textWidth(s.big(labelSize), a.last) + 2*tagPadding
-	widest := tagWidth - tagPadding // from the left edge of the texts, which tag and labels have in common
+	// The texts of the labels and of the tag have the same left edge.
+	widest := tagWidth - tagPadding
 	for _, label := range a.labels {
 		widest = max(widest, s.textWidth(s.small(labelSize), label))
 	}
@@ -93,39 +218,11 @@ func (s sheet) layout(a axis, last point) (p plot, tag rect) {
 	}
 	const maxTagY = plotBottom - 24 // so that the tag stays above the dates
 	y := min(p.at(last.At, last.Price.InexactFloat64()).y, maxTagY)
-	tag = rect{left: right + tagGap, top: y - halfTag, right: right + tagGap + tagWidth, bottom: y + halfTag}
+	tag = rect{left: right + tagGap, top: y - halfHeight, right: right + tagGap + tagWidth, bottom: y + halfHeight}
 	return p, tag
 }
 
-// drawChart draws the line of the price between hairlines, a dotted line at its first price, and a tag
-// with its last price.
-func (s sheet) drawChart() {
-	first, last := s.points[0], s.points[len(s.points)-1]
-	lowest, highest := bounds(s.points)
-	a := newAxis(s.language, lowest.Price, highest.Price, last.Price)
-	plot, tag := s.layout(a, last)
-	const tagMargin = 60 // A label that is closer to the tag is left out.
-	for i, price := range a.prices {
-		y := math.Round(plot.at(s.to, price).y)
-		s.stroke(pen{ink: gridInk, thickness: 2}, xy(plot.left, y), xy(plot.right, y))
-		if math.Abs(y-tag.middle()) > tagMargin {
-			s.text(s.small(labelSize), row(plot.right+labelGap, width, y), a.labels[i])
-		}
-	}
-	s.drawDates(plot)
-	start := plot.at(s.from, first.Price.InexactFloat64())
-	s.stroke(pen{ink: quietInk, thickness: 2, dash: 1, gap: 11}, start, xy(plot.right, start.y))
-	s.drawLine(plot)
-	textOnInk := background
-	if s.ink == downInk {
-		textOnInk = whiteInk // The background is too dark to be read on red.
-	}
-	s.fill(s.ink, 1, tag.outline(10))
-	s.text(style{size: labelSize, bold: true, color: textOnInk}, tag.inset(tagPadding), a.last)
-}
-
-// drawDates draws four dates below a plot. If the period is at most a day, it draws times of the day
-// instead.
+// drawDates draws four dates below a plot, or four times of the day if the period is at most a day.
 func (s sheet) drawDates(p plot) {
 	const count = 4
 	interval := s.period() / count
@@ -145,100 +242,15 @@ func (s sheet) drawDates(p plot) {
 	}
 }
 
-// drawHeader draws the logo and the title, and below them the price, the pill and, at the right, the
-// extremes.
-func (s sheet) drawHeader() {
-	left := float64(margin)
-	if s.Logo != nil {
-		draw.Draw(s.RGBA, s.logoPlace(), s.Logo, image.Point{}, draw.Over)
-		left = float64(s.logoPlace().Max.X + 20)
-	}
-	pair := "USD"
-	if symbol := s.supported(s.symbol); symbol != "" {
-		pair = symbol + " / USD"
-	}
-	period := s.say(chat.Say("choice." + periods[s.period()]))
-	s.text(s.small(titleSize), row(left, width-margin, titleY), pair+" · "+period)
-
-	extremesLeft := s.drawExtremes()
-	s.drawPrice(margin, extremesLeft-extremesGap)
-}
-
-// drawPrice draws the price and the pill between left and right. If both are too wide, it draws them
-// smaller.
-func (s sheet) drawPrice(left, right float64) {
-	price := formatPrice(s.language, s.quote.Price)
-	text := s.pillText()
-	look := style{size: pillSize, bold: true, color: s.ink}
-	room := right - left - pillGap - 2*pillPadding
-	textWidth := pillWidth(s.textWidth(look, text), s.textWidth(s.big(priceSize), price), room)
-
-	const bearing = 4 // the empty part of a digit of the price, at its left
-	pill := rect{top: pillTop, bottom: pillBottom}
-	priceRow := row(left-bearing, left+room-textWidth, pill.middle())
-	pill.left = s.text(s.big(priceSize), priceRow, price).right + pillGap
-	pill.right = pill.left + textWidth + 2*pillPadding
-	if text != "" {
-		s.fill(s.ink, 0.16, pill.outline(16))
-		s.text(look, pill.inset(pillPadding), text)
-	}
-}
-
-// pillText returns the text beside the price. If the price is old, it is the time of the price,
-// otherwise the change over the period, or "" if the change is unknown.
-func (s sheet) pillText() string {
-	if s.quote.Old() {
-		return s.updated()
-	}
-	change := s.change()
-	if !change.Valid {
-		return ""
-	}
-	return s.say(chat.Change{Decimal: change.Decimal})
-}
-
-// pillWidth returns the width in which to draw the pill's text, if the text is full pixels wide at
-// pillSize, the price is price pixels wide at priceSize, and both must fit into room pixels. Both shrink
-// by the same factor, but the text not below labelSize. With 200, 500 and 630, it returns 180.
-func pillWidth(full, price, room float64) float64 {
-	wanted := min(full, maxPill)
-	minWidth := full * labelSize / pillSize
-	factor := min(1, room/(wanted+price))
-	return max(minWidth, wanted*factor)
-}
-
-// drawExtremes draws the highest and the lowest price at the right, if they are known. It returns the
-// left edge of the wider one, or of the right margin if it draws nothing.
-func (s sheet) drawExtremes() (left float64) {
-	left = width - margin
-	lowest, highest := s.extremes()
-	if !highest.IsZero() {
-		left = min(left, s.drawExtreme("picture.high", highest, highY))
-	}
-	if !lowest.IsZero() {
-		left = min(left, s.drawExtreme("picture.low", lowest, lowY))
-	}
-	return left
-}
-
-// drawExtreme draws a price and at its left its name, the message with this key. It returns the left
-// edge of the name.
-func (s sheet) drawExtreme(nameKey string, price decimal.Decimal, y float64) (left float64) {
-	const gap = 12
-	value := s.text(s.big(labelSize).aligned(alignRight), row(margin, width-margin, y), formatPrice(s.language, price))
-	name := s.text(s.small(labelSize).aligned(alignRight), row(margin, value.left-gap, y), s.say(chat.Say(nameKey)))
-	return name.left
-}
-
-// drawLine draws the line and a dot at its last price, and fills the area under its recorded parts. Each part begins
-// with a dot, so that a point without a joined neighbor is visible. Parts that begin or end at an estimate are dashed,
-// and have a label.
+// drawLine draws the line of the price, with a dot at its end. Where it begins or ends at an estimate, the line is
+// dashed, and has a label. Below its other parts, the area is filled. After a gap, the line begins with a small dot, so
+// that a point between two gaps is visible.
 func (s sheet) drawLine(in plot) {
 	_, highest := bounds(s.points)
 	top := in.at(s.to, highest.Price.InexactFloat64()).y
 	s.points = s.shownPoints()
 	solid := pen{ink: s.ink, thickness: 6}
-	if s.long() {
+	if s.isLong() {
 		solid.thickness = 5
 	}
 	dashed := pen{ink: s.ink, thickness: solid.thickness, dash: 18, gap: 16}
@@ -247,9 +259,9 @@ func (s sheet) drawLine(in plot) {
 	for i, p := range s.points {
 		here := in.at(p.At, p.Price.InexactFloat64())
 		switch {
-		case !s.joined(i):
+		case !s.isJoined(i):
 			s.stroke(solid, here, here)
-		case s.estimated(i):
+		case s.touchesEstimate(i):
 			s.stroke(dashed, previous, here)
 			dashedMiddles = append(dashedMiddles, xy((previous.x+here.x)/2, (previous.y+here.y)/2))
 		default:
@@ -267,9 +279,9 @@ func (s sheet) drawLine(in plot) {
 	}
 }
 
-// placeBeside returns a free place in the plot for a label that is textWidth pixels wide. It is the place
-// closest to one of the positions, above or below it, that no stroke crosses. If there is none,
-// placeBeside returns a place above the plot.
+// placeBeside returns a place in the plot for a label that is textWidth pixels wide. The place is above or below one of
+// the positions, as close to it as possible, and no stroke crosses it. If there is no such place, placeBeside returns
+// one above the plot.
 func (s sheet) placeBeside(positions []position, textWidth float64, in plot) rect {
 	halfWidth := textWidth/2 + labelPadding
 	halfHeight := float64(labelSize)/2 + labelPadding
@@ -306,32 +318,50 @@ func (s sheet) fillBelow(a, b position, top float64) {
 // slots is the number of equal parts of a period for which shownPoints chooses points.
 const slots = 60
 
+// slotOf returns the slot of points[i], from 0 for the first slot.
+func (p picture) slotOf(i int) int64 { return int64(p.points[i].At.Sub(p.from) * slots / p.period()) }
+
 // shownPoints returns the points to draw. In each slot, they are the first, the lowest, the highest and the last point,
 // so that every spike and every gap is shown. In a long period, they are the first point of each slot, the points
 // beside a gap, and the lowest and the highest point of the period.
 //
-// A gap is a slot without points, or a dashed part of the line. A slot that a gap divides counts as two.
+// A gap is a slot without points, or a dashed part of the line. A slot that is divided by a gap counts as two.
 func (p picture) shownPoints() (shown []point) {
-	slotOf := func(i int) time.Duration { return p.points[i].At.Sub(p.from) * slots / p.period() }
-	start := 0 // the index of the first point in the current slot
 	lowest, highest := bounds(p.points)
-	for i, last := range p.points {
-		next := i + 1
-		isSolidEnd := next == len(p.points) || p.estimated(next)
-		if !isSolidEnd && slotOf(next) == slotOf(start) {
-			continue
-		}
-		// last is the last point of the slot.
-		if !p.long() {
-			lowest, highest = bounds(p.points[start:next])
-		}
-		shown = append(shown, p.points[start], lowest, highest)
-		isBesideGap := isSolidEnd || slotOf(next)-slotOf(start) > 1
-		if isBesideGap || !p.long() {
+	if p.isLong() {
+		shown = append(shown, lowest, highest)
+	}
+	for start := 0; start < len(p.points); {
+		end := p.slotEnd(start)
+		slot := p.points[start:end]
+		first, last := slot[0], slot[len(slot)-1]
+		shown = append(shown, first)
+		if !p.isLong() {
+			lowest, highest = bounds(slot)
+			shown = append(shown, lowest, highest, last)
+		} else if p.isBeforeGap(end - 1) {
 			shown = append(shown, last)
 		}
-		start = next
+		start = end
 	}
 	slices.SortStableFunc(shown, byTime)
 	return slices.CompactFunc(shown, func(a, b point) bool { return a.At.Equal(b.At) })
+}
+
+// slotEnd returns the index after the last point in the slot of points[start].
+func (p picture) slotEnd(start int) int {
+	end := start + 1
+	for end < len(p.points) && !p.touchesEstimate(end) && p.slotOf(end) == p.slotOf(start) {
+		end++
+	}
+	return end
+}
+
+// isBeforeGap reports whether points[i], the last point of its slot, is followed by a gap, or by no point.
+func (p picture) isBeforeGap(i int) bool {
+	next := i + 1
+	if next == len(p.points) || p.touchesEstimate(next) {
+		return true
+	}
+	return p.slotOf(next)-p.slotOf(i) > 1
 }

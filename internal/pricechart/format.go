@@ -9,14 +9,13 @@ import (
 	"herald/internal/words"
 )
 
-// noUnit is the unit of a price that is written without one, such as $12.34. Other units are exponents of powers of
-// ten: 6 in $1.2M.
+// A unit is the exponent of a power of ten: 6 in $1.2M. noUnit is the unit of a price without a unit, such as $12.34.
 const noUnit = 0
 
 // minCountedZeros is the minimum number of zeros after the point that are written as a count.
 const minCountedZeros = 4
 
-// million is the lowest price with a unit. Units below a million, such as 万, are used from a million on.
+// million is the lowest price that is written with a unit, even if the language has a smaller unit, such as 万 for 10⁴.
 var million = decimal.New(1, 6)
 
 // formatPrice returns a price in USD with four significant digits or, from a million on, in a unit with two decimals.
@@ -45,7 +44,7 @@ func unitOf(l chat.Language, price decimal.Decimal) int32 {
 	return largest
 }
 
-// formatInUnit returns a price in USD, in a unit, with this number of decimals. It returns zero without decimals.
+// formatInUnit returns a price in USD, in a unit, with this number of decimals. Zero has no decimals.
 func formatInUnit(l chat.Language, price decimal.Decimal, unit, places int32) string {
 	if price.IsZero() {
 		return formatUSD(l, "0", unit)
@@ -53,7 +52,7 @@ func formatInUnit(l chat.Language, price decimal.Decimal, unit, places int32) st
 	return formatUSD(l, price.Shift(-unit).StringFixed(places), unit)
 }
 
-// formatUSD returns digits such as "1234.5" as USD in a unit. It writes four or more zeros after the point
+// formatUSD returns digits such as "1234.5" as USD in a unit. It writes minCountedZeros or more zeros after the point
 // as a count: $0.0₅48 is $0.0000048.
 func formatUSD(l chat.Language, digits string, unit int32) string {
 	whole, fraction, _ := strings.Cut(digits, ".")

@@ -12,8 +12,8 @@ import (
 	"herald/internal/chat"
 )
 
-// drawnPicture returns a picture whose texts, and whose points, have all sizes that are possible.
-func drawnPicture(t *rapid.T) picture {
+// anyPicture returns a random picture. Its texts may have any length that is possible, and its prices any size.
+func anyPicture(t *rapid.T) picture {
 	logo, _ := readLogo("testdata/logo.png")
 	price := rapid.SampledFrom([]float64{
 		0.000000001234, 1.234e-18, 1, 0.04173, 999999.4, 123456789.12, 9.99e14,
@@ -21,7 +21,7 @@ func drawnPicture(t *rapid.T) picture {
 	period := rapid.SampledFrom([]time.Duration{day, 7 * day, 30 * day}).Draw(t, "period")
 	first := price * rapid.SampledFrom([]float64{0.5, 1.01, 20}).Draw(t, "first")
 	unseen := rapid.SampledFrom([]int{0, 100, 180}).Draw(t, "unseen")
-	p := ofPeriod(period, walk(period, period/200, first, price)[unseen:]...)
+	p := pictureOf(period, walk(period, period/200, first, price)[unseen:]...)
 	p.language = rapid.SampledFrom(chat.Languages()).Draw(t, "language")
 	p.name = rapid.SampledFrom([]string{"Herald", "Example Passport", strings.Repeat("Name ", 12)}).Draw(t, "name")
 	p.handle = rapid.SampledFrom([]string{
@@ -50,7 +50,7 @@ func overlap(a, b rect) bool {
 // TestTextsAreInTheirPlaces makes all checks of a picture at once, because drawing takes long.
 func TestTextsAreInTheirPlaces(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		p := drawnPicture(t)
+		p := anyPicture(t)
 		s := p.paint()
 		checkTextsDoNotOverlap(t, s)
 		checkTextsAreInNoMarginAndOnNoLine(t, s)
@@ -78,9 +78,10 @@ func checkTextsAreInNoMarginAndOnNoLine(t *rapid.T, s sheet) {
 }
 
 func checkChangeIsBesidePrice(t *rapid.T, p picture, s sheet) {
-	price := 1 // the place of the price in texts; the title is before it
-	if lowest, _ := p.extremes(); !lowest.IsZero() {
-		price += 4 // and so are the names and values of the lowest and the highest price
+	price := 1 // the index of the price in s.texts: the title was drawn before it
+	lowest, _ := p.extremes()
+	if !lowest.IsZero() {
+		price += 4 // The names and values of the lowest and the highest price were also drawn before it.
 	}
 	change := price + 1
 	gap := s.texts[change].left - s.texts[price].right
@@ -89,16 +90,16 @@ func checkChangeIsBesidePrice(t *rapid.T, p picture, s sheet) {
 	}
 }
 
-// widePicture returns a picture with the widest texts, and a line whose prices jump.
+// widePicture returns a picture with very wide texts. Its line jumps from one price to another in the middle.
 func widePicture(symbol, before, after string, l chat.Language) picture {
-	p := ofPeriod(7*day, seen(0, "1"))
+	p := pictureOf(7*day, recordedAt(0, "1"))
 	p.points = nil
 	for i := range 20 {
 		price := before
 		if i >= 10 {
 			price = after
 		}
-		p.points = append(p.points, seen(7*day/20*time.Duration(19-i), price))
+		p.points = append(p.points, recordedAt(7*day/20*time.Duration(19-i), price))
 	}
 	p.symbol = symbol
 	p.language = l
@@ -111,7 +112,7 @@ func widePicture(symbol, before, after string, l chat.Language) picture {
 	return p
 }
 
-// checkMargins checks that a picture is empty in the outermost 12 pixels, and in the margin at the right.
+// checkMargins checks that the outermost 12 pixels of a picture are empty, and so is the margin at its right.
 func checkMargins(t *testing.T, p picture) {
 	t.Helper()
 	const outer = 12

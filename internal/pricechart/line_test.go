@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// withSpikes returns points of a period, of which one is much higher and one much lower than all others.
+// withSpikes returns points of a period. One is much higher and one much lower than all others.
 func withSpikes(period time.Duration) []point {
 	points := walk(period, step, 4, 5)
 	points[200].Price = number("9")
@@ -14,11 +14,11 @@ func withSpikes(period time.Duration) []point {
 	return points
 }
 
-// summary returns what a line may not lose: its extremes, gaps and estimates.
+// summary describes what shownPoints must keep: the extremes, gaps and estimates of a line.
 func summary(p picture) string {
 	gaps := 0
 	for i := range p.points {
-		if !p.joined(i) {
+		if !p.isJoined(i) {
 			gaps++
 		}
 	}
@@ -29,7 +29,7 @@ func summary(p picture) string {
 
 func TestLineHasFewPointsAndAllSpikes(t *testing.T) {
 	month := withSpikes(30 * day)
-	estimates := []point{estimate(30*day, "2"), estimate(25*day, "3")}
+	estimates := []point{estimatedAt(30*day, "2"), estimatedAt(25*day, "3")}
 	for _, test := range []struct {
 		name      string
 		period    time.Duration
@@ -73,7 +73,7 @@ func TestLineHasFewPointsAndAllSpikes(t *testing.T) {
 			maxPoints: slots,
 		},
 	} {
-		whole := ofPeriod(test.period, test.points...)
+		whole := pictureOf(test.period, test.points...)
 		line := whole
 		line.points = whole.shownPoints()
 		if got, want := summary(line), summary(whole); got != want {

@@ -17,7 +17,7 @@ import (
 
 const day = 24 * time.Hour
 
-// periods maps the length of a period to its name in keys of messages.
+// periods maps the length of a period to its name in the keys of messages, such as "price.7d".
 var periods = map[time.Duration]string{time.Hour: "1h", day: "24h", 7 * day: "7d", 30 * day: "30d"}
 
 // picture is the content of a picture: the price of a token from one time to another.
@@ -36,38 +36,39 @@ type picture struct {
 
 func (p picture) period() time.Duration { return p.to.Sub(p.from) }
 
-// long reports whether the period is longer than a week. Its line is thinner and has fewer points.
-func (p picture) long() bool { return p.period() > 7*day }
+// isLong reports whether the period is longer than a week. Its line is thinner and has fewer points.
+func (p picture) isLong() bool { return p.period() > 7*day }
 
-// joined reports whether a line joins points[i] and the previous point. If one of them is an estimate, it always does.
-// Otherwise they must be at most a twelfth of the period apart.
-func (p picture) joined(i int) bool {
+// isJoined reports whether a line joins points[i] and the previous point. It joins them if one of them is an estimate,
+// or if they are at most a twelfth of the period apart.
+func (p picture) isJoined(i int) bool {
 	if i == 0 {
 		return false
 	}
-	if p.estimated(i) {
+	if p.touchesEstimate(i) {
 		return true
 	}
 	gap := p.points[i].At.Sub(p.points[i-1].At)
 	return gap <= p.period()/12
 }
 
-// estimated reports whether the line to points[i] begins or ends at an estimate.
-func (p picture) estimated(i int) bool {
+// touchesEstimate reports whether points[i] or the previous point is an estimate. A line between the two is then
+// dashed.
+func (p picture) touchesEstimate(i int) bool {
 	if p.points[i].Estimated {
 		return true
 	}
 	return i > 0 && p.points[i-1].Estimated
 }
 
-// seen returns the part of the period that is seen, from 0 to 1. The time between two points is seen if
-// they are joined and neither is an estimate.
-func (p picture) seen() float64 { return p.seenSince(p.from).Seconds() / p.period().Seconds() }
+// seenPart returns the part of the period that is seen, from 0 to 1. The time between two points is seen if they are
+// joined and both are recorded.
+func (p picture) seenPart() float64 { return p.seenSince(p.from).Seconds() / p.period().Seconds() }
 
-// seenSince returns how much of the time after start is seen.
+// seenSince returns how much of the time since start is seen.
 func (p picture) seenSince(start time.Time) (sum time.Duration) {
 	for i, next := range p.points {
-		if p.joined(i) && !p.estimated(i) {
+		if p.isJoined(i) && !p.touchesEstimate(i) {
 			sum += max(0, next.At.Sub(core.Later(p.points[i-1].At, start)))
 		}
 	}
@@ -75,22 +76,22 @@ func (p picture) seenSince(start time.Time) (sum time.Duration) {
 }
 
 const (
-	// minSeen is the minimum part of a period that must be seen before a line is drawn.
+	// minSeen is the minimum part of the period that must be seen, so that a line is drawn.
 	minSeen = 0.25
-	// minSeenForExtremes is the minimum part that must be seen before the lowest and the highest price
-	// are shown.
+	// minSeenForExtremes is the minimum part of the period that must be seen, so that the extremes are shown.
 	minSeenForExtremes = 0.95
 )
 
-func (p picture) hasLine() bool { return p.seen() >= minSeen }
+func (p picture) hasLine() bool { return p.seenPart() >= minSeen }
 
 // lineFrom returns when there will be a line, rounded up to a minute or, for a period above a day, to a day. It returns
 // zero if there is a line already, or if the quote is old or has no time.
 //
-// lineFrom assumes that from now on all time is seen. Then it takes at most a quarter of the period until a quarter of
-// it is seen. Meanwhile the period moves on by at most a quarter, so time that was seen in its first quarter may be
-// lost, and does not count. If the period is 24 hours and the last 2 hours are seen, there will be a line after 4 more
-// hours, plus the step by which the latest quote may be old.
+// There is a line when a quarter of the period is seen. lineFrom assumes that from now on all time is seen, so the line
+// comes within a quarter of the period. By then, the period may begin a quarter later, so what was seen in its first
+// quarter does not count. A step is added, because the latest quote may be a step old.
+//
+// For example, if the period is 24 hours and the last 2 hours are seen, there will be a line in 4 hours and a step.
 func (p picture) lineFrom() time.Time {
 	if p.hasLine() || p.quote.Old() || p.quote.LastUpdated.IsZero() {
 		return time.Time{}
@@ -112,16 +113,16 @@ func (p picture) recorded() []point {
 // extremes returns the lowest and the highest recorded price. It returns zeros if less than
 // minSeenForExtremes of the period is seen.
 func (p picture) extremes() (lowest, highest decimal.Decimal) {
-	if p.seen() < minSeenForExtremes {
-		return lowest, highest
+	if p.seenPart() < minSeenForExtremes {
+		return decimal.Zero, decimal.Zero
 	}
 	low, high := bounds(p.recorded())
 	return low.Price, high.Price
 }
 
-// change returns the change over the period in per cent. It is the provider's if the provider sent one. Otherwise
-// change compares the first and the last recorded price, if there is a line and the first recorded price is at most a
-// 24th of the period after the beginning of the period. If not, the result is invalid.
+// change returns the change over the period in per cent, or an invalid number if it is unknown. It is the provider's
+// change if the provider sent one. Otherwise it is the change from the first to the last recorded price. It is then
+// unknown if there is no line, or if the first price was recorded more than a 24th of the period after the beginning.
 func (p picture) change() decimal.NullDecimal {
 	provided := p.quote.Changes()[p.period()]
 	if provided.Valid || !p.hasLine() {
@@ -143,7 +144,7 @@ func (p picture) chart(png []byte) core.Chart {
 		PNG:      png,
 		HasLine:  p.hasLine(),
 		LineFrom: p.lineFrom(),
-		Seen:     p.seen(),
+		Seen:     p.seenPart(),
 		Change:   p.change(),
 		Since:    p.to,
 		First:    p.quote.Price,
@@ -198,8 +199,8 @@ type sheet struct {
 	ink color.RGBA // of the line, the tag and the pill
 }
 
-// palette returns the colors in which png encodes the sheet, after it is drawn. They are blends of each
-// two colors that touch each other, most of them close to the first color, and samples of the logo.
+// palette returns the colors in which png encodes the sheet. They are blends of any two colors that touch each other,
+// most of them close to the first color, and samples of the logo, which must have been drawn.
 func (s sheet) palette() color.Palette {
 	const blends, samples = 32, 7
 	colors := color.Palette{background, gridInk}
@@ -232,10 +233,13 @@ func (s sheet) logoPlace() image.Rectangle {
 	return s.Logo.Bounds().Add(image.Pt(margin, titleY-s.Logo.Bounds().Dy()/2))
 }
 
-// small is the style of names and labels, and big the style of values. Both take a size in pixels.
+// small returns the style of names and labels, in a size in pixels.
 func (s sheet) small(size float64) style { return style{size: size, color: quietInk} }
-func (s sheet) big(size float64) style   { return style{size: size, bold: true, color: strongInk} }
 
+// big returns the style of values, in a size in pixels.
+func (s sheet) big(size float64) style { return style{size: size, bold: true, color: strongInk} }
+
+// say returns a value in the language of the picture.
 func (s sheet) say(v chat.Value) string { return words.Say(s.language, v) }
 
 // draw paints the picture, and returns it as a PNG without transparency.
@@ -260,8 +264,8 @@ func (p picture) paint() sheet {
 	return s
 }
 
-// drawFooter draws the provider and the time of the quote at the left, and name and handle at the right.
-// It draws only the handle if that is the name, or if there is no room for the name.
+// drawFooter draws the provider and the time of the quote at the left, and the name and the handle at the right. It
+// leaves out the name if the handle is "@" and the name, or if there is no room for it.
 func (s sheet) drawFooter() {
 	source := s.quote.Source
 	if !s.quote.LastUpdated.IsZero() && !s.quote.Old() {
@@ -298,13 +302,14 @@ func tile(i, n int) rect {
 	return rect{left: left, top: tileTop, right: left + tileWidth, bottom: tileBottom}
 }
 
-// drawCard draws a tile for each other period with a known change, below them the market's sums, and when there
-// will be a line. If the price is old, it draws no tiles, and the sums in their place.
+// drawCard draws tiles with the changes that are known, below them the market's sums, and when there will be a line.
+// The change over the picture's own period has no tile, because the pill shows it. If the price is old, there are no
+// tiles, and the sums are in their place.
 func (s sheet) drawCard() {
 	var shown []time.Duration
 	for _, period := range []time.Duration{time.Hour, day, 7 * day} {
 		isKnown := s.quote.Changes()[period].Valid && !s.quote.Old()
-		isOther := period != s.period() // The pill shows the change over the picture's period.
+		isOther := period != s.period()
 		if isKnown && isOther {
 			shown = append(shown, period)
 		}
@@ -322,8 +327,8 @@ func (s sheet) drawCard() {
 	}
 }
 
-// drawSums draws the market capitalization and the trading volume, if they are known. Their names are at
-// y. The left edges are those of tiles, if there are this many in a row.
+// drawSums draws the market capitalization and the trading volume, if they are known: their names at y, and the sums
+// below. They have the left edges of the first of this many tiles.
 func (s sheet) drawSums(y float64, tiles int) {
 	drawn := 0
 	for _, sum := range []struct {

@@ -32,12 +32,12 @@ func week() []point { return walk(7*day, step, .04769, .04173) }
 // scenes returns pictures by the names of their files.
 func scenes() map[string]picture {
 	return map[string]picture{
-		"plain":     ofPeriod(7*day, week()...),
-		"tiny":      ofPeriod(day, walk(day, step, 4.1e-6, 4.8e-6)...),
-		"huge":      ofPeriod(30*day, walk(30*day, step, 1.21e12, 1.34e12)...),
+		"plain":     pictureOf(7*day, week()...),
+		"tiny":      pictureOf(day, walk(day, step, 4.1e-6, 4.8e-6)...),
+		"huge":      pictureOf(30*day, walk(30*day, step, 1.21e12, 1.34e12)...),
 		"flat":      flat(),
 		"point":     onePoint(),
-		"gap":       ofPeriod(7*day, without(without(week(), 5*day, 4*day), 2*day, 20*time.Hour)...),
+		"gap":       pictureOf(7*day, without(without(week(), 5*day, 4*day), 2*day, 20*time.Hour)...),
 		"spike":     spike(),
 		"zh":        inChinese(),
 		"ru":        inRussian(),
@@ -51,7 +51,7 @@ func scenes() map[string]picture {
 
 // flat has the same price all week.
 func flat() picture {
-	p := ofPeriod(7*day, week()...)
+	p := pictureOf(7*day, week()...)
 	p.quote.Price = number("1")
 	p.quote.Change7d.Decimal = decimal.Zero
 	for i := range p.points {
@@ -62,7 +62,7 @@ func flat() picture {
 
 // onePoint has only the current price, and so no line.
 func onePoint() picture {
-	p := ofPeriod(7*day, seen(0, "0.04173"))
+	p := pictureOf(7*day, recordedAt(0, "0.04173"))
 	p.points = pointsBetween(nil, p.quote, p.from, p.to)
 	return p
 }
@@ -71,17 +71,17 @@ func onePoint() picture {
 func spike() picture {
 	points := week()
 	points[300].Price = points[300].Price.Shift(3)
-	return ofPeriod(7*day, points...)
+	return pictureOf(7*day, points...)
 }
 
 func inChinese() picture {
-	p := ofPeriod(7*day, walk(7*day, step, 1.1e12, 1.34e12)...)
+	p := pictureOf(7*day, walk(7*day, step, 1.1e12, 1.34e12)...)
 	p.language = chat.Chinese
 	return p
 }
 
 func inRussian() picture {
-	p := ofPeriod(day, walk(day, step, 61_234, 64_123)...)
+	p := pictureOf(day, walk(day, step, 61_234, 64_123)...)
 	p.language = chat.Russian
 	p.name = "Пример Паспорт"
 	return p
@@ -89,7 +89,7 @@ func inRussian() picture {
 
 // inVietnamese has no line, and a long name and symbol.
 func inVietnamese() picture {
-	p := ofPeriod(30*day, seen(0, "0.00000000000048"))
+	p := pictureOf(30*day, recordedAt(0, "0.00000000000048"))
 	p.language = chat.Vietnamese
 	p.name = strings.Repeat("Tên ", 10)
 	p.symbol = "💎ABCDEFGHIJK"
@@ -100,34 +100,34 @@ func inVietnamese() picture {
 
 // estimatedWithLogo has 17 days of a month, and an estimate before them.
 func estimatedWithLogo() picture {
-	quote := ofPeriod(30*day, week()...).quote
+	quote := pictureOf(30*day, week()...).quote
 	month := pointsBetween(walk(17*day, step, .031, .04173), quote, now.Add(-30*day), now)
-	p := ofPeriod(30*day, month...)
+	p := pictureOf(30*day, month...)
 	p.Logo, _ = readLogo("testdata/logo.png")
 	return p
 }
 
 func oldQuote() picture {
-	p := ofPeriod(7*day, week()...)
+	p := pictureOf(7*day, week()...)
 	p.quote.CurrentUntil = now
 	return p
 }
 
 func nightsMissing() picture {
-	p := ofPeriod(7*day, withoutNights(week())...)
+	p := pictureOf(7*day, withoutNights(week())...)
 	p.name = "社区"
 	return p
 }
 
 // newBot has three days of a month, and estimates before them.
 func newBot() picture {
-	p := ofPeriod(30*day, week()...)
+	p := pictureOf(30*day, week()...)
 	p.points = pointsBetween(walk(3*day, step, .0401, .04173), p.quote, p.from, p.to)
 	return p
 }
 
-// TestPictures compares pictures with those in testdata, which -update draws again. Look at each, also at a width of
-// 330 pixels, as on a phone.
+// TestPictures compares pictures with those in testdata, which -update draws again. After -update, look at each
+// picture, and look at it at a width of 330 pixels, as on a phone.
 func TestPictures(t *testing.T) {
 	for name, p := range scenes() {
 		drawn, err := p.draw()
@@ -198,8 +198,8 @@ func TestPicturesDrawnAtOnceDoNotMix(t *testing.T) {
 	all.Wait()
 }
 
-// drawnTexts returns what pictures write in a language, by the keys of messages. Numbers and dates have the key
-// ofNumbers.
+// drawnTexts returns the texts that pictures may have in a language, by the keys of messages. Under ofNumbers, it
+// returns the letters of numbers and dates.
 func drawnTexts(t *testing.T, l chat.Language) map[string]string {
 	t.Helper()
 	content, err := os.ReadFile("../words/locales/" + string(l) + ".json")

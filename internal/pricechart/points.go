@@ -17,28 +17,29 @@ type point struct {
 	Estimated bool
 }
 
-// pointOf returns the price and the time of a quote, which may be missing: see isPossible.
+// pointOf returns the recorded point of a quote. If the quote lacks a price or a time, the point is not possible.
 func pointOf(q core.Quote) point {
 	return point{At: q.LastUpdated.UTC().Truncate(time.Second), Price: q.Price}
 }
 
-// isPossible reports whether the point can be drawn: see core.PricedAt.IsPlausible.
+// isPossible reports whether the point has a time, and a price that can be drawn. See core.PricedAt.IsPlausible.
 func (p point) isPossible() bool { return core.PricedAt{At: p.At, Price: p.Price}.IsPlausible() }
 
+// byTime orders points by their times.
 func byTime(a, b point) int { return a.At.Compare(b.At) }
 
 const (
-	// step is the length of the intervals of time. Quotes keeps at most one point in each.
+	// step is an interval of time, such as the one from 12:15 to 12:30. Quotes keeps at most one point in each.
 	step = 15 * time.Minute
 	// maxAge is how long a store keeps points: the longest period and a day.
 	maxAge = 31 * 24 * time.Hour
-	// maxPoints is the maximum number of points in Quotes. Quotes does not discard points by age, because
-	// a clock may be wrong: one point far in the future would make all others too old.
+	// maxPoints is the maximum number of points in Quotes: one for each step of maxAge. Quotes does not discard points by
+	// their age, because a clock may be wrong: one point far in the future would make all others too old.
 	maxPoints = int(maxAge / step)
 )
 
-// thinned returns the first point of each step, sorted by time. If there are more than maxPoints, it
-// returns only the latest. It changes the slice that it is given.
+// thinned returns the first point of each step, sorted by time. If there are more than maxPoints, it returns the latest
+// of them. It reorders the given slice.
 func thinned(points []point) []point {
 	slices.SortStableFunc(points, byTime)
 	points = slices.CompactFunc(points, func(a, b point) bool { return a.At.Truncate(step).Equal(b.At.Truncate(step)) })
@@ -46,8 +47,8 @@ func thinned(points []point) []point {
 }
 
 // pointsBetween returns the points between from and to, sorted by time: the recorded points, the point of the quote,
-// and estimates, which are computed from the quote's changes. It omits an estimate that is less than 1/24 of the period
-// away from a recorded point in the period. If the quote has no time, it adds no points.
+// and estimates, which are computed from the quote's changes. There is no estimate within 1/24 of the period of a
+// recorded point. A quote without a time adds no points.
 func pointsBetween(recorded []point, quote core.Quote, from, to time.Time) []point {
 	last := pointOf(quote)
 	if last.isPossible() {
@@ -58,7 +59,8 @@ func pointsBetween(recorded []point, quote core.Quote, from, to time.Time) []poi
 	for period, percent := range quote.Changes() {
 		estimate := point{At: last.At.Add(-period), Price: priceBefore(quote.Price, percent), Estimated: true}
 		isTooClose := slices.ContainsFunc(recorded, func(p point) bool {
-			return !p.At.Before(from) && p.At.Sub(estimate.At).Abs() < minDistance
+			isInPeriod := !p.At.Before(from)
+			return isInPeriod && p.At.Sub(estimate.At).Abs() < minDistance
 		})
 		if estimate.isPossible() && !isTooClose {
 			all = append(all, estimate)

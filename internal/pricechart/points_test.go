@@ -21,31 +21,31 @@ func TestChangesInPerCentImplyEarlierPrices(t *testing.T) {
 	}{
 		{
 			name:   "a week, in which an hour ago is too close to now",
-			quote:  changed("110", now, "10", "-50", "-75"),
+			quote:  quoteWithChanges("110", now, "10", "-50", "-75"),
 			period: 7 * day,
-			want:   []point{estimate(7*day, "440"), estimate(day, "220"), seen(0, "110")},
+			want:   []point{estimatedAt(7*day, "440"), estimatedAt(day, "220"), recordedAt(0, "110")},
 		},
 		{
 			name:   "a day",
-			quote:  changed("110", now, "10", "-50", "-75"),
+			quote:  quoteWithChanges("110", now, "10", "-50", "-75"),
 			period: day,
-			want:   []point{estimate(day, "220"), estimate(time.Hour, "100"), seen(0, "110")},
+			want:   []point{estimatedAt(day, "220"), estimatedAt(time.Hour, "100"), recordedAt(0, "110")},
 		},
 		{
 			name:   "a tiny price",
-			quote:  changed("0.000000000001", now, "900", "100", "0"),
+			quote:  quoteWithChanges("0.000000000001", now, "900", "100", "0"),
 			period: day,
 			want: []point{
-				estimate(day, "0.0000000000005"),
-				estimate(time.Hour, "0.0000000000001"),
-				seen(0, "0.000000000001"),
+				estimatedAt(day, "0.0000000000005"),
+				estimatedAt(time.Hour, "0.0000000000001"),
+				recordedAt(0, "0.000000000001"),
 			},
 		},
 		{
 			name:   "grown ten million times",
-			quote:  changed("0.1", now, "900000000", "", ""),
+			quote:  quoteWithChanges("0.1", now, "900000000", "", ""),
 			period: day,
-			want:   []point{estimate(time.Hour, "0.0000000111111098765"), seen(0, "0.1")},
+			want:   []point{estimatedAt(time.Hour, "0.0000000111111098765"), recordedAt(0, "0.1")},
 		},
 	} {
 		got := pointsBetween(nil, test.quote, now.Add(-test.period), now)
@@ -56,7 +56,7 @@ func TestChangesInPerCentImplyEarlierPrices(t *testing.T) {
 }
 
 func TestUnusableChangesImplyNoPrice(t *testing.T) {
-	onlyNow := []point{seen(0, "110")}
+	onlyNow := []point{recordedAt(0, "110")}
 	for _, test := range []struct {
 		name   string
 		quote  core.Quote
@@ -65,30 +65,30 @@ func TestUnusableChangesImplyNoPrice(t *testing.T) {
 	}{
 		{
 			name:   "unknown",
-			quote:  quoted("110", now),
+			quote:  quoteOf("110", now),
 			period: day,
 			want:   onlyNow,
 		},
 		{
 			name:   "impossible",
-			quote:  changed("110", now, "-100", "-100.01", "-1000"),
+			quote:  quoteWithChanges("110", now, "-100", "-100.01", "-1000"),
 			period: 7 * day,
 			want:   onlyNow,
 		},
 		{
 			name:   "of another period",
-			quote:  changed("110", now, "", "", "-75"),
+			quote:  quoteWithChanges("110", now, "", "", "-75"),
 			period: day,
 			want:   onlyNow,
 		},
 		{
 			name:   "of a quote without a time",
-			quote:  changed("1", time.Time{}, "1", "", ""),
+			quote:  quoteWithChanges("1", time.Time{}, "1", "", ""),
 			period: day,
 		},
 		{
 			name:   "of a quote without a price",
-			quote:  changed("0", now, "1", "1", "1"),
+			quote:  quoteWithChanges("0", now, "1", "1", "1"),
 			period: day,
 		},
 	} {
@@ -110,8 +110,8 @@ func TestAnEstimateGivesWayToARecordedPoint(t *testing.T) {
 		time.Hour:        true,
 		5 * time.Hour:    true,
 	} {
-		recorded := []point{seen(day-after, "100")}
-		got := pointsBetween(recorded, changed("110", now, "", "10", ""), now.Add(-day), now)
+		recorded := []point{recordedAt(day-after, "100")}
+		got := pointsBetween(recorded, quoteWithChanges("110", now, "", "10", ""), now.Add(-day), now)
 		if got[0].Estimated != isEstimated {
 			t.Errorf("recorded %v after: the first point is an estimate: %t", after, got[0].Estimated)
 		}
@@ -123,22 +123,22 @@ func TestAnEstimateGivesWayToARecordedPoint(t *testing.T) {
 
 // A replica may have recorded a point later than the quote that is shown.
 func TestAPointAfterTheQuoteIsNotShown(t *testing.T) {
-	recorded := []point{seen(time.Hour, "100"), seen(-time.Minute, "9")}
-	got := pointsBetween(recorded, quoted("110", now), now.Add(-day), now)
+	recorded := []point{recordedAt(time.Hour, "100"), recordedAt(-time.Minute, "9")}
+	got := pointsBetween(recorded, quoteOf("110", now), now.Add(-day), now)
 	if last := got[len(got)-1].Price; !last.Equal(number("110")) {
 		t.Errorf("the last price is %s, want 110", last)
 	}
 }
 
-// linesOf returns a byte for each point: how the chart joins it with the point before it. A space is a gap, "~" is the
-// line of an estimate, "-" is the line of what was recorded.
+// linesOf returns a byte for each point, which shows how the chart joins it with the previous point: "-" is a solid
+// line, "~" is the dashed line of an estimate, and a space is a gap.
 func linesOf(p picture) string {
 	var lines []byte
 	for i := range p.points {
 		switch {
-		case !p.joined(i):
+		case !p.isJoined(i):
 			lines = append(lines, ' ')
-		case p.estimated(i):
+		case p.touchesEstimate(i):
 			lines = append(lines, '~')
 		default:
 			lines = append(lines, '-')
@@ -155,26 +155,26 @@ func TestOnlyPointsCloseTogetherAreJoined(t *testing.T) {
 	}{
 		{
 			name:   "two hours apart",
-			points: []point{seen(3*time.Hour, "1"), seen(time.Hour, "1")},
+			points: []point{recordedAt(3*time.Hour, "1"), recordedAt(time.Hour, "1")},
 			lines:  " -",
 		},
 		{
 			name:   "two hours and a minute apart",
-			points: []point{seen(3*time.Hour+time.Minute, "1"), seen(time.Hour, "1")},
+			points: []point{recordedAt(3*time.Hour+time.Minute, "1"), recordedAt(time.Hour, "1")},
 			lines:  "  ",
 		},
 		{
 			name:   "points between gaps",
-			points: []point{seen(20*time.Hour, "1"), seen(10*time.Hour, "2"), seen(0, "1")},
+			points: []point{recordedAt(20*time.Hour, "1"), recordedAt(10*time.Hour, "2"), recordedAt(0, "1")},
 			lines:  "   ",
 		},
 		{
 			name:   "an estimate far away",
-			points: []point{estimate(day, "1"), seen(time.Hour, "2"), seen(0, "1")},
+			points: []point{estimatedAt(day, "1"), recordedAt(time.Hour, "2"), recordedAt(0, "1")},
 			lines:  " ~-",
 		},
 	} {
-		if got := linesOf(ofPeriod(day, test.points...)); got != test.lines {
+		if got := linesOf(pictureOf(day, test.points...)); got != test.lines {
 			t.Errorf("%s: %q, want %q", test.name, got, test.lines)
 		}
 	}
@@ -189,12 +189,12 @@ func TestOnlyJoinedPointsCountAsSeen(t *testing.T) {
 	}{
 		{"a whole day", wholeDay, 1},
 		{"half a day", without(wholeDay, 2*day, 12*time.Hour), 0.5},
-		{"two hours apart", []point{seen(3*time.Hour, "1"), seen(time.Hour, "1")}, 2. / 24},
-		{"too far apart", []point{seen(20*time.Hour, "1"), seen(10*time.Hour, "2"), seen(0, "1")}, 0},
-		{"after a minute more", []point{seen(3*time.Hour+time.Minute, "1"), seen(time.Hour, "1")}, 0},
-		{"an estimate", []point{estimate(day, "1"), seen(time.Hour, "2"), seen(0, "1")}, 1. / 24},
+		{"two hours apart", []point{recordedAt(3*time.Hour, "1"), recordedAt(time.Hour, "1")}, 2. / 24},
+		{"too far apart", []point{recordedAt(20*time.Hour, "1"), recordedAt(10*time.Hour, "2"), recordedAt(0, "1")}, 0},
+		{"two hours and a minute apart", []point{recordedAt(3*time.Hour+time.Minute, "1"), recordedAt(time.Hour, "1")}, 0},
+		{"an estimate", []point{estimatedAt(day, "1"), recordedAt(time.Hour, "2"), recordedAt(0, "1")}, 1. / 24},
 	} {
-		if got := ofPeriod(day, test.points...).seen(); math.Abs(got-test.want) > 0.005 {
+		if got := pictureOf(day, test.points...).seenPart(); math.Abs(got-test.want) > 0.005 {
 			t.Errorf("%s: %v of the day, want %v", test.name, got, test.want)
 		}
 	}
@@ -241,7 +241,7 @@ func TestChangeIsTheProvidersOrRecorded(t *testing.T) {
 		},
 		{
 			name:     "since an estimate",
-			points:   append([]point{estimate(7*day, "9")}, half...),
+			points:   append([]point{estimatedAt(7*day, "9")}, half...),
 			provided: unknown,
 			want:     unknown,
 		},
@@ -274,16 +274,16 @@ func TestHighAndLowNeedTheWholePeriod(t *testing.T) {
 		{"the first 10 hours are missing", without(week, 8*day, 7*day-10*time.Hour), false},
 		{
 			name:   "a day at the beginning is estimated",
-			points: append([]point{estimate(7*day, "1")}, without(week, 8*day, 6*day)...),
+			points: append([]point{estimatedAt(7*day, "1")}, without(week, 8*day, 6*day)...),
 			want:   false,
 		},
 		{
 			name:   "an hour at the beginning is estimated",
-			points: append([]point{estimate(7*day-time.Minute, "1")}, without(week, 8*day, 7*day-time.Hour)...),
+			points: append([]point{estimatedAt(7*day-time.Minute, "1")}, without(week, 8*day, 7*day-time.Hour)...),
 			want:   true,
 		},
 	} {
-		lowest, highest := ofPeriod(7*day, test.points...).extremes()
+		lowest, highest := pictureOf(7*day, test.points...).extremes()
 		if got := lowest.GreaterThan(number("3")); got != test.want {
 			t.Errorf("%s: the lowest is %v, want one: %t", test.name, lowest, test.want)
 		}

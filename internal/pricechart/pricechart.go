@@ -1,8 +1,9 @@
 // Package pricechart draws the price of a token over a period as a picture. It uses the quotes that the bot has
-// received, and the latest quote's changes over periods from an hour to 30 days.
+// received. A quote is what a provider says about the token at a time: the price, and its changes over periods from an
+// hour to 30 days.
 //
-// It does not invent prices: it does not join points that are far apart, and a line to an estimate is dashed. It calls
-// no service. Package belief decides which prices it gets.
+// The package does not invent prices: it does not join points that are far apart, and a line to an estimate is dashed.
+// It calls no service. Package belief decides which quotes it gets.
 //
 // The words of the package:
 //
@@ -10,8 +11,8 @@
 //     from a later quote's change.
 //   - Two neighboring points are joined by a line if they are close, or if one of them is an estimate.
 //   - The time between two points is seen if they are joined and both are recorded.
-//   - A picture is a chart, with a line in a plot, if enough of the period is seen. Otherwise it is a card, with tiles
-//     that show changes.
+//   - A picture is a chart if enough of the period is seen. A chart has a plot with a line. Otherwise the picture is a
+//     card, with tiles that show changes.
 //   - The pill is the box beside the price, and the tag the box at the right end of the line. The extremes are the
 //     highest and the lowest price of the period.
 //
@@ -71,15 +72,16 @@ func New(quotes *Quotes, symbol string, settings Settings) *Charts {
 }
 
 // Chart returns the chart of the period that ends at the time of the quote, or now if the quote has no time. Its footer
-// shows name, the community or the bot, and handle, such as "@herald_bot"; both may be empty. Chart blocks for at most
-// drawTimeout. Callers that ask for the same chart within keptTTL share it, so they must not change it.
+// shows the name of the community or the bot, and the handle of the bot, such as "@herald_bot". Both may be empty.
+// Chart blocks for at most drawTimeout. Callers that ask for the same chart within keptTTL share it, so they must not
+// change it.
 func (c *Charts) Chart(
 	ctx context.Context, quote core.Quote, period time.Duration, l chat.Language, name, handle string,
 ) (core.Chart, error) {
 	ctx, cancel := context.WithTimeout(ctx, drawTimeout)
 	defer cancel()
-	// Old is part of the key because it changes the picture although the quote stays. Sprint puts no space between two
-	// strings, so name and handle need one.
+	// Old is part of the key, because it changes with time, and then the picture changes. Sprint does not put a space
+	// between two strings, so name and handle need one.
 	key := fmt.Sprint(quote, quote.Old(), period, l, name, " ", handle)
 	to := cmp.Or(quote.LastUpdated, time.Now()).Truncate(time.Second) // Points have whole seconds.
 	p := picture{
@@ -104,8 +106,8 @@ func (c *Charts) Chart(
 	}
 }
 
-// keptOrDrawn returns the chart that is kept under key, or else draws the chart of p and keeps it. It has its own
-// deadline, because the callers that share the chart may have given up. It returns a panic as an error.
+// keptOrDrawn returns the chart that is kept under key. If there is none, it draws the chart of p and keeps it. It has
+// a deadline of its own, because the chart is shared, and its first caller may give up. It returns a panic as an error.
 func (c *Charts) keptOrDrawn(key string, p picture) (chart core.Chart, err error) {
 	defer func() {
 		if v := recover(); v != nil {

@@ -18,16 +18,16 @@ import (
 // newCharts returns the Charts of quotes.
 func newCharts(quotes *Quotes) *Charts { return New(quotes, "TKN", Settings{}) }
 
-// drawnBy returns Charts with a quote of an hour ago. Their pictures are what draw returns.
+// drawnBy returns Charts that call draw to draw a picture. They have a quote of an hour ago.
 func drawnBy(draw func() ([]byte, error)) *Charts {
 	quotes := NewQuotes("test", nil, nil)
-	quotes.Add(quoted("1", time.Now().Add(-time.Hour)))
+	quotes.Add(quoteOf("1", time.Now().Add(-time.Hour)))
 	c := newCharts(quotes)
 	c.draw = func(picture) ([]byte, error) { return draw() }
 	return c
 }
 
-// drawPNG is a draw for drawnBy that needs no time.
+// drawPNG is an argument for drawnBy. It takes no time.
 func drawPNG() ([]byte, error) { return []byte("png"), nil }
 
 // chartOf returns the English chart of a quote.
@@ -35,7 +35,7 @@ func chartOf(ctx context.Context, c *Charts, quote core.Quote, period time.Durat
 	return c.Chart(ctx, quote, period, chat.English, "Herald", "@herald_bot")
 }
 
-// facts returns what a chart reports of the time before now.
+// facts returns the fields of a chart as a text.
 func facts(c core.Chart, now time.Time) string {
 	line := fmt.Sprintf("line %v, %.2f seen since %v, from %s to %s",
 		c.HasLine, c.Seen, now.Sub(c.Since), c.First, c.Last)
@@ -45,8 +45,8 @@ func facts(c core.Chart, now time.Time) string {
 	return line
 }
 
-// recordedUntil returns points at every step of 90 days, of a price of 2. Those at which skip reports true are missing.
-// In the hours before now, one price is 1.5 and one is 4. The last points are ahead of now by a time.
+// recordedUntil returns a point in every step, from 90 days before now until ahead after now. It leaves out points for
+// which skip returns true. The price is 2. Only in the hours before now, it is once 1.5 and once 4.
 func recordedUntil(ahead time.Duration, now time.Time, skip func(ago time.Duration) bool) []point {
 	var points []point
 	for ago := 90*day + 5*time.Minute; ago >= -ahead; ago -= step {
@@ -62,12 +62,12 @@ func recordedUntil(ahead time.Duration, now time.Time, skip func(ago time.Durati
 
 func TestChartReportsTheRecordedPeriod(t *testing.T) {
 	nothing := func(time.Duration) bool { return false }
-	aDay := func(ago time.Duration) bool { return 3*day <= ago && ago <= 4*day }
+	oneDay := func(ago time.Duration) bool { return 3*day <= ago && ago <= 4*day }
 	const wholeDay = "line true, 0.99 seen since 23h50m0s, from 2 to 3, lowest 1.5, highest 4"
 	for _, test := range []struct {
 		name    string
-		missing func(ago time.Duration) bool
-		ahead   time.Duration
+		missing func(ago time.Duration) bool // which points are not recorded
+		ahead   time.Duration                // how far ahead of now the last points are
 		period  time.Duration
 		want    string
 	}{
@@ -87,20 +87,20 @@ func TestChartReportsTheRecordedPeriod(t *testing.T) {
 		},
 		{
 			name:    "a day after a gap",
-			missing: aDay,
+			missing: oneDay,
 			ahead:   0,
 			period:  day,
 			want:    wholeDay,
 		},
 		{
 			name:    "a week with a gap",
-			missing: aDay,
+			missing: oneDay,
 			period:  7 * day,
 			want:    "line true, 0.85 seen since 167h50m0s, from 2 to 3",
 		},
 		{
 			name:    "a month with a gap",
-			missing: aDay,
+			missing: oneDay,
 			period:  30 * day,
 			want:    "line true, 1.00 seen since 719h50m0s, from 2 to 3, lowest 1.5, highest 4",
 		},
@@ -110,7 +110,7 @@ func TestChartReportsTheRecordedPeriod(t *testing.T) {
 			now := time.Now()
 			quotes := NewQuotes("test", nil, nil)
 			quotes.series.add(recordedUntil(test.ahead, now, test.missing))
-			c, err := chartOf(t.Context(), newCharts(quotes), changed("3", now, "", "100", "100"), test.period)
+			c, err := chartOf(t.Context(), newCharts(quotes), quoteWithChanges("3", now, "", "100", "100"), test.period)
 			if got := facts(c, now); err != nil || got != test.want {
 				t.Errorf("%s: got %s, %v, want %s", test.name, got, err, test.want)
 			}
@@ -160,7 +160,7 @@ func TestChartOfOnePriceHasNoLine(t *testing.T) {
 				want:   "line false, 0.00 seen since 0s, from 3 to 3",
 			},
 		} {
-			quote := changed("3", test.at, "", "100", "100")
+			quote := quoteWithChanges("3", test.at, "", "100", "100")
 			c, err := chartOf(t.Context(), newCharts(NewQuotes("test", nil, nil)), quote, test.period)
 			if got := facts(c, now); err != nil || got != test.want {
 				t.Errorf("%s: got %s, %v, want %s", test.name, got, err, test.want)
@@ -170,8 +170,8 @@ func TestChartOfOnePriceHasNoLine(t *testing.T) {
 	})
 }
 
-// counted returns Charts whose pictures have the numbers 1, 2 and so on, and take a second each.
-func counted() *Charts {
+// numbered returns Charts whose pictures are the numbers 1, 2 and so on. To draw one takes a second.
+func numbered() *Charts {
 	drawn := 0
 	return drawnBy(func() ([]byte, error) {
 		time.Sleep(time.Second)
@@ -190,8 +190,8 @@ func wantPicture(t *testing.T, want string, c core.Chart, err error) {
 
 func TestChartIsDrawnOnceForAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		charts := counted()
-		quote := quoted("3", time.Now())
+		charts := numbered()
+		quote := quoteOf("3", time.Now())
 		var callers sync.WaitGroup
 		for range 100 {
 			callers.Go(func() {
@@ -211,9 +211,9 @@ func TestChartIsDrawnOnceForAll(t *testing.T) {
 
 func TestAnotherChartIsDrawnAnew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		charts := counted()
-		quote := quoted("3", time.Now())
-		newer := quoted("3", time.Now().Add(time.Second))
+		charts := numbered()
+		quote := quoteOf("3", time.Now())
+		newer := quoteOf("3", time.Now().Add(time.Second))
 		ask := func(want string, q core.Quote, period time.Duration, l chat.Language, name, handle string) {
 			t.Helper()
 			c, err := charts.Chart(t.Context(), q, period, l, name, handle)
@@ -228,13 +228,13 @@ func TestAnotherChartIsDrawnAnew(t *testing.T) {
 	})
 }
 
-// While the provider's quotes are old, nobody knows when enough will be seen.
+// While the provider's quotes are old, it is unknown when enough of the period will be seen.
 func TestOldQuotesPromiseNoLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(100 * day)
 		charts := newCharts(NewQuotes("test", nil, nil))
 		charts.draw = func(picture) ([]byte, error) { return drawPNG() }
-		quote := changed("2", time.Now().Add(-2*day), "1", "1", "1")
+		quote := quoteWithChanges("2", time.Now().Add(-2*day), "1", "1", "1")
 		quote.CurrentUntil = time.Now().Add(-time.Hour)
 		c, err := chartOf(t.Context(), charts, quote, day)
 		if err != nil || c.HasLine || !c.LineFrom.IsZero() {
@@ -243,10 +243,10 @@ func TestOldQuotesPromiseNoLine(t *testing.T) {
 	})
 }
 
-// providerDelay is how old a quote is when the tests of LineFrom see it.
+// providerDelay is how old the provider's quotes are in the tests of LineFrom.
 const providerDelay = 10 * time.Minute
 
-// addRecorded adds the points of a period at which recorded reports true.
+// addRecorded adds a point in every step of a period. It leaves out points for which recorded returns false.
 func addRecorded(quotes *Quotes, period time.Duration, recorded func(ago, period time.Duration) bool) {
 	var points []point
 	for ago := time.Duration(0); ago <= period; ago += step {
@@ -260,7 +260,7 @@ func addRecorded(quotes *Quotes, period time.Duration, recorded func(ago, period
 // chartNow returns the chart of the quote that the provider has now.
 func chartNow(t *testing.T, charts *Charts, period time.Duration) core.Chart {
 	t.Helper()
-	quote := changed("2", time.Now().Add(-providerDelay), "1", "1", "1")
+	quote := quoteWithChanges("2", time.Now().Add(-providerDelay), "1", "1", "1")
 	c, err := chartOf(t.Context(), charts, quote, period)
 	if err != nil {
 		t.Fatal(err)
@@ -268,8 +268,8 @@ func chartNow(t *testing.T, charts *Charts, period time.Duration) core.Chart {
 	return c
 }
 
-// If the bot sees every quote until LineFrom, the chart has a line then. LineFrom is not much later than the first such
-// time.
+// If the bot sees every quote until LineFrom, the chart has a line at that time. LineFrom is not much later than
+// needed.
 func TestTheLineBeginsWhenTheChartPromisesIt(t *testing.T) {
 	for name, recorded := range map[string]func(ago, period time.Duration) bool{
 		"a new bot": func(ago, _ time.Duration) bool { return ago == 0 },
@@ -321,7 +321,7 @@ func TestTwoChartsAreDrawnAtOnce(t *testing.T) {
 		var callers sync.WaitGroup
 		for n := range 4 {
 			callers.Go(func() {
-				_, err := chartOf(t.Context(), charts, quoted(fmt.Sprint(n+1), start), day)
+				_, err := chartOf(t.Context(), charts, quoteOf(fmt.Sprint(n+1), start), day)
 				took := time.Since(start)
 				switch {
 				case err == nil && took == 2*time.Second:
@@ -343,7 +343,7 @@ func TestTwoChartsAreDrawnAtOnce(t *testing.T) {
 func TestDrawingOutlivesItsFirstCaller(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		charts := drawnBy(drawPNG)
-		quote := quoted("3", time.Now())
+		quote := quoteOf("3", time.Now())
 		if !charts.permits.TryAcquire(maxDrawing) {
 			t.Fatal("a chart is being drawn")
 		}
@@ -370,7 +370,7 @@ func TestPanicFailsOneChart(t *testing.T) {
 		}
 		return drawPNG()
 	})
-	quote := quoted("3", time.Now())
+	quote := quoteOf("3", time.Now())
 	for range maxDrawing { // None of them keeps its permit.
 		_, err := chartOf(t.Context(), charts, quote, day)
 		if err == nil || !strings.Contains(err.Error(), "panic") || strings.Contains(err.Error(), "private") {
@@ -384,7 +384,7 @@ func TestPanicFailsOneChart(t *testing.T) {
 func TestChartsInMemoryAreLimited(t *testing.T) {
 	charts := drawnBy(drawPNG)
 	for n := range 2*maxKept + 1 {
-		if _, err := chartOf(t.Context(), charts, quoted(fmt.Sprint(n+1), time.Now()), day); err != nil {
+		if _, err := chartOf(t.Context(), charts, quoteOf(fmt.Sprint(n+1), time.Now()), day); err != nil {
 			t.Fatal(err)
 		}
 		if got := charts.kept.ItemCount(); got < 1 || got > maxKept {

@@ -33,14 +33,15 @@ func NewQuotes(source string, stores []query.Store, log *slog.Logger) *Quotes {
 	return &Quotes{Mirror: mirror.New("quotes", "quotes "+source, maxAge, s, stores, log), series: s}
 }
 
-// Add records the price of the quote, unless the price or its time is missing, or the time is more than a minute in
-// the future. If the price is new, Add saves it, and blocks for at most 100 ms.
+// Add records the price of the quote. It ignores a quote that lacks a price or a time, or whose time is more than a
+// minute in the future. If there is a new point, Add saves it, and blocks for at most 100 ms.
 func (q *Quotes) Add(quote core.Quote) {
 	p := pointOf(quote)
 	if !p.isPossible() || isAhead(p) {
 		return
 	}
-	if isNew := q.series.add([]point{p}); isNew {
+	isNew := q.series.add([]point{p})
+	if isNew {
 		q.Sync()
 	}
 }
@@ -61,7 +62,7 @@ func (q *Quotes) all() []point {
 	return slices.DeleteFunc(q.series.copy(), isAhead)
 }
 
-// isAhead reports whether the point is more than a minute ahead of this machine's clock. Quotes does not return such
+// isAhead reports whether the point is more than maxAhead ahead of this machine's clock. Quotes does not return such
 // points, but keeps them, because the clock may be wrong.
 func isAhead(p point) bool { return p.At.After(time.Now().Add(maxAhead)) }
 
@@ -78,7 +79,7 @@ func (s *series) copy() []point {
 	return slices.Clone(s.points)
 }
 
-// add adds points, and reports whether the series has changed.
+// add adds points, if there is none in their steps yet, and reports whether the series has changed.
 func (s *series) add(points []point) (changed bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -110,6 +111,7 @@ type storedPoint struct {
 	Price decimal.Decimal `json:"p"`
 }
 
+// encode returns points in the form of stores.
 func encode(points []point) []byte {
 	stored := make([]storedPoint, len(points))
 	for i, p := range points {
@@ -119,8 +121,8 @@ func encode(points []point) []byte {
 	return text
 }
 
-// decode reverses encode. It returns no points for an empty text. It returns an error for any other text that encode
-// cannot have returned, and if a point has no possible time and price.
+// decode returns the points of a text that encode returned. An empty text has no points. decode returns an error for
+// any other text, and if a point is not possible.
 func decode(text []byte) ([]point, error) {
 	if len(text) == 0 {
 		return nil, nil

@@ -16,13 +16,14 @@ import (
 
 const source = "https://prices.example.org id 1027"
 
-// open returns the Quotes of a source, and what they log.
+// open returns the Quotes of a source, and their log.
 func open(source string, stores ...query.Store) (*Quotes, *logtest.Buffer) {
 	var log logtest.Buffer
 	return NewQuotes(source, stores, log.Logger()), &log
 }
 
-// wantPrices checks the prices of all points of q, separated by spaces. when says when they are compared.
+// wantPrices checks the prices of all points of q. want has them with spaces between them, such as "1 2 3". when is for
+// the error: it says when the prices are compared.
 func wantPrices(t *testing.T, when string, q *Quotes, want string) {
 	t.Helper()
 	var all []string
@@ -41,7 +42,7 @@ func TestReplicasAndRestartsShareTheQuotes(t *testing.T) {
 		two, _ := open(source, store)
 		otherSource, _ := open("another", store)
 		for i, q := range []*Quotes{one, two, one, otherSource, two} {
-			q.Add(quoted(fmt.Sprint(i+1), time.Now()))
+			q.Add(quoteOf(fmt.Sprint(i+1), time.Now()))
 			time.Sleep(step)
 		}
 		wantPrices(t, "the one that added last", two, "1 2 3 5")
@@ -59,7 +60,7 @@ func TestEachQuoteIsSavedOnce(t *testing.T) {
 		store := new(mirrortest.Store)
 		q, _ := open(source, store)
 		for i := range 5 {
-			q.Add(quoted(fmt.Sprint(i+1), time.Now()))
+			q.Add(quoteOf(fmt.Sprint(i+1), time.Now()))
 			time.Sleep(step)
 		}
 		unchanged, _ := open(source, store)
@@ -73,8 +74,7 @@ func TestEachQuoteIsSavedOnce(t *testing.T) {
 	})
 }
 
-// A process that starts with a clock that is a year off deletes nothing, whether or not the provider's clock is off by
-// the same time.
+// A process whose clock is a year slow or fast does not delete points. The provider's clock may be wrong, too.
 func TestAWrongClockDeletesNothing(t *testing.T) {
 	const year = 365 * day
 	for _, test := range []struct {
@@ -102,7 +102,7 @@ func TestAWrongClockDeletesNothing(t *testing.T) {
 			if test.providersToo {
 				providersNow = time.Now()
 			}
-			wrong.Add(quoted("3", providersNow))
+			wrong.Add(quoteOf("3", providersNow))
 			wantPrices(t, test.name+", meanwhile", wrong, test.meanwhile)
 			wrong.Close()
 
@@ -121,34 +121,34 @@ func TestAWrongClockDeletesNothing(t *testing.T) {
 func TestPointsAreSortedByTime(t *testing.T) {
 	q, _ := open(source)
 	now := time.Now()
-	q.Add(quoted("2", now.Add(-2*step)))
-	q.Add(quoted("3", now.Add(-step)))
-	q.Add(quoted("1", now.Add(-3*step))) // late
+	q.Add(quoteOf("2", now.Add(-2*step)))
+	q.Add(quoteOf("3", now.Add(-step)))
+	q.Add(quoteOf("1", now.Add(-3*step))) // late
 	wantPrices(t, "all", q, "1 2 3")
 }
 
 func TestQuotesThatCannotBeAreNotAdded(t *testing.T) {
 	q, _ := open(source)
 	now := time.Now()
-	q.Add(quoted("1", now.Add(-2*step)))
+	q.Add(quoteOf("1", now.Add(-2*step)))
 	for _, quote := range []core.Quote{
-		quoted("9", now.Add(-2*step)), // of a time that has a price
-		quoted("0", now.Add(-time.Minute)),
-		quoted("-1", now.Add(-time.Minute)),
-		quoted("8", now.Add(2*time.Minute)),
-		quoted("8", now.Add(365*day)),
-		quoted("6", time.Time{}),
+		quoteOf("9", now.Add(-2*step)), // of a time that has a price
+		quoteOf("0", now.Add(-time.Minute)),
+		quoteOf("-1", now.Add(-time.Minute)),
+		quoteOf("8", now.Add(2*time.Minute)),
+		quoteOf("8", now.Add(365*day)),
+		quoteOf("6", time.Time{}),
 	} {
 		q.Add(quote)
 	}
-	q.Add(quoted("2", now.Add(30*time.Second))) // The provider's clock may be a little ahead.
+	q.Add(quoteOf("2", now.Add(30*time.Second))) // The provider's clock may be a little ahead.
 	wantPrices(t, "all", q, "1 2")
 }
 
 func TestACallerMayChangeThePointsThatItGets(t *testing.T) {
 	q, _ := open(source)
-	q.Add(quoted("1", time.Now().Add(-step)))
-	q.Add(quoted("2", time.Now()))
+	q.Add(quoteOf("1", time.Now().Add(-step)))
+	q.Add(quoteOf("2", time.Now()))
 	got := q.all()
 	got[0].Price = got[1].Price
 	wantPrices(t, "after a caller's change", q, "1 2")
@@ -170,7 +170,7 @@ func TestStoredQuotesAreCheckedAndDamageIsLoggedOnce(t *testing.T) {
 		`[{"t":1,"p":"1e-999999999"}]`,
 	} {
 		q, log := open(source, mirrortest.With("quotes "+source, damaged))
-		q.Add(quoted("1", time.Now()))
+		q.Add(quoteOf("1", time.Now()))
 		wantPrices(t, damaged, q, "1")
 		if got := log.String(); strings.Count(got, "\n") != 1 {
 			t.Errorf("%q: logged %s", damaged, got)
@@ -181,7 +181,7 @@ func TestStoredQuotesAreCheckedAndDamageIsLoggedOnce(t *testing.T) {
 func TestPointsAreLimitedInNumber(t *testing.T) {
 	var all []point
 	for ago := 100 * day; ago >= 0; ago -= 5 * time.Minute {
-		all = append(all, seen(ago, "12345.678901234567"))
+		all = append(all, recordedAt(ago, "12345.678901234567"))
 	}
 	all = thinned(all)
 	oldest := now.Sub(all[0].At)

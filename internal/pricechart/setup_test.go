@@ -16,21 +16,22 @@ import (
 	"herald/internal/core"
 )
 
-// now is the time of the last point of a picture.
+// now is the time at which a picture of the tests ends.
 var now = time.Date(2026, 11, 21, 15, 47, 12, 0, time.UTC)
 
 func number(s string) decimal.Decimal { return decimal.RequireFromString(s) }
 
+// known returns a number that is not missing.
 func known(s string) decimal.NullDecimal { return decimal.NewNullDecimal(number(s)) }
 
-// quoted returns a quote of a price at a time.
-func quoted(price string, at time.Time) core.Quote {
+// quoteOf returns a quote of a price at a time.
+func quoteOf(price string, at time.Time) core.Quote {
 	return core.Quote{Price: number(price), LastUpdated: at}
 }
 
-// changed returns a quote with changes in per cent over 1 h, 24 h and 7 d. An empty change is unknown.
-func changed(price string, at time.Time, percent1h, percent24h, percent7d string) core.Quote {
-	q := quoted(price, at)
+// quoteWithChanges returns a quote with changes in per cent over 1 h, 24 h and 7 d. An empty change is unknown.
+func quoteWithChanges(price string, at time.Time, percent1h, percent24h, percent7d string) core.Quote {
+	q := quoteOf(price, at)
 	q.Change1h = knownUnlessEmpty(percent1h)
 	q.Change24h = knownUnlessEmpty(percent24h)
 	q.Change7d = knownUnlessEmpty(percent7d)
@@ -44,23 +45,23 @@ func knownUnlessEmpty(s string) decimal.NullDecimal {
 	return known(s)
 }
 
-// seen returns a point that was recorded some time before now.
-func seen(ago time.Duration, price string) point {
+// recordedAt returns a point that was recorded some time before now.
+func recordedAt(ago time.Duration, price string) point {
 	return point{At: now.Add(-ago), Price: number(price)}
 }
 
-// estimate returns a point that a change of the price implies.
-func estimate(ago time.Duration, price string) point {
+// estimatedAt returns an estimate of the price some time before now.
+func estimatedAt(ago time.Duration, price string) point {
 	return point{At: now.Add(-ago), Price: number(price), Estimated: true}
 }
 
-// walk returns points of a price that wanders from one price to another in a period that ends now. Each call returns
-// the same points.
+// walk returns points of a price that wanders from one price to another in a period that ends now. They are every
+// apart. Each call with the same arguments returns the same points.
 func walk(period, every time.Duration, from, to float64) []point {
 	random := rand.New(rand.NewPCG(1, 2))
 	n := int(period / every)
 	decimals := int32(8 - math.Log10(from))
-	off := 0.0 // how far the price is from the straight line
+	off := 0.0 // the distance of the price from the straight line
 	var points []point
 	for i := range n + 1 {
 		off = off*.97 + (random.Float64()-.5)*.012*from
@@ -74,10 +75,10 @@ func walk(period, every time.Duration, from, to float64) []point {
 	return points
 }
 
-// without returns points except those between two times before now.
-func without(points []point, from, to time.Duration) []point {
+// without returns points except those between two times before now: fromAgo, which is earlier, and toAgo.
+func without(points []point, fromAgo, toAgo time.Duration) []point {
 	return slices.DeleteFunc(slices.Clone(points), func(p point) bool {
-		return p.At.After(now.Add(-from)) && p.At.Before(now.Add(-to))
+		return p.At.After(now.Add(-fromAgo)) && p.At.Before(now.Add(-toAgo))
 	})
 }
 
@@ -86,12 +87,12 @@ func withoutNights(points []point) []point {
 	return slices.DeleteFunc(slices.Clone(points), func(p point) bool { return p.At.Hour() < 7 })
 }
 
-// ofPeriod returns a picture of a period that ends with the last point. The quote's change of the period is that of the
-// points, if there are two.
-func ofPeriod(period time.Duration, points ...point) picture {
+// pictureOf returns a picture of a period that ends with the last point. The quote's change of the period is that of
+// the points, if there are two.
+func pictureOf(period time.Duration, points ...point) picture {
 	first := points[0].Price
 	last := points[len(points)-1].Price
-	quote := changed(last.String(), now, "-0.31", "2.72", "-12.5")
+	quote := quoteWithChanges(last.String(), now, "-0.31", "2.72", "-12.5")
 	quote.Source = "CoinMarketCap"
 	quote.Change30d = known("48.25")
 	quote.MarketCap = known("25550000")

@@ -19,7 +19,7 @@ type CacheConfig struct {
 	StaleFor time.Duration
 	// CallTimeout limits one call to a service. The service's client enforces it.
 	CallTimeout time.Duration
-	// Timeout limits all calls for one answer together.
+	// Timeout limits the work on one answer: its calls to the service, and its exchange with the Store.
 	Timeout time.Duration
 	// Store keeps the public answers for replicas and for a later process. If it is nil, they are only in memory.
 	Store    Store
@@ -28,14 +28,14 @@ type CacheConfig struct {
 	Log *slog.Logger
 }
 
-// sweepEvery is how often makeRoom deletes the expired answers, unless there are MaxItems.
+// sweepEvery is the minimum time between two deletions of the expired answers while there is room.
 const sweepEvery = time.Minute
 
 // Cache is shared by the queries of a process. It holds their answers, and the fetches in flight.
 //
 // The answers are in two go-caches. The few public answers are replaced, but never deleted, so the answers about many
-// wallets cannot displace the price. The personal answers are deleted after their TTL. makeRoom does that, because the
-// goroutine that go-cache would start for it cannot be stopped.
+// wallets cannot displace a public one, such as the price. The personal answers are deleted after their TTL. makeRoom
+// does that, because the goroutine that go-cache would start for it cannot be stopped.
 type Cache struct {
 	CacheConfig
 	public   *gocache.Cache
@@ -44,10 +44,10 @@ type Cache struct {
 
 	mu    sync.Mutex
 	swept time.Time // when makeRoom last deleted the expired answers
-	// running is done once the Cache is closed. No call begins afterwards.
+	// running is done once the Cache is closed. No work on an answer begins afterwards.
 	running context.Context
 	stop    context.CancelFunc // ends running
-	calls   sync.WaitGroup     // the calls in flight
+	working sync.WaitGroup     // the work on answers that is in flight
 }
 
 // NewCache returns an empty Cache. The caller must close it.
@@ -85,9 +85,9 @@ func (c *Cache) putPersonal(id string, answer any, ttl time.Duration) {
 	c.personal.Set(id, answer, ttl)
 }
 
-// makeRoom deletes the expired personal answers if it last did so at least sweepEvery ago, or if there are MaxItems. If
-// there still are MaxItems, it deletes all personal answers. Only a flood of questions leads to that, and it costs at
-// most one more call per question. The caller holds mu.
+// makeRoom deletes the expired personal answers if there are MaxItems, and otherwise once per sweepEvery. If there
+// still are MaxItems, it deletes all personal answers. Only a flood of questions leads to that, and it costs at most
+// one more call per question. The caller holds mu.
 func (c *Cache) makeRoom() {
 	isFull := c.personal.ItemCount() >= c.MaxItems
 	if isFull || time.Since(c.swept) >= sweepEvery {
@@ -102,7 +102,7 @@ func (c *Cache) makeRoom() {
 // errClosed is returned by begin after Close.
 var errClosed = errors.New("the bot is stopping")
 
-// begin begins a call to a service. The returned ctx is done when parent is done, when c is closed, and after
+// begin begins the work on one answer. The returned ctx is done when parent is done, when c is closed, and after
 // Timeout. The caller must call end; Close waits for that. begin returns errClosed if c is closed.
 func (c *Cache) begin(parent context.Context) (ctx context.Context, end func(), err error) {
 	c.mu.Lock()
@@ -110,20 +110,20 @@ func (c *Cache) begin(parent context.Context) (ctx context.Context, end func(), 
 	if c.running.Err() != nil {
 		return nil, nil, errClosed
 	}
-	c.calls.Add(1)
+	c.working.Add(1)
 	ctx, cancel := context.WithTimeout(parent, c.Timeout)
 	stop := context.AfterFunc(c.running, cancel)
 	return ctx, func() {
 		stop()
 		cancel()
-		c.calls.Done()
+		c.working.Done()
 	}, nil
 }
 
-// Close cancels the calls in flight and blocks until they have ended. Nothing is saved afterwards.
+// Close cancels the work in flight and blocks until it has ended. Nothing is saved afterwards.
 func (c *Cache) Close() {
-	c.mu.Lock() // No call may begin while Close waits.
+	c.mu.Lock() // No work may begin while Close waits.
 	c.stop()
 	c.mu.Unlock()
-	c.calls.Wait()
+	c.working.Wait()
 }

@@ -117,7 +117,9 @@ func TestNoCallBeginsAfterClose(t *testing.T) {
 	}
 }
 
-func TestGoCacheStillCannotBeStopped(t *testing.T) {
+// go-cache can start a goroutine, its janitor, that deletes expired answers. Cache does not use the janitor, because it
+// cannot be stopped. If a later version can stop it, this test fails.
+func TestTheJanitorOfGoCacheStillCannotBeStopped(t *testing.T) {
 	type constructor = func(ttl, sweepEvery time.Duration) *gocache.Cache
 	if reflect.TypeOf(gocache.New) != reflect.TypeFor[constructor]() {
 		t.Error("gocache.New has other parameters: if one stops the janitor, makeRoom need not sweep")

@@ -6,18 +6,18 @@ import (
 	"herald/internal/core"
 )
 
-// freshness is how long an answer may be used. Its times are in this order:
+// freshness is how long an answer may be used, and how. Its times separate the stages of the answer:
 //
 //	 answered     refresh           expires                useless
 //	────┼────────────┼─────────────────┼──────────────────────┼────▶
 //	       current     dueForRefresh           standIn          tooOld
 //
-// For a personal answer, the last three are the same time: it is current until its TTL is over, and then too old.
+// A personal answer is current until its TTL is over, and then tooOld: refresh, expires and useless are the same time.
 type freshness struct {
 	refresh time.Time
 	expires time.Time
 	useless time.Time
-	// why is the reason of the lull in which the answer expires later than after its TTL; nil: there is no such lull.
+	// why is the reason of the lull that makes the answer expire later. It is nil if the answer expires after its TTL.
 	why *core.Error
 }
 
@@ -29,7 +29,7 @@ const (
 	current stage = iota
 	// dueForRefresh: Get returns it, and starts to fetch a newer one.
 	dueForRefresh
-	// standIn: Get returns it if the service gives no newer one.
+	// standIn: Get returns it if it cannot get a newer one.
 	standIn
 	// tooOld: Get does not return it.
 	tooOld
@@ -48,11 +48,11 @@ func (f freshness) stageAt(now time.Time) stage {
 	return tooOld
 }
 
-// freshnessOf returns the freshness of an answer. The zero Snapshot, which stands for no answer, is too old.
+// freshnessOf returns the freshness of an answer. The zero Snapshot, which means that there is no answer, is tooOld.
 func (q *Query[K, V]) freshnessOf(s Snapshot[V]) freshness {
 	afterTTL := s.At.Add(q.TTL)
-	isNone := s.At.IsZero()
-	if isNone || !q.isPublic() {
+	isMissing := s.At.IsZero()
+	if isMissing || !q.isPublic() {
 		return freshness{refresh: afterTTL, expires: afterTTL, useless: afterTTL}
 	}
 	usual := freshness{
@@ -63,14 +63,15 @@ func (q *Query[K, V]) freshnessOf(s Snapshot[V]) freshness {
 	return usual.during(q.upstream.creditLull(), q.cache.CallTimeout)
 }
 
-// during returns the freshness of an answer during a lull, in which the answer is held after its TTL. The first call
-// after the lull gives the next answer. The held answer expires when that call ends, but not later than it would have
-// become useless without the lull. It may stand in at least until that call ends.
+// during returns f, but lets the answer be held in a lull: it expires only when a newer one can be there. The newer one
+// comes from the first call after the lull, which takes at most callTimeout. A long lull does not make the answer
+// expire later than f.useless. After that, it stands in at least until the call has ended.
 //
 // For example, an answer of 12:00:00 with a TTL of 30 s expires at 12:00:30, and calls take at most 5 s. If a lull
 // lasts until 12:05:00, the answer expires at 12:05:05.
 func (f freshness) during(l lull, callTimeout time.Duration) freshness {
-	if !l.until.After(f.expires) {
+	lullEndsFirst := !l.until.After(f.expires)
+	if lullEndsFirst {
 		return f
 	}
 	answered := l.until.Add(callTimeout) // when the first call after the lull ends at the latest

@@ -31,13 +31,13 @@ func TestTheStagesOfAnAnswer(t *testing.T) {
 	}
 }
 
-// freshnessCases are answers before and during lulls. All times are in seconds after the answer.
+// freshnessCases are answers with and without a lull. All times are in seconds after the answer. Calls take at most 5
+// s, and StaleFor is 3600 s.
 var freshnessCases = map[string]struct {
 	ttl            int
-	recheck, until int // of a lull; 0: there is none
-	refresh        int
-	expires        int
-	useless        int
+	recheck, until int // of the lull; 0: there is none
+
+	refresh, expires, useless int // the wanted freshness
 }{
 	"no lull": {
 		ttl:     30,
@@ -73,7 +73,7 @@ var freshnessCases = map[string]struct {
 	},
 }
 
-func TestTheFreshnessOfASharedAnswer(t *testing.T) {
+func TestTheFreshnessOfAPublicAnswer(t *testing.T) {
 	for name, test := range freshnessCases {
 		f := newFixture(t, setup{ttl: time.Duration(test.ttl) * time.Second})
 		after := func(seconds int) time.Time { return noon.Add(time.Duration(seconds) * time.Second) }
@@ -82,7 +82,9 @@ func TestTheFreshnessOfASharedAnswer(t *testing.T) {
 			f.market.pause = pause{why: why, until: after(test.recheck), retryAt: after(test.until)}
 		}
 		got := f.prices.freshnessOf(Snapshot[*core.Quote]{At: noon})
-		if isLonger := test.expires > test.ttl; isLonger != (got.why != nil) {
+		isHeldLonger := test.expires > test.ttl
+		hasReason := got.why != nil
+		if hasReason != isHeldLonger {
 			t.Errorf("%s: the reason is %v", name, got.why)
 		}
 		got.why = nil
@@ -97,7 +99,7 @@ func TestTheFreshnessOfASharedAnswer(t *testing.T) {
 	}
 }
 
-func TestAnAnswerThatIsNotSharedIsTooOldAfterItsTTL(t *testing.T) {
+func TestAPersonalAnswerIsTooOldAfterItsTTL(t *testing.T) {
 	f := newFixture(t, setup{})
 	got := f.stakes.freshnessOf(Snapshot[core.Stake]{At: noon})
 	minute := noon.Add(time.Minute)
@@ -106,11 +108,12 @@ func TestAnAnswerThatIsNotSharedIsTooOldAfterItsTTL(t *testing.T) {
 	}
 }
 
-func TestNoAnswerIsTooOld(t *testing.T) {
+func TestAMissingAnswerIsTooOldEvenInALull(t *testing.T) {
 	f := newFixture(t, setup{})
 	why := marketService.Fail(core.NoCredit, errors.New("failed"))
 	f.market.pause = pause{why: why, retryAt: time.Now().Add(time.Hour)}
-	if got := f.prices.freshnessOf(Snapshot[*core.Quote]{}).stageAt(time.Now()); got != tooOld {
+	missing := Snapshot[*core.Quote]{}
+	if got := f.prices.freshnessOf(missing).stageAt(time.Now()); got != tooOld {
 		t.Errorf("got %v", got)
 	}
 }

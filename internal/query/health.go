@@ -7,8 +7,8 @@ import (
 	"herald/internal/ratelimit"
 )
 
-// warnEvery is the minimum time between two warnings about one service. Otherwise a service that fails every other
-// call, and so recovers in between, would fill the log.
+// warnEvery is the minimum time between two warnings about one service. Without it, a service that fails every other
+// call would fill the log.
 const warnEvery = time.Minute
 
 // Health is the state of a service, as the calls of this process show it.
@@ -16,13 +16,13 @@ type Health struct {
 	Service *core.Service
 	// LastCall is when the last call ended. It is zero if there was none.
 	LastCall time.Time
-	// FailingSince is when the first failed call after the last success ended. Reason is why the last failed call that
-	// counted failed (countedFailures). Both are zero if the service works. Failures that do not count leave both
-	// unchanged.
+	// FailingSince is when the first failed call after the last success ended. It is zero if the service works.
 	FailingSince time.Time
-	Reason       core.Reason
-	// PausedFor is how much longer the calls to a failing service are paused. It is 0 if they are not, and while the
-	// service works, even in a pause for credit.
+	// Reason is why the last failed call failed. It is empty if the service works. Failures that do not count against the
+	// service (countedFailures) change neither FailingSince nor Reason.
+	Reason core.Reason
+	// PausedFor is how much longer the calls to a failing service are paused. It is 0 while the service works, even in a
+	// pause that began because there was no credit.
 	PausedFor time.Duration
 }
 

@@ -2,17 +2,19 @@ package query
 
 import "context"
 
-// HealthCheck asks a service a question that is not about a person, to find out whether the service answers.
+// HealthCheck asks a service a question that is not about a person, to find out whether the service answers. It also
+// finds EndedEndpoints, so that operators learn of them.
 type HealthCheck struct {
 	*Upstream
 	ping      func(context.Context) (Snapshot[any], error)
 	findEnded FindEnded
 }
 
-// FindEnded finds the endpoints that the service has ended, in an answer of the service or in its error.
+// FindEnded finds the endpoints that the service has ended, in the result of a Ping: its answer or its error.
 type FindEnded func(answer any, err error) []EndedEndpoint
 
-// EndedEndpoint is an endpoint that a service has ended. Another endpoint is called in its place.
+// EndedEndpoint is an endpoint that a service no longer has, such as an old version of its API. Another endpoint is
+// called in its place.
 type EndedEndpoint struct {
 	// Path is the path of the ended endpoint, and Replacement the path that is called in its place.
 	Path, Replacement string
@@ -28,9 +30,9 @@ type ReplacementState int
 const (
 	// ReplacementWorks: it answers.
 	ReplacementWorks ReplacementState = iota
-	// ReplacementRefuses: its HTTP status is a failure.
+	// ReplacementRefuses: it answers with an HTTP status that is a failure.
 	ReplacementRefuses
-	// ReplacementBroken: it gives no valid answer.
+	// ReplacementBroken: it does not give a valid answer.
 	ReplacementBroken
 )
 

@@ -26,9 +26,9 @@ type LookupResult string
 const (
 	// Hit means that the Cache had an answer that is fresh or held.
 	Hit LookupResult = "hit"
-	// Miss means that the service or another replica gave a new answer.
+	// Miss means that the answer came from the service or from another replica.
 	Miss LookupResult = "miss"
-	// Stale means that an old answer stands in.
+	// Stale means that the answer is a stand-in.
 	Stale LookupResult = "stale"
 	// Failed means that there was no answer.
 	Failed LookupResult = "failed"

@@ -7,14 +7,16 @@ import (
 )
 
 const (
-	// maxPause is the maximum length of a pause. Then one call tries whether the service answers earlier than it said.
+	// maxPause is the maximum length of a pause, even if the service asks for a longer one. It may answer earlier than it
+	// said.
 	maxPause = 5 * time.Minute
 	// maxFailures is how many failures in a row begin a pause.
 	maxFailures = 5
-	// breakerPause is how long that pause lasts, unless the shortest TTL of the service's queries is shorter.
+	// breakerPause is how long a pause after maxFailures lasts, unless the shortest TTL of the service's queries is
+	// shorter.
 	breakerPause = 5 * time.Second
-	// recheckBudget is the maximum length of a pause that begins because the Budget refuses a credit. The Budget is then
-	// asked again, because it may have learned of more credits, and another replica may have a newer answer.
+	// recheckBudget is the maximum length of a pause that begins because the Budget refuses a credit. It is short, because
+	// the Budget may soon learn of more credits, and another replica may get a newer answer.
 	recheckBudget = 5 * time.Second
 )
 
@@ -23,8 +25,8 @@ type pause struct {
 	why *core.Error // nil in the zero pause
 	// until is when the pause ends.
 	until time.Time
-	// retryAt is when the service or the Budget wants the next call. It is after until if that is longer away than the
-	// longest pause.
+	// retryAt is when the service or the Budget allows the next call. It may be after until, because maxPause and
+	// recheckBudget limit the pause.
 	retryAt time.Time
 }
 
@@ -47,14 +49,14 @@ func (p pause) isForCredit() bool {
 type lull struct {
 	// until is when the next call is expected to be possible.
 	until time.Time
-	// recheck is when to ask for an answer again. It is before until, because the lull may end earlier than expected.
+	// recheck is when to look for a newer answer. It is before until, because the lull may end earlier than expected.
 	recheck time.Time
 	why     *core.Error
 }
 
-// creditLull returns the lull of a service that has no credit for calls. It returns the zero lull if there is credit,
-// or if the service fails for another reason. A pause that is over still causes a lull, until the next call is made and
-// attempt forgets the pause.
+// creditLull returns the lull that began because there is no credit for a call. It returns the zero lull if there is a
+// credit, or if the service fails for another reason. The lull lasts longer than the pause that began with it: until
+// the next call, after which attempt forgets the pause.
 func (u *Upstream) creditLull() lull {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -77,8 +79,8 @@ func (u *Upstream) whyPaused() *core.Error {
 	return u.pause.reason()
 }
 
-// pauseFor pauses the calls for wait, at most for maxPause. If the current pause ends later, it stays. The new pause
-// has a later retryAt if why.RetryAfter is longer than the pause. The caller holds mu.
+// pauseFor pauses the calls for wait, but at most for maxPause. The next call is allowed after why.RetryAfter, if that
+// is longer. If the current pause ends later than the new one, pauseFor does nothing. The caller holds mu.
 func (u *Upstream) pauseFor(why *core.Error, wait time.Duration) {
 	if wait <= 0 {
 		return

@@ -75,9 +75,9 @@ func TestAnAnswerEndsARowOfFailures(t *testing.T) {
 	})
 }
 
-// An answer that is rejected or malformed is about one wallet. It neither pauses the service nor ends a row of
-// failures. A slow answer is a failure of the service, and the fifth pauses it.
-func TestOddAnswersAboutOneWalletAreNotTheServices(t *testing.T) {
+// A Rejected or Malformed answer may be due to the wallet. It neither pauses the service nor ends a row of failures. A
+// slow answer is a failure of the service, and the fifth one pauses the calls. Every other call here is Rejected.
+func TestAFailureThatMayBeDueToTheWalletDoesNotCount(t *testing.T) {
 	for other, test := range map[core.Reason]struct {
 		wantCalls int64
 		wantFails bool
@@ -86,16 +86,16 @@ func TestOddAnswersAboutOneWalletAreNotTheServices(t *testing.T) {
 			wantCalls: 20,
 		},
 		core.SlowAnswer: {
-			wantCalls: 10, // Every other call is slow.
+			wantCalls: 10, // The tenth call is the fifth slow one.
 			wantFails: true,
 		},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			f := newFixture(t, setup{})
 			for n := range 10 {
-				f.setStake(stakesFail(core.Rejected))
+				f.setStake(failingStakes(core.Rejected))
 				_, _ = f.stakes.Get(t.Context(), wallet(2*n))
-				f.setStake(stakesFail(other))
+				f.setStake(failingStakes(other))
 				_, _ = f.stakes.Get(t.Context(), wallet(2*n+1))
 			}
 			h := f.chain.Health()
@@ -197,27 +197,27 @@ func (b *fakeBudget) Spend(context.Context) *core.Error {
 
 func (b *fakeBudget) NoteReplicaCall() {}
 
-// bring makes the next credit come earlier.
-func (b *fakeBudget) bring(earlier time.Duration) {
+// bringForward makes the next credit come earlier, by this time.
+func (b *fakeBudget) bringForward(earlier time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.next = b.next.Add(-earlier)
 }
 
-// While there is no credit, callers get the cached price. Once a credit comes, the service is asked, even if it comes
-// earlier than the Budget said.
+// While there is no credit, callers get the cached price. When a credit comes, the service is asked, even if the credit
+// comes earlier than the Budget said.
 func TestThePriceStaysUntilACreditComes(t *testing.T) {
 	for name, test := range map[string]struct {
 		every   time.Duration // between two credits, as the Budget says
-		earlier time.Duration // by which the second credit comes earlier than that
+		earlier time.Duration // how much earlier the second credit comes
 	}{
-		"minutes": {
+		"a credit every five minutes": {
 			every: 5 * time.Minute,
 		},
-		"hours": {
+		"a credit every eight hours": {
 			every: 8 * time.Hour,
 		},
-		"minutes in place of hours": {
+		"a credit after two minutes instead of eight hours": {
 			every:   8 * time.Hour,
 			earlier: 8*time.Hour - 2*time.Minute,
 		},
@@ -227,12 +227,14 @@ func TestThePriceStaysUntilACreditComes(t *testing.T) {
 			f := newFixture(t, setup{budget: budget, price: pricedAfter(800 * time.Millisecond)})
 			begun := time.Now()
 			_, _ = f.askPrice(t.Context())
-			time.AfterFunc(time.Minute, func() { budget.bring(test.earlier) })
-			due := begun.Add(test.every - test.earlier + 20*time.Second) // of the second call
-			for time.Since(begun) < 2*test.every-test.earlier+time.Minute {
+			time.AfterFunc(time.Minute, func() { budget.bringForward(test.earlier) })
+			secondCredit := test.every - test.earlier
+			thirdCredit := secondCredit + test.every
+			for time.Since(begun) < thirdCredit+time.Minute {
 				time.Sleep(10 * time.Second)
 				wantPriceMeanwhile(t, f, name, test.every)
-				if time.Now().After(due) && budget.spent.Load() < 2 {
+				isOverdue := time.Since(begun) > secondCredit+20*time.Second
+				if isOverdue && budget.spent.Load() < 2 {
 					t.Fatalf("%s: no call after %v", name, time.Since(begun))
 				}
 			}
@@ -244,8 +246,8 @@ func TestThePriceStaysUntilACreditComes(t *testing.T) {
 	}
 }
 
-// wantPriceMeanwhile asks for the price. It wants one that is at most 10 seconds older than every, and that is Stale
-// only after its TTL and StaleFor.
+// wantPriceMeanwhile asks for the price while credits come at this interval. It fails the test unless the price is at
+// most 10 seconds older than the interval, and Stale only after its TTL and StaleFor.
 func wantPriceMeanwhile(t *testing.T, f *fixture, name string, every time.Duration) {
 	t.Helper()
 	start := time.Now()
@@ -260,26 +262,27 @@ func wantPriceMeanwhile(t *testing.T, f *fixture, name string, every time.Durati
 	}
 }
 
-func TestAPriceThatWaitsForACreditHasThatReason(t *testing.T) {
-	const every, extended = 5 * time.Minute, 5*time.Minute + 5*time.Second
+func TestAPriceThatIsHeldSaysThatThereIsNoCredit(t *testing.T) {
+	const every = 5 * time.Minute
+	const extended = every + 5*time.Second // until the next credit, and for the call that it pays for
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, setup{budget: &fakeBudget{every: every}, price: priced(7)})
 		_, _ = f.askPrice(t.Context())
 		for _, step := range []struct {
-			age       time.Duration
-			wantFresh time.Duration // after its time
-			wantWhy   core.Reason   // empty: none
+			age          time.Duration
+			wantFreshFor time.Duration // from when the price was fetched
+			wantWhy      core.Reason   // empty: none
 		}{
-			{age: 26 * time.Second, wantFresh: 30 * time.Second},
-			{age: 27 * time.Second, wantFresh: extended},
-			{age: 30 * time.Second, wantFresh: extended, wantWhy: core.NoCredit},
-			{age: 60 * time.Second, wantFresh: extended, wantWhy: core.NoCredit},
+			{age: 26 * time.Second, wantFreshFor: 30 * time.Second},
+			{age: 27 * time.Second, wantFreshFor: extended},
+			{age: 30 * time.Second, wantFreshFor: extended, wantWhy: core.NoCredit},
+			{age: 60 * time.Second, wantFreshFor: extended, wantWhy: core.NoCredit},
 		} {
 			last, _ := f.prices.Last(struct{}{})
 			time.Sleep(time.Until(last.At.Add(step.age)))
 			q, err := f.askPrice(t.Context())
 			synctest.Wait() // The refresh of the first step gets no credit.
-			if err != nil || q.Stale || q.FreshUntil.Sub(q.At) != step.wantFresh {
+			if err != nil || q.Stale || q.FreshUntil.Sub(q.At) != step.wantFreshFor {
 				t.Fatalf("a price %v old: %+v, %v", step.age, q, err)
 			}
 			if hasWhy := q.Why != nil; hasWhy != (step.wantWhy != "") {
@@ -295,90 +298,95 @@ func TestAPriceThatWaitsForACreditHasThatReason(t *testing.T) {
 	})
 }
 
-// lullStep is something that happens to an Upstream, some time after the step before.
+// lullStep is an attempt to call a service.
 type lullStep struct {
-	wait    time.Duration
-	refused core.Reason // by the Budget; empty: it gives a credit
-	failed  core.Reason // of the call; empty: it succeeds
+	wait    time.Duration // before the attempt
+	refused core.Reason   // why the Budget refuses a credit; empty: it gives one
+	failed  core.Reason   // why the call fails; empty: it succeeds
 }
 
-// Each refusal and each failure asks to wait for an hour.
+// succeeds is a call that succeeds.
+var succeeds = lullStep{}
+
+// lullCases are attempts, and the reason of the lull after them. Each refusal and each failure asks to wait for an
+// hour.
+var lullCases = map[string]struct {
+	steps []lullStep
+	want  core.Reason // empty: no lull
+}{
+	"before any call": {
+		steps: nil,
+	},
+	"a call succeeds": {
+		steps: []lullStep{succeeds},
+	},
+	"a call succeeds, then there is no credit": {
+		steps: []lullStep{succeeds, {refused: core.NoCredit}},
+		want:  core.NoCredit,
+	},
+	"the Budget says that the plan is used up": {
+		steps: []lullStep{{refused: core.UsedUp}},
+		want:  core.UsedUp,
+	},
+	"the service says that the plan is used up": {
+		steps: []lullStep{{failed: core.UsedUp}},
+		want:  core.UsedUp,
+	},
+	"the service asks to wait": {
+		steps: []lullStep{{failed: core.Limited}},
+	},
+	"a call fails, then there is no credit": {
+		steps: []lullStep{{failed: core.Denied}, {wait: time.Hour, refused: core.NoCredit}},
+	},
+	"there is no credit, then a call succeeds": {
+		steps: []lullStep{{refused: core.NoCredit}, {wait: time.Minute}},
+	},
+	"there is no credit, then the plan is used up": {
+		steps: []lullStep{{refused: core.NoCredit}, {wait: time.Minute, refused: core.UsedUp}},
+		want:  core.UsedUp,
+	},
+}
+
 func TestALackOfCreditsIsALullUntilTheNextCall(t *testing.T) {
-	for name, test := range map[string]struct {
-		steps []lullStep
-		want  core.Reason // empty: no lull
-	}{
-		"before any call": {},
-		"a call": {
-			steps: []lullStep{{}},
-		},
-		"no credit": {
-			steps: []lullStep{{}, {refused: core.NoCredit}},
-			want:  core.NoCredit,
-		},
-		"the Budget knows of none": {
-			steps: []lullStep{{refused: core.UsedUp}},
-			want:  core.UsedUp,
-		},
-		"the service says so": {
-			steps: []lullStep{{failed: core.UsedUp}},
-			want:  core.UsedUp,
-		},
-		"the service asks to wait": {
-			steps: []lullStep{{failed: core.Limited}},
-		},
-		"the service fails": {
-			steps: []lullStep{{failed: core.Denied}, {wait: time.Hour, refused: core.NoCredit}},
-		},
-		"no credit, then a call": {
-			steps: []lullStep{{refused: core.NoCredit}, {wait: time.Minute}},
-		},
-		"no credit, and a second time": {
-			steps: []lullStep{{refused: core.NoCredit}, {wait: time.Minute, refused: core.UsedUp}},
-			want:  core.UsedUp,
-		},
-	} {
+	for name, test := range lullCases {
 		synctest.Test(t, func(t *testing.T) {
 			var now lullStep
-			budget := budgetFunc(func() *core.Error { return anHour(now.refused) })
+			budget := budgetFunc(func() *core.Error {
+				if now.refused == "" {
+					return nil
+				}
+				return waitAnHour(now.refused)
+			})
 			f := newFixture(t, setup{budget: budget})
 			for _, step := range test.steps {
 				time.Sleep(step.wait)
 				now = step
 				_ = f.market.call(t.Context(), allFailures, func(context.Context) error {
-					if failed := anHour(step.failed); failed != nil {
-						return failed
+					if step.failed == "" {
+						return nil
 					}
-					return nil
+					return waitAnHour(step.failed)
 				})
 			}
 			got := f.market.creditLull()
-			if core.ReasonOf(errorOrNil(got.why)) != test.want {
-				t.Errorf("%s: the lull is %+v", name, got)
+			if test.want == "" {
+				if got != (lull{}) {
+					t.Errorf("%s: the lull is %+v", name, got)
+				}
+				return
 			}
-			if test.want != "" && time.Until(got.until) != time.Hour {
-				t.Errorf("%s: the lull lasts for %v", name, time.Until(got.until))
+			if got.why == nil || got.why.Reason != test.want || time.Until(got.until) != time.Hour {
+				t.Errorf("%s: the lull is %+v, want %s for an hour", name, got, test.want)
 			}
 		})
 	}
 }
 
-// anHour returns a failure that asks to wait for an hour. If reason is empty, it returns nil.
-func anHour(reason core.Reason) *core.Error {
-	if reason == "" {
-		return nil
-	}
-	refused := marketService.Fail(reason, errors.New("down"))
-	refused.RetryAfter = time.Hour
-	return refused
-}
-
-// errorOrNil returns why as an error. A nil why becomes a nil error.
-func errorOrNil(why *core.Error) error {
-	if why == nil {
-		return nil
-	}
-	return why
+// waitAnHour returns a failure that asks to wait for an hour.
+func waitAnHour(reason core.Reason) *core.Error {
+	failed := marketService.Fail(reason, errors.New("down"))
+	failed.RetryAfter = time.Hour
+	return failed
 }
 
 func TestARetrySpendsACredit(t *testing.T) {
@@ -422,7 +430,7 @@ func TestNoCallInAPauseThatBeganWhileTheBudgetBlocked(t *testing.T) {
 		others.Go(func() {
 			_ = f.market.Do(t.Context(), func(context.Context) error {
 				time.Sleep(time.Second)
-				return anHour(core.Limited)
+				return waitAnHour(core.Limited)
 			})
 		})
 		time.Sleep(1500 * time.Millisecond) // The other call is limited after 3 seconds, and our Spend returns after 3.5.

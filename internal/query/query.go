@@ -17,7 +17,8 @@
 //
 // The files, in reading order: query.go (a lookup), freshness.go (how old an answer may be), upstream.go (a call),
 // pause.go (when no call is made), cache.go and store.go (where answers are kept), health.go (whether the service works
-// by its calls), healthcheck.go (a call that finds out), ask.go.
+// by its calls), healthcheck.go (a call that finds out), ask.go (one question or two at once), observer.go (what is
+// counted).
 package query
 
 import (
@@ -43,8 +44,8 @@ type Snapshot[V any] struct {
 	Stale bool
 	// Why is why there is no newer answer.
 	Why *core.Error `json:"-"`
-	// FreshUntil is the end of the time in which Get returns this answer without asking the service. It is zero if the
-	// answer is Stale or not cached.
+	// FreshUntil is until when Get returns this answer without waiting for the service. It is zero if the answer is Stale
+	// or not cached.
 	FreshUntil time.Time `json:"-"`
 }
 
@@ -80,13 +81,13 @@ type Config[K, V any] struct {
 	Check func(V) error
 }
 
-// Query is one kind of question to one service. Each key is one question. If K is struct{}, there is only one.
-// A Query is safe for concurrent use.
+// Query is one kind of question to one service. Each key is one question, such as a wallet. A Query is safe for
+// concurrent use.
 type Query[K, V any] struct {
 	Config[K, V]
 	upstream *Upstream
 	cache    *Cache
-	// isSingle is true if K is struct{}. There is then only one question.
+	// isSingle is true if K is struct{}: there is only one question.
 	isSingle bool
 }
 
@@ -97,69 +98,95 @@ func New[K, V any](u *Upstream, config Config[K, V]) *Query[K, V] {
 	return &Query[K, V]{Config: config, upstream: u, cache: u.cache, isSingle: isSingle}
 }
 
-// Get implements Source. If the cached answer is fresh or held, Get returns it at once. Otherwise it blocks until the
-// service answers or ctx is done. Simultaneous callers with the same key share one call, which continues even if its
-// first caller leaves. What Get returns, and what it reports to the Observer, depends on the stage of the cached answer
-// (freshness.go). In a lull (pause.go), an expired answer is held:
+// Get implements Source. If the cached answer is fresh or held, Get returns it at once. Otherwise it fetches an answer,
+// and blocks until the service answers or ctx is done. If the fetch fails, a cached answer may stand in. Simultaneous
+// callers with the same key share one call, which continues even if its first caller leaves.
 //
-//	stage of the cached answer               result  Snapshot
-//	current, dueForRefresh                   Hit     the cached answer: fresh, or held in a lull
-//	standIn, tooOld; the fetch succeeds      Miss    the fetched answer: fresh
-//	standIn, tooOld; the fetch fails, and the cached answer is afterwards
-//	    current, dueForRefresh               Hit     the cached answer: fresh, or held in a lull
-//	    standIn                              Stale   the cached answer: a stand-in
-//	    tooOld                               Failed  none, but the error of the fetch
+// The stage of the cached answer (freshness.go) decides. In the stages current and dueForRefresh, it may be returned:
+// it is fresh, or it is held because the service cannot be called now. As a standIn, it is returned only if the fetch
+// fails. If it is tooOld, it never is. Get reports a LookupResult to the Observer:
+//
+//	stage of the cached answer             result  returned
+//	current, dueForRefresh                 Hit     the cached answer: fresh, or held in a lull
+//	standIn, tooOld; the fetch succeeds    Miss    the fetched answer: fresh
+//	standIn, tooOld; the fetch fails. The stage of the cached answer is then
+//	    current, dueForRefresh             Hit     the cached answer: fresh, or held in a lull
+//	    standIn                            Stale   the cached answer: a stand-in
+//	    tooOld                             Failed  the error of the fetch
 func (q *Query[K, V]) Get(ctx context.Context, key K) (Snapshot[V], error) {
-	cached, _ := q.Last(key)
-	now := time.Now()
-	fresh := q.freshnessOf(cached)
-	switch fresh.stageAt(now) {
+	cached := q.lookUp(key)
+	switch cached.stage {
 	case current:
-		return q.complete(Hit, cached, now, fresh), nil
+		return q.use(cached, Hit), nil
 	case dueForRefresh:
 		// A caller starts the refresh, not a timer: nobody waits in busy times, and the service gets no calls in
 		// quiet ones.
 		q.startFetch(key, cached.At)
-		return q.complete(Hit, cached, now, fresh), nil
+		return q.use(cached, Hit), nil
 	}
 
 	fetched, err := q.waitForFetch(ctx, key, cached.At)
 	if err == nil {
-		return q.complete(Miss, fetched, time.Now(), q.freshnessOf(fetched)), nil
+		return q.use(q.withStage(fetched), Miss), nil
 	}
 
 	// The cached answer may be current now. fetch may have loaded another replica's answer before it failed. Or it failed
 	// for lack of credit, and a lull has begun (freshness.during).
-	cached, _ = q.Last(key)
-	now = time.Now()
-	fresh = q.freshnessOf(cached)
-	switch fresh.stageAt(now) {
+	cached = q.lookUp(key)
+	switch cached.stage {
 	case current, dueForRefresh:
-		return q.complete(Hit, cached, now, fresh), nil
+		return q.use(cached, Hit), nil
 	case standIn:
-		cached.Why, _ = errors.AsType[*core.Error](err)
-		return q.complete(Stale, cached, now, fresh), nil
+		why, _ := errors.AsType[*core.Error](err)
+		return q.useAsStandIn(cached, why), nil
 	}
 	q.cache.Observer.Lookup(q.Name, Failed, 0)
 	return Snapshot[V]{}, err
 }
 
-// complete reports the lookup to the Observer, and returns s with Stale, Why and FreshUntil set. If the result is
-// Stale, the caller has set Why.
-func (q *Query[K, V]) complete(result LookupResult, s Snapshot[V], now time.Time, fresh freshness) Snapshot[V] {
-	age := now.Sub(s.At)
-	q.cache.Observer.Lookup(q.Name, result, age)
-	if result == Stale {
-		s.Stale = true
-		return s
-	}
+// stagedAnswer is an answer with its age, its freshness and its stage at a moment.
+type stagedAnswer[V any] struct {
+	Snapshot[V]
+	age   time.Duration
+	fresh freshness
+	stage stage
+}
+
+// withStage returns an answer with its age, its freshness and its stage now.
+func (q *Query[K, V]) withStage(s Snapshot[V]) stagedAnswer[V] {
+	now := time.Now()
+	fresh := q.freshnessOf(s)
+	return stagedAnswer[V]{Snapshot: s, age: now.Sub(s.At), fresh: fresh, stage: fresh.stageAt(now)}
+}
+
+// lookUp returns the cached answer. If there is none, it returns the zero Snapshot, which is tooOld.
+func (q *Query[K, V]) lookUp(key K) stagedAnswer[V] {
+	cached, _ := q.Last(key)
+	return q.withStage(cached)
+}
+
+// use reports the result to the Observer, and returns the answer with its FreshUntil. If the answer is held, use also
+// sets Why.
+func (q *Query[K, V]) use(a stagedAnswer[V], result LookupResult) Snapshot[V] {
+	q.cache.Observer.Lookup(q.Name, result, a.age)
+	s := a.Snapshot
 	if q.isCacheable(s.Value) {
-		s.FreshUntil = fresh.expires
+		s.FreshUntil = a.fresh.expires
 	}
-	isHeld := age >= q.TTL
+	isHeld := a.age >= q.TTL
 	if isHeld {
-		s.Why = fresh.why // It is set only in a lull.
+		s.Why = a.fresh.why
 	}
+	return s
+}
+
+// useAsStandIn reports to the Observer that the answer stands in, and returns the answer. why is why there is no newer
+// one.
+func (q *Query[K, V]) useAsStandIn(a stagedAnswer[V], why *core.Error) Snapshot[V] {
+	q.cache.Observer.Lookup(q.Name, Stale, a.age)
+	s := a.Snapshot
+	s.Stale = true
+	s.Why = why
 	return s
 }
 
@@ -188,12 +215,14 @@ func (q *Query[K, V]) isCacheable(value V) bool { return q.Cacheable == nil || q
 func (q *Query[K, V]) startFetch(key K, last time.Time) <-chan singleflight.Result {
 	return q.cache.fetches.DoChan(q.id(key), func() (_ any, err error) {
 		ctx, end, err := q.cache.begin(context.Background())
-		if err != nil { // The process is stopping. To the caller that is a call that did not end in time.
+		if err != nil {
+			// The process is stopping. The caller gets the error of a call that did not end in time.
 			return nil, q.upstream.Fail(core.SlowAnswer, err)
 		}
 		defer end()
 		defer func() {
-			if v := recover(); v != nil { // Check or Cacheable may panic on an impossible answer in the Store.
+			// Check or Cacheable may panic on an impossible answer in the Store.
+			if v := recover(); v != nil {
 				err = q.upstream.Fail(core.Malformed, secret.PanicError(v))
 			}
 		}()
@@ -213,17 +242,18 @@ func (q *Query[K, V]) waitForFetch(ctx context.Context, key K, last time.Time) (
 	}
 }
 
-// fetch returns an answer newer than last, the time of the answer in the Cache, and caches it. last is zero if there
-// was none.
+// fetch returns a fresh answer, and caches it if it is cacheable. last is the time of the answer that the caller found
+// in the Cache, or zero if it found none. The returned answer is newer.
 func (q *Query[K, V]) fetch(ctx context.Context, key K, last time.Time) (Snapshot[V], error) {
-	// First source: a fetch that ended after the caller had looked into the Cache.
+	// First source: the Cache, if another fetch ended after the caller had looked.
 	if cached, _ := q.Last(key); cached.At.After(last) && q.isFresh(cached) {
 		return cached, nil
 	}
-	// Second source: another replica, by the Store.
+	// Second source: the Store, if another replica has saved an answer.
 	if loaded, ok := q.load(ctx); ok && loaded.At.After(last) {
 		q.put(key, loaded)
-		// At a start, the answer may be the previous process's own: no other replica has spent a credit for it.
+		// Another replica has saved it, and spent a credit. But if this process had no answer, it has just started, and its
+		// own previous process may have saved it.
 		isStart := last.IsZero()
 		if !isStart {
 			q.upstream.noteReplicaCall()
@@ -245,7 +275,8 @@ func (q *Query[K, V]) fetch(ctx context.Context, key K, last time.Time) (Snapsho
 	return fetched, nil
 }
 
-// call asks the service, and counts the failures that say something about the service as a whole.
+// call asks the service. If the question has a key, some failures may be due to the key, and do not count against the
+// service.
 func (q *Query[K, V]) call(ctx context.Context, key K) (value V, failed *core.Error) {
 	counted := failuresOfTheService
 	if q.isSingle {

@@ -91,6 +91,7 @@ func TestBothAsksAtOnceAndKeepsErrorsApart(t *testing.T) {
 	})
 }
 
+// An answer is due for a refresh after 25 seconds, and expires after 30 seconds.
 func TestAnAnswerIsRefreshedBeforeItExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, setup{price: priced(1)})
@@ -100,11 +101,11 @@ func TestAnAnswerIsRefreshedBeforeItExpires(t *testing.T) {
 			age       time.Duration
 			wantCalls int64
 		}{
-			{24900 * time.Millisecond, 1},
-			{25 * time.Second, 2}, // starts the refresh, which takes 4.9 seconds
-			{25100 * time.Millisecond, 2},
+			{age: 24900 * time.Millisecond, wantCalls: 1},
+			{age: 25 * time.Second, wantCalls: 2}, // starts the refresh, which takes 4.9 seconds
+			{age: 25100 * time.Millisecond, wantCalls: 2},
 		} {
-			wantFirstAt(t, f, first, step.age)
+			askAtAge(t, f, first, step.age)
 			if calls := f.calls.Load(); calls != step.wantCalls {
 				t.Errorf("after %v: %d calls, want %d", step.age, calls, step.wantCalls)
 			}
@@ -120,8 +121,9 @@ func TestAnAnswerIsRefreshedBeforeItExpires(t *testing.T) {
 	})
 }
 
-// wantFirstAt asks for the price when the first answer has an age. It wants that answer, fresh and at once.
-func wantFirstAt(t *testing.T, f *fixture, first Snapshot[*core.Quote], age time.Duration) {
+// askAtAge asks for the price when the first answer has this age. It fails the test unless it gets the first answer,
+// without a wait.
+func askAtAge(t *testing.T, f *fixture, first Snapshot[*core.Quote], age time.Duration) {
 	t.Helper()
 	time.Sleep(time.Until(first.At.Add(age)))
 	q, err := f.askPrice(t.Context())
@@ -136,8 +138,8 @@ func TestARefreshThatFailsIsTriedAgain(t *testing.T) {
 		f := newFixture(t, setup{price: priced(1)})
 		first, _ := f.askPrice(t.Context())
 		f.setPrice(failing(core.Rejected))
-		wantFirstAt(t, f, first, 25*time.Second)
-		wantFirstAt(t, f, first, 26*time.Second)
+		askAtAge(t, f, first, 25*time.Second) // starts the refresh, which fails
+		askAtAge(t, f, first, 26*time.Second) // starts another one
 		if f.calls.Load() != 3 {
 			t.Errorf("%d calls, want 3", f.calls.Load())
 		}
@@ -159,16 +161,16 @@ func TestNoCallIsMadeWhileNobodyAsks(t *testing.T) {
 	})
 }
 
-// An answer past its TTL stands in for StaleFor, even during pauses, and has the reason why there is no newer one.
-func TestAnOldAnswerSaysWhyThereIsNoNewerOne(t *testing.T) {
-	const useless = time.Hour + 30*time.Second // StaleFor after the TTL
+// An answer past its TTL stands in for StaleFor, even in pauses. Its Why is why the service does not give a newer one.
+func TestAStandInSaysWhyThereIsNoNewerAnswer(t *testing.T) {
+	const useless = 30*time.Second + time.Hour // the TTL and StaleFor
 	for name, test := range map[string]struct {
 		price priceFunc
 		want  core.Reason
 	}{
-		"down":    {failing(core.Unreachable), core.Unreachable},
-		"hung":    {hung, core.SlowAnswer},
-		"limited": {failing(core.Limited), core.Limited},
+		"down":    {price: failing(core.Unreachable), want: core.Unreachable},
+		"hung":    {price: hung, want: core.SlowAnswer},
+		"limited": {price: failing(core.Limited), want: core.Limited},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			f := newFixture(t, setup{price: priced(7)})
@@ -195,7 +197,7 @@ func TestAnOldAnswerSaysWhyThereIsNoNewerOne(t *testing.T) {
 	}
 }
 
-func TestANewAnswerEndsAnOldOne(t *testing.T) {
+func TestANewAnswerReplacesAStandIn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, setup{price: priced(7)})
 		f.askPrice(t.Context())

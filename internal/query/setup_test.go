@@ -22,8 +22,8 @@ var (
 	chainService  = &core.Service{Name: "chain"}
 )
 
-// fixture asks two services, whose answers a test can change: the market for a price, which is shared,
-// and the chain for the stakes of wallets, which are not.
+// fixture asks two services, whose answers a test can change: the market for a price, which is public, and the chain
+// for the stakes of wallets, which are personal.
 type fixture struct {
 	cache  *Cache
 	market *Upstream
@@ -45,7 +45,7 @@ type (
 	stakeFunc func(context.Context) (core.Stake, error)
 )
 
-// setup configures a fixture. A zero field stands for what most tests need.
+// setup configures a fixture. Each field has a default for the tests that leave it out.
 type setup struct {
 	store    Store
 	log      *slog.Logger
@@ -60,7 +60,7 @@ type setup struct {
 func newFixture(t testing.TB, s setup) *fixture {
 	t.Helper()
 	ttl := cmp.Or(s.ttl, 30*time.Second)
-	f := &fixture{price: s.price, stake: stakes()}
+	f := &fixture{price: s.price, stake: stakesComplete}
 	if s.observer == nil {
 		s.observer = &f.lookups
 	}
@@ -169,7 +169,7 @@ func pricedAfter(d time.Duration) priceFunc {
 	}
 }
 
-// failing returns a function that fails for a reason.
+// failing returns a function that fails to answer with a price, for a reason.
 func failing(reason core.Reason) priceFunc {
 	return func(context.Context) (*core.Quote, error) { return nil, marketService.Fail(reason, errors.New("down")) }
 }
@@ -180,13 +180,11 @@ func hung(ctx context.Context) (*core.Quote, error) {
 	return nil, ctx.Err()
 }
 
-// stakes returns a function that answers that every pool was read.
-func stakes() stakeFunc {
-	return func(context.Context) (core.Stake, error) { return core.Stake{Checked: 21}, nil }
-}
+// stakesComplete answers with a stake of which every pool was read.
+func stakesComplete(context.Context) (core.Stake, error) { return core.Stake{Checked: 21}, nil }
 
-// stakesFail returns a function that fails for a reason.
-func stakesFail(reason core.Reason) stakeFunc {
+// failingStakes returns a function that fails for a reason.
+func failingStakes(reason core.Reason) stakeFunc {
 	return func(context.Context) (core.Stake, error) {
 		return core.Stake{}, chainService.Fail(reason, errors.New("down"))
 	}
@@ -220,10 +218,3 @@ type mapStore map[string][]byte
 func (s mapStore) Load(_ context.Context, key string) ([]byte, error) { return s[key], nil }
 
 func (s mapStore) Save(_ context.Context, key string, value []byte, _ time.Duration) { s[key] = value }
-
-// silent is an Observer that counts nothing.
-type silent struct{}
-
-func (silent) Call(*core.Service, CallResult, time.Duration) {}
-
-func (silent) Lookup(string, LookupResult, time.Duration) {}

@@ -22,7 +22,7 @@ type Store interface {
 const schema = 1
 
 // maxLull is the maximum length of a lull, because a Budget has at least one credit per month. An answer may be held
-// for that long.
+// until the lull ends.
 const maxLull = 31 * 24 * time.Hour
 
 func (q *Query[K, V]) storeKey() string { return fmt.Sprintf("%s %d %s", q.Name, schema, q.SharedAs) }
@@ -56,7 +56,7 @@ func (q *Query[K, V]) load(ctx context.Context) (s Snapshot[V], ok bool) {
 	if s.Stale || age < 0 || age > maxLull || q.Check(s.Value) != nil {
 		return s, false
 	}
-	// Decoding accepts missing and unknown members, but only another version writes them.
+	// Unmarshal also accepts missing and unknown members, which this version does not save.
 	own, err := json.Marshal(s)
 	return s, err == nil && bytes.Equal(own, saved)
 }

@@ -69,97 +69,92 @@ func TestASavedAnswerStandsInAfterARestart(t *testing.T) {
 	})
 }
 
-// The prices of TestWhereANewerAnswerComesFrom, by where they are.
+// The prices of TestWhereANewerAnswerComesFrom show where an answer comes from.
 const (
-	inCache = 1
-	inStore = 2
-	newest  = 3 // the service's answer
+	fromCache   = 1
+	fromStore   = 2
+	fromService = 3
 )
 
-// fetchTest is a fetch for a caller that has just looked into the Cache. Ages are those of answers; 0: there is none.
+// fetchTest is a fetch for a caller that has just looked into the Cache. An age is how old an answer is when the fetch
+// begins; 0: there is no answer.
 type fetchTest struct {
-	cachedAge    time.Duration // in the Cache when the fetch begins
-	storedAge    time.Duration // in the Store
-	lastAge      time.Duration // in the Cache when the caller looked
+	lastAge      time.Duration // of the answer that the caller found in the Cache
+	cachedAge    time.Duration // of the answer that is in the Cache when the fetch begins
+	storedAge    time.Duration // of the answer in the Store
 	serviceFails bool
 
-	want       int64 // inCache, inStore or newest
-	wantErr    bool
+	want       int64 // fromCache, fromStore or fromService; 0: an error
 	wantCached int64 // the price in the Cache after the fetch; 0: none
-	wantNoted  int   // calls of another replica
+	wantNoted  int   // how many calls of another replica the Budget is told of
 }
 
 // fetchTests are the cases of TestWhereANewerAnswerComesFrom. A price is fresh for 30 s. If it is 26 s old, a caller
 // gets it and starts a fetch.
 var fetchTests = map[string]fetchTest{
 	"nothing is known": {
-		want:       newest,
-		wantCached: newest,
+		want:       fromService,
+		wantCached: fromService,
 	},
 	"another fetch has just ended": {
-		cachedAge:  5 * time.Second,
 		lastAge:    time.Minute,
-		want:       inCache,
-		wantCached: inCache,
+		cachedAge:  5 * time.Second,
+		want:       fromCache,
+		wantCached: fromCache,
 	},
 	"another fetch ended long ago": {
-		cachedAge:  40 * time.Second,
 		lastAge:    time.Minute,
-		want:       newest,
-		wantCached: newest,
+		cachedAge:  40 * time.Second,
+		want:       fromService,
+		wantCached: fromService,
 	},
 	"the last answer is due for a refresh": {
-		cachedAge:  26 * time.Second,
 		lastAge:    26 * time.Second,
-		want:       newest,
-		wantCached: newest,
+		cachedAge:  26 * time.Second,
+		want:       fromService,
+		wantCached: fromService,
 	},
 	"a replica has a newer one": {
+		lastAge:    26 * time.Second,
 		cachedAge:  26 * time.Second,
 		storedAge:  9 * time.Second,
-		lastAge:    26 * time.Second,
-		want:       inStore,
-		wantCached: inStore,
+		want:       fromStore,
+		wantCached: fromStore,
 		wantNoted:  1,
 	},
 	// After a start, the saved answer may be this process's own, so it is not noted.
 	"a saved one is fresh after a start": {
 		storedAge:  9 * time.Second,
-		want:       inStore,
-		wantCached: inStore,
+		want:       fromStore,
+		wantCached: fromStore,
 	},
 	"a replica has a newer one past its TTL": {
+		lastAge:      time.Minute,
 		cachedAge:    time.Minute,
 		storedAge:    40 * time.Second,
-		lastAge:      time.Minute,
 		serviceFails: true,
-		wantErr:      true,
-		wantCached:   inStore,
+		wantCached:   fromStore,
 		wantNoted:    1,
 	},
 	"a replica has an older one": {
+		lastAge:      26 * time.Second,
 		cachedAge:    26 * time.Second,
 		storedAge:    27 * time.Second,
-		lastAge:      26 * time.Second,
 		serviceFails: true,
-		wantErr:      true,
-		wantCached:   inCache,
+		wantCached:   fromCache,
 	},
 	"a saved one is a month old": {
 		storedAge:    maxLull,
 		serviceFails: true,
-		wantErr:      true,
-		wantCached:   inStore,
+		wantCached:   fromStore,
 	},
 	"a saved one is older than a month": {
 		storedAge:    maxLull + time.Second,
 		serviceFails: true,
-		wantErr:      true,
 	},
 	"a replica's clock is ahead": {
 		storedAge:    -2 * time.Second,
 		serviceFails: true,
-		wantErr:      true,
 	},
 }
 
@@ -172,23 +167,24 @@ func TestWhereANewerAnswerComesFrom(t *testing.T) {
 func (test fetchTest) run(t *testing.T, name string) {
 	budget := &noteCounter{}
 	store := mapStore{}
-	f := newFixture(t, setup{store: store, budget: budget, price: priced(newest)})
+	f := newFixture(t, setup{store: store, budget: budget, price: priced(fromService)})
 	if test.serviceFails {
 		f.setPrice(failing(core.Denied))
 	}
 	if test.storedAge != 0 {
-		store[f.prices.storeKey()], _ = json.Marshal(snapshotOf(inStore, test.storedAge))
+		store[f.prices.storeKey()], _ = json.Marshal(snapshotOf(fromStore, test.storedAge))
 	}
 	if test.cachedAge != 0 {
-		f.prices.put(struct{}{}, snapshotOf(inCache, test.cachedAge))
+		f.prices.put(struct{}{}, snapshotOf(fromCache, test.cachedAge))
 	}
 	var last time.Time
 	if test.lastAge != 0 {
 		last = time.Now().Add(-test.lastAge)
 	}
 	got, err := f.prices.fetch(t.Context(), struct{}{}, last)
-	if priceIn(got) != test.want || (err != nil) != test.wantErr {
-		t.Errorf("%s: %v, %v; want %d, an error: %t", name, got.Value, err, test.want, test.wantErr)
+	wantErr := test.want == 0
+	if priceIn(got) != test.want || (err != nil) != wantErr {
+		t.Errorf("%s: %v, %v; want %d, an error: %t", name, got.Value, err, test.want, wantErr)
 	}
 	if cached, _ := f.prices.Last(struct{}{}); priceIn(cached) != test.wantCached {
 		t.Errorf("%s: %v is cached, want %d", name, cached.Value, test.wantCached)
@@ -222,7 +218,7 @@ func (b *noteCounter) NoteReplicaCall() { b.noted++ }
 // saved is an entry of the Store that another replica saved. Its price is 9. %s is its time.
 var saved = quoteAt("%s", `"Price":"9"`)
 
-// notSaved are entries that no replica of this version saves, by what is wrong with them. %s is a time.
+// notSaved are entries that no replica of this version saves, by what is invalid about them. %s is a time.
 var notSaved = map[string]string{
 	"nothing":          ``,
 	"no JSON":          "\x00\xff",
@@ -245,17 +241,17 @@ func quoteAt(at, members string) string {
 	return replacer.Replace(string(empty))
 }
 
-// ofASecondAgo returns the entry with its time, a second ago, in the place of %s.
-func ofASecondAgo(entry string) string {
+// withTime replaces %s in an entry by its time, which is a second ago.
+func withTime(entry string) string {
 	at := time.Now().Add(-time.Second).Format(time.RFC3339Nano)
 	return strings.Replace(entry, "%s", at, 1)
 }
 
-// notLoaded is the price that load returns if the entry is not loaded: the service's.
+// notLoaded is the price of the service. A replica gets it if it does not load the price in its Store.
 const notLoaded = 7
 
-// load returns the answer of a new replica, if its Store has one entry and its service answers notLoaded.
-func load(t *testing.T, entry string) Snapshot[*core.Quote] {
+// startWith returns the first answer of a replica whose Store has this entry.
+func startWith(t *testing.T, entry string) Snapshot[*core.Quote] {
 	t.Helper()
 	store := mapStore{}
 	f := newFixture(t, setup{store: store, price: priced(notLoaded)})
@@ -274,8 +270,8 @@ func FuzzLoad(f *testing.F) {
 	}
 	f.Add(saved)
 	f.Fuzz(func(t *testing.T, template string) {
-		entry := ofASecondAgo(template)
-		q := load(t, entry)
+		entry := withTime(template)
+		q := startWith(t, entry)
 		if q.At.After(time.Now()) || q.Stale || !q.Value.Price.IsPositive() {
 			t.Fatalf("%q is loaded as %+v", entry, q)
 		}
@@ -293,9 +289,9 @@ func FuzzLoad(f *testing.F) {
 	})
 }
 
-func TestNoneOfTheDamagedEntriesIsLoaded(t *testing.T) {
+func TestADamagedEntryIsNotLoaded(t *testing.T) {
 	for name, entry := range notSaved {
-		if q := load(t, ofASecondAgo(entry)); q.Value.Price.IntPart() != notLoaded {
+		if q := startWith(t, withTime(entry)); q.Value.Price.IntPart() != notLoaded {
 			t.Errorf("%s: loaded as %v", name, q.Value.Price)
 		}
 	}
@@ -313,7 +309,7 @@ func TestAStoreThatCannotBeReadDoesNotDelayAnAnswer(t *testing.T) {
 	}
 }
 
-// Check sees values from the Store. If a panic ended the process, an odd value would end it at each start.
+// Check gets values from the Store. If its panic ended the process, one odd value would end the process at every start.
 func TestAPanicOfCheckIsAFailureOfTheLookup(t *testing.T) {
 	store := mapStore{}
 	newFixture(t, setup{store: store, price: priced(7)}).askPrice(t.Context())

@@ -31,7 +31,7 @@ type Budget interface {
 }
 
 // Upstream makes this process's calls to one service. It limits the calls in flight, spends the credits of its Budget,
-// pauses after failures and for as long as Retry-After asks, and reports the service's Health. It is safe for
+// pauses after failures and for as long as the service asks, and reports the service's Health. It is safe for
 // concurrent use.
 //
 // No library's circuit breaker fits: the service decides how long a pause lasts, and a call that lacks a credit would
@@ -46,7 +46,7 @@ type Upstream struct {
 	warnings *ratelimit.Memory
 
 	mu sync.Mutex
-	// pause is the last pause, which may be over. It is zero after the first call that follows it.
+	// pause is the last pause, which may be over. After the next call it is zero.
 	pause    pause
 	failures int // in a row
 	health   Health
@@ -80,8 +80,11 @@ const (
 
 // includes reports whether a failure for this reason counts.
 func (c countedFailures) includes(reason core.Reason) bool {
-	mayBeOfTheQuestion := reason == core.Rejected || reason == core.Malformed
-	return c == allFailures || !mayBeOfTheQuestion
+	if c == allFailures {
+		return true
+	}
+	mayBeDueToTheQuestion := reason == core.Rejected || reason == core.Malformed
+	return !mayBeDueToTheQuestion
 }
 
 // Do calls the service with f as a Query does, but does not cache the answer. It blocks until f has returned or may
@@ -187,8 +190,8 @@ func (u *Upstream) recordSuccess() {
 	u.health.Reason = ""
 }
 
-// recordFailure notes that the last call failed, logs that, and pauses the calls if failed.RetryAfter asks for that, or
-// if this is the last of maxFailures. The caller holds mu.
+// recordFailure notes that the last call failed, and logs the failure. It pauses the calls for failed.RetryAfter, and
+// after maxFailures in a row. The caller holds mu.
 func (u *Upstream) recordFailure(failed *core.Error) {
 	u.failures++
 	u.health.Reason = failed.Reason
@@ -224,8 +227,7 @@ func (u *Upstream) run(ctx context.Context, f func(context.Context) error) (fail
 	return u.Fail(core.Malformed, err)
 }
 
-// recoverPanic sets failed if the function that defers it panics. So a panic of a service's client is a Malformed
-// answer.
+// recoverPanic turns a panic of the function that defers it into a Malformed error, and sets failed to it.
 func (u *Upstream) recoverPanic(failed **core.Error) {
 	if v := recover(); v != nil {
 		*failed = u.Fail(core.Malformed, secret.PanicError(v))

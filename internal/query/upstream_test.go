@@ -46,9 +46,11 @@ func TestOnlyUnreachableIsRetried(t *testing.T) {
 				}
 				return core.Stake{}, test.err
 			})
-			wantCalls, maxDelay := int64(1), time.Duration(0)
+			wantCalls := int64(1)
+			maxDelay := time.Duration(0)
 			if test.wantRetry {
-				wantCalls, maxDelay = 2, maxRetryDelay
+				wantCalls = 2
+				maxDelay = maxRetryDelay
 			}
 			start := time.Now()
 			_, err := f.stakes.Get(t.Context(), wallet(1))
@@ -130,7 +132,7 @@ func TestAPanicOfACallIsAnError(t *testing.T) {
 	}
 }
 
-func TestACallThatWeCancelIsNotAFailureOfTheService(t *testing.T) {
+func TestACancelledCallIsNotAFailureOfTheService(t *testing.T) {
 	var log bytes.Buffer
 	f := newFixture(t, setup{log: slog.New(slog.NewTextHandler(&log, nil))})
 	for range 10 {
@@ -157,10 +159,10 @@ func TestHealthFailsUntilTheNextAnswer(t *testing.T) {
 			price priceFunc
 			want  Health
 		}{
-			{priced(1), Health{}},
-			{failing(core.Denied), Health{FailingSince: at(1), Reason: core.Denied}},
-			{failing(core.Malformed), Health{FailingSince: at(1), Reason: core.Malformed}},
-			{priced(2), Health{}},
+			{price: priced(1), want: Health{}},
+			{price: failing(core.Denied), want: Health{FailingSince: at(1), Reason: core.Denied}},
+			{price: failing(core.Malformed), want: Health{FailingSince: at(1), Reason: core.Malformed}},
+			{price: priced(2), want: Health{}},
 		} {
 			f.setPrice(step.price)
 			_, _ = f.askPrice(t.Context())
@@ -190,15 +192,15 @@ func TestPingAsksForThePrice(t *testing.T) {
 	}
 }
 
-// outage asks about one wallet a second for twelve minutes, and returns the log. Each call of the chain fails for the
-// reason of its second. If that is empty, the chain answers.
-func outage(t *testing.T, reason func(second int) core.Reason) (log string) {
+// askForTwelveMinutes asks the chain about one wallet a second for twelve minutes, and returns the log. A call fails
+// for the reason of its second. If the reason is empty, the chain answers.
+func askForTwelveMinutes(t *testing.T, reason func(second int) core.Reason) (log string) {
 	var lines bytes.Buffer
 	f := newFixture(t, setup{log: slog.New(slog.NewTextHandler(&lines, nil))})
 	for second := range 720 {
-		f.setStake(stakes())
+		f.setStake(stakesComplete)
 		if failed := reason(second); failed != "" {
-			f.setStake(stakesFail(failed))
+			f.setStake(failingStakes(failed))
 		}
 		_, _ = f.stakes.Get(t.Context(), wallet(second))
 		time.Sleep(time.Second)
@@ -206,8 +208,9 @@ func outage(t *testing.T, reason func(second int) core.Reason) (log string) {
 	return lines.String()
 }
 
-// minuteOfBubble returns a minute of simulated time as it is logged. Minute 0 is midnight of 2000-01-01 in UTC.
-func minuteOfBubble(n int) string {
+// loggedMinute returns minute n of a test as it is logged. In simulated time, minute 0 is midnight of 2000-01-01 in
+// UTC.
+func loggedMinute(n int) string {
 	midnight := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).Local()
 	return midnight.Add(time.Duration(n) * time.Minute).Format("2006-01-02T15:04:05.000Z07:00")
 }
@@ -236,12 +239,12 @@ var outages = map[string]struct {
 		wantWarnings:   1,
 		wantRecoveries: 1,
 		want: `level=WARN msg="a service fails" service=chain reason=denied since=` +
-			minuteOfBubble(1) + " err=down",
+			loggedMinute(1) + " err=down",
 	},
 	"not over yet": {
 		reason:       func(int) core.Reason { return core.Behind },
 		wantWarnings: 1,
-		want:         "service=chain reason=behind since=" + minuteOfBubble(0),
+		want:         "service=chain reason=behind since=" + loggedMinute(0),
 	},
 	"every other second": {
 		reason: func(second int) core.Reason {
@@ -256,12 +259,12 @@ var outages = map[string]struct {
 	},
 }
 
-// However the reason changes, an outage is one warning. A service that fails every other call warns
-// once a minute.
+// An outage is one warning, even if its reason changes. A service that fails every other call is warned about once a
+// minute.
 func TestAnOutageIsOneWarningAndItsEndOneLine(t *testing.T) {
 	for name, test := range outages {
 		synctest.Test(t, func(t *testing.T) {
-			log := outage(t, test.reason)
+			log := askForTwelveMinutes(t, test.reason)
 			if n := strings.Count(log, "level=WARN"); n != test.wantWarnings {
 				t.Errorf("%s: %d warnings, want %d:\n%s", name, n, test.wantWarnings, log)
 			}

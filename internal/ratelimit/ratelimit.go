@@ -31,11 +31,11 @@ type Limit struct {
 // MaxAhead is how far ahead a slot can be reserved.
 const MaxAhead = time.Hour
 
-// Limiter gives out slots that keep their limits, except across a restart and, while Redis is unavailable, across
-// replicas.
+// Limiter gives out the slots of limits. A limit may be exceeded after a restart and, while Redis is unavailable, if
+// replicas share it.
 //
-// A slot that is reserved ahead delays all other callers of its limits. So reserve a limit that many callers share in a
-// call of its own, and only after the slots of the caller's own limits are due.
+// A slot that is reserved ahead delays all other callers of its limits. So a caller that has limits of its own and
+// shares others should reserve its own first, wait until they are due, and reserve the shared ones in a second call.
 type Limiter interface {
 	// Reserve takes a slot from each limit, and returns how long to wait until the slots are due. If that is longer
 	// than within or MaxAhead, it takes no slot and returns the wait and false. The limits must have different keys.

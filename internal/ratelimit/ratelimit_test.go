@@ -7,11 +7,14 @@ import (
 	"time"
 )
 
-// reserve reserves at once, and returns how long the caller has to wait or, if there is no slot, -1.
+// refused is what reserve returns if no slot was reserved.
+const refused = time.Duration(-1)
+
+// reserve reserves a slot from each limit, and returns how long to wait until the slots are due, or refused.
 func reserve(t *testing.T, m *Memory, within time.Duration, limits ...Limit) time.Duration {
 	wait, ok := m.Reserve(t.Context(), within, limits...)
 	if !ok {
-		return -1
+		return refused
 	}
 	return wait
 }
@@ -29,16 +32,13 @@ func TestABurstAndThenOnePerInterval(t *testing.T) {
 }
 
 func TestABucketRefillsUpToItsBurst(t *testing.T) {
-	for _, test := range []struct {
-		pause time.Duration
-		slots int
-	}{
-		{9 * time.Second, 0},
-		{10 * time.Second, 1},
-		{19 * time.Second, 1},
-		{20 * time.Second, 2},
-		{30 * time.Second, 3},
-		{24 * time.Hour, 3},
+	for pause, want := range map[time.Duration]int{
+		9 * time.Second:  0,
+		10 * time.Second: 1,
+		19 * time.Second: 1,
+		20 * time.Second: 2,
+		30 * time.Second: 3,
+		24 * time.Hour:   3,
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			m := NewMemory()
@@ -46,32 +46,33 @@ func TestABucketRefillsUpToItsBurst(t *testing.T) {
 			for range 3 {
 				reserve(t, m, 0, limit)
 			}
-			time.Sleep(test.pause)
+			time.Sleep(pause)
 			slots := 0
 			for reserve(t, m, 0, limit) == 0 {
 				slots++
 			}
-			if slots != test.slots {
-				t.Errorf("%d slots after %v, want %d", slots, test.pause, test.slots)
+			if slots != want {
+				t.Errorf("%d slots after %v, want %d", slots, pause, want)
 			}
 		})
 	}
 }
 
-func TestAWindowHasAtMostItsShare(t *testing.T) {
+// This is the example of Limit.
+func TestAnyWindowOf61SecondsHasAtMost20Events(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := NewMemory()
-		group := Limit{Key: "group", Burst: 4, Every: 3800 * time.Millisecond}
-		var sent []time.Time
+		limit := Limit{Key: "group", Burst: 4, Every: 3800 * time.Millisecond}
+		var events []time.Time
 		for range 60 {
-			wait := reserve(t, m, time.Minute, group)
+			wait := reserve(t, m, time.Minute, limit)
 			time.Sleep(wait)
-			sent = append(sent, time.Now())
+			events = append(events, time.Now())
 		}
-		const most = 20
-		for i := most; i < len(sent); i++ {
-			if window := sent[i].Sub(sent[i-most]); window < 61*time.Second {
-				t.Fatalf("%d events within %v", most+1, window)
+		const allowed = 20
+		for i := allowed; i < len(events); i++ {
+			if window := events[i].Sub(events[i-allowed]); window < 61*time.Second {
+				t.Fatalf("%d events within %v", allowed+1, window)
 			}
 		}
 	})
@@ -85,7 +86,7 @@ func TestSeveralLimitsGiveASlotTogetherOrNone(t *testing.T) {
 		if wait := reserve(t, m, 0, user, chat); wait != 0 {
 			t.Fatalf("the first event waits %v", wait)
 		}
-		if wait := reserve(t, m, time.Second, user, chat); wait != -1 {
+		if wait := reserve(t, m, time.Second, user, chat); wait != refused {
 			t.Errorf("the chat gives another slot in %v", wait)
 		}
 		if wait := reserve(t, m, 0, user); wait != 0 {
@@ -132,7 +133,7 @@ func TestNoSlotIsReservedMoreThanAnHourAhead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := NewMemory()
 		limit := Limit{Key: "chat", Burst: 1, Every: time.Hour}
-		for event, want := range []time.Duration{0, time.Hour, -1} {
+		for event, want := range []time.Duration{0, time.Hour, refused} {
 			if got := reserve(t, m, 24*time.Hour, limit); got != want {
 				t.Errorf("event %d waits %v, want %v", event, got, want)
 			}
@@ -171,7 +172,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	})
 }
 
-func TestASlotThatIsGivenBackIsThereAgain(t *testing.T) {
+func TestASlotThatIsGivenBackCanBeReservedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := NewMemory()
 		limit := Limit{Key: "calls", Burst: 2, Every: time.Minute}
@@ -189,16 +190,36 @@ func TestASlotThatIsGivenBackIsThereAgain(t *testing.T) {
 
 func TestABucketKeepsItsSlotsWhenItsLimitChanges(t *testing.T) {
 	for _, test := range []struct {
-		name         string
-		taken        int
-		to           Limit
-		slots        int
-		untilTheNext time.Duration
+		name      string
+		taken     int // slots, of a burst of 4
+		to        Limit
+		wantSlots int
+		wantWait  time.Duration // until the next slot
 	}{
-		{"a larger one", 1, Limit{Burst: 10, Every: time.Second}, 3, 0},
-		{"a smaller one", 1, Limit{Burst: 2, Every: time.Second}, 2, 0},
-		{"an empty one becomes faster", 4, Limit{Burst: 4, Every: time.Second}, 0, time.Second},
-		{"an empty one becomes slower", 4, Limit{Burst: 1, Every: time.Hour}, 0, time.Hour},
+		{
+			name:      "3 of 4 slots, the burst becomes 10",
+			taken:     1,
+			to:        Limit{Burst: 10, Every: time.Second},
+			wantSlots: 3,
+		},
+		{
+			name:      "3 of 4 slots, the burst becomes 2",
+			taken:     1,
+			to:        Limit{Burst: 2, Every: time.Second},
+			wantSlots: 2,
+		},
+		{
+			name:     "an empty bucket, the interval becomes shorter",
+			taken:    4,
+			to:       Limit{Burst: 4, Every: time.Second},
+			wantWait: time.Second,
+		},
+		{
+			name:     "an empty bucket, the interval becomes longer",
+			taken:    4,
+			to:       Limit{Burst: 1, Every: time.Hour},
+			wantWait: time.Hour,
+		},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			m := NewMemory()
@@ -208,17 +229,17 @@ func TestABucketKeepsItsSlotsWhenItsLimitChanges(t *testing.T) {
 			}
 			test.to.Key = from.Key
 			m.Change(from, test.to)
-			if slots := m.Slots(test.to); slots != test.slots {
-				t.Errorf("%s: %d slots, want %d", test.name, slots, test.slots)
+			if slots := m.Slots(test.to); slots != test.wantSlots {
+				t.Errorf("%s: %d slots, want %d", test.name, slots, test.wantSlots)
 			}
-			if wait := m.Peek(t.Context(), test.to); wait != test.untilTheNext {
-				t.Errorf("%s: the next slot is in %v, want %v", test.name, wait, test.untilTheNext)
+			if wait := m.Peek(t.Context(), test.to); wait != test.wantWait {
+				t.Errorf("%s: the next slot is in %v, want %v", test.name, wait, test.wantWait)
 			}
 		})
 	}
 }
 
-func TestPartOfASlotOutlivesAChange(t *testing.T) {
+func TestAChangeKeepsThePartOfASlotThatHasComeBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := NewMemory()
 		limit := Limit{Key: "calls", Burst: 1, Every: time.Minute}

@@ -13,7 +13,7 @@ import (
 	"herald/internal/store/redistest"
 )
 
-// startRedis starts a Redis whose clock the test sets, and connects to it.
+// startRedis starts a fake Redis, whose clock the test sets, and connects to it.
 func startRedis(t *testing.T) (*miniredis.Miniredis, redis.Conn) {
 	t.Helper()
 	server := miniredis.RunT(t)
@@ -62,14 +62,14 @@ func drawCall(t *rapid.T) call {
 	return c
 }
 
-// A key's limit may change from one call to the next. The server and its connection are made outside of the
-// bubble, because they use the network.
+// The calls are random, and the Burst and Every of a key differ from one call to the next. The server and its
+// connection are made outside of the bubble, because they use the network.
 func TestScriptDecidesAsMemory(t *testing.T) {
 	server, conn := startRedis(t)
 	rapid.Check(t, func(drawn *rapid.T) {
 		calls := rapid.SliceOfN(rapid.Custom(drawCall), 1, 30).Draw(drawn, "calls")
 		server.FlushAll()
-		// Fatal must be called outside of the bubble: it ends the goroutine that called the property.
+		// Fatal must be called outside of the bubble, in the goroutine in which rapid runs the test.
 		var different error
 		synctest.Test(t, func(t *testing.T) {
 			m := NewMemory()
@@ -79,7 +79,8 @@ func TestScriptDecidesAsMemory(t *testing.T) {
 				server.SetTime(time.Now())
 				want, taken := m.Reserve(t.Context(), c.within, c.limits...)
 				got, err := runScript(conn, c.within, c.limits...)
-				if err != nil || got != want || (got <= min(c.within, MaxAhead)) != taken {
+				isTaken := got <= min(c.within, MaxAhead)
+				if err != nil || got != want || isTaken != taken {
 					different = fmt.Errorf("call %d: the script waits %v, %v; memory %v, %v", i, got, err, want, taken)
 					return
 				}
@@ -91,20 +92,20 @@ func TestScriptDecidesAsMemory(t *testing.T) {
 	})
 }
 
-// Half a minute may pass between two calls.
+// The test may be slow: half a minute may pass between its calls.
 func TestARealServerDecidesByItsClock(t *testing.T) {
 	conn := redistest.Start(t).Admin(t)
 	limit := Limit{Key: "chat", Burst: 2, Every: time.Minute}
 	const slack = 30 * time.Second
-	for event, want := range []struct{ least, most time.Duration }{
-		{0, 0},
-		{0, 0},
-		{limit.Every - slack, limit.Every},
-		{2*limit.Every - slack, 2 * limit.Every},
+	for event, want := range []struct{ min, max time.Duration }{
+		{min: 0, max: 0},
+		{min: 0, max: 0},
+		{min: limit.Every - slack, max: limit.Every},
+		{min: 2*limit.Every - slack, max: 2 * limit.Every},
 	} {
 		wait, err := runScript(conn, MaxAhead, limit)
-		if err != nil || wait < want.least || wait > want.most {
-			t.Errorf("event %d waits %v, want %v to %v; %v", event, wait, want.least, want.most, err)
+		if err != nil || wait < want.min || wait > want.max {
+			t.Errorf("event %d waits %v, want %v to %v; %v", event, wait, want.min, want.max, err)
 		}
 	}
 	millis, err := redis.Int64(conn.Do("PTTL", limit.Key))

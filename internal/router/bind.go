@@ -10,16 +10,16 @@ import (
 
 // This file finds out which form of a command a request means. Its words:
 //
-//	form       a way to use a command, with its parameters: /staked <wallet>
+//	form       a way to write a command, with its parameters: /staked <wallet>
 //	typed      arguments that are words in a row, as in a message: /staked 0x52…
 //	named      arguments with the names of their parameters, as Discord sends them
-//	take       a form takes the arguments of a request if each argument has a parameter, and the reverse
 //	Target     the person whom the request is about: who was replied to or picked
-//	Person     marks the parameter that a Target is for
+//	Person     marks the parameter whose argument is a person; the Target is its argument
+//	takes      a form takes arguments if each parameter gets one, and none is left over
 
-// bind chooses the first form that takes the arguments of req, and returns it alone. It changes req accordingly: its
-// Args become named arguments, and its Target becomes the argument of the parameter with Person. If the arguments are
-// wrong, bind returns the forms that the sender may have meant, and what is wrong.
+// bind chooses the first form that takes the arguments of req, and returns only that form. It changes req: the Args
+// become named arguments, and the argument of the Person parameter becomes the Target. If the arguments are wrong, bind
+// returns the forms that the sender may have meant, and what is wrong.
 func (c route) bind(req *chat.Request) ([]chat.Form, *chat.InputError) {
 	c.prepare(req)
 	for i, f := range c.Forms {
@@ -31,14 +31,14 @@ func (c route) bind(req *chat.Request) ([]chat.Form, *chat.InputError) {
 		req.Args = chat.Named(bound.values)
 		req.Target = bound.target
 		req.TargetName = bound.targetName
-		incomplete := c.missingSecondArg(f, typed)
-		if incomplete != nil && req.MightModerate() {
-			label := incomplete[0].Params[1].Label()
-			return incomplete, &chat.InputError{Problem: chat.SayWith("input.incomplete", chat.Values{"param": label})}
+		meant := c.formMissingArg(f, typed)
+		if meant != nil && req.MightModerate() {
+			missing := meant[0].Params[1].Label()
+			return meant, &chat.InputError{Problem: chat.SayWith("input.incomplete", chat.Values{"param": missing})}
 		}
 		return c.Forms[i : i+1], wrongChoice(f, bound.values)
 	}
-	return c.Forms, &chat.InputError{Problem: c.whyNone(req.Args)}
+	return c.Forms, &chat.InputError{Problem: c.whyNoForm(req.Args)}
 }
 
 // prepare rewrites the arguments and the Target of req as assign expects them:
@@ -47,7 +47,7 @@ func (c route) bind(req *chat.Request) ([]chat.Form, *chat.InputError) {
 //  2. The parameters tidy the typed words: "7 days" becomes "7d".
 //  3. If there is no argument, the alias gives its own: /chart is /price 24h.
 //  4. Typed words that no parameter accepts, such as "please", are dropped.
-//  5. A Target is dropped if it is the sender, or if no form has a Person.
+//  5. The Target is dropped if it is the sender, or if the command has no Person parameter.
 func (c route) prepare(req *chat.Request) {
 	args := c.retyped(req.Args)
 	isTyped := args.ByName() == nil
@@ -68,21 +68,21 @@ func (c route) prepare(req *chat.Request) {
 	}
 }
 
-// takesPerson reports whether a form may have a Target.
+// takesPerson reports whether the command has a Person parameter.
 func (c route) takesPerson() bool {
 	return slices.ContainsFunc(c.params, func(p chat.Param) bool { return p.Person })
 }
 
-// isAboutSender reports whether the Target is the sender: a reply to one's own message is about oneself, like a command
-// without a Target. Anonymous users have no ID, so two of them may be different people.
+// isAboutSender reports whether the Target is the sender, who replied to a message of their own. Two anonymous users
+// count as different people: they look the same, because they have no ID.
 func isAboutSender(req *chat.Request) bool {
 	return req.Target != nil && *req.Target == req.From && !isAnonymous(req)
 }
 
-// retyped undoes a mistake in a form that names its arguments: a Phrase parameter was given the word of another
-// parameter, such as a period for an amount. If the only argument is that of a Phrase parameter, and another parameter
-// accepts one of its words, retyped returns the words as if they had been typed, so that they are assigned anew. It
-// returns any other args unchanged.
+// retyped undoes a mistake in named arguments: a Phrase parameter was given the word of another parameter, such as a
+// period for an amount. If the only argument is that of a Phrase parameter, and another parameter accepts one of its
+// words, retyped returns its words as typed, so that they may go to the other parameter. It returns any other args
+// unchanged.
 func (c route) retyped(args chat.Args) chat.Args {
 	if len(args.ByName()) != 1 {
 		return args
@@ -96,8 +96,9 @@ func (c route) retyped(args chat.Args) chat.Args {
 	return args
 }
 
-// keepMeant returns only the words that a parameter accepts. If there is none, it returns all words as the one argument
-// of a Phrase parameter that accepts them together. If there is no such parameter either, it returns all words.
+// keepMeant returns the words that a parameter accepts, and drops the others. If no parameter accepts a word, but a
+// Phrase parameter accepts all words together, it returns them as the argument of that. Otherwise it returns all words,
+// so that the sender is told what is wrong.
 func (c route) keepMeant(words []string) chat.Args {
 	if len(words) == 0 {
 		return chat.Typed()
@@ -117,20 +118,21 @@ func (c route) keepMeant(words []string) chat.Args {
 
 // binding has the arguments of a request as a form takes them.
 type binding struct {
-	// values are the arguments by the names of their parameters, except that of the parameter with Person.
+	// values are the arguments by the names of their parameters, except that of the Person parameter.
 	values map[string]string
-	// target is the argument of the parameter with Person; nil: the form has no such parameter.
-	target     *chat.User
+	// target is the argument of the Person parameter. It is nil if the form has no such parameter.
+	target *chat.User
+	// targetName is the target's display name, or "".
 	targetName string
 }
 
-// assign gives each parameter of f an argument of req, whose arguments are prepared. It returns false if f does not
-// take them. It does not change req.
+// assign gives each parameter of f an argument of req. It returns false if f does not take the arguments. prepare must
+// have been called. assign does not change req.
 func assign(f chat.Form, req *chat.Request) (b binding, isTaken bool) {
 	words := inOrder(f, req.Args.Words())
 	named := req.Args.ByName()
 	b.values = map[string]string{}
-	used := 0 // how many of words, or of named
+	used := 0 // the number of words, or of named arguments, that have a parameter
 	for _, p := range f.Params {
 		if p.Person && req.Target != nil {
 			b.target = req.Target
@@ -162,16 +164,16 @@ func assign(f chat.Form, req *chat.Request) (b binding, isTaken bool) {
 	return b, !ignoresTarget || mayIgnoreTarget(req.Args)
 }
 
-// mayBePerson reports whether f takes a word as its person p. If the person is the only parameter, f takes any word, so
-// that it can say what is wrong with the word.
+// mayBePerson reports whether f takes a word as the argument of its Person parameter p. If f has no other parameter, it
+// takes any word, so that it can say what is wrong with the word.
 func mayBePerson(f chat.Form, p chat.Param, word string) bool {
 	isOnly := len(f.Params) == 1
 	return isOnly || p.Accepts(word)
 }
 
-// mayIgnoreTarget reports whether a form without a person may take args although there is a Target. Typed words may be
-// in a reply to a message whose sender is not meant. Beside named arguments, the Target was picked. Without any
-// argument, the Target is all that was given.
+// mayIgnoreTarget reports whether a form without a Person parameter may take args although the request has a Target. It
+// may if the arguments are typed: they are in a reply, perhaps to a message whose sender is not meant. It may not if
+// they are named, because the sender picked the Target, or if there are none.
 func mayIgnoreTarget(args chat.Args) bool { return len(args.Words()) > 0 }
 
 // argument returns the argument of p that a given text contains. The text of a named argument may have other words
@@ -186,9 +188,9 @@ func argument(p chat.Param, given string) string {
 	return cmp.Or(p.Choice(value), value)
 }
 
-// inOrder returns the words in the order of the parameters. It swaps two words if the parameters accept them only in
-// the other order. It joins several words for the only choice to one wrong choice, so that the sender is told the
-// choices.
+// inOrder returns the words in the order of the parameters: it swaps two words if the parameters accept them only in
+// the other order. If f has a single parameter, and this has Choices, inOrder joins the words. They are not a valid
+// choice then, and the sender is told the Choices.
 func inOrder(f chat.Form, words []string) []string {
 	if len(words) > 1 && len(f.Params) == 1 && f.Params[0].Choices != nil {
 		return []string{strings.Join(words, " ")}
@@ -196,7 +198,7 @@ func inOrder(f chat.Form, words []string) []string {
 	if len(words) != 2 || len(f.Params) != 2 {
 		return words
 	}
-	accepts := func(a, b string) bool { return f.Params[0].Accepts(a) && f.Params[1].Accepts(b) }
+	accepts := func(first, second string) bool { return f.Params[0].Accepts(first) && f.Params[1].Accepts(second) }
 	first, second := words[0], words[1]
 	if !accepts(first, second) && accepts(second, first) {
 		return []string{second, first}
@@ -204,14 +206,17 @@ func inOrder(f chat.Form, words []string) []string {
 	return words
 }
 
-// missingSecondArg returns the (person, X) form if only a user ID was typed and f took it as X. Otherwise it returns
-// nil.
-func (c route) missingSecondArg(f chat.Form, typed []string) []chat.Form {
+// formMissingArg returns the form that the sender probably meant if f took a user's ID for something else. It does so
+// if only one word was typed, which is a user's ID, and f begins with another parameter. The sender then meant the form
+// of a person and another parameter, and left out the second argument. In any other case formMissingArg returns nil.
+//
+// For example, /verify <wallet> takes the arguments of "/verify 700", but the sender meant /verify <user> <wallet>.
+func (c route) formMissingArg(f chat.Form, typed []string) []chat.Form {
 	if len(typed) != 1 || !chat.NamesPerson(typed[0]) {
 		return nil
 	}
-	tookPerson := f.Params[0].Person // f took the one word, so it has a parameter.
-	if tookPerson {
+	tookAsPerson := f.Params[0].Person // f took a word, so it has a parameter.
+	if tookAsPerson {
 		return nil
 	}
 	for i, other := range c.Forms {
@@ -222,7 +227,7 @@ func (c route) missingSecondArg(f chat.Form, typed []string) []chat.Form {
 	return nil
 }
 
-// wrongChoice returns what is wrong if a value is not one of its parameter's Choices, and nil otherwise.
+// wrongChoice returns an error if a value is not one of its parameter's Choices, and nil otherwise.
 func wrongChoice(f chat.Form, values map[string]string) *chat.InputError {
 	for _, p := range f.Params {
 		value := values[p.Name]
@@ -233,44 +238,48 @@ func wrongChoice(f chat.Form, values map[string]string) *chat.InputError {
 	return nil
 }
 
-// missingArgs is the key of the problem of a command whose arguments were left out.
+// missingArgs is the key of the message that says that there is no argument.
 const missingArgs = "input.missing"
 
-// whyNone returns why no form takes args.
-func (c route) whyNone(args chat.Args) chat.Text {
-	most := 0
+// whyNoForm returns why no form takes args.
+func (c route) whyNoForm(args chat.Args) chat.Text {
+	maxParams := 0
 	for _, f := range c.Forms {
-		most = max(most, len(f.Params))
+		maxParams = max(maxParams, len(f.Params))
 	}
 	switch {
 	case args.Len() == 0:
 		return chat.Say(missingArgs)
-	case most == 0:
+	case maxParams == 0:
 		return chat.SayWith("input.none", chat.Values{"command": chat.CommandLink("/" + c.Name)})
-	case len(args.Words()) > most:
+	case len(args.Words()) > maxParams:
 		return chat.Say("input.too_much")
-	case len(args.ByName()) > most:
+	case len(args.ByName()) > maxParams:
 		return chat.Say("input.together")
 	}
 	return chat.Say("input.mismatch")
 }
 
-// Proof returns the argument of req that may prove to a group that the sender can come in. It is the only argument of a
-// command whose parameter has Proof, or the only word of a JoinCommand that a parameter with Proof accepts. For any
-// other request, Proof returns "". It does not change req.
+// Proof returns the argument of req, such as a wallet, that may prove to a group that the sender can join. It is the
+// only argument of a command whose parameter is a Proof parameter, or the only word of a JoinCommand that a Proof
+// parameter accepts. For any other request, Proof returns "". It does not change req.
 func (r *Router) Proof(req *chat.Request) string {
 	if req.Command == chat.JoinCommand {
 		return r.proofAmong(req.Args.Words())
 	}
 	bound := *req
-	forms, wrong := r.find(req.Command).bind(&bound)
-	if wrong != nil || len(forms[0].Params) != 1 || !forms[0].Params[0].Proof {
+	forms, wrongInput := r.find(req.Command).bind(&bound)
+	if wrongInput != nil || len(forms[0].Params) != 1 {
 		return ""
 	}
-	return r.proofAmong([]string{bound.Args.Value(forms[0].Params[0].Name)})
+	p := forms[0].Params[0]
+	if !p.Proof {
+		return ""
+	}
+	return r.proofAmong([]string{bound.Args.Value(p.Name)})
 }
 
-// proofAmong returns the one word that a parameter with Proof accepts, or "".
+// proofAmong returns the one word that a Proof parameter accepts, or "".
 func (r *Router) proofAmong(words []string) string {
 	for _, c := range r.routes {
 		for _, p := range c.params {

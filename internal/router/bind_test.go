@@ -15,7 +15,7 @@ import (
 	"herald/internal/router"
 )
 
-// checkBound handles each request of an operator to "exists". The reply to it must contain its key.
+// checkBound sends requests to "exists" as an operator. The keys are what the replies must contain.
 func checkBound(t *testing.T, requests map[string]*chat.Request) {
 	t.Helper()
 	for want, req := range requests {
@@ -150,8 +150,8 @@ func TestTextWithoutACommandIsGuessedAt(t *testing.T) {
 	}
 }
 
-// withVerify returns a change that adds a command about a wallet, or about a person and a wallet. Buttons add a page.
-// Its forms return reply and err.
+// withVerify returns a change that adds a command with three forms: about a wallet, about a person and a wallet, and
+// with a page besides, which only buttons send. All forms return reply and err.
 func withVerify(reply *chat.Reply, err error) func(*router.Config) {
 	run := func(context.Context, *chat.Request) (*chat.Reply, error) { return reply, err }
 	wallet := chat.Param{
@@ -245,8 +245,8 @@ func TestARefusalListsTheFormsThatTheSenderMayType(t *testing.T) {
 	}
 }
 
-// withPhrase is a change to the single command "price", of a period or of an amount. An amount may be a phrase, that is
-// several words.
+// withPhrase makes "price" the only command. Its argument is a period or an amount, and an amount may have several
+// words.
 func withPhrase(c *router.Config) {
 	run := func(_ context.Context, req *chat.Request) (*chat.Reply, error) {
 		bound := fmt.Sprintf("period %q amount %q", req.Args.Value("period"), req.Args.Value("amount"))
@@ -270,13 +270,14 @@ func withPhrase(c *router.Config) {
 	}}
 }
 
-// periodAndAmount returns named arguments without those that are empty.
+// periodAndAmount returns named arguments. It leaves out an empty one.
 func periodAndAmount(period, amount string) chat.Args {
 	args := map[string]string{"period": period, "amount": amount}
 	maps.DeleteFunc(args, func(_, value string) bool { return value == "" })
 	return chat.Named(args)
 }
 
+// The keys are the Title and the Text of the reply.
 func TestAPhraseIsTheWordsThatNoOtherParameterAccepts(t *testing.T) {
 	for want, all := range map[string][]chat.Args{
 		`period "" amount "" `: {

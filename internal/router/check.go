@@ -6,7 +6,7 @@ import (
 	"herald/internal/chat"
 )
 
-// check returns an error if an answer of c could reach the wrong people, or if the fields of a form contradict each
+// check returns an error if the answer of c could reach the wrong people, or if the fields of a form contradict each
 // other.
 func check(c *chat.Command) error {
 	if c.Visibility != chat.Public && c.Visibility != chat.Private {

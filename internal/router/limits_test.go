@@ -18,8 +18,8 @@ import (
 	"herald/internal/router"
 )
 
-// limited returns a change that sets the limits of a user and of a chat. 0 is no limit.
-func limited(by ratelimit.Limiter, userPerMinute, chatPerMinute int) func(*router.Config) {
+// withLimits returns a change that sets the limits of a user and of a chat. 0 is no limit.
+func withLimits(by ratelimit.Limiter, userPerMinute, chatPerMinute int) func(*router.Config) {
 	return func(c *router.Config) {
 		c.Limiter = by
 		c.UserPerMinute = userPerMinute
@@ -30,8 +30,8 @@ func limited(by ratelimit.Limiter, userPerMinute, chatPerMinute int) func(*route
 // isLimited reports whether a limit refused the request.
 func isLimited(reply *chat.Reply) bool { return reply.Title.Key == "limit.title" }
 
-// allowed handles requests, and returns how many of them the limits allow.
-func allowed(t *testing.T, r *router.Router, requests ...*chat.Request) int {
+// countAllowed handles requests, and returns how many of them no limit refused.
+func countAllowed(t *testing.T, r *router.Router, requests ...*chat.Request) int {
 	t.Helper()
 	n := 0
 	for _, req := range requests {
@@ -53,7 +53,7 @@ func existsRequests(n int) []*chat.Request {
 
 // Each user and each chat may ask once.
 func TestLimitsAreOfOneUserAndOneChat(t *testing.T) {
-	r := newRouter(t, io.Discard, limited(counter{}, 1, 1))
+	r := newRouter(t, io.Discard, withLimits(counter{}, 1, 1))
 	annOnDiscord := chat.User{Platform: "discord", ID: ann.ID}
 	for _, step := range []struct {
 		name    string
@@ -78,17 +78,17 @@ func TestLimitsAreOfOneUserAndOneChat(t *testing.T) {
 			t.Errorf("%s: %+v, want refused: %t", step.name, got, step.refused)
 		}
 		if got.Audience == chat.SenderAgain {
-			t.Errorf("%s: a refusal that is told for the first time is marked as told before", step.name)
+			t.Errorf("%s: the first refusal is for SenderAgain", step.name)
 		}
 	}
 }
 
-func TestASecondRefusalIsMarkedAsToldBefore(t *testing.T) {
+func TestASecondRefusalIsForSenderAgain(t *testing.T) {
 	for name, req := range map[string]chat.Request{
 		"a user":    {Command: "exists", From: ann, Chat: "1"},
 		"a channel": {Command: "exists", From: anonymous, LimitKey: "channel", Chat: "1"},
 	} {
-		r := newRouter(t, io.Discard, limited(counter{}, 1, 1))
+		r := newRouter(t, io.Discard, withLimits(counter{}, 1, 1))
 		r.Handle(t.Context(), &req)
 		first := r.Handle(t.Context(), &req)
 		second := r.Handle(t.Context(), &req)
@@ -130,30 +130,30 @@ func TestLateRequestsCountInTheMinuteInWhichTheyWereAsked(t *testing.T) {
 		},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRouter(t, io.Discard, limited(counter{}, test.userPerMinute, test.chatPerMinute))
+			r := newRouter(t, io.Discard, withLimits(counter{}, test.userPerMinute, test.chatPerMinute))
 			start := time.Now().Add(-time.Hour).Truncate(time.Minute)
 			requests := existsRequests(10 * test.perMinute)
 			for i, req := range requests {
 				req.Asked = start.Add(time.Duration(i) * time.Minute / time.Duration(test.perMinute))
 			}
-			if got := allowed(t, r, requests...); got != test.allowed {
+			if got := countAllowed(t, r, requests...); got != test.allowed {
 				t.Errorf("%s: %d are allowed, want %d", test.name, got, test.allowed)
 			}
 		})
 	}
 }
 
-// The requests are asked within a minute, and in two minutes of the clock.
+// The requests are asked within one minute, but the clock shows two different minutes meanwhile.
 func TestRequestsOfTheLastMinuteCountTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(30 * time.Second)
-		r := newRouter(t, io.Discard, limited(counter{}, 5, 0))
+		r := newRouter(t, io.Discard, withLimits(counter{}, 5, 0))
 		start := time.Now().Add(-55 * time.Second)
 		requests := existsRequests(50)
 		for i, req := range requests {
 			req.Asked = start.Add(time.Duration(i) * time.Second)
 		}
-		if got := allowed(t, r, requests...); got != 5 {
+		if got := countAllowed(t, r, requests...); got != 5 {
 			t.Errorf("%d are allowed, want 5", got)
 		}
 	})
@@ -191,8 +191,8 @@ func TestRequestsWithoutATimeCountTogether(t *testing.T) {
 			allowed:       200,
 		},
 	} {
-		r := newRouter(t, io.Discard, limited(counter{}, test.userPerMinute, test.chatPerMinute))
-		if got := allowed(t, r, existsRequests(200)...); got != test.allowed {
+		r := newRouter(t, io.Discard, withLimits(counter{}, test.userPerMinute, test.chatPerMinute))
+		if got := countAllowed(t, r, existsRequests(200)...); got != test.allowed {
 			t.Errorf("%s: %d are allowed, want %d", test.name, got, test.allowed)
 		}
 	}
@@ -209,10 +209,10 @@ func TestALimitComesBackEvenlyOverAMinute(t *testing.T) {
 		pause   time.Duration
 		allowed int
 	}{
-		{0, 5},
-		{11 * time.Second, 0},
-		{time.Second, 1},
-		{time.Minute, 5},
+		{pause: 0, allowed: 5},
+		{pause: 11 * time.Second, allowed: 0},
+		{pause: time.Second, allowed: 1},
+		{pause: time.Minute, allowed: 5},
 	}
 	for _, test := range []struct {
 		limit         string
@@ -241,14 +241,14 @@ func TestALimitComesBackEvenlyOverAMinute(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRouter(t, io.Discard, func(c *router.Config) {
-				limited(ratelimit.NewMemory(), test.userPerMinute, test.chatPerMinute)(c)
+				withLimits(ratelimit.NewMemory(), test.userPerMinute, test.chatPerMinute)(c)
 				c.Commands = append(c.Commands, bounded)
 			})
 			for _, step := range steps {
 				time.Sleep(step.pause)
 				got := 0
 				for range 10 {
-					got += allowed(t, r, &chat.Request{Command: test.command, From: ann, Chat: "1"})
+					got += countAllowed(t, r, &chat.Request{Command: test.command, From: ann, Chat: "1"})
 				}
 				if got != step.allowed {
 					t.Errorf("%s: %d are allowed after %v, want %d", test.limit, got, step.pause, step.allowed)
@@ -258,10 +258,11 @@ func TestALimitComesBackEvenlyOverAMinute(t *testing.T) {
 	}
 }
 
-// A claim may count a request before the Router handles it. Of twenty requests, a limit of five allows five either way.
+// An adapter that claims an update has the claim count the request, before the Router handles it. The Router then does
+// not count it again: a limit of five allows five of twenty requests, whether or not they are claimed.
 func TestARequestIsCountedOnce(t *testing.T) {
 	for name, claimOne := range map[string]func(*platform.Work, claim.Claims, string, *chat.Request){
-		"polled": func(*platform.Work, claim.Claims, string, *chat.Request) {},
+		"not claimed": func(*platform.Work, claim.Claims, string, *chat.Request) {},
 		"claimed": func(w *platform.Work, claims claim.Claims, key string, req *chat.Request) {
 			w.Claim(claims, key, req)
 		},
@@ -270,13 +271,13 @@ func TestARequestIsCountedOnce(t *testing.T) {
 		},
 	} {
 		slots := counter{}
-		r := newRouter(t, io.Discard, limited(slots, 5, 10))
+		r := newRouter(t, io.Discard, withLimits(slots, 5, 10))
 		discard := slog.New(slog.DiscardHandler)
 		w := platform.NewWork(t.Context(), platformtest.Routed{Router: r}, discard, func(string) {})
 		got := 0
 		for i, req := range existsRequests(20) {
 			claimOne(w, slots, fmt.Sprint(i), req)
-			got += allowed(t, r, req)
+			got += countAllowed(t, r, req)
 		}
 		if got != 5 {
 			t.Errorf("%s: %d are allowed, want 5", name, got)
@@ -284,8 +285,9 @@ func TestARequestIsCountedOnce(t *testing.T) {
 	}
 }
 
-// hidden returns a command that only buttons ask. Its argument is a group.
-func hidden(perMinute int, run chat.Run) chat.Command {
+// hiddenCommand returns the command "hidden", which only buttons send. Its argument is a group's ID. A user may send it
+// perMinute times at once.
+func hiddenCommand(perMinute int, run chat.Run) chat.Command {
 	return chat.Command{
 		Name:       "hidden",
 		Visibility: chat.Private,
@@ -301,20 +303,20 @@ func hidden(perMinute int, run chat.Run) chat.Command {
 // withCommand returns a change that adds a command, and has no limits except the command's.
 func withCommand(command chat.Command) func(*router.Config) {
 	return func(c *router.Config) {
-		limited(counter{}, 0, 0)(c)
+		withLimits(counter{}, 0, 0)(c)
 		c.Commands = append(c.Commands, command)
 	}
 }
 
 func TestAnUnlistedCommandIsInNoMenu(t *testing.T) {
-	r := newRouter(t, io.Discard, withCommand(hidden(2, ran)))
+	r := newRouter(t, io.Discard, withCommand(hiddenCommand(2, ran)))
 	if listed := r.Commands(); len(listed) != 1 || listed[0].Name != "exists" {
 		t.Errorf("listed are %+v", listed)
 	}
 }
 
 func TestVisibilityIsOfAnyKnownCommand(t *testing.T) {
-	r := newRouter(t, io.Discard, withCommand(hidden(2, ran)))
+	r := newRouter(t, io.Discard, withCommand(hiddenCommand(2, ran)))
 	for name, want := range map[string]chat.Visibility{"hidden": chat.Private, "exists": chat.Private, "nobody": 0} {
 		if got := r.Visibility(name); got != want {
 			t.Errorf("%s: visibility %d, want %d", name, got, want)
@@ -337,7 +339,7 @@ func TestACommandEndsByItsDeadlineOrTheTimeLimit(t *testing.T) {
 				left = time.Until(deadline)
 				return &chat.Reply{About: req.Args.Value("group")}, nil
 			}
-			reply := ask(t, withCommand(hidden(2, run)), &chat.Request{
+			reply := ask(t, withCommand(hiddenCommand(2, run)), &chat.Request{
 				Command:  "hidden",
 				Args:     chat.Typed("-5", "please"),
 				From:     ann,
@@ -356,16 +358,18 @@ func hiddenRequest(group string) *chat.Request {
 }
 
 func TestAFormMayCountOnlySomeRequests(t *testing.T) {
-	command := hidden(1, ran)
+	command := hiddenCommand(1, ran)
 	command.Forms[0].Limit.Counts = func(req *chat.Request) bool { return req.Args.Value("group") == "-5" }
 	r := newRouter(t, io.Discard, withCommand(command))
-	if got := allowed(t, r, hiddenRequest("-5"), hiddenRequest("-5"), hiddenRequest("-6"), hiddenRequest("-6")); got != 3 {
-		t.Errorf("%d are allowed, want 3: one of the two that count, and two others", got)
+	counted := countAllowed(t, r, hiddenRequest("-5"), hiddenRequest("-5"))
+	notCounted := countAllowed(t, r, hiddenRequest("-6"), hiddenRequest("-6"))
+	if counted != 1 || notCounted != 2 {
+		t.Errorf("%d of two that count are allowed, want 1, and %d of two others, want 2", counted, notCounted)
 	}
 }
 
 func TestAFormMayHaveALimitOfAnHour(t *testing.T) {
-	command := hidden(2, ran)
+	command := hiddenCommand(2, ran)
 	command.Forms[0].Limit.Per = time.Hour
 	synctest.Test(t, func(t *testing.T) {
 		r := newRouter(t, io.Discard, func(c *router.Config) {
@@ -381,7 +385,7 @@ func TestAFormMayHaveALimitOfAnHour(t *testing.T) {
 			{pause: time.Minute, want: 1},
 		} {
 			time.Sleep(step.pause)
-			got := allowed(t, r, hiddenRequest("-5"), hiddenRequest("-5"), hiddenRequest("-5"))
+			got := countAllowed(t, r, hiddenRequest("-5"), hiddenRequest("-5"), hiddenRequest("-5"))
 			if got != step.want {
 				t.Errorf("after another %v, %d are allowed, want %d", step.pause, got, step.want)
 			}
@@ -390,21 +394,21 @@ func TestAFormMayHaveALimitOfAnHour(t *testing.T) {
 }
 
 func TestTheLimitOfACommandLeavesOtherCommandsAlone(t *testing.T) {
-	r := newRouter(t, io.Discard, withCommand(hidden(1, ran)))
-	if got := allowed(t, r, hiddenRequest("-5"), hiddenRequest("-5")); got != 1 {
+	r := newRouter(t, io.Discard, withCommand(hiddenCommand(1, ran)))
+	if got := countAllowed(t, r, hiddenRequest("-5"), hiddenRequest("-5")); got != 1 {
 		t.Errorf("%d are allowed, want 1", got)
 	}
-	if got := allowed(t, r, &chat.Request{Command: "exists", From: ann}); got != 1 {
+	if got := countAllowed(t, r, &chat.Request{Command: "exists", From: ann}); got != 1 {
 		t.Error("the limit of one command holds for another")
 	}
 }
 
 func TestAFormMayLimitEachArgumentByItself(t *testing.T) {
-	command := hidden(2, ran)
+	command := hiddenCommand(2, ran)
 	command.Forms[0].Limit.Of = "group"
 	r := newRouter(t, io.Discard, withCommand(command))
 	for _, group := range []string{"-1", "-2", "-3"} {
-		if got := allowed(t, r, hiddenRequest(group), hiddenRequest(group), hiddenRequest(group)); got != 2 {
+		if got := countAllowed(t, r, hiddenRequest(group), hiddenRequest(group), hiddenRequest(group)); got != 2 {
 			t.Errorf("%s: %d are allowed, want 2", group, got)
 		}
 	}
@@ -419,7 +423,7 @@ func TestALongWaitIsToldInMinutes(t *testing.T) {
 		{per: 2 * time.Minute, want: "limit.text", n: 120},
 		{per: time.Hour, want: "limit.minutes", n: 60},
 	} {
-		command := hidden(1, ran)
+		command := hiddenCommand(1, ran)
 		command.Forms[0].Limit.Per = test.per
 		synctest.Test(t, func(t *testing.T) {
 			r := newRouter(t, io.Discard, func(c *router.Config) {
@@ -437,14 +441,14 @@ func TestALongWaitIsToldInMinutes(t *testing.T) {
 
 // Many anonymous moderators share a name: they count as one in their chat, and not in another.
 func TestAnonymousSendersOfAChatShareTheLimitOfAForm(t *testing.T) {
-	r := newRouter(t, io.Discard, withCommand(hidden(1, ran)))
+	r := newRouter(t, io.Discard, withCommand(hiddenCommand(1, ran)))
 	anonymousIn := func(chatID string) *chat.Request {
 		req := hiddenRequest("-5")
 		req.From = chat.User{Platform: "telegram"}
 		req.Chat = chatID
 		return req
 	}
-	if got := allowed(t, r, anonymousIn("-1"), anonymousIn("-1"), anonymousIn("-2")); got != 2 {
+	if got := countAllowed(t, r, anonymousIn("-1"), anonymousIn("-1"), anonymousIn("-2")); got != 2 {
 		t.Errorf("%d are allowed, want one in each of two chats", got)
 	}
 }

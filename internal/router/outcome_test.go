@@ -26,10 +26,10 @@ type outcomeCase struct {
 	command    string
 	args       []string
 	outcome    router.Outcome
-	said       string // in the reply
+	inReply    string // a part of the reply
 	forSender  bool
 	unanswered bool
-	logged     string
+	inLog      string // a part of the log line
 }
 
 func everyOutcome() []outcomeCase {
@@ -45,22 +45,22 @@ func answeredCases() []outcomeCase {
 			name:    "an answer",
 			command: "exists",
 			outcome: router.OK,
-			said:    "ran",
+			inReply: "ran",
 		},
 		{
 			name:    "a part of one",
-			change:  returning(half, poolSilent),
+			change:  withResult(half, poolSilent),
 			command: "exists",
 			outcome: router.Partial,
-			said:    "half",
-			logged:  "pool 5 is silent",
+			inReply: "half",
+			inLog:   "pool 5 is silent",
 		},
 		{
 			name:    "an old answer",
-			change:  returning(stale, nil),
+			change:  withResult(stale, nil),
 			command: "exists",
 			outcome: router.Stale,
-			said:    "old",
+			inReply: "old",
 		},
 	}
 }
@@ -74,8 +74,8 @@ func refusedCases() []outcomeCase {
 			name:    "an unknown command",
 			command: secretTyped,
 			outcome: router.Unknown,
-			said:    "unknown.title",
-			logged:  "command=unknown",
+			inReply: "unknown.title",
+			inLog:   "command=unknown",
 		},
 		{
 			name:    "a wrong argument: what to write",
@@ -83,7 +83,7 @@ func refusedCases() []outcomeCase {
 			command: "exists",
 			args:    []string{"moon", secretTyped},
 			outcome: router.BadInput,
-			said:    "input.write map[]} {exists [{name.platform ",
+			inReply: "input.write map[]} {exists [{name.platform ",
 		},
 		{
 			name:    "a wrong argument: its choices",
@@ -91,28 +91,28 @@ func refusedCases() []outcomeCase {
 			command: "exists",
 			args:    []string{"moon", secretTyped},
 			outcome: router.BadInput,
-			said:    "map[choices:EVM last:TON]",
+			inReply: "map[choices:EVM last:TON]",
 		},
 		{
 			name:    "input that the form refuses",
-			change:  returning(&chat.Reply{Title: chat.Say("half")}, wrongInput),
+			change:  withResult(&chat.Reply{Title: chat.Say("half")}, wrongInput),
 			command: "exists",
 			outcome: router.BadInput,
-			said:    "input.title",
+			inReply: "input.title",
 		},
 		{
 			name:    "a wrong argument of a moderators' form",
 			command: "exists",
 			args:    []string{"moon", secretTyped},
 			outcome: router.Forbidden,
-			said:    "forbidden.text",
+			inReply: "forbidden.text",
 		},
 		{
 			name:    "a moderators' form",
 			command: "exists",
 			args:    []string{secretTyped},
 			outcome: router.Forbidden,
-			said:    "forbidden.text",
+			inReply: "forbidden.text",
 		},
 	}
 	for i := range all {
@@ -126,19 +126,19 @@ func limitedCases() []outcomeCase {
 	return []outcomeCase{
 		{
 			name:       "too many of the user",
-			change:     func(c *router.Config) { c.Limiter = noSlotOf("one telegram user ") },
+			change:     func(c *router.Config) { c.Limiter = refusing("one telegram user ") },
 			command:    "exists",
 			outcome:    router.RateLimited,
-			said:       "limit.text map[n:2]",
+			inReply:    "limit.text map[n:2]",
 			forSender:  true,
 			unanswered: true,
 		},
 		{
 			name:       "too many in the chat",
-			change:     func(c *router.Config) { c.Limiter = noSlotOf("one telegram chat ") },
+			change:     func(c *router.Config) { c.Limiter = refusing("one telegram chat ") },
 			command:    "exists",
 			outcome:    router.RateLimited,
-			said:       "limit.title",
+			inReply:    "limit.title",
 			forSender:  true,
 			unanswered: true,
 		},
@@ -155,36 +155,36 @@ func failedCases() []outcomeCase {
 	return []outcomeCase{
 		{
 			name:       "an error",
-			change:     returning(half, errors.New("down")),
+			change:     withResult(half, errors.New("down")),
 			command:    "exists",
 			outcome:    router.Unavailable,
-			said:       "explained",
+			inReply:    "explained",
 			unanswered: true,
-			logged:     "err=down",
+			inLog:      "err=down",
 		},
 		{
 			name:       "too slow",
-			change:     running(endless),
+			change:     withRun(endless),
 			command:    "exists",
 			outcome:    router.TimedOut,
-			said:       "explained",
+			inReply:    "explained",
 			unanswered: true,
-			logged:     `err="context deadline exceeded"`,
+			inLog:      `err="context deadline exceeded"`,
 		},
 		{
 			name:       "a panic",
-			change:     running(panics),
+			change:     withRun(panics),
 			command:    "exists",
 			outcome:    router.Panicked,
-			said:       "reference map[reference:REF]",
+			inReply:    "reference map[reference:REF]",
 			forSender:  true,
 			unanswered: true,
-			logged:     "outcome_test.go",
+			inLog:      "outcome_test.go",
 		},
 	}
 }
 
-// handled is what became of a request.
+// handled is what the Router did with a request.
 type handled struct {
 	reply    *chat.Reply
 	log      string
@@ -221,8 +221,8 @@ func (c outcomeCase) handle(t *testing.T) handled {
 func TestEveryOutcomeIsTold(t *testing.T) {
 	for _, c := range everyOutcome() {
 		reply := c.handle(t).reply
-		if said := fmt.Sprint(reply); !strings.Contains(said, c.said) {
-			t.Errorf("%s: said %s, want %s", c.name, said, c.said)
+		if said := fmt.Sprint(reply); !strings.Contains(said, c.inReply) {
+			t.Errorf("%s: said %s, want %s", c.name, said, c.inReply)
 		}
 		if reply.ForSender() != c.forSender || reply.Unanswered() != c.unanswered {
 			t.Errorf("%s: for the sender %t, unanswered %t; want %t, %t",
@@ -241,7 +241,7 @@ func TestEveryOutcomeIsObservedAndLoggedOnce(t *testing.T) {
 		if c.outcome == router.Panicked {
 			level = "level=ERROR"
 		}
-		for _, want := range []string{level, "id=REF", "outcome=" + string(c.outcome), c.logged} {
+		for _, want := range []string{level, "id=REF", "outcome=" + string(c.outcome), c.inLog} {
 			if !strings.Contains(got.log, want) {
 				t.Errorf("%s: logged %s, want %s", c.name, got.log, want)
 			}
@@ -305,7 +305,7 @@ func TestPseudonymIsOfOneUserInOneRun(t *testing.T) {
 }
 
 func TestAFailedCommandIsTriedAgainByItsName(t *testing.T) {
-	failing := returning(&chat.Reply{}, errors.New("down"))
+	failing := withResult(&chat.Reply{}, errors.New("down"))
 	got := ask(t, failing, &chat.Request{Command: "exists", From: ann})
 	want := []chat.Action{chat.TryAgain("exists")}
 	if !reflect.DeepEqual(got.Actions, want) || !got.Unanswered() {
@@ -315,7 +315,7 @@ func TestAFailedCommandIsTriedAgainByItsName(t *testing.T) {
 
 func TestACommandMayChooseHowItIsTriedAgain(t *testing.T) {
 	want := []chat.Action{chat.TryAgain("exists", "in another spelling")}
-	failing := returning(&chat.Reply{Actions: want}, errors.New("down"))
+	failing := withResult(&chat.Reply{Actions: want}, errors.New("down"))
 	got := ask(t, failing, &chat.Request{Command: "exists", From: ann})
 	if !reflect.DeepEqual(got.Actions, want) || !got.Unanswered() {
 		t.Errorf("got %+v, want %+v", got.Actions, want)
@@ -323,7 +323,7 @@ func TestACommandMayChooseHowItIsTriedAgain(t *testing.T) {
 }
 
 func TestAPartialErrorWithoutAReplyIsNoAnswer(t *testing.T) {
-	noReply := returning(nil, &chat.PartialError{Err: errors.New("down")})
+	noReply := withResult(nil, &chat.PartialError{Err: errors.New("down")})
 	got := ask(t, noReply, &chat.Request{Command: "exists", From: ann})
 	if got.Title.Key != "unchecked.title" {
 		t.Errorf("got %+v", got)

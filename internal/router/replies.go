@@ -10,9 +10,9 @@ import (
 	"herald/internal/chat"
 )
 
-// tooMany says how long the sender has to wait. If the sender was refused in this chat within the last minute, the
-// reply is for SenderAgain.
-func (r *Router) tooMany(ctx context.Context, req *chat.Request, wait time.Duration) *chat.Reply {
+// rateLimitedReply tells the sender how long to wait, in seconds or, above two minutes, in minutes. If a rate limit
+// already refused the sender in this chat within the last minute, the reply is for SenderAgain.
+func (r *Router) rateLimitedReply(ctx context.Context, req *chat.Request, wait time.Duration) *chat.Reply {
 	reply := chat.Refusal("limit.title", "limit.text")
 	reply.Text.Args = chat.Values{"n": chat.Count(math.Ceil(wait.Seconds()))}
 	if wait > 2*time.Minute {
@@ -25,8 +25,8 @@ func (r *Router) tooMany(ctx context.Context, req *chat.Request, wait time.Durat
 	return reply
 }
 
-// unknown says that there is no such command, and which one may be meant.
-func (r *Router) unknown(name string) *chat.Reply {
+// unknownReply says that there is no command with this name. If the name is similar to a known command, it names that.
+func (r *Router) unknownReply(name string) *chat.Reply {
 	reply := chat.Refusal("unknown.title", "unknown.text")
 	var known []string
 	for _, c := range r.listed {
@@ -38,23 +38,26 @@ func (r *Router) unknown(name string) *chat.Reply {
 	return reply
 }
 
-// noAnswer says why a form failed with err. If the form returned a reply beside err, noAnswer keeps its About, and its
-// Actions if it has any.
-func (r *Router) noAnswer(req *chat.Request, command route, f *chat.Form, failed *chat.Reply, err error) *chat.Reply {
-	reply := unavailable(req, command.Name, f, r.Explain(err))
-	if failed == nil {
+// failedReply says why form f failed with err. partial is the reply that the form returned beside err, or nil. The
+// result has its About and, if it has any, its Actions.
+func (r *Router) failedReply(
+	req *chat.Request, command route, f *chat.Form, partial *chat.Reply, err error,
+) *chat.Reply {
+	reply := unavailableReply(req, command.Name, f, r.Explain(err))
+	if partial == nil {
 		return reply
 	}
-	reply.About = failed.About
-	if failed.Actions != nil {
-		reply.Actions = failed.Actions
+	reply.About = partial.About
+	if partial.Actions != nil {
+		reply.Actions = partial.Actions
 	}
 	return reply
 }
 
-// unavailable returns a reply with the title NoAnswer(what) and the text why. It has a button that runs form f again,
-// unless f is a moderators' form: the reply may be in a private chat, where nobody is a moderator.
-func unavailable(req *chat.Request, what string, f *chat.Form, why chat.Text) *chat.Reply {
+// unavailableReply says that something is unavailable, and why. Its title is NoAnswer(what). It has a button that runs
+// form f again. If f is a moderators' form, it has no button, because the reply may be in a private chat, where nobody
+// is a moderator.
+func unavailableReply(req *chat.Request, what string, f *chat.Form, why chat.Text) *chat.Reply {
 	reply := &chat.Reply{
 		Tone:  chat.Warning,
 		Title: chat.NoAnswer(what),
@@ -72,21 +75,25 @@ func unavailable(req *chat.Request, what string, f *chat.Form, why chat.Text) *c
 	return reply
 }
 
-// badInput says what is wrong with the arguments. If moderators' forms are among forms, it first resolves the sender's
-// role, because the reply shows such a form only to those who may use it.
-func (r *Router) badInput(
+// badInputResult returns the result of a command whose arguments are wrong. forms are the forms that the sender may
+// have meant. If a moderators' form is among them, badInputResult first resolves the sender's role, because the reply
+// shows such a form only to those who may use it.
+func (r *Router) badInputResult(
 	ctx context.Context, req *chat.Request, command route, forms []chat.Form, input *chat.InputError,
 ) result {
 	if slices.ContainsFunc(forms, func(f chat.Form) bool { return f.Moderators }) {
 		r.tryResolveRole(ctx, req)
 	}
-	return result{wrongInput(req, command, forms, input), BadInput, nil}
+	return result{reply: badInputReply(req, command, forms, input), outcome: BadInput}
 }
 
-// wrongInput returns a reply that says what is wrong with the arguments, and how to write the forms that the sender
-// may use. If one of these forms has a Question, and only the sender and the bot can read the answer, the reply also
-// asks the Question. If no argument was given, the reply is only the Question.
-func wrongInput(req *chat.Request, command route, forms []chat.Form, input *chat.InputError) *chat.Reply {
+// badInputReply says what is wrong with the arguments, and how to write those of forms that the sender may use. If one
+// of them has a Question, such as "Which wallet?", the reply depends on the request:
+//
+//   - If it has a Target, the reply does not ask the Question, because an answer to a Question has no Target.
+//   - If it has no argument either, the reply is only the Question.
+//   - If only the sender and the bot can read the reply, the reply also asks the Question.
+func badInputReply(req *chat.Request, command route, forms []chat.Form, input *chat.InputError) *chat.Reply {
 	isHidden := func(f chat.Form) bool { return f.Unlisted || (f.Moderators && !req.MayModerate) }
 	forms = slices.DeleteFunc(slices.Clone(forms), isHidden)
 	reply := &chat.Reply{
@@ -99,11 +106,11 @@ func wrongInput(req *chat.Request, command route, forms []chat.Form, input *chat
 	if reply.Title.Key == "" {
 		reply.Title = chat.Say("input.title")
 	}
-	i := slices.IndexFunc(forms, hasQuestion)
-	if i < 0 || req.Target != nil { // The answer to a Question has no Target.
+	withQuestion := slices.IndexFunc(forms, hasQuestion)
+	if withQuestion < 0 || req.Target != nil {
 		return reply
 	}
-	p := forms[i].Params[0]
+	p := forms[withQuestion].Params[0]
 	if input.Problem.Key == missingArgs {
 		return chat.Question(command.Name, p)
 	}
@@ -113,10 +120,10 @@ func wrongInput(req *chat.Request, command route, forms []chat.Form, input *chat
 	return reply
 }
 
-// hasQuestion reports whether the only parameter of f has a Question.
+// hasQuestion reports whether f has a single parameter, with a Question.
 func hasQuestion(f chat.Form) bool { return len(f.Params) == 1 && f.Params[0].Question.Key != "" }
 
-// usageFields returns how to write each form, with an example.
+// usageFields returns a field that shows how to write each form and, if the form has parameters, one with an example.
 func usageFields(command route, forms []chat.Form) (fields []chat.Field) {
 	for _, f := range forms {
 		usage := chat.Usage{Command: command.Name}

@@ -10,7 +10,7 @@ import (
 	"herald/internal/router"
 )
 
-// Requests to "exists" that only moderators and operators may make.
+// requestsAboutOthers returns requests to "exists" that only moderators and operators may make.
 func requestsAboutOthers() map[string]chat.Request {
 	return map[string]chat.Request{
 		"by ID":              {Command: "exists", Args: chat.Typed("2")},
@@ -20,7 +20,7 @@ func requestsAboutOthers() map[string]chat.Request {
 	}
 }
 
-// checkAboutOthers makes each request about others for a sender. Each reply must contain want.
+// checkAboutOthers makes the requestsAboutOthers of a sender. Each reply must contain want.
 func checkAboutOthers(t *testing.T, change func(*router.Config), sender chat.Request, want string) {
 	t.Helper()
 	for way, req := range requestsAboutOthers() {
@@ -35,8 +35,8 @@ func checkAboutOthers(t *testing.T, change func(*router.Config), sender chat.Req
 	}
 }
 
-// inChats returns a change that lists chats whose moderators may use moderators' forms.
-func inChats(chats ...string) func(*router.Config) {
+// withModeratorChats returns a change that lists chats whose moderators may use moderators' forms.
+func withModeratorChats(chats ...string) func(*router.Config) {
 	return func(c *router.Config) { c.ModeratorChats = chats }
 }
 
@@ -51,7 +51,7 @@ func TestMembersMayAskOnlyAboutThemselves(t *testing.T) {
 
 func TestOperatorsMayAskAboutOthersEverywhere(t *testing.T) {
 	checkAboutOthers(t, nil, chat.Request{From: operator}, "ran")
-	checkAboutOthers(t, inChats(), chat.Request{From: operator, Community: unlisted}, "ran")
+	checkAboutOthers(t, withModeratorChats(), chat.Request{From: operator, Community: unlisted}, "ran")
 }
 
 func TestAnOperatorsIDOnAnotherPlatformIsNobodys(t *testing.T) {
@@ -61,31 +61,31 @@ func TestAnOperatorsIDOnAnotherPlatformIsNobodys(t *testing.T) {
 
 func TestModeratorsMayAskAboutOthersInListedChats(t *testing.T) {
 	moderator := chat.Request{From: ann, Role: chat.Moderator, Community: "-100777"}
-	checkAboutOthers(t, inChats("telegram:-1", "telegram:-100777"), moderator, "ran")
-	checkAboutOthers(t, inChats(router.EveryChat), moderator, "ran")
+	checkAboutOthers(t, withModeratorChats("telegram:-1", "telegram:-100777"), moderator, "ran")
+	checkAboutOthers(t, withModeratorChats(router.EveryChat), moderator, "ran")
 }
 
 func TestModeratorsOfAnUnlistedChatReadWhatToList(t *testing.T) {
 	const entry = "unlisted.entry map[entry:telegram:-100777"
 	moderator := chat.Request{From: ann, Role: chat.Moderator, Community: "-100777"}
-	checkAboutOthers(t, inChats(), moderator, entry)
-	checkAboutOthers(t, inChats("telegram:-1007777", "telegram:-10077"), moderator, entry)
+	checkAboutOthers(t, withModeratorChats(), moderator, entry)
+	checkAboutOthers(t, withModeratorChats("telegram:-1007777", "telegram:-10077"), moderator, entry)
 
 	inChannel := moderator
 	inChannel.Chat = "-5"
-	checkAboutOthers(t, inChats("telegram:-5"), inChannel, entry)
+	checkAboutOthers(t, withModeratorChats("telegram:-5"), inChannel, entry)
 
 	anonymousModerator := chat.Request{From: anonymous, Role: chat.Moderator, Community: "-100777"}
-	checkAboutOthers(t, inChats(), anonymousModerator, entry)
+	checkAboutOthers(t, withModeratorChats(), anonymousModerator, entry)
 }
 
 func TestAnUnknownRoleIsAskedFor(t *testing.T) {
-	everywhere := inChats(router.EveryChat)
+	everywhere := withModeratorChats(router.EveryChat)
 	inCommunity := func(community string) chat.Request {
 		return chat.Request{From: ann, Role: chat.UnknownRole, Community: community}
 	}
-	checkAboutOthers(t, inChats("telegram:"+whereAnnModerates), inCommunity(whereAnnModerates), "ran")
-	checkAboutOthers(t, inChats(), inCommunity(whereAnnModerates),
+	checkAboutOthers(t, withModeratorChats("telegram:"+whereAnnModerates), inCommunity(whereAnnModerates), "ran")
+	checkAboutOthers(t, withModeratorChats(), inCommunity(whereAnnModerates),
 		"unlisted.entry map[entry:telegram:"+whereAnnModerates)
 	checkAboutOthers(t, everywhere, inCommunity(roleInDoubt), "forbidden.text")
 	checkAboutOthers(t, everywhere, inCommunity(platformDown), "role.unknown")
@@ -93,71 +93,73 @@ func TestAnUnknownRoleIsAskedFor(t *testing.T) {
 
 func TestAnAnonymousModeratorIsToldToShowThemselves(t *testing.T) {
 	sender := chat.Request{From: anonymous, Role: chat.Moderator, Community: "-100777"}
-	checkAboutOthers(t, inChats(router.EveryChat), sender, "anonymous.text")
+	checkAboutOthers(t, withModeratorChats(router.EveryChat), sender, "anonymous.text")
 }
 
 func TestInAPrivateChatNobodyModerates(t *testing.T) {
-	checkAboutOthers(t, inChats(), chat.Request{From: ann, Direct: true}, "forbidden.direct")
+	checkAboutOthers(t, withModeratorChats(), chat.Request{From: ann, Direct: true}, "forbidden.direct")
 }
 
-// rightsCase is a sender, and what they may do.
+// rightsCase is a sender, and their rights.
 type rightsCase struct {
 	name      string
 	from      chat.User
 	role      chat.Role
 	community string
-	may       bool // may use moderators' forms
-	might     bool // may or, if the role is unknown, perhaps may
-	readsOf   bool // reads of moderators' forms in a refusal, before which the role is asked for
+	// mayModerate is MayModerate before the platform is asked for an unknown role, and mightModerate is the result of
+	// MightModerate.
+	mayModerate, mightModerate bool
+	// readsForms says whether a refusal shows the sender how to write moderators' forms. An unknown role is asked for
+	// before.
+	readsForms bool
 }
 
-// Until a sender's role is known, they may not moderate.
 var rightsCases = []rightsCase{
 	{name: "a member", from: ann, role: chat.Member, community: listed},
 	{
-		name:      "a moderator",
-		from:      ann,
-		role:      chat.Moderator,
-		community: listed,
-		may:       true,
-		might:     true,
-		readsOf:   true,
+		name:          "a moderator",
+		from:          ann,
+		role:          chat.Moderator,
+		community:     listed,
+		mayModerate:   true,
+		mightModerate: true,
+		readsForms:    true,
 	},
 	{name: "a moderator of an unlisted chat", from: ann, role: chat.Moderator, community: unlisted},
 	{name: "an anonymous moderator", from: anonymous, role: chat.Moderator, community: listed},
-	{name: "an unknown role", from: ann, role: chat.UnknownRole, community: listed, might: true},
+	{name: "an unknown role", from: ann, role: chat.UnknownRole, community: listed, mightModerate: true},
 	{
-		name:      "an unknown role, a moderator's",
-		from:      ann,
-		role:      chat.UnknownRole,
-		community: whereAnnModerates,
-		might:     true,
-		readsOf:   true,
+		name:          "an unknown role, a moderator's",
+		from:          ann,
+		role:          chat.UnknownRole,
+		community:     whereAnnModerates,
+		mightModerate: true,
+		readsForms:    true,
 	},
 	{
-		name:      "an unknown role, and the platform does not answer",
-		from:      ann,
-		role:      chat.UnknownRole,
-		community: platformDown,
-		might:     true,
+		name:          "an unknown role, and the platform does not answer",
+		from:          ann,
+		role:          chat.UnknownRole,
+		community:     platformDown,
+		mightModerate: true,
 	},
 	{name: "an unknown role in an unlisted chat", from: ann, role: chat.UnknownRole, community: unlisted},
 	{
-		name:      "an operator",
-		from:      operator,
-		role:      chat.Member,
-		community: unlisted,
-		may:       true,
-		might:     true,
-		readsOf:   true,
+		name:          "an operator",
+		from:          operator,
+		role:          chat.Member,
+		community:     unlisted,
+		mayModerate:   true,
+		mightModerate: true,
+		readsForms:    true,
 	},
 	{
-		name:    "an operator in a private chat",
-		from:    operator,
-		role:    chat.Member,
-		may:     true,
-		might:   true,
-		readsOf: true,
+		name:          "an operator in a private chat",
+		from:          operator,
+		role:          chat.Member,
+		mayModerate:   true,
+		mightModerate: true,
+		readsForms:    true,
 	},
 }
 
@@ -175,13 +177,13 @@ func (c rightsCase) request(words ...string) *chat.Request {
 func TestAFormKnowsTheRightsOfTheSender(t *testing.T) {
 	for _, c := range rightsCases {
 		var got *chat.Request
-		ask(t, running(func(_ context.Context, req *chat.Request) (*chat.Reply, error) {
+		ask(t, withRun(func(_ context.Context, req *chat.Request) (*chat.Reply, error) {
 			got = req
 			return nil, nil
 		}), c.request())
-		if got.MayModerate != c.may || got.MightModerate() != c.might {
+		if got.MayModerate != c.mayModerate || got.MightModerate() != c.mightModerate {
 			t.Errorf("%s: may %t, might %t; want %t, %t",
-				c.name, got.MayModerate, got.MightModerate(), c.may, c.might)
+				c.name, got.MayModerate, got.MightModerate(), c.mayModerate, c.mightModerate)
 		}
 		if isUnlisted := c.community == unlisted; (got.UnlistedChat != "") != isUnlisted {
 			t.Errorf("%s: the unlisted chat is %q", c.name, got.UnlistedChat)
@@ -192,7 +194,7 @@ func TestAFormKnowsTheRightsOfTheSender(t *testing.T) {
 func TestARefusalNamesModeratorsFormsOnlyToModerators(t *testing.T) {
 	for _, c := range rightsCases {
 		refused := fmt.Sprint(ask(t, nil, c.request("1", "2", "3")))
-		if strings.Contains(refused, "name.platform") != c.readsOf {
+		if strings.Contains(refused, "name.platform") != c.readsForms {
 			t.Errorf("%s reads %s", c.name, refused)
 		}
 	}

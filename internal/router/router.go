@@ -54,20 +54,21 @@ type Config struct {
 	ModeratorChats []string
 	// Timeout limits one command.
 	Timeout time.Duration
-	// Limiter allows UserPerMinute commands of a user and ChatPerMinute commands in a chat; 0 is no limit.
+	// Limiter allows UserPerMinute commands of a user and ChatPerMinute commands in a chat. If a number is 0, there is no
+	// such limit.
 	Limiter                      ratelimit.Limiter
 	UserPerMinute, ChatPerMinute int
 	// Bot separates this bot's limits from those of other bots in the same Limiter.
 	Bot string
-	// Roles has a function for each platform whose Requests may have an UnknownRole.
+	// Roles has the function that asks a platform for a role that a Request does not name: see chat.UnknownRole.
 	Roles map[chat.Platform]AskRole
-	// Language is the language of public answers, except in the Communities of ChatLanguages. Those are named as in
-	// ModeratorChats.
-	Language      chat.Language
+	// Language is the language of public answers in Communities that ChatLanguages does not list.
+	Language chat.Language
+	// ChatLanguages has the language of public answers by Community, such as "telegram:-1001234567890".
 	ChatLanguages map[string]chat.Language
-	// Nearest returns the known name that the mistyped name stands for, or "".
+	// Nearest returns the known command that a mistyped name probably means, or "".
 	Nearest func(name string, known []string) string
-	// Explain words an error of a command for the sender. The text has no address, no secret and nothing that they typed.
+	// Explain tells the sender why a command failed. The text has no address, no secret and nothing that they typed.
 	Explain func(error) chat.Text
 	// Observe is called for every command that ended.
 	Observe func(platform chat.Platform, command string, outcome Outcome, took time.Duration)
@@ -80,88 +81,48 @@ type AskRole func(ctx context.Context, user chat.User, community string) (chat.R
 // Router answers requests. It is safe for concurrent use.
 type Router struct {
 	Config
-	// salt keeps pseudonyms of different runs apart.
-	salt   []byte
+	// salt gives a user another pseudonym in each run.
+	salt []byte
+	// routes has all commands.
 	routes []route
-	// listed are the commands of menus: those with a listed form.
+	// listed has the commands of menus: those with at least one form that is not Unlisted.
 	listed chat.Commands
 }
 
-// route is a command with its parameters.
+// route is a command and its parameters. The zero route stands for an unknown command.
 type route struct {
-	*chat.Command
+	chat.Command
 	params []chat.Param // what Command.Params returns
 }
+
+// isKnown reports whether c is not the zero route.
+func (c route) isKnown() bool { return c.Forms != nil }
 
 // New returns a Router. It fails if an answer of a command could reach the wrong people, or if the fields of a form
 // contradict each other.
 func New(c Config) (*Router, error) {
 	r := &Router{Config: c, salt: []byte(rand.Text())}
-	for i := range c.Commands {
-		command := &c.Commands[i]
-		if err := check(command); err != nil {
+	for _, command := range c.Commands {
+		if err := check(&command); err != nil {
 			return nil, err
 		}
 		params, _ := command.Params()
 		r.routes = append(r.routes, route{Command: command, params: params})
 		isListed := func(f chat.Form) bool { return !f.Unlisted }
 		if slices.ContainsFunc(command.Forms, isListed) {
-			r.listed = append(r.listed, *command)
+			r.listed = append(r.listed, command)
 		}
 	}
 	return r, nil
 }
 
-// find returns the route of a command by its name or alias. If there is none, it returns a route without forms.
-func (r *Router) find(name string) route {
-	for _, found := range r.routes {
-		if _, isAlias := found.Aliases[name]; isAlias || found.Name == name {
-			return found
-		}
-	}
-	return route{Command: &chat.Command{}}
-}
-
-// Commands returns the commands with a listed form, in the order of menus.
-func (r *Router) Commands() chat.Commands { return r.listed }
-
-// Visibility returns who may read the answer to a command, by its name or alias. The command need not be listed. If
-// there is none, Visibility returns 0: the answer to an unknown command must not replace a public message.
-func (r *Router) Visibility(name string) chat.Visibility { return r.find(name).Visibility }
-
-// Language returns the language of an answer to req. If only the sender reads the answer, that is the sender's
-// language, unless the bot does not speak it. Otherwise it is the Community's language, or Config.Language if the
-// Community has none. Language reads only the Locale, From.Platform, Community and Direct of req.
-func (r *Router) Language(req *chat.Request, visibility chat.Visibility) chat.Language {
-	own, spoken := chat.LanguageOf(req.Locale)
-	if spoken && (visibility == chat.Private || req.Direct) {
-		return own
-	}
-	if configured, has := r.ChatLanguages[communityEntry(req)]; has {
-		return configured
-	}
-	return r.Config.Language
-}
-
-// result is how a command ended.
-type result struct {
-	reply   *chat.Reply
-	outcome Outcome
-	err     error // why the answer is missing or incomplete; for the log
-}
-
-// Handle answers one request. It blocks until the form returns, at most until the Deadline of the request or for
-// Config.Timeout, because every form returns when its ctx is done. A panic of a form becomes a Reply. Handle does not
-// change asked.
+// Handle answers one request. It blocks until the command has run: for at most Config.Timeout, and at most until the
+// Deadline of the request. A panic of the command becomes a Reply. Handle does not change asked.
 func (r *Router) Handle(ctx context.Context, asked *chat.Request) *chat.Reply {
 	start := time.Now()
-	copied := *asked // The Router sets fields of it.
+	copied := *asked // The Router sets some of its fields.
 	req := &copied
-	deadline := start.Add(r.Timeout)
-	if !req.Deadline.IsZero() && req.Deadline.Before(deadline) {
-		deadline = req.Deadline
-	}
-	ctx, cancel := context.WithDeadline(ctx, deadline)
+	ctx, cancel := context.WithDeadline(ctx, r.deadline(req, start))
 	defer cancel()
 
 	command := r.find(req.Command)
@@ -176,37 +137,54 @@ func (r *Router) Handle(ctx context.Context, asked *chat.Request) *chat.Reply {
 	return res.reply
 }
 
-// answer counts req against the limits unless it is Counted, finds the form that takes its arguments, checks rights
-// and runs the form. A panic becomes SomethingWentWrong.
+// deadline returns when a command that began at start must have ended.
+func (r *Router) deadline(req *chat.Request, start time.Time) time.Time {
+	latest := start.Add(r.Timeout)
+	if !req.Deadline.IsZero() && req.Deadline.Before(latest) {
+		return req.Deadline
+	}
+	return latest
+}
+
+// result is how a command ended.
+type result struct {
+	reply   *chat.Reply
+	outcome Outcome
+	err     error // for the log: why the answer is missing or incomplete; or nil
+}
+
+// answer counts req against the rate limits, finds the form that takes its arguments, checks the sender's rights, and
+// runs the form. It returns a panic as a result.
 func (r *Router) answer(ctx context.Context, req *chat.Request, command route) (res result) {
 	defer func() {
 		if v := recover(); v != nil {
-			res = result{chat.SomethingWentWrong(req.ID), Panicked, secret.PanicError(v)}
+			res = result{reply: chat.SomethingWentWrong(req.ID), outcome: Panicked, err: secret.PanicError(v)}
 		}
 	}()
 	if wait := r.count(ctx, req); wait > 0 {
-		return result{r.tooMany(ctx, req, wait), RateLimited, nil}
+		return result{reply: r.rateLimitedReply(ctx, req, wait), outcome: RateLimited}
 	}
-	if command.Forms == nil {
-		return result{r.unknown(req.Command), Unknown, nil}
+	if !command.isKnown() {
+		return result{reply: r.unknownReply(req.Command), outcome: Unknown}
 	}
 	forms, wrongInput := command.bind(req)
-	if len(forms) == 1 && forms[0].Moderators {
+	isModeratorsForm := len(forms) == 1 && forms[0].Moderators
+	if isModeratorsForm {
 		refused := r.checkModerator(ctx, req, &forms[0])
 		if refused != nil {
 			return *refused
 		}
 	}
 	if wrongInput != nil {
-		return r.badInput(ctx, req, command, forms, wrongInput)
+		return r.badInputResult(ctx, req, command, forms, wrongInput)
 	}
 	return r.run(ctx, req, command, &forms[0])
 }
 
-// run runs a form, unless its own limit is reached.
+// run runs a form, unless the form's own rate limit is exceeded.
 func (r *Router) run(ctx context.Context, req *chat.Request, command route, f *chat.Form) result {
 	if wait := r.countForm(ctx, req, command, f); wait > 0 {
-		return result{r.tooMany(ctx, req, wait), RateLimited, nil}
+		return result{reply: r.rateLimitedReply(ctx, req, wait), outcome: RateLimited}
 	}
 	if f.NeedsRole {
 		r.tryResolveRole(ctx, req)
@@ -216,18 +194,18 @@ func (r *Router) run(ctx context.Context, req *chat.Request, command route, f *c
 	_, isPartial := errors.AsType[*chat.PartialError](err)
 	switch {
 	case isWrong:
-		return r.badInput(ctx, req, command, []chat.Form{*f}, input)
+		return r.badInputResult(ctx, req, command, []chat.Form{*f}, input)
 	case err == nil && reply.Source.Stale:
-		return result{reply, Stale, nil}
+		return result{reply: reply, outcome: Stale}
 	case err == nil:
-		return result{reply, OK, nil}
+		return result{reply: reply, outcome: OK}
 	case isPartial && reply != nil:
-		return result{reply, Partial, err}
+		return result{reply: reply, outcome: Partial, err: err}
 	}
-	return result{r.noAnswer(req, command, f, reply, err), outcomeOf(err), err}
+	return result{reply: r.failedReply(req, command, f, reply, err), outcome: outcomeOf(err), err: err}
 }
 
-// outcomeOf returns the Outcome of a command that failed with err.
+// outcomeOf returns the Outcome of a command that failed with err: TimedOut or Unavailable.
 func outcomeOf(err error) Outcome {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return TimedOut
@@ -259,8 +237,8 @@ func (r *Router) record(ctx context.Context, req *chat.Request, command string, 
 	}
 }
 
-// pseudonym returns a salted hash that is the same for a user in all log lines of one run and does not identify them.
-// For a user without an ID it returns "anonymous".
+// pseudonym returns a name for a user in the log: a salted hash, which is the same in all log lines of one run and does
+// not identify the user. For a user without an ID, it returns "anonymous".
 func (r *Router) pseudonym(u chat.User) string {
 	if u.ID == "" {
 		return "anonymous"
@@ -271,4 +249,35 @@ func (r *Router) pseudonym(u chat.User) string {
 	named = append(named, u.ID...)
 	sum := sha256.Sum256(named)
 	return hex.EncodeToString(sum[:6])
+}
+
+// find returns the route of a command by its name or alias. If there is no such command, it returns the zero route.
+func (r *Router) find(name string) route {
+	for _, found := range r.routes {
+		if _, isAlias := found.Aliases[name]; isAlias || found.Name == name {
+			return found
+		}
+	}
+	return route{}
+}
+
+// Commands returns the commands with at least one form that is not Unlisted, in the order of menus.
+func (r *Router) Commands() chat.Commands { return r.listed }
+
+// Visibility returns who may read the answer to a command, by its name or alias. For an unknown command, it returns 0,
+// so that the answer does not replace a public message.
+func (r *Router) Visibility(name string) chat.Visibility { return r.find(name).Visibility }
+
+// Language returns the language of an answer to req. If only the sender can read the answer, it is the sender's
+// language, if the bot speaks it. Otherwise it is the language of the Community in ChatLanguages, or else
+// Config.Language. Language reads only the Locale, From.Platform, Community and Direct of req.
+func (r *Router) Language(req *chat.Request, visibility chat.Visibility) chat.Language {
+	own, spoken := chat.LanguageOf(req.Locale)
+	if spoken && (visibility == chat.Private || req.Direct) {
+		return own
+	}
+	if configured, has := r.ChatLanguages[communityEntry(req)]; has {
+		return configured
+	}
+	return r.Config.Language
 }

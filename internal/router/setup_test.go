@@ -23,17 +23,17 @@ var (
 	anonymous = chat.User{Platform: "telegram"}
 )
 
-// Communities of a Router of newRouter. Its ModeratorChats lists them, except unlisted.
+// Communities. The ModeratorChats of newRouter list all of them except unlisted.
 const (
 	listed            = "listed"
 	unlisted          = "unlisted"
-	whereAnnModerates = "where ann moderates"
-	roleInDoubt       = "in doubt" // the platform does not know a role
-	platformDown      = "down"     // the platform does not answer
+	whereAnnModerates = "where ann moderates" // according to askRole
+	roleInDoubt       = "in doubt"            // askRole returns an UnknownRole
+	platformDown      = "down"                // askRole fails
 )
 
-// role is a router.AskRole. In communities except the last three, everybody is a member.
-func role(_ context.Context, user chat.User, community string) (chat.Role, error) {
+// askRole is a router.AskRole. It returns Member, except in the last three communities.
+func askRole(_ context.Context, user chat.User, community string) (chat.Role, error) {
 	switch {
 	case community == platformDown:
 		return chat.UnknownRole, errors.New("down")
@@ -46,7 +46,7 @@ func role(_ context.Context, user chat.User, community string) (chat.Role, error
 	}
 }
 
-// newRouter returns a Router with the command "exists", after change, which may be nil.
+// newRouter returns a Router with the command "exists". change changes its Config, and may be nil.
 func newRouter(t *testing.T, log io.Writer, change func(*router.Config)) *router.Router {
 	t.Helper()
 	c := router.Config{
@@ -58,9 +58,9 @@ func newRouter(t *testing.T, log io.Writer, change func(*router.Config)) *router
 			"telegram:" + roleInDoubt,
 			"telegram:" + platformDown,
 		},
-		Roles:         map[chat.Platform]router.AskRole{"telegram": role},
+		Roles:         map[chat.Platform]router.AskRole{"telegram": askRole},
 		Timeout:       time.Second,
-		Limiter:       noSlotOf(""),
+		Limiter:       refusing(""),
 		UserPerMinute: 20,
 		ChatPerMinute: 120,
 		Bot:           "one",
@@ -78,8 +78,8 @@ func newRouter(t *testing.T, log io.Writer, change func(*router.Config)) *router
 	return r
 }
 
-// existsCommand returns a command about the sender, a person, or an ID on a platform. Its reply repeats its form and
-// its arguments.
+// existsCommand returns a command with three forms, about the sender, a person, or an ID on a platform. A reply of it
+// names the form and repeats the arguments.
 func existsCommand() chat.Command {
 	person := chat.Param{Name: "user", Summary: chat.Say("who"), Example: "123", Person: true}
 	platform := chat.Param{
@@ -134,33 +134,34 @@ func ask(t *testing.T, change func(*router.Config), req *chat.Request) *chat.Rep
 	return newRouter(t, io.Discard, change).Handle(t.Context(), req)
 }
 
-// running replaces the Run of the form without parameters.
-func running(run chat.Run) func(*router.Config) {
+// withRun returns a change that replaces the Run of "exists" without arguments.
+func withRun(run chat.Run) func(*router.Config) {
 	return func(c *router.Config) { c.Commands[0].Forms[0].Run = run }
 }
 
-// returning is running with a Run that returns reply and err.
-func returning(reply *chat.Reply, err error) func(*router.Config) {
-	return running(func(context.Context, *chat.Request) (*chat.Reply, error) { return reply, err })
+// withResult returns a change by which "exists" without arguments returns reply and err.
+func withResult(reply *chat.Reply, err error) func(*router.Config) {
+	return withRun(func(context.Context, *chat.Request) (*chat.Reply, error) { return reply, err })
 }
 
-// noSlotOf is a Limiter without slots for limits whose key contains it. If it is empty, there are always slots.
-type noSlotOf string
+// refusing is a Limiter that refuses limits whose key contains this text. If the text is empty, it refuses none.
+type refusing string
 
-func (n noSlotOf) Reserve(
+func (r refusing) Reserve(
 	_ context.Context, _ time.Duration, limits ...ratelimit.Limit,
 ) (wait time.Duration, ok bool) {
 	for _, l := range limits {
-		if n != "" && strings.Contains(l.Key, string(n)) {
+		if r != "" && strings.Contains(l.Key, string(r)) {
 			return 1500 * time.Millisecond, false
 		}
 	}
 	return 0, true
 }
 
-func (noSlotOf) Peek(context.Context, ...ratelimit.Limit) (wait time.Duration) { return 0 }
+func (refusing) Peek(context.Context, ...ratelimit.Limit) (wait time.Duration) { return 0 }
 
-// counter is a Limiter that has Burst slots of each key for ever. It is also a claim.Claims to which every key is new.
+// counter counts the slots that were taken, by the limit's key. It is a Limiter that gives each key Burst slots, and no
+// further ones later. It is also a claim.Claims to which every key is new.
 type counter map[string]int
 
 func (c counter) Reserve(

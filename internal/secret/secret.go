@@ -1,9 +1,9 @@
 // Package secret keeps secrets out of logs and answers. A Value contains a secret and does not print it. A Redactor
 // replaces secrets in text. PanicError describes a recovered panic without personal data.
 //
-// Other code must not put a secret into an error or an attribute: the Redactor is only the last line of defence. It
-// finds only the secrets that it was given, and the tokens in URLs of Discord's interactions. The package imports
-// no other package of Herald, so that every package may use it.
+// Other code must not put a secret into an error or a log attribute, because the Redactor is only the last line of
+// defense: it finds only the secrets that it was given, and the tokens in URLs of Discord's interactions. The package
+// imports no other package of Herald, so that every package may import it.
 package secret
 
 import (
@@ -26,15 +26,15 @@ const Mark = "[redacted]"
 
 // Value contains a string. fmt, encoding/json and slog print it as Mark. The zero Value contains "".
 type Value struct {
-	// value is a pointer, because fmt prints an unexported Value in a struct without calling Format: it then prints an
-	// address.
+	// value is a pointer, because fmt does not call Format for a Value in an unexported field. It then prints the
+	// pointer's address instead of the secret.
 	value *string
 }
 
 // New returns a Value that contains value.
 func New(value string) Value { return Value{value: &value} }
 
-// Reveal returns the string. Call it only where the string is sent.
+// Reveal returns the string. Call it only to send the string.
 func (v Value) Reveal() string {
 	if v.value == nil {
 		return ""
@@ -51,9 +51,9 @@ func (v Value) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, Mark) }
 // MarshalText implements encoding.TextMarshaler. It returns Mark.
 func (v Value) MarshalText() ([]byte, error) { return []byte(Mark), nil }
 
-// Of returns the strings in all Values that are fields of settings or of structs in settings. It does not look into
-// slices, maps and pointers. Settings must be a struct that has only exported fields. If a string is a URL, Of also
-// returns its parts that may be keys: see keysIn.
+// Of returns the secrets in settings: the strings of all Values that are fields of settings, or of structs in it. If a
+// string is a URL, Of also returns its parts that may be keys: see keysIn. settings must be a struct that has only
+// exported fields. Of does not look into slices, maps and pointers.
 func Of(settings any) []string {
 	var secrets []string
 	for _, field := range reflect.ValueOf(settings).Fields() {
@@ -96,8 +96,8 @@ const (
 	maxLogged = 3 << 10
 )
 
-// interactionToken matches the path of a Discord interaction's URL, of which the last part is a token. Anybody who
-// knows the token can answer the interaction for 15 minutes.
+// interactionToken matches the path of a Discord interaction's URL up to its token. Anybody who knows the token can
+// answer the interaction for 15 minutes.
 // https://docs.discord.com/developers/interactions/receiving-and-responding
 var interactionToken = regexp.MustCompile(
 	`(?i)((?:/|%2F)(?:interactions|webhooks)(?:/|%2F)[0-9]+(?:/|%2F))[A-Za-z0-9._~-]+`)
@@ -116,13 +116,13 @@ func NewRedactor(secrets []string) *Redactor {
 			found = append(found, encodings(secret)...)
 		}
 	}
-	// A Replacer tries its strings in order. Longer ones are first, because they may begin with a shorter one.
+	// A Replacer tries its strings in order. A longer secret may begin with a shorter one, and so has to be tried first.
 	slices.SortFunc(found, func(a, b string) int { return len(b) - len(a) })
 	r := &Redactor{}
 	var pairs []string
 	for _, text := range found {
 		pairs = append(pairs, text, Mark)
-		r.minLength = len(text) // the last one is the shortest
+		r.minLength = len(text) // The last text is the shortest.
 	}
 	r.secrets = strings.NewReplacer(pairs...)
 	return r
@@ -143,7 +143,7 @@ func (r *Redactor) String(s string) string {
 // of these texts to 3 KiB. It does not change numbers, bools, times, durations and the names of groups. It first turns
 // any other value into text.
 func (r *Redactor) ReplaceAttr(_ []string, a slog.Attr) slog.Attr {
-	isOmitted := a.Equal(slog.Attr{}) // slog omits the zero Attr, but not one whose value is the text "<nil>".
+	isOmitted := a.Equal(slog.Attr{}) // slog omits the zero Attr. As text, its value would be logged as "<nil>".
 	if isOmitted {
 		return a
 	}
@@ -157,8 +157,7 @@ func (r *Redactor) ReplaceAttr(_ []string, a slog.Attr) slog.Attr {
 	return a
 }
 
-// loggable redacts s, and cuts it to maxLogged bytes. It redacts first, because the Redactor would not find a
-// secret that is cut.
+// loggable redacts s, and then cuts it to maxLogged bytes. If it cut first, it would not find a secret that is cut.
 func (r *Redactor) loggable(s string) string {
 	s = r.String(s)
 	if len(s) <= maxLogged {

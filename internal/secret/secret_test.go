@@ -169,7 +169,7 @@ type stringer struct{ text string }
 
 func (s *stringer) String() string { return s.text }
 
-// options returns options of a slog.Handler that redacts secrets.
+// options returns the options of a slog.Handler that redacts these secrets.
 func options(secrets ...string) *slog.HandlerOptions {
 	return &slog.HandlerOptions{ReplaceAttr: NewRedactor(secrets).ReplaceAttr}
 }
@@ -203,7 +203,7 @@ func TestLogHidesSecretsEverywhere(t *testing.T) {
 			t.Errorf("%d marks, want 11, in %s", got, out.String())
 		}
 		if strings.Contains(out.String(), "PANIC") || !strings.Contains(out.String(), "<nil>") {
-			t.Errorf("a nil value is logged wrong: %s", out.String())
+			t.Errorf("a nil value is not logged as <nil>: %s", out.String())
 		}
 	}
 }

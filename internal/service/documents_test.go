@@ -8,10 +8,10 @@ import (
 	"io"
 	"log/slog"
 	"maps"
-	"math/big"
 	"net/http"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -29,34 +29,34 @@ import (
 	"herald/internal/service/supply"
 )
 
-// documented checks the examples of docs/services.md against the clients, by the examples' labels. Each function gets
-// all examples. It fails the test if the client refuses an answer that the document accepts, accepts an answer that the
-// document refuses, or sends another request.
-var documented = map[string]func(*testing.T, map[string]string){
+// checks compare the examples of docs/services.md with the clients. The key is the label of an example. Each function
+// gets all examples. It fails the test if the client refuses an answer that the document accepts, accepts an answer
+// that the document refuses, or sends another request than the document shows.
+var checks = map[string]func(*testing.T, map[string]string){
 	"partner-openssl":      nil, // checked in package partner
 	"partner-request":      nil, // checked in package partner
-	"partner-registered":   documentedRegistered,
-	"partner-unregistered": documentedUnregistered,
-	"partner-logins":       documentedLogins,
-	"price-v1":             documentedQuote("price-v1"),
-	"price-v3":             documentedQuote("price-v3"),
-	"price-credits":        documentedCredits,
-	"supply-answers":       documentedSupplies,
-	"supply-refused":       documentedRefusedSupplies,
-	"chain-block-request":  documentedBatch,
-	"chain-block-answer":   nil, // used by documentedBatch
-	"chain-batch-request":  nil, // used by documentedBatch
-	"chain-batch-answer":   nil, // used by documentedBatch
-	"chain-withdrawals":    documentedWithdrawals,
+	"partner-registered":   checkRegistered,
+	"partner-unregistered": checkUnregistered,
+	"partner-logins":       checkLogins,
+	"price-v1":             checkQuote("price-v1"),
+	"price-v3":             checkQuote("price-v3"),
+	"price-credits":        checkCredits,
+	"supply-answers":       checkSupplies,
+	"supply-refused":       checkRefusedSupplies,
+	"chain-block-request":  checkBatch,
+	"chain-block-answer":   nil, // used by checkBatch
+	"chain-batch-request":  nil, // used by checkBatch
+	"chain-batch-answer":   nil, // used by checkBatch
+	"chain-withdrawals":    checkWithdrawals,
 }
 
 func TestTheClientsAcceptTheDocumentedAnswers(t *testing.T) {
 	examples := resttest.Examples(t, "../../docs/services.md")
-	labels, tested := slices.Sorted(maps.Keys(examples)), slices.Sorted(maps.Keys(documented))
+	labels, tested := slices.Sorted(maps.Keys(examples)), slices.Sorted(maps.Keys(checks))
 	if !slices.Equal(labels, tested) {
 		t.Fatalf("the document has the examples %q, and %q are tested", labels, tested)
 	}
-	for label, check := range documented {
+	for label, check := range checks {
 		if check != nil {
 			t.Run(label, func(t *testing.T) { check(t, examples) })
 		}
@@ -88,7 +88,7 @@ func partnerAnswering(t *testing.T, text string) *partner.Client {
 	return partner.New(partner.Settings{URL: serveText(t, text), SecretKey: secret.New("key")}, newCache(t))
 }
 
-func documentedRegistered(t *testing.T, examples map[string]string) {
+func checkRegistered(t *testing.T, examples map[string]string) {
 	id := core.Identity{Platform: "Telegram", UID: "1"}
 	account, err := partnerAnswering(t, examples["partner-registered"]).Accounts.Fetch(t.Context(), id)
 	if err != nil || account.DID != "did:example:0xab12" {
@@ -96,7 +96,7 @@ func documentedRegistered(t *testing.T, examples map[string]string) {
 	}
 }
 
-func documentedUnregistered(t *testing.T, examples map[string]string) {
+func checkUnregistered(t *testing.T, examples map[string]string) {
 	id := core.Identity{Platform: "Telegram", UID: "1"}
 	for line := range strings.Lines(examples["partner-unregistered"]) {
 		account, err := partnerAnswering(t, line).Accounts.Fetch(t.Context(), id)
@@ -106,11 +106,13 @@ func documentedUnregistered(t *testing.T, examples map[string]string) {
 	}
 }
 
-// The example's login is of a fixed day, so its time is replaced by a time an hour ago.
-func documentedLogins(t *testing.T, examples map[string]string) {
+// The example's login is of a fixed day, which is more than 30 days ago. So the client leaves it out, unless its time
+// is replaced by a time an hour ago.
+func checkLogins(t *testing.T, examples map[string]string) {
+	old := examples["partner-logins"]
 	hourAgo := time.Now().Add(-time.Hour).Unix()
-	text := strings.Replace(examples["partner-logins"], "1751275437", big.NewInt(hourAgo).String(), 1)
-	for answer, want := range map[string]int{examples["partner-logins"]: 0, text: 1} {
+	recent := strings.Replace(old, "1751275437", strconv.FormatInt(hourAgo, 10), 1)
+	for answer, want := range map[string]int{old: 0, recent: 1} {
 		logins, err := partnerAnswering(t, answer).Logins.Fetch(t.Context(), "did:example:0xab12")
 		if err != nil || len(logins) != want {
 			t.Errorf("%s: %v, %v", answer, logins, err)
@@ -125,7 +127,7 @@ func marketAnswering(t *testing.T, text string) *market.Client {
 	return market.New(settings, newCache(t), slog.New(slog.DiscardHandler))
 }
 
-func documentedQuote(label string) func(*testing.T, map[string]string) {
+func checkQuote(label string) func(*testing.T, map[string]string) {
 	return func(t *testing.T, examples map[string]string) {
 		found, err := marketAnswering(t, examples[label]).Probe(t.Context())
 		if err != nil || found.Quote.Price.String() != "3012.57" || found.Quote.LastUpdated.Year() != 2026 {
@@ -139,14 +141,14 @@ func documentedQuote(label string) func(*testing.T, map[string]string) {
 	}
 }
 
-func documentedCredits(t *testing.T, examples map[string]string) {
+func checkCredits(t *testing.T, examples map[string]string) {
 	left, err := marketAnswering(t, examples["price-credits"]).Credits(t.Context())
 	if err != nil || left.Left != 11988 || left.Plan != 15000 {
 		t.Errorf("%+v, %v", left, err)
 	}
 }
 
-func documentedSupplies(t *testing.T, examples map[string]string) {
+func checkSupplies(t *testing.T, examples map[string]string) {
 	for line := range strings.Lines(examples["supply-answers"]) {
 		client := supply.New(supply.Settings{URL: serveText(t, line)}, newCache(t))
 		if found, err := client.Supply.Fetch(t.Context(), struct{}{}); err != nil || found.Total.IntPart() < 98_765_432 {
@@ -155,7 +157,7 @@ func documentedSupplies(t *testing.T, examples map[string]string) {
 	}
 }
 
-func documentedRefusedSupplies(t *testing.T, examples map[string]string) {
+func checkRefusedSupplies(t *testing.T, examples map[string]string) {
 	for line := range strings.Lines(examples["supply-refused"]) {
 		client := supply.New(supply.Settings{URL: serveText(t, line)}, newCache(t))
 		if found, err := client.Supply.Fetch(t.Context(), struct{}{}); core.ReasonOf(err) != core.Malformed {
@@ -170,9 +172,9 @@ var (
 	documentedWallet = common.HexToAddress("0x52908400098527886E0F7030069857D2E4169EE7")
 )
 
-// documentedChain returns a client of a node that answers the requests with the answers, in turn. The requests must be
-// those that the client sends.
-func documentedChain(t *testing.T, change func(*staking.Settings), requests, answers []string) *staking.Client {
+// chainAnswering returns a client of a node that answers one request after another with answers. It fails the test if
+// the client sends other requests than these.
+func chainAnswering(t *testing.T, change func(*staking.Settings), requests, answers []string) *staking.Client {
 	t.Helper()
 	sent := 0
 	url := resttest.Serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -212,8 +214,8 @@ func compact(t *testing.T, text string) string {
 	return b.String()
 }
 
-func documentedBatch(t *testing.T, examples map[string]string) {
-	client := documentedChain(t, func(*staking.Settings) {},
+func checkBatch(t *testing.T, examples map[string]string) {
+	client := chainAnswering(t, func(*staking.Settings) {},
 		[]string{examples["chain-block-request"], examples["chain-batch-request"]},
 		[]string{examples["chain-block-answer"], examples["chain-batch-answer"]})
 	stake, err := client.Stakes.Fetch(t.Context(), documentedWallet)
@@ -222,8 +224,8 @@ func documentedBatch(t *testing.T, examples map[string]string) {
 	}
 }
 
-// The withdrawals are a further call of the batch.
-func documentedWithdrawals(t *testing.T, examples map[string]string) {
+// The document shows the withdrawals as the result of one more call in the batch.
+func checkWithdrawals(t *testing.T, examples map[string]string) {
 	data := regexp.MustCompile(`(?m) #.*$|\n`).ReplaceAllString(examples["chain-withdrawals"], "")
 	batch := strings.TrimSuffix(compact(t, examples["chain-batch-request"]), "]")
 	batch += `,{"jsonrpc":"2.0","id":5,"method":"eth_call","params":[{"data":"0xd6b6b23f` +
@@ -232,7 +234,7 @@ func documentedWithdrawals(t *testing.T, examples map[string]string) {
 	answer := strings.TrimSuffix(compact(t, examples["chain-batch-answer"]), "]")
 	answer += `,{"jsonrpc":"2.0","id":5,"result":"` + data + `"}]`
 	afterOneBlock := uint64(1)
-	client := documentedChain(t, func(s *staking.Settings) {
+	client := chainAnswering(t, func(s *staking.Settings) {
 		s.PendingMethod = "pendingUnstakes(address)"
 		s.ClaimBlocks = &afterOneBlock
 	}, []string{examples["chain-block-request"], batch}, []string{examples["chain-block-answer"], answer})

@@ -13,10 +13,10 @@ import (
 
 const members = "members/telegram-7000000001"
 
-// shared is one Bucket, opened by two replicas.
+// shared is one Bucket, opened by two replicas, or twice by one process.
 type shared struct{ one, two Bucket }
 
-// buckets returns a Bucket of each kind.
+// buckets returns a Bucket of each kind by the name of its kind.
 func buckets(t *testing.T) map[string]shared {
 	t.Helper()
 	memory := NewMemory()
@@ -30,8 +30,8 @@ func buckets(t *testing.T) map[string]shared {
 	}
 }
 
-// all returns the values that Each passes, in order.
-func all(t *testing.T, b Bucket) []string {
+// allValues returns the values that Each passes, in order.
+func allValues(t *testing.T, b Bucket) []string {
 	t.Helper()
 	var values []string
 	err := b.Each(t.Context(), func(value []byte) { values = append(values, string(value)) })
@@ -42,7 +42,7 @@ func all(t *testing.T, b Bucket) []string {
 	return values
 }
 
-// wantValue fails the test unless a Bucket has this value; "": none.
+// wantValue fails the test unless a Bucket has this value. If want is "", the Bucket must not have one.
 func wantValue(t *testing.T, what string, b Bucket, key, want string) {
 	t.Helper()
 	value, err := b.Load(t.Context(), key)
@@ -67,16 +67,16 @@ func TestReplaceChangesOnlyTheValueThatTheCallerKnows(t *testing.T) {
 			old   string
 			value string
 			want  bool   // what Replace reports
-			saved string // afterwards
+			saved string // the value afterwards
 		}{
-			{b.one, "x", "a", false, ""},
-			{b.one, "", "a", true, "a"},
-			{b.two, "", "b", false, "a"},
-			{b.two, "a", "b", true, "b"},
-			{b.one, "a", "", false, "b"},
-			{b.one, "b", "", true, ""},
-			{b.two, "", "", true, ""},
-			{b.two, "", "c\x00\xff", true, "c\x00\xff"},
+			{by: b.one, old: "x", value: "a", want: false, saved: ""},
+			{by: b.one, old: "", value: "a", want: true, saved: "a"},
+			{by: b.two, old: "", value: "b", want: false, saved: "a"},
+			{by: b.two, old: "a", value: "b", want: true, saved: "b"},
+			{by: b.one, old: "a", value: "", want: false, saved: "b"},
+			{by: b.one, old: "b", value: "", want: true, saved: ""},
+			{by: b.two, old: "", value: "", want: true, saved: ""},
+			{by: b.two, old: "", value: "c\x00\xff", want: true, saved: "c\x00\xff"},
 		} {
 			what := fmt.Sprintf("%s, step %d", name, i)
 			replaced, err := step.by.Replace(t.Context(), "7", []byte(step.old), []byte(step.value))
@@ -111,7 +111,7 @@ func TestOneOfManyReplacesAValue(t *testing.T) {
 
 func TestEachPassesEveryValueOnce(t *testing.T) {
 	for name, b := range buckets(t) {
-		if left := all(t, b.one); len(left) > 0 {
+		if left := allValues(t, b.one); len(left) > 0 {
 			t.Errorf("%s: an empty bucket has %q", name, left)
 		}
 		n := 60
@@ -123,7 +123,7 @@ func TestEachPassesEveryValueOnce(t *testing.T) {
 			want = append(want, fmt.Sprintf("value %04d", i))
 			put(t, b.one, fmt.Sprint(i), want[i])
 		}
-		got := all(t, b.two)
+		got := allValues(t, b.two)
 		if !slices.Equal(got, want) {
 			t.Errorf("%s: %d values, want %d", name, len(got), len(want))
 		}
@@ -151,7 +151,7 @@ func TestEachMayUseTheBucket(t *testing.T) {
 				_, _ = b.one.Replace(t.Context(), key, value, nil)
 			}
 		})
-		if left := all(t, b.two); err != nil || len(left) > 0 {
+		if left := allValues(t, b.two); err != nil || len(left) > 0 {
 			t.Errorf("%s: %v; left are %q", name, err, left)
 		}
 	}
@@ -169,13 +169,13 @@ func TestBucketsAreSeparate(t *testing.T) {
 		put(t, open("members/discord-1"), "7", "b")
 		wantValue(t, name, open("members/telegram-1"), "7", "a")
 		wantValue(t, name, open("members/telegram-2"), "7", "")
-		if got := all(t, open("members/discord-1")); !slices.Equal(got, []string{"b"}) {
+		if got := allValues(t, open("members/discord-1")); !slices.Equal(got, []string{"b"}) {
 			t.Errorf("%s: %q", name, got)
 		}
 	}
 }
 
-// A value that Load would not return is not saved.
+// Load would not return such a value.
 func TestAValueThatIsTooLargeIsRefused(t *testing.T) {
 	for name, b := range buckets(t) {
 		if name == "Memory" {
@@ -193,7 +193,8 @@ func TestAValueThatIsTooLargeIsRefused(t *testing.T) {
 	}
 }
 
-// wantUnreadable fails the test unless the value of key cannot be read, and Each passes only the others.
+// wantUnreadable fails the test unless Load, Replace and Each report the value of key as unreadable, and Each passes
+// the other values.
 func wantUnreadable(t *testing.T, what string, b Bucket, key string, others ...string) {
 	t.Helper()
 	_, err := b.Load(t.Context(), key)

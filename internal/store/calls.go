@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// callTimeout is how long a call waits for Redis, unless the URL has another time. A healthy Redis answers within
-	// a few milliseconds; the rest is for delays of this machine under load.
+	// callTimeout is how long a call waits for Redis, unless the URL has a read_timeout. A healthy Redis answers within a
+	// few milliseconds. The rest is for delays of this machine under load.
 	callTimeout = 50 * time.Millisecond
 	// connectTimeout is how long a call waits for a free connection or a new one.
 	connectTimeout = time.Second
@@ -22,7 +22,7 @@ const (
 // errUnavailable is returned by ask if Redis does not answer, or refuses a call.
 var errUnavailable = errors.New("redis does not answer, or refuses")
 
-// call makes a call on a connection and returns the reply.
+// call sends commands to Redis on a connection, and returns the reply.
 type call func(redis.Conn) (reply any, err error)
 
 // command returns the call of one command.
@@ -30,25 +30,26 @@ func command(name string, args ...any) call {
 	return func(conn redis.Conn) (any, error) { return conn.Do(name, args...) }
 }
 
-// script returns the call of a script whose keyCount is -1.
+// script returns the call of a script. The script was made by redis.NewScript(-1, …), so its first argument is the
+// number of keys.
 func script(s *redis.Script, keys []string, args ...any) call {
 	all := scriptArgs(keys, args)
 	return func(conn redis.Conn) (any, error) { return s.Do(conn, all...) }
 }
 
-// scriptArgs returns the arguments of a script whose keyCount is -1.
+// scriptArgs returns the arguments of a script: the number of keys, the keys, and args.
 func scriptArgs(keys []string, args []any) []any {
 	return append(redis.Args{len(keys)}.AddFlat(keys), args...)
 }
 
-// ask makes a call and returns the reply. If the call fails, Redis is unavailable until a probe of watch succeeds, and
-// until then ask makes no call. In both cases ask returns errUnavailable. If the key has a value of another type, ask
-// returns an error that isWrongType reports, and Redis stays available.
+// ask makes a call and returns the reply. If the call fails, ask returns errUnavailable, and Redis counts as
+// unavailable until a probe of watch succeeds. Until then, ask makes no call, and always returns errUnavailable. If the
+// key has a value of another type, ask returns an error that isWrongType reports, and Redis stays available.
 //
 // If the connection breaks or Redis does not answer in time, ask retries the call once. The retry does not use a
-// connection that was idle, because a restart of Redis breaks all of them at once, and a network may, too. ask ignores
-// cancellation of ctx, because a command's results must be saved even after the command has timed out. It blocks for at
-// most three times the call's time limit, or 2 seconds if it has to connect.
+// connection that was idle, because a restart of Redis breaks all connections at once. ask ignores cancellation of ctx,
+// because a command's results must be saved even after the command has timed out. It blocks for at most three times the
+// call's time limit, or 2 seconds if it has to connect.
 func (r *Redis) ask(ctx context.Context, c call) (reply any, err error) {
 	if !r.Up() {
 		r.fallbacks.Add(1)
@@ -74,14 +75,14 @@ func isReply(err error) bool {
 	return is
 }
 
-// isWrongType reports whether Redis refused a call because another program's value is under the key. Before
-// version 7, the refusal of a script begins with other words.
+// isWrongType reports whether Redis refused a call because another program's value is under the key. It searches the
+// whole text, because before version 7, the refusal of a script begins with other words.
 func isWrongType(err error) bool {
 	return isReply(err) && strings.Contains(err.Error(), "WRONGTYPE")
 }
 
-// do makes a call on a connection of the pool, even if Redis is unavailable. It waits for a connection until ctx is
-// done, at most for connectTimeout. The time limit of the call begins after that wait, and ctx does not end the call.
+// do makes a call on a connection of the pool, even while Redis counts as unavailable. It waits for a connection until
+// ctx is done, but for at most connectTimeout. Then the call has its own time limit, and ctx does not end it.
 func (r *Redis) do(ctx context.Context, c call) (reply any, err error) {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
@@ -93,10 +94,10 @@ func (r *Redis) do(ctx context.Context, c call) (reply any, err error) {
 	return c(conn)
 }
 
-// dropIdle makes calls use none of the connections that are idle now.
+// dropIdle makes later calls use other connections than those that are idle now.
 func (r *Redis) dropIdle() { r.dropped.Store(new(time.Now())) }
 
-// usable returns an error if the connection was already idle at dropped. The pool then closes it.
+// usable returns an error if the connection was already idle when dropIdle was last called. The pool then closes it.
 func (r *Redis) usable(_ redis.Conn, idleSince time.Time) error {
 	dropped := r.dropped.Load()
 	if dropped != nil && !idleSince.After(*dropped) {
@@ -105,12 +106,12 @@ func (r *Redis) usable(_ redis.Conn, idleSince time.Time) error {
 	return nil
 }
 
-// watch blocks until ctx is done. While Redis is unavailable, it probes Redis. It logs the first failed probe and
-// the end of the outage.
+// watch ends outages. While Redis counts as unavailable, it probes Redis once per probePause, until a probe succeeds.
+// It logs the first failed probe and the end of the outage. It blocks until ctx is done.
 func (r *Redis) watch(ctx context.Context) {
 	ticks := time.NewTicker(probePause)
 	defer ticks.Stop()
-	isLogged := false // whether the outage is
+	isLoggedOutage := false
 	for {
 		select {
 		case <-ctx.Done():
@@ -124,15 +125,15 @@ func (r *Redis) watch(ctx context.Context) {
 		switch {
 		case ctx.Err() != nil:
 			return
-		case err != nil && !isLogged:
+		case err != nil && !isLoggedOutage:
 			r.log.Warn("redis cannot be used, using in-process state", "reason", err)
-			isLogged = true
+			isLoggedOutage = true
 		case err == nil:
 			r.up.Store(true)
-			if isLogged {
+			if isLoggedOutage {
 				r.log.Info("redis can be used again")
 			}
-			isLogged = false
+			isLoggedOutage = false
 		}
 	}
 }

@@ -11,12 +11,11 @@ import (
 	"herald/internal/ratelimit"
 )
 
-// A claim in Redis is one key. While the work is in flight, the key's value is a random token of the claim. Afterwards
-// the value is "done". If this process cannot tell Redis that the work is done, the key expires after claim.Lasts, and
-// the work is New again.
+// A claim in Redis is one key. While the work is in flight, the key's value is a token: a random text that only the
+// claiming process knows. When the work is done, the value is "done". If this process cannot tell Redis so, the key
+// expires after claim.Lasts, and the work is New again.
 //
-// The memory of this process keeps the claims that the process made in Redis, too. So the process's own work stays
-// InFlight if Redis becomes unavailable.
+// The process also keeps its claims in its Memory, so that its own work stays InFlight if Redis becomes unavailable.
 
 // done is the value of a claim whose work is done.
 const done = "done"
@@ -47,29 +46,30 @@ func (r *Redis) Claim(
 	return claim.InFlight, 0
 }
 
-// claimInMemory is Claim while Redis is unavailable. token is the one that Redis may have got.
+// claimInMemory is Claim if Redis does not answer. token is the token that Claim has tried to set.
 func (r *Redis) claimInMemory(
 	ctx context.Context, key, token string, limits []ratelimit.Limit,
 ) (p claim.Progress, wait time.Duration) {
 	p, wait = r.memory.Claim(ctx, key, limits...)
 	if p == claim.New {
-		r.keepToken(key, token) // Redis may have set the token, although no answer came.
+		r.keepToken(key, token) // Redis may have set it, although it did not answer. Release then deletes it.
 	}
 	return p, wait
 }
 
 // claimReply is what Redis replies to a claim.
 type claimReply struct {
-	value string        // the value that the key has after the claim
-	wait  time.Duration // until the slots are due
+	value string        // the value of the key after the claim: this claim's token, another claim's token, or done
+	wait  time.Duration // how long to wait until the slots are due
 }
 
-// claimCall returns the call of claimOn. Its reply is a claimReply.
+// claimCall returns a call of claimOn, whose reply is a claimReply.
 func claimCall(key, token string, slots []any) call {
 	return func(conn redis.Conn) (any, error) { return claimOn(conn, key, token, slots) }
 }
 
-// claimOn sets key to token unless the key has a value, and runs limitScript with slots unless they are nil.
+// claimOn sets key to token if the key has no value. If slots is not nil, it also runs limitScript with these
+// arguments.
 func claimOn(conn redis.Conn, key, token string, slots []any) (claimReply, error) {
 	// If a Send fails, Do fails, too.
 	_ = conn.Send("SET", key, token, "NX", "PX", claim.Lasts.Milliseconds())
@@ -91,14 +91,14 @@ func claimOn(conn redis.Conn, key, token string, slots []any) (claimReply, error
 	return claimReply{value, wait}, err
 }
 
-// claimedValue returns the value of key after a SET NX of token, by the reply to it. If there was a value already,
-// claimedValue gets that. If it expires meanwhile, claimedValue fails with redis.ErrNil, and ask makes the whole call
+// claimedValue returns the value of key after a SET NX of token that had this reply. It is token, or the value that the
+// key had before. If that has expired meanwhile, claimedValue fails with redis.ErrNil, and ask makes the whole call
 // again.
 func claimedValue(conn redis.Conn, key, token string, setReply any) (string, error) {
 	switch reply := setReply.(type) {
 	case redis.Error:
 		return "", reply
-	case nil: // There was a value.
+	case nil: // SET did nothing, because the key had a value.
 		return redis.String(conn.Do("GET", key))
 	}
 	return token, nil
@@ -108,9 +108,9 @@ func claimedValue(conn redis.Conn, key, token string, setReply any) (string, err
 // sends it.
 func slotWait(conn redis.Conn, slots []any, scriptReply any) (time.Duration, error) {
 	if isNoScript(scriptReply) {
-		return microseconds(limitScript.Do(conn, slots...))
+		return waitIn(limitScript.Do(conn, slots...))
 	}
-	return microseconds(scriptReply, nil)
+	return waitIn(scriptReply, nil)
 }
 
 // keepToken remembers the token of a claim for Release.
@@ -133,10 +133,10 @@ func (r *Redis) takeToken(key string) (token string, found bool) {
 // different versions share the keys while the bot is upgraded.
 func (r *Redis) claimKey(key string) string { return r.key("update", key) }
 
-// Release implements claim.Claims. It deletes the key only if the value is the token of this process: the claim may
-// have expired, and the value may be another replica's token.
+// Release implements claim.Claims. It deletes the key only if the value is still the token of this claim. If the claim
+// has expired, the value may be another replica's token.
 func (r *Redis) Release(key string) {
-	token, found := r.takeToken(key) // Take it first: once the memory is free, another claim may keep its own token.
+	token, found := r.takeToken(key) // Take it before the memory lets another caller claim the key, and keep its token.
 	r.memory.Release(key)
 	if !found || !r.Up() {
 		return
@@ -145,22 +145,22 @@ func (r *Redis) Release(key string) {
 	_, _ = r.ask(context.Background(), deleteCall(r.claimKey(key), token))
 }
 
-// mark is a claim whose work is done, to be told to Redis.
+// mark says that the work of a claim is done.
 type mark struct {
 	key   string
 	lasts time.Duration
 }
 
-// maxMarks is how many marks may wait to be sent. Redis applies 500 in less than a millisecond.
+// maxMarks is the maximum number of marks that wait to be sent. Redis applies 500 in less than a millisecond.
 const maxMarks = 500
 
-// MarkDone implements claim.Claims. It marks the key as done even if another replica has claimed it since. It does not
-// block unless maxMarks wait already, because sendMarks tells Redis.
+// MarkDone implements claim.Claims. It marks the key as done even if the claim has expired and another replica has
+// claimed the key. It does not block, because sendMarks tells Redis, unless maxMarks are waiting already.
 func (r *Redis) MarkDone(key string, lasts time.Duration) {
 	r.takeToken(key)
 	m := mark{key, lasts}
-	if !r.Up() { // ask fails at once then, and the memory remembers.
-		r.setDone([]mark{m})
+	if !r.Up() {
+		r.setDone([]mark{m}) // It does not block then: only the memory learns of it.
 		return
 	}
 	select {
@@ -170,7 +170,8 @@ func (r *Redis) MarkDone(key string, lasts time.Duration) {
 	}
 }
 
-// sendMarks sends marks until ctx is done, and then the remaining ones. It sends all marks that wait in one call.
+// sendMarks sends marks to Redis until ctx is done, and then the remaining marks. It sends all waiting marks in one
+// call.
 func (r *Redis) sendMarks(ctx context.Context) {
 	for {
 		select {
@@ -183,7 +184,7 @@ func (r *Redis) sendMarks(ctx context.Context) {
 	}
 }
 
-// waitingMarks returns the marks that wait, at most maxMarks.
+// waitingMarks takes the waiting marks out of r.marks, at most maxMarks.
 func (r *Redis) waitingMarks() (all []mark) {
 	for len(all) < maxMarks {
 		select {
@@ -197,7 +198,7 @@ func (r *Redis) waitingMarks() (all []mark) {
 }
 
 // setDone sets the claims of marks to done, in one round trip. If Redis does not answer, only this process remembers
-// that they are done. Redis is not told later, so after the outage the work may be done again.
+// that they are done. It does not tell Redis later, so another replica may do the work again.
 func (r *Redis) setDone(marks []mark) {
 	if len(marks) == 0 {
 		return
@@ -211,7 +212,7 @@ func (r *Redis) setDone(marks []mark) {
 	})
 	for _, m := range marks {
 		if err == nil {
-			r.memory.Release(m.key) // Redis knows it now, so the memory need not.
+			r.memory.Release(m.key) // The memory may forget the claim, because Redis remembers it.
 		} else {
 			r.memory.MarkDone(m.key, m.lasts)
 		}

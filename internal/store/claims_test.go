@@ -16,21 +16,27 @@ import (
 	"herald/internal/ratelimit"
 )
 
-// A word after a replica's name is what its Claim returns. Finished work stays finished for an hour.
+// A story is a list of steps. In most steps, a replica claims the same work: after its name stands what Claim returns.
+//
+//	one new      replica one claims the work, which is new
+//	one finishes replica one marks the work as done, for an hour
+//	one gives-up replica one releases its claim
+//	pass 59m     time passes in Redis
+//	down, up     Redis becomes unavailable, or available again
 func TestReplicasShareClaims(t *testing.T) {
 	for _, story := range []string{
 		"one new, one in-flight, two in-flight",
 		"one new, one finishes, one done, two done, pass 59m, two done, pass 2m, two new",
 		"one new, one gives-up, two new, one in-flight",
 		"one new, pass 59s, two in-flight, pass 2s, two new",
-		// A claim that expired is another's.
+		// After a claim has expired, another replica may have the work.
 		"one new, pass 61s, two new, one gives-up, three in-flight",
 		"one new, pass 61s, two new, one finishes, three done, two gives-up, three done",
 		// While Redis is unavailable, each replica's memory decides.
 		"down, one new, one in-flight, two new, one finishes, one done, two in-flight",
 		"down, one new, one gives-up, one new",
 		"one new, down, one finishes, one done",
-		// What this process claimed in Redis is still in flight when Redis is down.
+		// Work that a replica claimed in Redis stays in flight for this replica while Redis is down.
 		"one new, down, one in-flight, one gives-up, one new",
 		"one new, one in-flight, down, one in-flight, one finishes, one done",
 		"one new, down, one in-flight, up, one gives-up, two new",
@@ -38,12 +44,12 @@ func TestReplicasShareClaims(t *testing.T) {
 		"down, one new, up, two new",
 		"one new, down, one gives-up, up, two in-flight, pass 61s, two new",
 	} {
-		t.Run(story, func(t *testing.T) { tell(t, story) })
+		t.Run(story, func(t *testing.T) { play(t, story) })
 	}
 }
 
-// tell plays a story of TestReplicasShareClaims.
-func tell(t *testing.T, story string) {
+// play plays a story of TestReplicasShareClaims.
+func play(t *testing.T, story string) {
 	words := map[string]claim.Progress{"new": claim.New, "in-flight": claim.InFlight, "done": claim.Done}
 	s := server(t)
 	replicas := map[string]*Redis{"one": replica(t, s), "two": replica(t, s), "three": replica(t, s)}
@@ -93,7 +99,7 @@ func TestADuplicateOfFinishedWorkLeavesNothing(t *testing.T) {
 	}
 }
 
-// The server makes the claim, but no attempt gets its answer, so the memory decides.
+// Redis makes the claim, but both attempts fail before its answer arrives, so the memory decides.
 func TestADuplicateDoesNotReplaceItsHoldersClaim(t *testing.T) {
 	s := server(t)
 	r := replica(t, s)
@@ -117,7 +123,7 @@ func TestADuplicateDoesNotReplaceItsHoldersClaim(t *testing.T) {
 	wantProgress(t, "the released work", replica(t, s), "a", claim.New)
 }
 
-// The server makes the claim, and the connection breaks before its answer.
+// Redis makes the claim, and the connection breaks before the answer arrives.
 func TestRetriedClaimIsNew(t *testing.T) {
 	s := server(t)
 	r := replica(t, s)
@@ -184,7 +190,7 @@ func TestClaimAndLimitsAreOneFlush(t *testing.T) {
 	}
 }
 
-// A restart of Redis forgets the script.
+// Redis does not know the script at first, and after a restart.
 func TestAnUnknownScriptIsLoaded(t *testing.T) {
 	s := server(t)
 	r := replica(t, s)

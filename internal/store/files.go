@@ -30,7 +30,7 @@ const temporaryFolder = ".folder"
 //
 //	.<hash>.json123, .<hash>.kept.json123         of replaceFile
 //	.folder123                                    of makeFolder
-//	<hash>.kept.json.ABCDEFGHIJKLMNOPQRSTUVWXYZ   of versions up to b7a8be84
+//	<hash>.kept.json.ABCDEFGHIJKLMNOPQRSTUVWXYZ   of versions up to commit b7a8be84
 var temporaryName = regexp.MustCompile(
 	`^(\.[0-9a-f]{32}(\.kept)?\.json[0-9]+|\.folder[0-9]+|[0-9a-f]{32}\.kept\.json\.[A-Z2-7]{26})$`)
 
@@ -74,8 +74,9 @@ func deleteFile(path string) error {
 	return syncFolder(filepath.Dir(path))
 }
 
-// makeFolder makes the folder dir, unless it is there, and gives it the owner of the folder like. It blocks until that
-// is on disk. A folder that is there has its owner, even if the process that made it was killed.
+// makeFolder makes the folder dir, unless it exists, and gives it the owner of the folder like. It blocks until that is
+// on disk. It first makes a folder with a temporary name, so that dir never has the wrong owner, even if this process
+// is killed.
 func makeFolder(dir, like string) error {
 	if exists(dir) {
 		return nil
@@ -113,10 +114,11 @@ func matchOwnerOf(dir, like string) error {
 	return matchOwner(folder, like)
 }
 
-// keyLocks is a set of locks, one for each key. It has only those that are held. Its zero value is ready for use.
+// keyLocks is a set of locks, one for each key. Its zero value is ready for use.
 type keyLocks struct {
-	mu   sync.Mutex
-	held map[string]chan struct{} // closed by unlock
+	mu sync.Mutex
+	// held has a channel for each key whose lock is held. unlock closes it.
+	held map[string]chan struct{}
 }
 
 // lock blocks until the caller holds the lock of key. The caller must call unlock.
@@ -130,7 +132,7 @@ func (l *keyLocks) lock(key string) (unlock func()) {
 	}
 }
 
-// tryLock takes the lock of key and returns nil. If the lock is held, tryLock returns a channel that unlock closes.
+// tryLock takes the lock of key and returns nil. If the lock is held, it returns a channel that unlock closes.
 func (l *keyLocks) tryLock(key string) (unlocked <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -145,7 +147,7 @@ func (l *keyLocks) tryLock(key string) (unlocked <-chan struct{}) {
 	return nil
 }
 
-// unlock gives the lock of key back. The caller holds it.
+// unlock releases the lock of key. The caller holds it.
 func (l *keyLocks) unlock(key string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -17,19 +17,19 @@ import (
 	"herald/internal/config"
 )
 
-// Folder keeps values in files of DATA_DIR, so that they outlive the process. It implements query.Store, and its
-// Buckets keep saved addresses. It is safe for concurrent use. While a bot has locked the folder, `bot members` may use
-// it, too.
+// Folder keeps values in files of the folder DATA_DIR, so that they outlive the process. It implements query.Store, and
+// its Buckets keep saved addresses. It is safe for concurrent use. The lock of the folder keeps a second `bot run`
+// away, but not `bot members`, which may use the folder at the same time.
 //
 // A file has mode 0600, a folder 0700, and both belong to the owner of DATA_DIR, even if root writes them. A file
 // is replaced as a whole, and is on disk when the call returns.
 type Folder struct {
-	dir     string
+	dir     string // DATA_DIR
 	log     *slog.Logger
-	locks   keyLocks    // by path
+	locks   keyLocks    // one for each path
 	failing atomic.Bool // whether the latest write failed
-	logged  sync.Map    // has the keys of the answers that were logged as unreadable
-	lock    *os.File    // nil unless Lock locked the folder
+	logged  sync.Map    // the keys of the answers that were logged as unreadable
+	lock    *os.File    // the open lock file, or nil if the folder is not locked
 }
 
 // NewFolder returns a Folder of dir. It reads and writes nothing.
@@ -37,9 +37,10 @@ func NewFolder(dir string, log *slog.Logger) *Folder {
 	return &Folder{dir: dir, log: log}
 }
 
-// Lock makes the folder if its parent exists, locks it until Close or the end of the process, and deletes the temporary
-// files of killed processes. If another process has the lock, Lock does not wait, and fails with a config.Errors. If
-// the folder cannot be locked for another reason, Lock logs that and succeeds.
+// Lock locks the folder until Close is called or the process ends. If the folder does not exist, but its parent does,
+// Lock first makes it. It also deletes the temporary files of killed processes. If another process has the lock, Lock
+// fails with a config.Errors, without waiting. If the folder cannot be locked for another reason, Lock logs that and
+// succeeds.
 func (f *Folder) Lock() error {
 	_ = os.Mkdir(f.dir, 0o700)
 	err := f.openLock()
@@ -72,9 +73,9 @@ func (f *Folder) openLock() error {
 // Close unlocks the folder. It fails if the folder is not locked.
 func (f *Folder) Close() error { return f.lock.Close() }
 
-// isThere reports whether DATA_DIR is a folder. If it is not, its file system is not mounted, and nothing is known of
-// any value.
-func (f *Folder) isThere() bool {
+// exists reports whether DATA_DIR is a folder. If it is not, perhaps its file system is not mounted, and it is unknown
+// which values there are.
+func (f *Folder) exists() bool {
 	info, err := os.Stat(f.dir)
 	return err == nil && info.IsDir()
 }
@@ -87,17 +88,17 @@ func (f *Folder) deleteTemporary() {
 	}
 	_ = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
-			return nil // Files in a folder that cannot be read cannot be deleted.
+			return nil // The folder cannot be read, so the files in it cannot be deleted.
 		}
-		isPlain := entry.Type().IsRegular() || entry.IsDir()
-		if isPlain && isTemporary(entry.Name()) {
-			_ = os.Remove(path) // It fails for a folder that is not empty.
+		isFileOrFolder := entry.Type().IsRegular() || entry.IsDir()
+		if isFileOrFolder && isTemporary(entry.Name()) {
+			_ = os.Remove(path) // This fails if it is a folder that is not empty.
 		}
 		return nil
 	})
 }
 
-// wrapped is the content of an answer's file.
+// wrapped is the content of an answer's file: JSON with the value in base64.
 type wrapped struct{ Value []byte }
 
 // errDamaged is returned for a file with content that a Folder does not write.
@@ -112,15 +113,15 @@ func unwrap(content []byte) ([]byte, error) {
 	return saved.Value, nil
 }
 
-// flatPath returns the path of an answer's file. All answers are in DATA_DIR itself.
-func (f *Folder) flatPath(key string) string {
+// answerPath returns the path of an answer's file. All answers are in DATA_DIR itself.
+func (f *Folder) answerPath(key string) string {
 	return filepath.Join(f.dir, hashName(key)+".kept.json")
 }
 
-// Load implements query.Store. Values do not expire here, because a value would look expired if the clock were wrong,
-// and would be overwritten. A damaged file counts as no value.
+// Load implements query.Store. Values in files do not expire: if they did, a wrong clock could make them look expired,
+// and they would be overwritten. A damaged file counts as no value.
 func (f *Folder) Load(ctx context.Context, key string) ([]byte, error) {
-	content, err := readFile(f.flatPath(key))
+	content, err := readFile(f.answerPath(key))
 	if err != nil {
 		f.logOnce(ctx, key, err)
 		return nil, fmt.Errorf("read a file in DATA_DIR: %w", err)
@@ -136,26 +137,26 @@ func (f *Folder) Load(ctx context.Context, key string) ([]byte, error) {
 	return value, nil
 }
 
-// logOnce logs an answer that cannot be read, once for each key.
+// logOnce logs that an answer cannot be read. It logs each key only once.
 func (f *Folder) logOnce(ctx context.Context, key string, err error) {
 	_, known := f.logged.LoadOrStore(key, true)
 	if known {
 		return
 	}
 	f.log.WarnContext(ctx, "a file in DATA_DIR cannot be read, and will be overwritten; "+
-		"it must have the folder's owner and mode 0600", "file", filepath.Base(f.flatPath(key)), "err", err)
+		"it must have the folder's owner and mode 0600", "file", filepath.Base(f.answerPath(key)), "err", err)
 }
 
 // Save implements query.Store. It also overwrites a file that cannot be read.
 func (f *Folder) Save(ctx context.Context, key string, value []byte, _ time.Duration) {
 	content, _ := json.Marshal(wrapped{Value: value}) // It cannot fail.
-	path := f.flatPath(key)
+	path := f.answerPath(key)
 	defer f.locks.lock(path)()
 	_ = f.write(ctx, path, content) // It logs the failure.
 }
 
-// write sets the content of a file, or deletes the file if content is empty. It logs the first failure after a
-// success. The caller holds the lock of path.
+// write sets the content of a file, or deletes the file if content is empty. It logs a failure, unless the previous
+// write failed, too. The caller holds the lock of path.
 func (f *Folder) write(ctx context.Context, path string, content []byte) error {
 	var err error
 	if len(content) == 0 {

@@ -24,8 +24,9 @@ func newFolder(t *testing.T, dir string) (*Folder, *logtest.Buffer) {
 	return NewFolder(dir, log.Logger()), &log
 }
 
-// expectKept fails the test unless an answer has this value; "": none.
-func expectKept(t *testing.T, f *Folder, key, want string) {
+// wantAnswer fails the test unless the Folder has this value as the answer for key. If want is "", it must not have
+// one.
+func wantAnswer(t *testing.T, f *Folder, key, want string) {
 	t.Helper()
 	if got, _ := f.Load(context.Background(), key); string(got) != want {
 		t.Errorf("%s is %q, want %q", key, got, want)
@@ -36,22 +37,22 @@ func TestValuesOutliveTheProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
 		f, _ := newFolder(t, dir)
-		expectKept(t, f, "a", "")
+		wantAnswer(t, f, "a", "")
 		f.Save(t.Context(), "a", []byte("1"), time.Hour)
 		f.Save(t.Context(), "b", []byte("\x00\xff"), time.Minute)
 		f.Save(t.Context(), "a", []byte("2"), time.Hour)
 		again, _ := newFolder(t, dir)
-		expectKept(t, again, "a", "2")
-		expectKept(t, again, "b", "\x00\xff")
+		wantAnswer(t, again, "a", "2")
+		wantAnswer(t, again, "b", "\x00\xff")
 		// The clock may be wrong. So the caller decides what is too old.
 		time.Sleep(365 * 24 * time.Hour)
-		expectKept(t, again, "a", "2")
-		expectKept(t, again, "b", "\x00\xff")
+		wantAnswer(t, again, "a", "2")
+		wantAnswer(t, again, "b", "\x00\xff")
 	})
 }
 
-// unreadable makes a file unreadable, even for root.
-func unreadable(t *testing.T, path string) {
+// makeUnreadable makes a file unreadable, even for root.
+func makeUnreadable(t *testing.T, path string) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Join(path, "x"), 0o700); err != nil {
 		t.Fatal(err)
@@ -69,23 +70,23 @@ func TestADamagedAnswerIsLoggedOnceAndOverwritten(t *testing.T) {
 		`{"Value":"MQ=="`,
 	} {
 		f, log := newFolder(t, t.TempDir())
-		writeFile(t, f.flatPath("a"), content)
+		writeFile(t, f.answerPath("a"), content)
 		for range 2 {
-			expectKept(t, f, "a", "")
+			wantAnswer(t, f, "a", "")
 		}
 		got := log.String()
 		if strings.Count(got, "\n") != 1 || content != "" && strings.Contains(got, content) {
 			t.Errorf("%s: logged %q", content, got)
 		}
-		wantContent(t, f.flatPath("a"), content)
+		wantContent(t, f.answerPath("a"), content)
 		f.Save(t.Context(), "a", []byte("1"), time.Hour)
-		expectKept(t, f, "a", "1")
+		wantAnswer(t, f, "a", "1")
 	}
 }
 
 func TestAnUnreadableAnswerFailsAndIsLoggedOnce(t *testing.T) {
 	f, log := newFolder(t, t.TempDir())
-	unreadable(t, f.flatPath("a"))
+	makeUnreadable(t, f.answerPath("a"))
 	for range 3 {
 		value, err := f.Load(t.Context(), "a")
 		if value != nil || err == nil || strings.Contains(err.Error(), f.dir) {
@@ -134,7 +135,7 @@ func TestAnUnreadableFileStaysAndAffectsNoOther(t *testing.T) {
 	f, _ := newFolder(t, t.TempDir())
 	b := f.Bucket(members)
 	put(t, b, "8", "another")
-	unreadable(t, b.(folderBucket).path("7"))
+	makeUnreadable(t, b.(folderBucket).path("7"))
 	wantUnreadable(t, "a folder", b, "7", "another")
 }
 
@@ -217,7 +218,7 @@ func TestAFolderHasOneLock(t *testing.T) {
 		t.Errorf("the second lock fails with %v", err)
 	}
 	two.Save(t.Context(), "a", []byte("1"), time.Hour)
-	expectKept(t, one, "a", "1")
+	wantAnswer(t, one, "a", "1")
 	_ = errors.Join(one.Close(), two.Close())
 	lock(t, two)
 }
@@ -232,7 +233,7 @@ func TestFolderThatCannotBeLockedIsUsed(t *testing.T) {
 		t.Errorf("logged %s", log)
 	}
 	f.Save(t.Context(), "a", []byte("1"), time.Hour)
-	expectKept(t, f, "a", "1")
+	wantAnswer(t, f, "a", "1")
 }
 
 func TestUnwritableFolderIsLoggedOnce(t *testing.T) {
@@ -245,7 +246,7 @@ func TestUnwritableFolderIsLoggedOnce(t *testing.T) {
 			t.Errorf("replaced %t, %v", replaced, err)
 		}
 	}
-	expectKept(t, f, "a", "")
+	wantAnswer(t, f, "a", "")
 	got := log.String()
 	if strings.Count(got, "\n") != 1 || !strings.Contains(got, "DATA_DIR") || strings.Contains(got, "s3cret") {
 		t.Errorf("logged %s", got)
@@ -254,7 +255,7 @@ func TestUnwritableFolderIsLoggedOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.Save(t.Context(), "a", []byte("1"), time.Hour)
-	expectKept(t, f, "a", "1")
+	wantAnswer(t, f, "a", "1")
 	if left, _ := filepath.Glob(filepath.Join(dir, "*")); len(left) != 1 {
 		t.Errorf("left %v", left)
 	}

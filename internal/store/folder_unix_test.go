@@ -13,7 +13,7 @@ import (
 	"github.com/google/renameio/v2"
 )
 
-// As `bot members --release` by root beside a bot of a user without rights.
+// An operator may run `bot members --release` as root while the bot runs as another user.
 func TestRootLeavesFilesToTheFoldersOwner(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root can write for others")
@@ -45,7 +45,7 @@ func TestRootLeavesFilesToTheFoldersOwner(t *testing.T) {
 	}
 }
 
-// A folder that kept the ownership of root could not be written to by the bot.
+// If root's process left a folder with the wrong owner, the bot could not write to it.
 func TestAFolderWithoutItsOwnerIsNotLeft(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root gives folders away")
@@ -67,7 +67,7 @@ func TestAFolderWithoutItsOwnerIsNotLeft(t *testing.T) {
 // A killed process may leave what replaceFile and makeFolder make.
 func TestTemporaryFilesAreRecognized(t *testing.T) {
 	f, _ := newFolder(t, t.TempDir())
-	for _, path := range []string{f.flatPath("a"), f.Bucket("members").(folderBucket).path("a")} {
+	for _, path := range []string{f.answerPath("a"), f.Bucket("members").(folderBucket).path("a")} {
 		file, err := renameio.NewPendingFile(path, renameio.WithTempDir(f.dir))
 		if err != nil {
 			t.Fatal(err)

@@ -43,18 +43,19 @@ func (b folderBucket) path(key string) string {
 // Load implements Bucket.
 func (b folderBucket) Load(_ context.Context, key string) ([]byte, error) {
 	value, err := readValue(b.path(key))
-	switch {
-	case value != nil:
+	if value != nil {
 		return value, nil
-	case !b.folder.isThere():
+	}
+	if !b.folder.exists() {
 		return nil, errNoFolder
-	case err != nil:
+	}
+	if err != nil {
 		return nil, &UnreadableError{Values: 1, Err: err}
 	}
 	return nil, nil
 }
 
-// errNoFolder is returned by a Bucket while DATA_DIR is not there.
+// errNoFolder is returned by a Bucket while DATA_DIR does not exist.
 var errNoFolder = errors.New("DATA_DIR is not there: is its file system mounted?")
 
 // readValue returns the content of a file, or nil if there is no such file. It fails if the content is too large for a
@@ -90,7 +91,7 @@ func (b folderBucket) Replace(ctx context.Context, key string, old, value []byte
 
 // Each implements Bucket.
 func (b folderBucket) Each(ctx context.Context, f func(value []byte)) error {
-	if !b.folder.isThere() {
+	if !b.folder.exists() {
 		return errNoFolder
 	}
 	paths, err := b.list()
@@ -151,18 +152,18 @@ func (b folderBucket) list() ([]string, error) {
 	return paths, err
 }
 
-// errNotListed is returned by Each of a Former bucket. Its values cannot be told from other values of the same place.
+// errNotListed is returned by Each of a Former bucket, whose values look like other values in the same place.
 var errNotListed = errors.New("former values cannot be listed")
 
-// formerFolder is a Bucket that has each value in DATA_DIR itself, in a file like that of an answer.
+// formerFolder is a Bucket that has each value in a file like an answer's, in DATA_DIR itself.
 type formerFolder struct{ *Folder }
 
-// Former returns a Bucket of the addresses that versions up to b7a8be84 saved. Its Each fails.
+// Former returns a Bucket of the addresses that versions up to commit b7a8be84 saved. Its Each fails.
 func (f *Folder) Former() Bucket { return formerFolder{f} }
 
 // Load implements Bucket.
 func (f formerFolder) Load(_ context.Context, key string) ([]byte, error) {
-	content, err := readFile(f.flatPath(key))
+	content, err := readFile(f.answerPath(key))
 	var value []byte
 	if err == nil && content != nil {
 		value, err = unwrap(content)
@@ -175,7 +176,7 @@ func (f formerFolder) Load(_ context.Context, key string) ([]byte, error) {
 
 // Replace implements Bucket.
 func (f formerFolder) Replace(ctx context.Context, key string, old, value []byte) (replaced bool, err error) {
-	path := f.flatPath(key)
+	path := f.answerPath(key)
 	defer f.locks.lock(path)()
 	saved, err := f.Load(ctx, key)
 	if err != nil || !bytes.Equal(saved, old) {

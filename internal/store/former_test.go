@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// What b7a8be84 wrote for "members 5", "members 6" and "quotes token": names, keys and contents are its
-// own.
+// What the version of commit b7a8be84 wrote: addresses under the keys "members 5" and "members 6", and an answer under
+// "quotes token".
 const (
 	formerFile        = "98e86195505d806eb47df7ce9b939676.kept.json"
 	formerFileContent = `{"Value":"eyJ2ZXJzaW9uIjoxfQ=="}`
@@ -85,11 +85,11 @@ func TestADamagedFormerValueStays(t *testing.T) {
 	wantContent(t, path, `{"Value":`)
 }
 
-// A chart keeps its history through the upgrade.
+// So a chart keeps its history when the bot is upgraded.
 func TestFormerAnswersAreRead(t *testing.T) {
 	f, _ := newFolder(t, t.TempDir())
 	writeFile(t, filepath.Join(f.dir, formerAnswerFile), formerFileContent)
-	expectKept(t, f, "quotes token", formerValue)
+	wantAnswer(t, f, "quotes token", formerValue)
 
 	s := server(t)
 	if err := s.Set(formerAnswerKey, formerValue); err != nil {

@@ -17,7 +17,7 @@ import (
 
 const (
 	password = "hunter2-hunter2"
-	// patient makes the bot wait for Redis as long as a busy machine may need.
+	// patient is an option of a Redis URL. With it, a busy machine cannot make a call fail.
 	patient = "?read_timeout=20s"
 	salt    = "shared by the replicas"
 	bot     = "telegram-7000000001"
@@ -34,12 +34,12 @@ func server(t *testing.T) *miniredis.Miniredis {
 	return s
 }
 
-// redisURL returns the URL of s for a patient bot.
+// redisURL returns the URL of s, with the option patient.
 func redisURL(s *miniredis.Miniredis) string {
 	return "redis://:" + password + "@" + s.Addr() + "/0" + patient
 }
 
-// userURL returns url with another user, whose password is "secret".
+// userURL returns url for another Redis user, whose password is "secret", and with the option patient.
 func userURL(url, name string) string {
 	_, host, _ := strings.Cut(url, "@")
 	return "redis://" + name + ":secret@" + host + patient
@@ -61,16 +61,16 @@ func newReplica(t *testing.T, url, bot string) *Redis {
 	return r
 }
 
-// wantProgress claims key without a limit.
-func wantProgress(t *testing.T, what string, d claim.Claims, key string, want claim.Progress) {
+// wantProgress claims key without a limit, and fails the test unless Claim returns this Progress.
+func wantProgress(t *testing.T, what string, c claim.Claims, key string, want claim.Progress) {
 	t.Helper()
-	got, wait := d.Claim(t.Context(), key)
+	got, wait := c.Claim(t.Context(), key)
 	if got != want || wait != 0 {
 		t.Errorf("%s is %d, after %v; want %d", what, got, wait, want)
 	}
 }
 
-// wantSlots takes all slots that limit has now.
+// wantSlots takes all slots that limit has now, and fails the test unless it had this many.
 func wantSlots(t *testing.T, what string, l ratelimit.Limiter, limit ratelimit.Limit, want int) {
 	t.Helper()
 	taken := 0
@@ -86,8 +86,8 @@ func wantSlots(t *testing.T, what string, l ratelimit.Limiter, limit ratelimit.L
 	}
 }
 
-// tapped is a connection whose handle is called for each command, with a function that makes it. The
-// name of a flush of several commands is "".
+// tapped is a connection that calls handle instead of sending a command. handle may send the command by call. If
+// several commands are sent together, command is "".
 type tapped struct {
 	redis.Conn
 	handle func(command string, call func() (any, error)) (any, error)
@@ -108,7 +108,7 @@ func (c tapped) ReceiveWithTimeout(timeout time.Duration) (any, error) {
 	return redis.ReceiveWithTimeout(c.Conn, timeout)
 }
 
-// tap taps all connections of r, which has none yet.
+// tap makes handle see the commands of all later connections of r.
 func tap(r *Redis, handle func(command string, call func() (any, error)) (any, error)) {
 	dial := r.pool.DialContext
 	r.pool.DialContext = func(ctx context.Context) (redis.Conn, error) {
@@ -117,7 +117,7 @@ func tap(r *Redis, handle func(command string, call func() (any, error)) (any, e
 	}
 }
 
-// finish marks the work of a key as done, and waits until Redis or the memory knows it.
+// finish marks the work of a key as done, and blocks until Redis or the memory has the mark.
 func finish(t *testing.T, r *Redis, key string, lasts time.Duration) {
 	t.Helper()
 	r.MarkDone(key, lasts)

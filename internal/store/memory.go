@@ -12,8 +12,8 @@ import (
 	"herald/internal/ratelimit"
 )
 
-// maxDone is the maximum number of finished pieces of work that a Memory remembers, at some 200 bytes each. It suffices
-// for an hour, because Telegram lets a bot send 30 messages a second
+// maxDone is the maximum number of finished pieces of work that a Memory remembers, at about 200 bytes each. It is the
+// number of answers in an hour: Telegram lets a bot send 30 messages a second
 // (https://core.telegram.org/bots/faq#broadcasting-to-users).
 const maxDone = 30 * 60 * 60
 
@@ -23,11 +23,11 @@ type Memory struct {
 	*ratelimit.Memory
 
 	mu sync.Mutex
-	// claims has the work that is in flight or done, by key. Expired work counts as New.
+	// claims has the work that is in flight or done, by key. A claim that has expired counts as none.
 	claims map[string]memoryClaim
-	// done has the keys of finished work, the oldest first, at most maxDone.
+	// done has the keys of finished work, at most maxDone, the oldest first.
 	done []string
-	// buckets has the values, by the bucket's name and by key.
+	// buckets has the values of buckets: the first key is the bucket's name, the second the value's key.
 	buckets map[string]map[string][]byte
 }
 
@@ -66,7 +66,7 @@ func newMemoryClaim() memoryClaim {
 	return memoryClaim{claim.InFlight, time.Now().Add(claim.Lasts)}
 }
 
-// setInFlight notes that this process has just claimed the key elsewhere.
+// setInFlight records a claim that this process has just made in Redis.
 func (m *Memory) setInFlight(key string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -49,14 +49,14 @@ func TestSlowRedisCostsACommandOneCall(t *testing.T) {
 	}
 }
 
-// watched is a Redis in simulated time. Its server can become unavailable.
+// watched is a Redis in simulated time. Its server is a fake that can be down.
 type watched struct {
 	*Redis
-	away atomic.Bool
-	log  logtest.Buffer
+	isDown atomic.Bool
+	log    logtest.Buffer
 }
 
-// newWatched returns a Redis that is up, and watched until the test ends.
+// newWatched returns a Redis that is up. Its watch runs until the test ends.
 func newWatched(t *testing.T) *watched {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
@@ -73,20 +73,21 @@ func newWatched(t *testing.T) *watched {
 }
 
 func (w *watched) handle(string, func() (any, error)) (any, error) {
-	if w.away.Load() {
+	if w.isDown.Load() {
 		return nil, errors.New("LOADING " + password)
 	}
 	return []any{"OK", []byte("a claim")}, nil
 }
 
-// outage takes the server away for a time, just after a check.
-func (w *watched) outage(t *testing.T, lasts time.Duration) {
+// simulateOutage makes the server unavailable for a time, which begins a millisecond after watch could have probed it.
+// It checks that Redis is used again afterwards.
+func (w *watched) simulateOutage(t *testing.T, lasts time.Duration) {
 	t.Helper()
 	time.Sleep(time.Until(time.Now().Truncate(probePause).Add(probePause + time.Millisecond)))
-	w.away.Store(true)
+	w.isDown.Store(true)
 	w.ask(t.Context(), command("PING"))
 	time.Sleep(lasts)
-	w.away.Store(false)
+	w.isDown.Store(false)
 	if w.Up() {
 		t.Error("Redis is used while it is unavailable")
 	}
@@ -100,8 +101,8 @@ func (w *watched) outage(t *testing.T, lasts time.Duration) {
 func TestOutageIsLoggedAtBothEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWatched(t)
-		w.outage(t, 5*time.Second)
-		w.outage(t, 5*time.Second)
+		w.simulateOutage(t, 5*time.Second)
+		w.simulateOutage(t, 5*time.Second)
 		for text, want := range map[string]int{
 			"\n":                      4,
 			"using in-process state":  2,
@@ -118,12 +119,27 @@ func TestOutageIsLoggedAtBothEnds(t *testing.T) {
 func TestAShortOutageIsNotLogged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWatched(t)
-		w.outage(t, 400*time.Millisecond)
-		w.outage(t, 400*time.Millisecond)
+		w.simulateOutage(t, 400*time.Millisecond)
+		w.simulateOutage(t, 400*time.Millisecond)
 		if w.log.String() != "" {
 			t.Errorf("logged %s", &w.log)
 		}
 	})
+}
+
+// startAgain starts s at addr. A connection of another test may use the port for a while, so startAgain tries several
+// times.
+func startAgain(t *testing.T, s *miniredis.Miniredis, addr string, settings *tls.Config) {
+	t.Helper()
+	var err error
+	for range 200 {
+		err = s.StartAddrTLS(addr, settings)
+		if err == nil {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Fatal(err)
 }
 
 func TestRestartOfRedisCostsNoFallback(t *testing.T) {
@@ -154,17 +170,15 @@ func TestRestartOfRedisCostsNoFallback(t *testing.T) {
 		}
 		addr := s.Addr()
 		s.Close()
-		if err := s.StartAddrTLS(addr, settings); err != nil {
-			t.Fatal(err)
-		}
+		startAgain(t, s, addr, settings)
 	}
 	if got, most := int(handshakes.Load()), 6*connections; got > most {
 		t.Errorf("%d handshakes, want at most %d", got, most)
 	}
 }
 
-// Telegram makes 100 deliveries at once, and there are fewer connections. Here the last of seven calls
-// waits for 1,200 ms and takes 200 ms.
+// Telegram makes 100 deliveries at once, which is more than there are connections. In this test, there is one
+// connection, and each call takes 200 ms. The last of seven calls waits for 1,200 ms, which is more than read_timeout.
 func TestTheWaitForAConnectionIsNotPartOfACall(t *testing.T) {
 	t.Parallel()
 	s := server(t)
@@ -174,7 +188,7 @@ func TestTheWaitForAConnectionIsNotPartOfACall(t *testing.T) {
 		}
 		return false
 	})
-	for range 3 { // On a busy machine it takes longer.
+	for range 3 { // On a busy machine, an attempt may fail.
 		r := newReplica(t, "redis://:"+password+"@"+s.Addr()+"?read_timeout=500ms&pool_size=1", bot)
 		var commands sync.WaitGroup
 		for i := range 7 {
@@ -283,7 +297,7 @@ func TestAProbeFailsIfRedisRefusesToWrite(t *testing.T) {
 	for text, want := range map[string]string{
 		"READONLY " + password: " with READONLY",
 		"an error of its own":  "",
-		"0123456789":           "", // It is no code, although it has no lower-case letter.
+		"0123456789":           "", // A code has letters.
 	} {
 		s.SetError(text)
 		err := r.Probe(t.Context())

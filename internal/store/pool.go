@@ -14,38 +14,39 @@ import (
 	"github.com/gomodule/redigo/redis"
 )
 
-// connections is the size of the connection pool unless the URL says otherwise.
+// connections is the size of the connection pool, unless the URL has a pool_size.
 const connections = 20
 
-// options are the options of a Redis URL.
+// options are the options of a Redis URL, such as redis://:password@host:6379/0?read_timeout=100ms.
 type options struct {
-	timeout    time.Duration // of a call
-	size       int           // of the pool
-	skipVerify bool          // whether any certificate is trusted
-	database   int
+	timeout    time.Duration // of a call: read_timeout
+	size       int           // of the pool: pool_size
+	skipVerify bool          // whether to trust any certificate: skip_verify
+	database   int           // the path, or db
 }
 
 // parseOptions returns the options of a URL. It fails if one is malformed or unknown.
 func parseOptions(u *url.URL) (options, error) {
-	given := u.Query()
-	option := func(name, unset string) string {
-		value := cmp.Or(given.Get(name), unset)
-		delete(given, name)
+	remaining := u.Query()
+	take := func(name, defaultValue string) string {
+		value := cmp.Or(remaining.Get(name), defaultValue)
+		delete(remaining, name)
 		return value
 	}
-	timeout, wrongTimeout := time.ParseDuration(option("read_timeout", callTimeout.String()))
-	size, wrongSize := strconv.Atoi(option("pool_size", strconv.Itoa(connections)))
-	skipVerify, wrongSkip := strconv.ParseBool(option("skip_verify", "false"))
-	database, wrongDatabase := strconv.Atoi(option("db", cmp.Or(strings.Trim(u.Path, "/"), "0")))
+	timeout, wrongTimeout := time.ParseDuration(take("read_timeout", callTimeout.String()))
+	size, wrongSize := strconv.Atoi(take("pool_size", strconv.Itoa(connections)))
+	skipVerify, wrongSkip := strconv.ParseBool(take("skip_verify", "false"))
+	database, wrongDatabase := strconv.Atoi(take("db", cmp.Or(strings.Trim(u.Path, "/"), "0")))
 	err := errors.Join(wrongTimeout, wrongSize, wrongSkip, wrongDatabase)
-	if err != nil || size < 1 || len(given) > 0 {
+	hasUnknown := len(remaining) > 0
+	if err != nil || size < 1 || hasUnknown {
 		return options{}, errors.New("an option or the database number is malformed")
 	}
 	return options{timeout: timeout, size: size, skipVerify: skipVerify, database: database}, nil
 }
 
-// newPool returns a pool without connections, to the server of the URL. It fails if an option or the database number
-// is malformed; the error may hold the URL.
+// newPool returns a pool for connections to the server of the URL. It makes no connection. It fails if an option or the
+// database number is malformed. The error may contain the URL.
 func newPool(rawURL string) (*redis.Pool, error) {
 	u, err := url.Parse(rawURL)
 	if err != nil {

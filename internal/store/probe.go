@@ -23,14 +23,14 @@ const probedAddress = "probe"
 // answer or refuses a call, as a read-only replica does. The error names the call and what is wrong, but contains
 // neither the URL nor the server's text.
 //
-// After a failure, Redis is unavailable until a probe of watch succeeds. If Redis is unavailable, a successful Probe
-// does not change that. Probe blocks for the time of ten calls at most.
+// After a failure, Redis counts as unavailable until a probe of watch succeeds. A successful Probe does not end an
+// outage by itself. Probe blocks for at most the time of ten calls.
 //
-// Probes leave no keys that add up. The keys of the answer, the update and the limit have random names, because several
-// replicas may probe at once, and all three expire within a minute. The hash of addresses never expires. So all probes
-// of a bot share one: if a probe ends before it deletes the address there, the next probe deletes it.
+// Failed probes do not leave more and more keys. The keys of the answer, the update and the limit have random names,
+// because several replicas may probe at once, and expire within a minute. The hash of addresses never expires. So all
+// probes of a bot share one hash: if a probe does not reach the end, the next probe deletes the address.
 func (r *Redis) Probe(ctx context.Context) error {
-	r.dropIdle() // The idle connections may be dead: probe on new ones.
+	r.dropIdle() // Connections that are idle now may be dead.
 	id := rand.Text()
 	answer := r.key("probe", "answer "+id)
 	update := r.key("probe", "update "+id)
@@ -47,7 +47,7 @@ func (r *Redis) Probe(ctx context.Context) error {
 		{"limit in redis", limitCall(limit)},
 		{"claim an update in redis", claimCall(update, id, nil)},
 		{"release an update in redis", deleteCall(update, id)},
-		// An earlier probe may have left its address. The script would then not save another one.
+		// If an earlier probe has left its address, the script cannot save another one.
 		{"delete an address from redis", deleteAddress},
 		{"save an address in redis", saveAddress},
 		{"read an address in redis", addresses.loadCall("")},
@@ -65,7 +65,7 @@ func (r *Redis) Probe(ctx context.Context) error {
 
 // Durability returns a warning for each way in which Redis may lose saved addresses: it may write nothing to disk, or
 // evict them. If something cannot be checked, a warning says which right the Redis user needs. Each warning is the rest
-// of a sentence about Redis, such as "it writes nothing to disk". Durability blocks for the time of two calls at most.
+// of a sentence about Redis, such as "it writes nothing to disk". Durability blocks for at most the time of two calls.
 func (r *Redis) Durability(ctx context.Context) (warnings []string) {
 	info, err := redis.String(r.do(ctx, command("INFO")))
 	if err != nil {

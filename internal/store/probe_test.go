@@ -12,7 +12,7 @@ import (
 	"herald/internal/store/redistest"
 )
 
-// Such a user got every command through every limit, and each update was answered twice.
+// If a refused read counted as a missing value, no limit would hold, and each update could be answered twice.
 func TestRefusedReadIsNotAMissingValue(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t)
@@ -41,7 +41,8 @@ func TestRefusedReadIsNotAMissingValue(t *testing.T) {
 	}
 }
 
-// Redis 5 has no users, and a later Redis without a password takes one of a named user alone.
+// Redis 5 has no users: it accepts a password only without a user's name. A later Redis that has no password accepts
+// any password, but only with a user's name.
 func TestPasswordFitsEveryRedis(t *testing.T) {
 	t.Parallel()
 	five, open := server(t), redistest.Start(t)
@@ -68,7 +69,7 @@ func TestPasswordFitsEveryRedis(t *testing.T) {
 func TestRedisThatMayLoseSavedAddressesIsAWarning(t *testing.T) {
 	t.Parallel()
 	const disk, evicts = "set appendonly yes", "set noeviction or volatile-lru"
-	for options, want := range map[string][]string{
+	for options, want := range map[string][]string{ // the ends of the warnings by the options of redis-server
 		"":                 {disk},
 		"--appendonly yes": nil,
 		"--save 3600 1":    nil,
@@ -90,16 +91,17 @@ func TestRedisThatMayLoseSavedAddressesIsAWarning(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := newReplica(t, userURL(s.URL, refused), bot).Durability(t.Context())
-			told := len(got) > 0 && strings.HasSuffix(got[0], hint) &&
+			hasHint := len(got) > 0 && strings.HasSuffix(got[0], hint) &&
 				strings.Contains(got[0], "could not be checked: refused with NOPERM; ")
-			if needed := refused == "info" || !strings.Contains(options, "appendonly"); told != needed {
+			needsHint := refused == "info" || !strings.Contains(options, "appendonly")
+			if hasHint != needsHint {
 				t.Errorf("%s, without %s: warns %q", options, refused, got)
 			}
 		}
 	}
 }
 
-// setRights lets the Redis user herald call every command but those refused.
+// setRights permits the Redis user herald every command except the refused ones.
 func setRights(t *testing.T, admin redis.Conn, refused ...string) {
 	t.Helper()
 	rights := []any{"SETUSER", "herald", "on", ">secret", "~*", "+@all"}
@@ -111,16 +113,16 @@ func setRights(t *testing.T, admin redis.Conn, refused ...string) {
 	}
 }
 
-// wantHashes fails the test if Redis holds more than most hashes.
-func wantHashes(t *testing.T, admin redis.Conn, when string, most int) {
+// wantHashes fails the test if Redis holds more than limit hashes.
+func wantHashes(t *testing.T, admin redis.Conn, when string, limit int) {
 	t.Helper()
 	reply, err := redis.Values(admin.Do("SCAN", 0, "COUNT", 1000, "TYPE", "hash"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	hashes, err := redis.Strings(reply[1], nil)
-	if err != nil || len(hashes) > most {
-		t.Errorf("%s: Redis holds the hashes %q, want at most %d; %v", when, hashes, most, err)
+	if err != nil || len(hashes) > limit {
+		t.Errorf("%s: Redis holds the hashes %q, want at most %d; %v", when, hashes, limit, err)
 	}
 }
 

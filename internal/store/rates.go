@@ -10,14 +10,14 @@ import (
 	"herald/internal/ratelimit"
 )
 
-// limitScript reserves slots. See ratelimit.Script.
+// limitScript reserves slots of limits. See ratelimit.Script.
 var limitScript = redis.NewScript(-1, ratelimit.Script)
 
 // Reserve implements ratelimit.Limiter.
 func (r *Redis) Reserve(
 	ctx context.Context, within time.Duration, limits ...ratelimit.Limit,
 ) (wait time.Duration, ok bool) {
-	wait, err := r.limit(ctx, within, limits)
+	wait, err := r.runLimitScript(ctx, within, limits)
 	if err != nil {
 		return r.memory.Reserve(ctx, within, limits...)
 	}
@@ -26,25 +26,25 @@ func (r *Redis) Reserve(
 
 // Peek implements ratelimit.Limiter.
 func (r *Redis) Peek(ctx context.Context, limits ...ratelimit.Limit) (wait time.Duration) {
-	const onlyAsk = -1
-	wait, err := r.limit(ctx, onlyAsk, limits)
+	const takeNone = -1 // No slot is due within a negative time.
+	wait, err := r.runLimitScript(ctx, takeNone, limits)
 	if err != nil {
 		return r.memory.Peek(ctx, limits...)
 	}
 	return wait
 }
 
-// limit runs limitScript in Redis. It returns the wait for the slots.
-func (r *Redis) limit(
+// runLimitScript takes a slot from each limit if all are due within a time, and returns the wait until they are due.
+func (r *Redis) runLimitScript(
 	ctx context.Context, within time.Duration, limits []ratelimit.Limit,
 ) (wait time.Duration, err error) {
 	if len(limits) == 0 {
 		return 0, nil
 	}
-	return microseconds(r.ask(ctx, limitCall(r.limitArgs(within, limits))))
+	return waitIn(r.ask(ctx, limitCall(r.limitArgs(within, limits))))
 }
 
-// limitCall returns the call of limitScript with args.
+// limitCall returns the call of limitScript with arguments of limitArgs.
 func limitCall(args []any) call {
 	return func(conn redis.Conn) (any, error) { return limitScript.Do(conn, args...) }
 }
@@ -58,10 +58,10 @@ func (r *Redis) limitArgs(within time.Duration, limits []ratelimit.Limit) []any 
 	return scriptArgs(keys, ratelimit.Args(within, limits))
 }
 
-// microseconds returns the wait in a reply of limitScript.
-func microseconds(reply any, err error) (time.Duration, error) {
-	n, err := redis.Int64(reply, err)
-	return time.Duration(n) * time.Microsecond, err
+// waitIn returns the wait in a reply of limitScript.
+func waitIn(reply any, err error) (time.Duration, error) {
+	microseconds, err := redis.Int64(reply, err)
+	return time.Duration(microseconds) * time.Microsecond, err
 }
 
 // isNoScript reports whether a reply says that Redis does not know the script yet.

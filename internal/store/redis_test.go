@@ -39,7 +39,7 @@ func TestReplicasShareAnswers(t *testing.T) {
 	want("price", 0, errUnavailable)
 }
 
-// As a bot in production and one in staging, of one partner.
+// A partner may run one bot in production and another in staging.
 func TestTwoBotsOnOneRedisShareNothing(t *testing.T) {
 	s := server(t)
 	one := newReplica(t, redisURL(s), "telegram-1")
@@ -55,7 +55,7 @@ func TestTwoBotsOnOneRedisShareNothing(t *testing.T) {
 	}
 }
 
-// A bucket's name includes its bot: one process may now serve two platforms that each had their own process.
+// A bucket's name includes its bot. If one process replaces two, one for each platform, it finds the values of both.
 func TestABucketBelongsToItsName(t *testing.T) {
 	s := server(t)
 	put(t, newReplica(t, redisURL(s), "telegram-1").Bucket("members/discord-2"), "7", "a")
@@ -125,7 +125,7 @@ func TestABucketWithoutRedisFails(t *testing.T) {
 	}
 }
 
-// The server replaces the value, and the connection breaks before its answer.
+// Redis replaces the value, and the connection breaks before the answer arrives.
 func TestReplaceWithoutAnAnswerIsAnError(t *testing.T) {
 	r := replica(t, server(t))
 	breaks := true
@@ -160,7 +160,7 @@ func TestEachPassesARepeatedFieldOnce(t *testing.T) {
 		return []any{[]byte("0"), firstPage}, nil
 	})
 	put(t, r.Bucket(members), "7", "a")
-	got := all(t, r.Bucket(members))
+	got := allValues(t, r.Bucket(members))
 	if !slices.Equal(got, []string{"a"}) {
 		t.Errorf("it passes %q", got)
 	}
@@ -211,7 +211,7 @@ func TestARealRedisListsManyValues(t *testing.T) {
 	for i := range values {
 		put(t, b, fmt.Sprint(i), fmt.Sprintf("value %d %s", i, strings.Repeat("x", 300)))
 	}
-	got := slices.Compact(all(t, b))
+	got := slices.Compact(allValues(t, b))
 	if len(got) != values {
 		t.Errorf("%d values, want %d", len(got), values)
 	}

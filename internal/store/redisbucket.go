@@ -18,23 +18,22 @@ const (
 	pageTimeout = 2 * time.Second
 )
 
-// redisBucket is a Bucket that is one hash in Redis. It never expires.
+// redisBucket is a Bucket that is one hash in Redis: a key with a value for each of its fields. It never expires.
 type redisBucket struct {
 	redis *Redis
 	name  string
-	// key is the hash.
-	key string
+	key   string // of the hash
 }
 
 // Bucket returns the bucket of this name, such as "members/telegram-7000000001". The key of its hash shows the part
-// of the name before the slash, so that an operator can tell what must not be evicted. The key does not include r.bot,
-// because the name already names the bot.
+// of the name before the slash, so that an operator sees which keys must not be evicted. The key does not depend on
+// r.bot, because the name already names the bot.
 func (r *Redis) Bucket(name string) Bucket {
 	kind, _, _ := strings.Cut(name, "/")
 	return redisBucket{redis: r, name: name, key: r.keyWithoutBot(kind, name)}
 }
 
-// field returns the name of a key's field. It is a hash, because key may name a user.
+// field returns the name of the field for a key of the bucket. It is hashed, because key may name a user.
 func (b redisBucket) field(key string) string {
 	return b.redis.hash(b.name + " " + key)
 }
@@ -50,7 +49,7 @@ func (b redisBucket) loadCall(key string) call {
 	return command("HGET", b.key, b.field(key))
 }
 
-// asUnreadable returns an *UnreadableError if err says that one value is too large.
+// asUnreadable returns an *UnreadableError if err says that a value is too large. Otherwise it returns err.
 func asUnreadable(err error) error {
 	if errors.Is(err, errTooLarge) {
 		return &UnreadableError{Values: 1, Err: err}
@@ -90,8 +89,8 @@ return 1`)
 
 // deleteCall returns the call that deletes a key of Redis if its value is value.
 func deleteCall(redisKey, value string) call {
-	const none = "" // of replaceScript
-	return script(replaceScript, []string{redisKey}, value, none)
+	const deletes = "" // in place of a new value
+	return script(replaceScript, []string{redisKey}, value, deletes)
 }
 
 // Replace implements Bucket.
@@ -129,7 +128,7 @@ func (r *Redis) replace(ctx context.Context, value []byte, replaceCall call) (re
 // Each implements Bucket.
 func (b redisBucket) Each(ctx context.Context, f func(value []byte)) error {
 	var unreadable UnreadableError
-	seen := map[string]bool{} // the fields so far: HSCAN may return a field twice
+	seen := map[string]bool{} // fields that HSCAN has returned; it may return a field twice
 	cursor := "0"
 	for ctx.Err() == nil {
 		next, page, err := b.scan(ctx, cursor)
@@ -138,15 +137,16 @@ func (b redisBucket) Each(ctx context.Context, f func(value []byte)) error {
 		}
 		for pair := range slices.Chunk(page, 2) {
 			field, value := string(pair[0]), pair[1]
-			switch {
-			case seen[field]:
-			case len(value) > maxValue:
-				unreadable.Values++
-				unreadable.Err = errTooLarge
-			default:
-				f(value)
+			if seen[field] {
+				continue
 			}
 			seen[field] = true
+			if len(value) > maxValue {
+				unreadable.Values++
+				unreadable.Err = errTooLarge
+				continue
+			}
+			f(value)
 		}
 		if next == "0" {
 			break
@@ -162,8 +162,8 @@ func (b redisBucket) Each(ctx context.Context, f func(value []byte)) error {
 	return nil
 }
 
-// scan returns a page of fields and their values in turn, and the cursor of the next page. The first and the last
-// cursor are "0".
+// scan returns a page: fields, each followed by its value. It also returns the cursor of the next page. The cursor of
+// the first page is "0", and next is "0" if there is no further page.
 func (b redisBucket) scan(ctx context.Context, cursor string) (next string, page [][]byte, err error) {
 	reply, err := redis.Values(b.redis.ask(ctx, b.scanCall(cursor)))
 	if err == nil {
@@ -182,11 +182,11 @@ func (b redisBucket) scanCall(cursor string) call {
 	}
 }
 
-// formerRedis is a Bucket that has each value under a key of its own, as versions up to b7a8be84 did.
+// formerRedis is a Bucket that has each value under a key of its own, as versions up to commit b7a8be84 did.
 type formerRedis struct{ redis *Redis }
 
-// Former returns a Bucket of the addresses that versions up to b7a8be84 saved. Their keys do not depend on the bot. Its
-// Each fails.
+// Former returns a Bucket of the addresses that versions up to commit b7a8be84 saved. Their keys do not depend on the
+// bot. Its Each fails.
 func (r *Redis) Former() Bucket { return formerRedis{r} }
 
 // key returns the key of a value in Redis.

@@ -32,7 +32,7 @@ func (s *Settings) Table() []config.Setting {
 			Example: "/var/lib/herald",
 			Comment: "Folder for the prices of charts and, if REDIS_URL is unset, the last price, the supply " +
 				"and saved addresses. For one process. Unset: no files.",
-			Set: config.Field(&s.DataDir, folder),
+			Set: config.Field(&s.DataDir, parseFolder),
 		},
 		{
 			Heading: "Several replicas",
@@ -46,7 +46,7 @@ func (s *Settings) Table() []config.Setting {
 	}
 }
 
-// parseRedisURL accepts a URL that newPool accepts, if its read_timeout is from 1 ms to 1 s.
+// parseRedisURL returns value if newPool accepts it, and its read_timeout, if it has one, is from 1 ms to 1 s.
 func parseRedisURL(value string) (string, error) {
 	u, err := config.URL(value, "redis", "rediss")
 	if err != nil {
@@ -65,19 +65,19 @@ func parseRedisURL(value string) (string, error) {
 	return value, nil
 }
 
-// folder accepts a folder that can be written to, or a new name in such a folder. It creates no folder.
-func folder(dir string) (string, error) {
-	written := dir
+// parseFolder returns dir if it is a folder that can be written to, or a new name in such a folder. It makes no folder.
+func parseFolder(dir string) (string, error) {
+	existing := dir
 	_, err := os.Lstat(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		written = filepath.Dir(filepath.Clean(dir))
+		existing = filepath.Dir(filepath.Clean(dir))
 	}
-	info, err := os.Stat(written)
+	info, err := os.Stat(existing)
 	if err != nil || !info.IsDir() {
 		return "", errors.New("must be a folder that exists, or one in a folder that does")
 	}
-	// The name is as long as the path of a file in a bucket's folder.
-	probe := filepath.Join(written, ".probe"+strings.Repeat(rand.Text(), 4))
+	// The name is as long as the path of a bucket's file below dir, so that a limit on the length is noticed.
+	probe := filepath.Join(existing, ".probe"+strings.Repeat(rand.Text(), 4))
 	err = os.WriteFile(probe, []byte("probe"), 0o600)
 	_ = os.Remove(probe)
 	if err != nil {

@@ -25,9 +25,9 @@ import (
 
 const token = "t0ken"
 
-// failing calls baseURL with a token in its path and query, and returns the error after
-// Clean.
-func failing(t *testing.T, c *http.Client, baseURL string) error {
+// cleanError makes a call that has the token in its path and query, and returns its error after Clean. The test fails
+// if the call succeeds.
+func cleanError(t *testing.T, c *http.Client, baseURL string) error {
 	t.Helper()
 	resp, err := c.Post(baseURL+"/bot"+token+"/send?key="+token, "text/plain", strings.NewReader("body"))
 	if err == nil {
@@ -71,7 +71,7 @@ func TestCleanErrorsNameOnlyTheHost(t *testing.T) {
 		},
 	} {
 		server := httptest.NewServer(test.serve)
-		err := failing(t, client(), server.URL)
+		err := cleanError(t, client(), server.URL)
 		server.Close()
 		if strings.Contains(fmt.Sprintf("%v %+v", err, err), token) {
 			t.Errorf("%s: the error repeats the token: %v", name, err)
@@ -126,7 +126,7 @@ func TestCleanDropsAnInvalidURL(t *testing.T) {
 	}
 }
 
-// serveOverPipes makes serve answer every connection.
+// serveOverPipes makes serve answer every connection of clients that are made later.
 func serveOverPipes(t *testing.T, serve func(net.Conn)) {
 	transporttest.ChangeDefault(t, func(d *http.Transport) {
 		d.Proxy = nil
@@ -157,7 +157,7 @@ func TestTLSErrorsNameTheCause(t *testing.T) {
 			},
 		} {
 			serveOverPipes(t, serve)
-			err := failing(t, client(), "https://127.0.0.1")
+			err := cleanError(t, client(), "https://127.0.0.1")
 			if !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), token) {
 				t.Errorf("got %v, want %s", err, want)
 			}
@@ -170,7 +170,7 @@ func TestTLSErrorsNameTheCause(t *testing.T) {
 
 func TestACallWithoutAConnectionWasNeverSent(t *testing.T) {
 	for _, address := range []string{transporttest.RefusedURL, "http://nowhere.invalid"} {
-		err := failing(t, client(), address)
+		err := cleanError(t, client(), address)
 		if !transport.NeverSent(fmt.Errorf("asking: %w", err)) {
 			t.Errorf("%s: %v counts as sent", address, err)
 		}

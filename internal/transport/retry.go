@@ -12,10 +12,10 @@ import (
 // and is at most Max.
 type Backoff struct{ First, Max time.Duration }
 
-// After returns a random wait between half of the Backoff and all of it, so that replicas do not all retry at the same
-// time. failures is the number of failures in a row, and must be at least 1.
+// After returns the wait after a number of failures in a row, which must be at least 1. The wait is random, from half
+// of the Backoff to the whole, so that replicas do not all retry at the same time.
 //
-// For example, if First is 1 s and Max is 1 min, After(3) is between 2 s and 4 s.
+// For example, if First is 1 s and Max is 1 min, After(3) is from 2 s to 4 s.
 func (b Backoff) After(failures int) time.Duration {
 	const maxShift = 20 // A longer shift could overflow.
 	wait := min(b.First<<min(failures-1, maxShift), b.Max)
@@ -31,9 +31,9 @@ func Sleep(ctx context.Context, d time.Duration) bool {
 	return ctx.Err() == nil
 }
 
-// Policy decides which calls the chat adapters retry, and for how long. Package query retries calls to services. No
-// library fits, because a retry must not come before the time that a platform asked for: one library's jitter
-// shortens that wait, and another library makes a final attempt when its time is up.
+// Policy decides which calls to a platform are retried, and for how long. (Package query retries calls to services.) A
+// retry never comes before the time that the platform has asked for. Common libraries do not guarantee that: jitter
+// shortens the wait, or there is a last attempt when the time is up.
 type Policy struct {
 	Backoff Backoff
 	// Until is the latest time at which a retry may start. If it is zero, there is no limit.
@@ -44,8 +44,8 @@ type Policy struct {
 	OnRetry func(error)
 }
 
-// Do calls attempt until it succeeds, and sleeps between attempts. It returns the latest error if ShouldRetry
-// returns false, if the next retry would start after Until, or if ctx is done.
+// Do calls attempt until it succeeds, and sleeps between attempts. If ShouldRetry returns false, if the next retry
+// would start after Until, or if ctx is done, Do returns the error of the last attempt.
 func (p Policy) Do(ctx context.Context, attempt func(context.Context) error) error {
 	for failures := 1; ; failures++ {
 		err := attempt(ctx)

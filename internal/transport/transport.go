@@ -3,7 +3,7 @@
 // dead connection within seconds. Their errors name only the host of a URL, because the URLs contain tokens and
 // keys.
 //
-// Neither net/http's defaults nor the client libraries do that. The package does not know services and platforms.
+// The package does not know services and platforms.
 package transport
 
 import (
@@ -23,8 +23,8 @@ import (
 
 // Options are the limits of a client.
 type Options struct {
-	// Timeout limits one call, from its start to the end of the response's body. If it is 0, the limit is an hour: that is
-	// for calls with a deadline in their context.
+	// Timeout limits one call, from its start to the end of the response's body. If it is 0, the limit is an hour, for
+	// callers whose contexts have deadlines.
 	Timeout time.Duration
 	// MaxBody is the maximum size of a response's body in bytes.
 	MaxBody int64
@@ -46,9 +46,9 @@ const (
 	tlsTimeout  = 2 * time.Second
 
 	// An HTTP/2 connection is pinged after pingAfter without data, and closed if there is no answer within pingTimeout.
-	// By default, net/http would use a dead connection until TCP gives up, after about 15 minutes
-	// (https://go.dev/issue/36026). The sum is less than the default of UPSTREAM_TIMEOUT, 5 seconds, so that there is
-	// time for a retry.
+	// Without pings, net/http would use a dead connection until TCP gives up, after about 15 minutes
+	// (https://go.dev/issue/36026). Both times together are less than the default of UPSTREAM_TIMEOUT, 5 seconds, so that
+	// there is time for a retry.
 	pingAfter   = 2 * time.Second
 	pingTimeout = 2 * time.Second
 )
@@ -63,7 +63,7 @@ func New(o Options) *http.Client {
 	base.MaxConnsPerHost = o.MaxConns
 	base.MaxResponseHeaderBytes = maxHeader
 	base.TLSHandshakeTimeout = tlsTimeout
-	base.DisableCompression = true // The responses are small, and a compressed bomb could not expand.
+	base.DisableCompression = true // The responses are small. A compressed one could expand to gigabytes.
 	base.HTTP2 = &http.HTTP2Config{SendPingTimeout: pingAfter, PingTimeout: pingTimeout}
 	dial := base.DialContext
 	base.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -79,15 +79,16 @@ func New(o Options) *http.Client {
 	return &http.Client{Transport: limited}
 }
 
-// limitedTransport is the RoundTripper of New. It refuses redirects itself, because the error of http.Client's
-// CheckRedirect contains the Location. It limits the time itself, because http.Client's error does not show whether
-// the request was sent.
+// limitedTransport is the RoundTripper of New. It does two things that http.Client could do: it refuses redirects,
+// because the error of CheckRedirect contains the Location, and it limits the time, because http.Client's error does
+// not show whether the request was sent.
 type limitedTransport struct {
 	*http.Transport
 	timeout time.Duration
 	maxBody int64
 }
 
+// RoundTrip implements http.RoundTripper. Its errors are *Error.
 func (t *limitedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithTimeout(req.Context(), t.timeout)
 	var isConnected atomic.Bool
@@ -101,7 +102,7 @@ func (t *limitedTransport) RoundTrip(req *http.Request) (*http.Response, error) 
 		err = sanitized(ctx, err)
 		cancel()
 		if !isConnected.Load() && !NeverSent(err) {
-			err = &net.OpError{Op: "dial", Net: "tcp", Err: err} // so that NeverSent reports true
+			err = &net.OpError{Op: "dial", Net: "tcp", Err: err} // NeverSent recognizes it.
 		}
 		return nil, &Error{Host: req.URL.Host, Err: err}
 	}
@@ -112,11 +113,11 @@ func (t *limitedTransport) RoundTrip(req *http.Request) (*http.Response, error) 
 		return nil, &Error{Host: req.URL.Host, Err: ErrRedirect}
 	}
 	limited := http.MaxBytesReader(nil, resp.Body, t.maxBody)
-	resp.Body = &body{ReadCloser: limited, ctx: ctx, cancel: cancel, host: req.URL.Host} // Close calls cancel.
+	resp.Body = &body{ReadCloser: limited, ctx: ctx, cancel: cancel, host: req.URL.Host}
 	return resp, nil
 }
 
-// body is a response's body. Its errors are *Error, and Close ends the call's context.
+// body is a response's body. Its errors are *Error, and Close calls cancel.
 type body struct {
 	io.ReadCloser
 	ctx    context.Context
@@ -145,7 +146,7 @@ func (b *body) Close() error {
 var (
 	// ErrBodyTooLarge is returned if a body is larger than MaxBody.
 	ErrBodyTooLarge = errors.New("the response is larger than allowed")
-	// ErrRedirect is returned if the response is a redirect. To follow it would send credentials to another address.
+	// ErrRedirect is returned if the response is a redirect. Following it would send credentials to another address.
 	ErrRedirect = errors.New("answered with a redirect, which is not followed")
 )
 
@@ -187,11 +188,11 @@ func Clean(err error) error {
 	return Clean(withURL.Err)
 }
 
-// sanitized returns an error with the meaning of err, an error of net/http. The result contains no text that the
-// server sent: net/http quotes malformed responses and certificates.
+// sanitized returns an error that means the same as err, an error of net/http, but contains no text that the server
+// sent. net/http quotes malformed responses and certificates.
 func sanitized(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
-		return ctx.Err() // err may be the context's cause, which may have any text.
+		return ctx.Err() // err may be the context's cause, and have any text.
 	}
 	var op *net.OpError
 	var timeout net.Error

@@ -18,21 +18,21 @@ import (
 	"herald/internal/transport"
 )
 
-const bound = 1 << 16
+const maxBody = 1 << 16
 
 func client() *http.Client {
-	return transport.New(transport.Options{Timeout: time.Minute, MaxBody: bound, MaxConns: 4})
+	return transport.New(transport.Options{Timeout: time.Minute, MaxBody: maxBody, MaxConns: 4})
 }
 
-// read makes one call to a server, and returns what it could read of the body.
-func read(ctx context.Context, limit time.Duration, serve http.HandlerFunc) ([]byte, error) {
+// read makes one call to a server that answers with serve, and returns what it could read of the body.
+func read(ctx context.Context, timeout time.Duration, serve http.HandlerFunc) ([]byte, error) {
 	server := httptest.NewServer(serve)
 	defer server.Close()
 	req, err := http.NewRequestWithContext(ctx, "GET", server.URL, nil)
 	if err != nil {
 		return nil, err
 	}
-	resp, err := transport.New(transport.Options{Timeout: limit, MaxBody: bound, MaxConns: 1}).Do(req)
+	resp, err := transport.New(transport.Options{Timeout: timeout, MaxBody: maxBody, MaxConns: 1}).Do(req)
 	if err != nil {
 		return nil, err
 	}
@@ -41,14 +41,14 @@ func read(ctx context.Context, limit time.Duration, serve http.HandlerFunc) ([]b
 }
 
 func TestABodyIsReadUpToItsLimit(t *testing.T) {
-	for size, want := range map[int]error{bound: nil, bound + 1: transport.ErrBodyTooLarge} {
+	for size, want := range map[int]error{maxBody: nil, maxBody + 1: transport.ErrBodyTooLarge} {
 		body, err := read(t.Context(), time.Minute, func(w http.ResponseWriter, r *http.Request) {
 			if r.Header.Get("Accept-Encoding") != "" {
 				t.Error("the request accepts compression, which has no limit")
 			}
 			w.Write(make([]byte, size))
 		})
-		if !errors.Is(err, want) || len(body) != bound {
+		if !errors.Is(err, want) || len(body) != maxBody {
 			t.Errorf("of %d bytes, %d are read: %v", size, len(body), err)
 		}
 	}
@@ -64,12 +64,12 @@ func TestALongHeaderIsRefused(t *testing.T) {
 }
 
 func TestConnectionsAreReusedUpToTheirLimit(t *testing.T) {
-	// The server answers four requests at a time. With fewer connections it would never answer, and
-	// with more it would count more.
-	var opened, waiting atomic.Int32
+	// The server answers only when four requests have arrived, and then all four. If the client opened fewer than four
+	// connections, the server would never answer.
+	var opened, arrived atomic.Int32
 	together := make(chan struct{})
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
-		if waiting.Add(1)%4 != 0 {
+		if arrived.Add(1)%4 != 0 {
 			<-together
 			return
 		}
@@ -85,7 +85,7 @@ func TestConnectionsAreReusedUpToTheirLimit(t *testing.T) {
 	server.Start()
 	defer server.Close()
 	c := client()
-	for _, calls := range []int{4, 16} { // The second time, there are idle connections.
+	for _, calls := range []int{4, 16} { // The 16 calls find idle connections.
 		var group sync.WaitGroup
 		for range calls {
 			group.Go(func() {
@@ -104,38 +104,42 @@ func TestConnectionsAreReusedUpToTheirLimit(t *testing.T) {
 	}
 }
 
-func TestTheEndOfACallIsRecognisable(t *testing.T) {
+// A call that does not complete returns the error of its context, without the context's cause. It makes no difference
+// whether the response has begun.
+func TestTheEndOfACallIsRecognizable(t *testing.T) {
+	const soon = 30 * time.Millisecond
 	cause := errors.New("cause-with-t0ken")
-	for name, limit := range map[string]time.Duration{
-		"cancelled": time.Minute,
-		"late":      time.Minute,
-		"limit":     30 * time.Millisecond,
-	} {
-		for _, begun := range []bool{false, true} {
-			ctx, cancel := context.WithCancelCause(t.Context())
-			want := context.DeadlineExceeded
-			switch name {
-			case "late":
-				late, stop := context.WithTimeoutCause(ctx, 30*time.Millisecond, cause)
-				defer stop()
-				ctx = late
-			case "cancelled":
-				want = context.Canceled
+	for _, hasBegun := range []bool{false, true} {
+		hang := func(w http.ResponseWriter, r *http.Request) {
+			if hasBegun {
+				w.(http.Flusher).Flush()
 			}
-			_, err := read(ctx, limit, func(w http.ResponseWriter, r *http.Request) {
-				if begun {
-					w.(http.Flusher).Flush()
-				}
-				if name == "cancelled" {
-					cancel(cause)
-				}
-				<-r.Context().Done()
-			})
-			if !errors.Is(err, want) || strings.Contains(err.Error(), "t0ken") {
-				t.Errorf("%s, begun: %v: got %v", name, begun, err)
-			}
-			cancel(nil)
+			<-r.Context().Done()
 		}
+		check := func(name string, err, want error) {
+			t.Helper()
+			if !errors.Is(err, want) || strings.Contains(err.Error(), "t0ken") {
+				t.Errorf("%s, the response has begun: %t: got %v, want %v", name, hasBegun, err, want)
+			}
+		}
+
+		_, err := read(t.Context(), soon, hang)
+		check("the client's timeout", err, context.DeadlineExceeded)
+
+		late, stop := context.WithTimeoutCause(t.Context(), soon, cause)
+		defer stop()
+		_, err = read(late, time.Minute, hang)
+		check("the context's deadline", err, context.DeadlineExceeded)
+
+		cancelled, cancel := context.WithCancelCause(t.Context())
+		_, err = read(cancelled, time.Minute, func(w http.ResponseWriter, r *http.Request) {
+			if hasBegun {
+				w.(http.Flusher).Flush()
+			}
+			cancel(cause)
+			<-r.Context().Done()
+		})
+		check("a cancelled context", err, context.Canceled)
 	}
 }
 
@@ -160,21 +164,25 @@ func TestASilentHTTP2ConnectionIsDroppedInTime(t *testing.T) {
 	for name, idle := range map[string]time.Duration{"in use": 0, "idle": callTimeout} {
 		synctest.Test(t, func(t *testing.T) {
 			n := transporttest.NewNetwork(t, func(http.ResponseWriter, *http.Request) {})
-			c := transport.New(transport.Options{Timeout: callTimeout, MaxBody: bound, MaxConns: 4})
+			c := transport.New(transport.Options{Timeout: callTimeout, MaxBody: maxBody, MaxConns: 4})
 			t.Cleanup(c.CloseIdleConnections)
 			if err := post(c); err != nil || n.Lines() != 1 {
 				t.Fatalf("%d connections, want 1: %v", n.Lines(), err)
 			}
 			n.Silence()
 			time.Sleep(idle)
-			start, results := time.Now(), make(chan error)
+			start := time.Now()
+			results := make(chan error)
 			for round := range 2 {
+				// The calls that use the silent connection fail, but not by their timeout. Later calls use a new one.
+				shouldFail := idle == 0 && round == 0
 				for range 40 {
 					go func() { results <- post(c) }()
 				}
 				for range 40 {
-					err, fails := <-results, idle == 0 && round == 0
-					if (err != nil) != fails || errors.Is(err, context.DeadlineExceeded) {
+					err := <-results
+					hasFailed := err != nil
+					if hasFailed != shouldFail || errors.Is(err, context.DeadlineExceeded) {
 						t.Errorf("%s, round %d: got %v after %v", name, round, err, time.Since(start))
 					}
 				}
@@ -191,10 +199,10 @@ func TestASlowAnswerOnALivingConnectionIsWaitedFor(t *testing.T) {
 			case <-r.Context().Done():
 			}
 		})
-		for limit, want := range map[time.Duration]error{0: nil, callTimeout: context.DeadlineExceeded} {
-			c := transport.New(transport.Options{Timeout: limit, MaxBody: bound, MaxConns: 1})
+		for timeout, want := range map[time.Duration]error{0: nil, callTimeout: context.DeadlineExceeded} {
+			c := transport.New(transport.Options{Timeout: timeout, MaxBody: maxBody, MaxConns: 1})
 			if err := post(c); !errors.Is(err, want) || transport.NeverSent(err) {
-				t.Errorf("with a limit of %v: %v", limit, err)
+				t.Errorf("with a timeout of %v: %v", timeout, err)
 			}
 			c.CloseIdleConnections()
 		}
@@ -202,40 +210,40 @@ func TestASlowAnswerOnALivingConnectionIsWaitedFor(t *testing.T) {
 }
 
 func TestAFailedDialIsNeverSentWithinFiveSeconds(t *testing.T) {
-	blackhole := func(ctx context.Context, _, _ string) (net.Conn, error) {
+	neverConnect := func(ctx context.Context, _, _ string) (net.Conn, error) {
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}
-	mute := func(context.Context, string, string) (net.Conn, error) {
+	neverAnswer := func(context.Context, string, string) (net.Conn, error) {
 		near, far := net.Pipe()
 		go io.Copy(io.Discard, far)
 		return near, nil
 	}
-	lateAndMute := func(ctx context.Context, network, addr string) (net.Conn, error) {
+	connectLate := func(ctx context.Context, network, addr string) (net.Conn, error) {
 		time.Sleep(2 * time.Second)
-		return mute(ctx, network, addr)
+		return neverAnswer(ctx, network, addr)
 	}
 	for name, dial := range map[string]func(context.Context, string, string) (net.Conn, error){
-		"blackholed":          blackhole,
-		"TLS hangs":           mute,
-		"late, and TLS hangs": lateAndMute,
+		"no connection":                         neverConnect,
+		"a connection, and TLS hangs":           neverAnswer,
+		"after 2 s a connection, and TLS hangs": connectLate,
 	} {
-		for _, limit := range []time.Duration{0, time.Minute, callTimeout, time.Second} {
+		for _, timeout := range []time.Duration{0, time.Minute, callTimeout, time.Second} {
 			synctest.Test(t, func(t *testing.T) {
 				transporttest.ChangeDefault(t, func(d *http.Transport) {
 					d.Proxy = nil
 					d.DialContext = dial
 				})
-				c := transport.New(transport.Options{Timeout: limit, MaxBody: bound, MaxConns: 1})
+				c := transport.New(transport.Options{Timeout: timeout, MaxBody: maxBody, MaxConns: 1})
 				start := time.Now()
 				err := post(c)
 				if took := time.Since(start); took > 5*time.Second {
-					t.Errorf("%s, limit %v: failed only after %v", name, limit, took)
+					t.Errorf("%s, timeout %v: failed only after %v", name, timeout, took)
 				}
 				if !transport.NeverSent(err) || !transport.NeverSent(transport.Clean(err)) {
-					t.Errorf("%s, limit %v: %v counts as sent", name, limit, err)
+					t.Errorf("%s, timeout %v: %v counts as sent", name, timeout, err)
 				}
-				time.Sleep(5 * time.Second) // A dial outlasts its call.
+				time.Sleep(5 * time.Second) // The dial goes on after the call has ended.
 			})
 		}
 	}

@@ -11,8 +11,7 @@ import (
 	"herald/internal/chat"
 )
 
-// Card is a Reply in its language, ready for an adapter to render. Its texts are not escaped;
-// the adapter escapes its platform's markup.
+// Card is a Reply in its language. An adapter renders it, and escapes its texts.
 type Card struct {
 	Language chat.Language
 	Tone     chat.Tone
@@ -32,11 +31,11 @@ type Card struct {
 	Folded []Field
 	// Notes are small print, one line each.
 	Notes []Line
-	// Footer is the last line: Source and the age of Checked. A platform may show the two
-	// separately instead.
+	// Footer is the last line: Source, and how long ago Checked was. A platform may show Source and Checked separately
+	// instead.
 	Footer Line
 	Source Line
-	// Checked is when the answer was last checked, or zero.
+	// Checked is when the source was last asked, or zero.
 	Checked time.Time
 	// Image is nil if the card has no picture.
 	Image   *Image
@@ -54,8 +53,8 @@ type Section struct {
 // Field is one value of a Section. Either part may be empty.
 type Field struct{ Name, Value Line }
 
-// joinFields returns one Field that shows all fields on one line, with a dot between them. The
-// line can wrap only before a dot, because all other spaces are non-breaking.
+// joinFields returns one Field that shows all fields on one line, with a dot between them. The line can wrap only
+// before a dot, because all other spaces are non-breaking.
 func joinFields(fields []Field) Field {
 	line := make(Line, 0, 4*len(fields))
 	for i, f := range fields {
@@ -97,7 +96,7 @@ const (
 
 // Span is a part of a Line.
 type Span struct {
-	// Text can be shown alone: a platform may ignore the fields below.
+	// Text is complete without the other fields. A platform may ignore those.
 	Text  string
 	Style Style
 	// URL is the target of a link, or empty.
@@ -125,8 +124,8 @@ type Image struct {
 // Button has exactly one of State, URL, Copy, Private and Invite.
 type Button struct {
 	Label string
-	// State identifies the chat.Action: when the button is pressed, the platform sends it back,
-	// and chat.ParseState reads it.
+	// State is the state of the chat.Action, which chat.ParseState reads. The platform sends it back when the button is
+	// pressed.
 	State string
 	// URL is opened.
 	URL string
@@ -138,10 +137,10 @@ type Button struct {
 	Invite bool
 	// NewRow begins a row of buttons.
 	NewRow bool
-	// Current marks the choice that the card shows. A platform may colour the button.
+	// Current marks the choice that the card shows. A platform may color the button.
 	Current bool
-	// NextStep marks the button that the reader most likely presses next; a card has at most
-	// one. A platform may colour the button.
+	// NextStep marks the button that the reader most likely presses next. A card has at most one. A platform may color
+	// the button.
 	NextStep bool
 }
 
@@ -172,11 +171,10 @@ func (l Line) Empty() bool {
 // dot separates the lines that Join joins. A line can wrap before the dot, but not after it.
 var dot = Span{Text: " ·\u00a0"}
 
-// hanRun matches Chinese characters that follow each other without a space or punctuation, and a
-// digit directly before them.
+// hanRun matches a run of Chinese characters without a space or punctuation, and a digit directly before it.
 var hanRun = regexp.MustCompile(`[0-9]?\p{Han}+`)
 
-// maxHanWord is the maximum length of a Chinese word in characters. A longer hanRun is a sentence.
+// maxHanWord is the maximum length of a Chinese word in characters. A longer run is a sentence.
 const maxHanWord = 6
 
 // wordJoiner is an invisible character. A line cannot wrap at it.
@@ -196,12 +194,13 @@ func (l Line) keepWordsTogether() Line {
 	})
 }
 
+// hasHan reports whether a span has Chinese characters.
 func hasHan(s Span) bool {
 	return strings.ContainsFunc(s.Text, func(r rune) bool { return unicode.Is(unicode.Han, r) })
 }
 
-// joinWord returns a hanRun with word joiners between its characters. If it is longer than
-// maxHanWord, joinWord returns it unchanged, because sentences must wrap.
+// joinWord returns a match of hanRun with word joiners between its characters. It returns a sentence unchanged, because
+// sentences must wrap: see maxHanWord.
 func joinWord(run string) string {
 	if utf8.RuneCountInString(run) > maxHanWord {
 		return run
@@ -209,8 +208,8 @@ func joinWord(run string) string {
 	return strings.Join(strings.Split(run, ""), wordJoiner)
 }
 
-// CutDot splits a value at the first dot that Join inserted. rest begins with the dot, and is nil
-// if there is none. Platforms emphasize only first.
+// CutDot splits a line at the first dot that Join inserted. rest begins with the dot. If there is no such dot, first is
+// the line, and rest is nil. Platforms emphasize only first.
 func (l Line) CutDot() (first, rest Line) {
 	if i := slices.Index(l, dot); i >= 0 {
 		return l[:i], l[i:]

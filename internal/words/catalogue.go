@@ -1,8 +1,14 @@
-// Package words prints a chat.Reply as a Card in the reader's language. An adapter renders the
-// Card on its platform, and calls Card.Fit to shorten it to the platform's limit.
+// Package words prints a chat.Reply as a Card in the reader's language. An adapter renders the Card on its platform,
+// and calls Card.Fit to shorten it to the platform's limit.
 //
-// Each language has a file in locales and a row in chat/language.go. Each message has a line in
-// every file. If one is missing, a test names it and the place to add it.
+// Each language has a file in locales and a row in chat/language.go. Each message has a line in every file. If one is
+// missing, a test names it and the place to add it.
+//
+//	catalogue.go  the messages of a language
+//	print.go      Print: from a Reply to a Card
+//	number.go     numbers as text
+//	card.go       Card, and the Lines that it consists of
+//	fit.go        Card.Fit
 package words
 
 import (
@@ -34,11 +40,11 @@ type catalogue struct {
 // message is a template for each of its plural forms. Every message has plural.Other; a test checks that.
 type message map[plural.Form]template
 
-// template is a text in pieces. Each piece has words, and then the argument with the name arg. Either may be empty.
-// The template of "{symbol} is {price}." is {"", "symbol"}, {" is ", "price"}, {".", ""}.
+// template is a text with placeholders, in pieces. Each piece has words, which are followed by the argument with the
+// name arg. Either may be empty. The pieces of "{symbol} is {price}." are {"", "symbol"}, {" is ", "price"}, {".", ""}.
 type template []struct{ words, arg string }
 
-// parseTemplate returns the template of a text such as "{symbol} is {price}". It makes the space after each middle dot
+// parseTemplate returns the template of a text such as "{symbol} is {price}.". It makes the space after each middle dot
 // (·) non-breaking, so that a line can wrap before a dot, but not after it.
 func parseTemplate(text string) template {
 	text = strings.ReplaceAll(text, "· ", "·\u00a0")
@@ -51,7 +57,7 @@ func parseTemplate(text string) template {
 	return t
 }
 
-// pluralForms maps the names that the files use for plural forms. They are the CLDR's.
+// pluralForms has the plural forms by their names in the files, which are those of the CLDR.
 var pluralForms = map[string]plural.Form{
 	"zero":  plural.Zero,
 	"one":   plural.One,

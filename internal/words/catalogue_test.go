@@ -23,7 +23,7 @@ import (
 // entry is a message of a file: its texts by plural form. A message without plural forms has one text, under "".
 type entry map[string]string
 
-// catalogue returns the messages of a language's file by their keys. It fails if a key has two lines.
+// catalogue returns the messages of a language's file by their keys. The test fails if a key has two lines.
 func catalogue(t *testing.T, l chat.Language) map[string]entry {
 	t.Helper()
 	content, err := os.ReadFile("locales/" + string(l) + ".json")
@@ -139,7 +139,7 @@ func TestEveryMessageHasThePluralFormsOfItsLanguage(t *testing.T) {
 	}
 }
 
-// translation is one text of a language's file, and the English one.
+// translation is one text of a language's file, and the English text.
 type translation struct {
 	language chat.Language
 	key      string
@@ -188,7 +188,7 @@ func TestEveryMessageHasThePlaceholdersOfEnglish(t *testing.T) {
 	}
 }
 
-// abbreviation is the only text, or end of one, with a full stop that does not end a sentence.
+// abbreviation is how some texts end. Its full stop does not end a sentence.
 const abbreviation = "Кап."
 
 func TestEveryMessageEndsLikeEnglish(t *testing.T) {
@@ -294,8 +294,8 @@ func TestTheCodeSaysEveryMessage(t *testing.T) {
 	}
 }
 
-// The platforms' limits in characters; the lower one where both platforms show a message. A button has room for more
-// than reads well on a telephone.
+// The platforms' limits in characters. If both platforms show a message, the limit is the lower one. The limits of
+// buttons are what reads well on a telephone.
 //
 // https://discord.com/developers/docs/interactions/application-commands#application-command-object
 // https://core.telegram.org/bots/api#forcereply
@@ -312,7 +312,7 @@ const (
 	maxShortAbout  = 120
 )
 
-// maxLengths has the limits by the beginnings of the keys that they apply to.
+// maxLengths has limits by the beginnings of the keys for which they hold.
 var maxLengths = map[string]int{
 	"command.":    maxDescription,
 	"param.":      maxDescription,

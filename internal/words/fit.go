@@ -9,24 +9,27 @@ import (
 	"herald/internal/chat"
 )
 
-// The maximum sizes of the lines of a card that is too long, as divisors of its limit: Text may take a quarter of it,
-// and every other line a sixteenth. So a title, a subtitle and a text always fit together.
+// The maximum sizes of lines, as divisors of the card's limit: a quarter of the limit for Text, and a sixteenth for
+// every other line. A title, a subtitle, a text and a footer therefore always fit together.
 const (
-	textShare = 4
-	lineShare = 16
+	textDivisor = 4
+	lineDivisor = 16
 )
 
-// Fit returns c shortened to at most limit units. limit is at least 1,000. measure returns how many units a field takes
-// as a line of its own, including the line break and the platform's markup. To measure a title, text, heading or note,
-// Fit passes a Field that has only a Value.
+// Fit returns c shortened to at most limit units, such as characters. limit is at least 1,000. measure returns the
+// number of units that a field takes as a line of its own, including the line break and the platform's markup. To
+// measure a title, text, heading or note, Fit passes a Field that has only a Value.
 //
-// Fit always cuts Title and Subtitle to a sixteenth of the limit. It leaves the rest unchanged if the card then fits.
-// Otherwise, it cuts Text to a quarter of the limit and every other line to a sixteenth, and lets each list have at
-// most n entries. n is the same for all lists, and the largest number for which the card fits. A line with the number
-// of the omitted entries replaces them. The lists are Sections, the Fields of each Section, FullValues and Notes.
+// Fit takes these steps, and stops if the card fits after the first:
 //
-// Fit does not count Source, because Footer repeats it, nor Sign, Dot and Folded: a platform that shows them passes a
-// smaller limit, or puts them into a field that Fit counts.
+//  1. It cuts Title and Subtitle to a sixteenth of the limit.
+//  2. It cuts Text to a quarter of the limit, and every other line to a sixteenth.
+//  3. It cuts each list to n entries, and adds a line with the number of the omitted entries. n is the same for all
+//     lists, and the largest number for which the card fits. The lists are Sections, the Fields of each Section,
+//     FullValues and Notes.
+//
+// Fit does not count Source, because Footer repeats it. It does not count Sign, Dot and Folded either: a platform that
+// shows them passes a smaller limit, or puts them into a field that Fit counts.
 func (c Card) Fit(limit int, measure func(Field) int) Card {
 	f := fitter{limit: limit, measure: measure}
 	c.Title = f.cutLine(c.Title)
@@ -34,7 +37,7 @@ func (c Card) Fit(limit int, measure func(Field) int) Card {
 	if f.fits(c) {
 		return c
 	}
-	c.Text = f.cut(c.Text, limit/textShare)
+	c.Text = f.cut(c.Text, limit/textDivisor)
 	c.FullValues = mapSlice(c.FullValues, f.cutField)
 	c.Notes = mapSlice(c.Notes, f.cutLine)
 	c.Footer = f.cutLine(c.Footer)
@@ -56,7 +59,7 @@ func largest(limit int, fits func(n int) bool) int {
 	return sort.Search(limit, func(n int) bool { return !fits(n + 1) })
 }
 
-// fitter measures and cuts the lines of a card. Its fields are the arguments of Card.Fit.
+// fitter measures and cuts the lines of a card. Its fields are the parameters of Card.Fit.
 type fitter struct {
 	limit   int
 	measure func(Field) int
@@ -83,13 +86,13 @@ func (f fitter) fits(c Card) bool {
 // units measures a line that has no name.
 func (f fitter) units(l Line) int { return f.measure(Field{Value: l}) }
 
-// maxLine returns the maximum size of a line of a card that is too long, other than Text.
-func (f fitter) maxLine() int { return f.limit / lineShare }
+// maxLine returns the maximum size of a line other than Text.
+func (f fitter) maxLine() int { return f.limit / lineDivisor }
 
 // cutLine cuts l to maxLine.
 func (f fitter) cutLine(l Line) Line { return f.cut(l, f.maxLine()) }
 
-// cutField cuts name and value to half of maxLine each, if the field exceeds maxLine.
+// cutField cuts the name and the value to half of maxLine each, if they are together longer than maxLine.
 func (f fitter) cutField(field Field) Field {
 	half := f.maxLine() / 2
 	if f.measure(field) > 2*half {
@@ -99,8 +102,8 @@ func (f fitter) cutField(field Field) Field {
 	return field
 }
 
-// cut returns the longest beginning of l that has at most limit units with its ellipsis, or l if it
-// is short enough.
+// cut returns l if it has at most limit units. Otherwise it returns the longest beginning of l with an ellipsis that
+// has at most limit units together.
 func (f fitter) cut(l Line, limit int) Line {
 	if f.units(l) <= limit {
 		return l
@@ -111,8 +114,8 @@ func (f fitter) cut(l Line, limit int) Line {
 	return l.prefix(length)
 }
 
-// withAtMost returns c with at most n entries in each list. If a list has more, a line with the
-// number of omitted entries follows.
+// withAtMost returns c with at most n entries in each list. If a list has more, a line with the number of omitted
+// entries follows the n entries.
 func (c Card) withAtMost(n int) Card {
 	moreLines := func(omitted int) Line {
 		return catalogueOf(c.Language).text(chat.SayWith("more", chat.Values{pluralArg: chat.Count(omitted)}))
@@ -169,8 +172,7 @@ func Units(s string) (n int) {
 	return n
 }
 
-// Cut shortens s to at most limit UTF-16 code units. If it removes anything, the result ends with an
-// ellipsis.
+// Cut shortens s to at most limit UTF-16 code units. A shortened text ends with an ellipsis.
 func Cut(s string, limit int) string {
 	if Units(s) <= limit {
 		return s

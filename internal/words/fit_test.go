@@ -11,8 +11,8 @@ import (
 	"herald/internal/words"
 )
 
-// runes measures a field as a platform does that counts characters, and writes ": " between name and value and a line
-// break behind them.
+// runes measures a field for a platform that counts characters, writes ": " between the name and the value, and ends
+// each field with a line break.
 func runes(f words.Field) int {
 	if f.Name.Empty() && f.Value.Empty() {
 		return 0
@@ -38,7 +38,7 @@ func size(c words.Card) int {
 // maxSize is the length to which the cards of these tests are cut.
 const maxSize = 1000
 
-// fit cuts a card to maxSize. It fails if the card is longer afterwards, or if c was changed.
+// fit returns c cut to maxSize. The test fails if the result is longer, or if Fit has changed c.
 func fit(t *testing.T, c words.Card) words.Card {
 	t.Helper()
 	before := fmt.Sprint(c)
@@ -109,7 +109,7 @@ func TestAStyledLineIsCutWithinItsPartsAndKeepsTheirStyles(t *testing.T) {
 	}
 }
 
-func TestAListThatLacksOneSaysSo(t *testing.T) {
+func TestAListThatLacksOneEntrySaysSo(t *testing.T) {
 	short := line("a note")
 	long := line(strings.Repeat("x", 60))
 	notes := append(slices.Repeat([]words.Line{long}, 15), short, long)
@@ -119,7 +119,7 @@ func TestAListThatLacksOneSaysSo(t *testing.T) {
 	}
 }
 
-func TestALineAsLongAsItMayBeIsNotCut(t *testing.T) {
+func TestALineOfTheMaximumLengthIsNotCut(t *testing.T) {
 	longest := strings.Repeat("y", 59)
 	tooLong := line(longest + "y")
 	notes := append([]words.Line{line(longest)}, slices.Repeat([]words.Line{tooLong}, 30)...)
@@ -129,7 +129,7 @@ func TestALineAsLongAsItMayBeIsNotCut(t *testing.T) {
 	}
 }
 
-// checkCut checks a card whose list of 500 was cut to those that are left and a line that says how many are not.
+// checkCut checks a card whose list had 500 entries. left are left, and a line says how many are missing.
 func checkCut(t *testing.T, got words.Card, left int) {
 	t.Helper()
 	more := words.Say(got.Language, chat.SayWith("more", chat.Values{"n": chat.Count(500 - left)}))

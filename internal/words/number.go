@@ -57,13 +57,13 @@ func (c *catalogue) number(digits, layout string) string {
 	return strings.Replace(layout, "#", b.String(), 1)
 }
 
-// large formats a number with the largest unit that it reaches, such as "1.23M" for 1234567. It
-// omits the two decimals if both are zero. A number above 999,999T is shown as "> 999,999T". If
-// units are four digits apart, as in Chinese, it does not group the digits before a unit.
+// large formats a number with the largest unit that it reaches, such as "1.23M" for 1234567. It omits the two decimals
+// if both are zero. A number above 999,999T is shown as "> 999,999T". If units are four digits apart, as in Chinese,
+// large does not group the digits before a unit.
 func (c *catalogue) large(d decimal.Decimal, layout string) string {
 	exponent := firstDigitExponent(d)
 	largestUnit := slices.Max(slices.Collect(maps.Keys(c.Units)))
-	// With 12 as the largest unit, 10^18 has seven digits before the unit.
+	// If the largest unit is 12, for 10^12, a number from 10^18 has at least seven digits before the unit.
 	if exponent >= largestUnit+len(maxWithUnit) {
 		return ">\u00a0" + c.number(maxWithUnit, strings.Replace(layout, "#", "#"+c.Units[largestUnit], 1))
 	}
@@ -72,13 +72,15 @@ func (c *catalogue) large(d decimal.Decimal, layout string) string {
 	}
 	rounded := d.Shift(-int32(exponent)).Round(centDecimals)
 	shown := rounded.Shift(int32(exponent))
-	if isRoundedUp := shown.GreaterThan(d); isRoundedUp {
-		// 999,999,999 becomes 1B, not 1,000M. large rounds a number up only once.
+	isRoundedUp := shown.GreaterThan(d)
+	if isRoundedUp {
+		// The number may now reach a larger unit: 999,999,999 becomes 1B, not 1,000M. It is not rounded up again.
 		return c.large(shown, layout)
 	}
 	digits := strings.TrimSuffix(rounded.StringFixed(centDecimals), ".00")
 	layout = strings.Replace(layout, "#", "#"+c.Units[exponent], 1)
-	if unitsAreFourApart := c.Units[exponent+4] != ""; unitsAreFourApart {
+	unitsAreFourApart := c.Units[exponent+4] != ""
+	if unitsAreFourApart {
 		return strings.Replace(layout, "#", strings.Replace(digits, ".", c.Point, 1), 1)
 	}
 	return c.number(digits, layout)
@@ -138,8 +140,7 @@ func (c *catalogue) price(d decimal.Decimal) string {
 	return c.number(rounded.StringFixed(priceDecimals(rounded)), c.USD)
 }
 
-// priceDecimals returns the number of decimals of a price, which must be above 0: 2 for 1234.5,
-// 5 for 0.05.
+// priceDecimals returns the number of decimals of a price, which must be above 0: 2 for 1234.5, and 5 for 0.05.
 func priceDecimals(d decimal.Decimal) int32 {
 	return max(priceDigits-1-int32(firstDigitExponent(d)), centDecimals)
 }
@@ -158,7 +159,7 @@ func (c *catalogue) share(d decimal.Decimal) string {
 	return c.number(rounded.String(), c.Percent)
 }
 
-// change formats a change in per cent with an arrow, so that readers do not depend on the colour.
+// change formats a change in per cent with an arrow, so that readers do not depend on the color.
 func (c *catalogue) change(d chat.Change) string {
 	sign := arrows[d.Tone()]
 	if d.Dot {

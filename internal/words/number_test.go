@@ -143,9 +143,9 @@ type notation struct {
 	day       string
 }
 
-// notations are not taken from this program: they are what Intl.NumberFormat of Node.js 20 (CLDR 44) returns with
-// currencyDisplay narrowSymbol, notation compact, two decimals or (trailingZeroDisplay) none, and for Vietnamese
-// compactDisplay long.
+// notations has what Intl.NumberFormat of Node.js 20 (CLDR 44) returns, and not what this program does. Its options
+// were the narrow currency symbol, the compact notation (for Vietnamese in its long form), and two decimals or, for
+// whole numbers, none.
 var notations = map[chat.Language]notation{
 	chat.English: {
 		hundreds:  "$234.50",

@@ -13,7 +13,7 @@ import (
 	"herald/internal/chat"
 )
 
-// The emojis and arrows that precede a text of this tone. Other tones have none.
+// What precedes a text of a tone. For other tones, it is nothing.
 var (
 	signs  = map[chat.Tone]string{chat.Positive: "✅ ", chat.Warning: "⚠️ "}
 	dots   = map[chat.Tone]string{chat.Rising: "🟢 ", chat.Falling: "🔴 "}
@@ -72,6 +72,7 @@ func (c Card) shows(text string) bool {
 	return false
 }
 
+// section prints a section. If it is a Row, it has one field.
 func (c *catalogue) section(s chat.Section) Section {
 	fields := mapSlice(s.Fields, c.field)
 	if s.Row && len(fields) > 0 {
@@ -96,7 +97,7 @@ func (c *catalogue) notes(notes []chat.Text) []Line {
 	return printed
 }
 
-// footer joins the source and the age of checked. It omits an empty source, and the age if checked is zero.
+// footer joins the source and how long ago it was checked. It omits an empty source, and a zero checked.
 func (c *catalogue) footer(source Line, checked time.Time) Line {
 	if checked.IsZero() {
 		return source
@@ -108,8 +109,8 @@ func (c *catalogue) footer(source Line, checked time.Time) Line {
 	return Join(source, c.line(age))
 }
 
-// buttons prints the actions of a reply. asOf is the version of the reply. buttons omits an action if chat.Action.State
-// reports that its state does not fit. Only the first action that is a NextStep keeps that mark.
+// buttons prints the actions of a reply of version asOf. It omits an action whose state does not fit (see
+// chat.Action.State). At most one button is a NextStep: the first.
 func (c *catalogue) buttons(actions []chat.Action, asOf chat.Version) []Button {
 	printed := make([]Button, 0, len(actions))
 	hasNextStep := false
@@ -158,8 +159,8 @@ func (c *catalogue) text(t chat.Text) Line {
 	return line
 }
 
-// pluralForm returns the form of a message for the Count in args that is named pluralArg. It returns
-// plural.Other if there is no such Count, or if the message lacks the Count's form.
+// pluralForm returns the plural form of a message for the Count that is its argument pluralArg. If there is no such
+// Count, or if the message lacks the Count's form, it returns the form plural.Other.
 func (c *catalogue) pluralForm(forms message, args chat.Values) template {
 	if count, isCount := args[pluralArg].(chat.Count); isCount {
 		form, known := forms[plural.Cardinal.MatchPlural(c.tag, int(count), 0, 0, 0, 0)]
@@ -170,7 +171,7 @@ func (c *catalogue) pluralForm(forms message, args chat.Values) template {
 	return forms[plural.Other]
 }
 
-// line prints a value as a line of a card.
+// line prints a value as a line of a card: it is value, with Chinese words kept together.
 func (c *catalogue) line(v chat.Value) Line { return c.value(v).keepWordsTogether() }
 
 // value prints a value of any type. It prints nil as an empty line.
@@ -268,8 +269,8 @@ func shortHex(s string) string {
 	return s[:len("0x")+4] + "…" + s[length-4:]
 }
 
-// maxClockSkew is how far in the future a moment may be and still be printed as "just now". A
-// service's clock may be ahead of this machine's clock.
+// maxClockSkew is how far ahead of this machine's clock a service's clock may be. A moment up to maxClockSkew in the
+// future is printed as "just now".
 const maxClockSkew = time.Minute
 
 // ageUnit is a unit of ages.
@@ -290,8 +291,8 @@ var ageUnits = []ageUnit{
 // ageNow has the messages for an age of less than a second.
 var ageNow = ageUnit{ago: "ago.now", old: "old.now"}
 
-// ageSince returns the age of t in the largest unit that has passed at least once. args holds the
-// number of units for the unit's messages.
+// ageSince returns the age of t in the largest unit that has passed at least once: 3 hours for 3 h 59 min. args has the
+// number for the unit's messages.
 func ageSince(t time.Time) (unit ageUnit, args chat.Values) {
 	age := time.Since(t)
 	for _, u := range ageUnits {
@@ -302,13 +303,13 @@ func ageSince(t time.Time) (unit ageUnit, args chat.Values) {
 	return ageNow, nil
 }
 
-// age prints how old something from the time t is.
+// age prints how old something is that began at the time t, such as "3 days old".
 func (c *catalogue) age(t time.Time) Line {
 	unit, args := ageSince(t)
 	return c.text(chat.SayWith(unit.old, args))
 }
 
-// moment prints how long ago t was. It prints a time in the future as a date.
+// moment prints how long ago t was, such as "2 min ago". It prints a time in the future as a date.
 func (c *catalogue) moment(t time.Time) Line {
 	date := t.UTC().Format(c.Moment)
 	s := Span{Text: date, Moment: &Moment{t, date}}

@@ -176,6 +176,7 @@ func TestTheFooterEndsWithWhenItWasChecked(t *testing.T) {
 	})
 }
 
+// An exact value is left out if the card shows the same text above.
 func TestExactValuesStandOnlyUnderShortOnes(t *testing.T) {
 	for tokens, want := range map[string]int{"12.5": 0, "0.1234": 0, "1234.567": 1, "12000000": 1} {
 		short := chat.Amount{Decimal: dec(tokens), Symbol: "X"}
@@ -261,7 +262,7 @@ func TestALineDoesNotBreakWithinAChineseWord(t *testing.T) {
 			want:  "质押",
 		},
 		{
-			name:  "foreign Chinese",
+			name:  "untrusted Chinese",
 			value: chat.Untrusted("质押"),
 			want:  "质押",
 		},
@@ -345,7 +346,7 @@ func isClean(text string) bool {
 	return utf8.ValidString(text) && !strings.ContainsFunc(text, isBad)
 }
 
-// FuzzPrint checks that whatever a service or a user says, each line of the card is one clean line.
+// FuzzPrint checks that each line of a card is one clean line, whatever text a service or a user sends.
 func FuzzPrint(f *testing.F) {
 	f.Add("plain")
 	f.Add("a\nb\u202e\x00\xff \u200b{n} @everyone https://evil.example")

@@ -51,18 +51,21 @@ func Golden(t *testing.T, path, got string, update bool) {
 	}
 }
 
-// difference describes how two texts differ: the number of the first line that differs, and the first
-// five lines of each text that the other lacks. If neither lacks a line, because lines moved or are
-// doubled, it shows the five lines from the first difference.
+// difference describes how two texts differ: the number of the first line that differs, and up to five lines of each
+// text that the other lacks. If both have the same lines in another order or number, it shows five lines of each text
+// from the first difference.
 func difference(want, got string) string {
-	wantLines, gotLines := strings.Split(want, "\n"), strings.Split(got, "\n")
-	same := 0
+	wantLines := strings.Split(want, "\n")
+	gotLines := strings.Split(got, "\n")
+	same := 0 // how many lines at the beginning are the same
 	for same < min(len(wantLines), len(gotLines)) && wantLines[same] == gotLines[same] {
 		same++
 	}
-	missing, added := without(wantLines, gotLines), without(gotLines, wantLines)
+	missing := without(wantLines, gotLines)
+	added := without(gotLines, wantLines)
 	if len(missing)+len(added) == 0 {
-		missing, added = wantLines[same:], gotLines[same:]
+		missing = wantLines[same:]
+		added = gotLines[same:]
 	}
 	return fmt.Sprintf("first in line %d\n- %s\n+ %s", same+1,
 		strings.Join(firstFive(missing), "\n- "),
@@ -84,35 +87,35 @@ func tested() string {
 	return "./" + strings.TrimSuffix(strings.TrimPrefix(info.Path, "herald/"), ".test")
 }
 
-// Environ returns an environment in which every required setting has its example, and so has each of those that are
-// set together or not at all. NAME=value strings change it.
+// Environ returns an environment in which a setting has its Example if it is required, or if it and another setting
+// need each other. changes are NAME=value strings. Each replaces a setting of the environment or adds one.
 func Environ(table []config.Setting, changes ...string) []string {
 	environ := changes
 	for _, s := range table {
-		changed := slices.ContainsFunc(changes, func(change string) bool {
+		isChanged := slices.ContainsFunc(changes, func(change string) bool {
 			return strings.HasPrefix(change, s.Name+"=")
 		})
-		if (s.Required || isSetTogether(table, s)) && !changed {
+		if (s.Required || needEachOther(table, s)) && !isChanged {
 			environ = append(environ, s.Name+"="+s.Example)
 		}
 	}
 	return environ
 }
 
-// isSetTogether reports whether s and another setting of the table need each other.
-func isSetTogether(table []config.Setting, s config.Setting) bool {
+// needEachOther reports whether s and another setting of the table need each other.
+func needEachOther(table []config.Setting, s config.Setting) bool {
 	return slices.ContainsFunc(table, func(other config.Setting) bool {
 		return slices.Contains(s.Needs, other.Name) && slices.Contains(other.Needs, s.Name)
 	})
 }
 
-// Try fills the table from Environ, and returns what is wrong.
+// Try fills the table from Environ, and returns the mistakes.
 func Try(table []config.Setting, changes ...string) config.Errors {
 	given, _ := config.Collect(Environ(table, changes...), "")
 	return given.Fill(table)
 }
 
-// Fill fills the table from Environ, and ends the test if anything is wrong.
+// Fill fills the table from Environ, and ends the test if there is a mistake.
 func Fill(t *testing.T, table []config.Setting, changes ...string) {
 	t.Helper()
 	if mistakes := Try(table, changes...); len(mistakes) > 0 {
@@ -121,7 +124,7 @@ func Fill(t *testing.T, table []config.Setting, changes ...string) {
 }
 
 // Refuses fails the test unless the setting called name refuses each value, with an error that contains
-// message. All settings that others need have their example.
+// message. Any other setting that a setting of the table needs has its example.
 func Refuses(t *testing.T, table []config.Setting, name, message string, values ...string) {
 	t.Helper()
 	var needed []string
@@ -136,8 +139,8 @@ func Refuses(t *testing.T, table []config.Setting, name, message string, values 
 	}
 }
 
-// needs reports whether a setting needs the one called name. If it needs one of several, that is the
-// last of them.
+// needs reports whether s needs the setting called name. Of the settings in NeedsOneOf, it counts only the last as
+// needed.
 func needs(s config.Setting, name string) bool {
 	if slices.Contains(s.Needs, name) {
 		return true

@@ -391,8 +391,11 @@ func (a *Asked) Answers() (all []Answer) {
 
 // sent returns the messages that answer a command on Telegram.
 func (a *Asked) sent() []faketelegram.Sent {
-	return slices.DeleteFunc(a.platform.Telegram.Sent(), func(m faketelegram.Sent) bool {
-		return a.pressID != "" || m.At.Before(a.At) || m.Chat != a.User && m.ReplyTo != a.Message
+	if a.pressID != "" {
+		return nil
+	}
+	return a.platform.Telegram.SentIf(func(m *faketelegram.Sent) bool {
+		return !m.At.Before(a.At) && (m.Chat == a.User || m.ReplyTo == a.Message)
 	})
 }
 

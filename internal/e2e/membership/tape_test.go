@@ -27,11 +27,11 @@ import (
 )
 
 var (
-	tapes     = flag.Int("tapes", 300, "how many random tapes are played")
+	tapes     = flag.Int("tapes", 100, "how many random tapes are played")
 	firstTape = flag.Uint64("tapes.first", 1, "the seed of the first random tape")
 )
 
-// TestTapes plays random tapes.
+// TestTapes plays random tapes. The default run plays few of them, and .ci/nightly many thousands.
 func TestTapes(t *testing.T) {
 	n := *tapes
 	if testing.Short() {

@@ -17,8 +17,8 @@ type Store struct {
 	mu     sync.Mutex
 	values map[string]string
 	ttl    time.Duration // of the last Save
-	saves  int           // how many calls of Save
-	fails  int           // how many of the next calls of Load fail
+	saves  int           // the number of calls of Save
+	fails  int           // the number of calls of Load that will fail
 }
 
 // Load implements query.Store.
@@ -30,8 +30,8 @@ func (s *Store) Load(_ context.Context, key string) ([]byte, error) {
 		s.fails--
 		return nil, errors.New("unavailable")
 	}
-	value, isThere := s.values[key]
-	if !isThere {
+	value, exists := s.values[key]
+	if !exists {
 		return nil, nil
 	}
 	return []byte(value), nil

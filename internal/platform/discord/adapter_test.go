@@ -37,15 +37,15 @@ type adapterTest struct {
 	fake    *discordtest.Server
 	handler *platformtest.Handler
 	logged  *logtest.Buffer
-	address string       // where interactions are posted
-	stop    func() error // returns what Run returned
-	events  *platformtest.Events
+	address string               // the origin of the Adapter's HTTP server
+	stop    func() error         // stops Run and returns its error
+	events  *platformtest.Events // the events that the Adapter has counted
 }
 
-// change alters the Config of an Adapter, or its fake, before it runs.
+// change changes the Config of an Adapter, or the fake, before the Adapter is made.
 type change func(*adapterTest, *Config)
 
-// newAdapterTest makes an Adapter that does not run yet.
+// newAdapterTest returns an adapterTest whose Adapter does not run yet.
 func newAdapterTest(t *testing.T, fake *discordtest.Server, w way, changes ...change) *adapterTest {
 	t.Helper()
 	t.Cleanup(fake.Close)
@@ -61,7 +61,7 @@ func newAdapterTest(t *testing.T, fake *discordtest.Server, w way, changes ...ch
 		Dedup:     store.NewMemory(),
 		Log:       h.logged.Logger(),
 		Count:     h.events.Add,
-		Connected: func(name string) { h.events.Add("as " + name) },
+		Connected: func(name string) { h.events.Add("connected as " + name) },
 		Retried:   func(error) {},
 	}
 	if w == byHTTP {
@@ -74,7 +74,7 @@ func newAdapterTest(t *testing.T, fake *discordtest.Server, w way, changes ...ch
 	return h
 }
 
-// listen takes interactions by HTTP from a listener until the test ends.
+// listen serves the Adapter's HTTP handler on a listener until the test ends.
 func (h *adapterTest) listen(t *testing.T, l net.Listener) {
 	server := &httptest.Server{Listener: l, Config: &http.Server{Handler: h.Adapter}}
 	server.Start()
@@ -82,27 +82,39 @@ func (h *adapterTest) listen(t *testing.T, l net.Listener) {
 	h.address = server.URL
 }
 
-// run runs the Adapter until stop, or the end of the test.
+// run runs the Adapter until stop is called, or until the test ends.
 func (h *adapterTest) run(t *testing.T) {
-	h.stop = platformtest.Start(t, func(ctx context.Context) error { return h.Run(ctx, speaking{h.handler}) })
+	h.stop = platformtest.Start(t, func(ctx context.Context) error { return h.Run(ctx, multilingual{h.handler}) })
 }
 
-// untilSimulate is how long simulate sleeps before it makes an Adapter: simulated time begins in 2000, and the IDs of
-// Discord contain a time after 2015.
+// multilingual is a handler that speaks the user's language in private, and English otherwise.
+type multilingual struct{ *platformtest.Handler }
+
+func (multilingual) Language(req *chat.Request, visibility chat.Visibility) chat.Language {
+	language, isSpoken := chat.LanguageOf(req.Locale)
+	if isSpoken && visibility == chat.Private {
+		return language
+	}
+	return chat.English
+}
+
+// untilSimulate is how long simulate sleeps before it makes an Adapter. Simulated time begins in 2000, and the time in
+// Discord's IDs begins in 2015.
 const untilSimulate = 20 * 365 * 24 * time.Hour
 
-// simulate runs test in simulated time, with an Adapter that is connected.
+// simulate runs test in simulated time, with an Adapter that is connected. It fails the test if the fake refuses a
+// call.
 func simulate(t *testing.T, w way, test func(*testing.T, *adapterTest), changes ...change) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(untilSimulate)
-		out, in := discordtest.NewNetwork(), discordtest.NewNetwork()
-		transporttest.ChangeDefault(t, func(d *http.Transport) { d.Proxy, d.DialContext = nil, out.Dial })
-		h := newAdapterTest(t, discordtest.NewOn(out), w, changes...)
-		h.gateway.Dial = out.Dial
-		h.fake.Client = &http.Client{Transport: &http.Transport{DialContext: in.Dial}}
+		toFake, toAdapter := discordtest.NewNetwork(), discordtest.NewNetwork()
+		transporttest.ChangeDefault(t, func(d *http.Transport) { d.Proxy, d.DialContext = nil, toFake.Dial })
+		h := newAdapterTest(t, discordtest.NewOn(toFake), w, changes...)
+		h.gateway.Dial = toFake.Dial
+		h.fake.Client = &http.Client{Transport: &http.Transport{DialContext: toAdapter.Dial}}
 		t.Cleanup(h.fake.Client.CloseIdleConnections)
-		h.listen(t, in)
+		h.listen(t, toAdapter)
 		h.run(t)
 		pass(time.Second)
 		test(t, h)
@@ -115,15 +127,15 @@ func simulate(t *testing.T, w way, test func(*testing.T, *adapterTest), changes 
 	})
 }
 
-// eachWay calls simulate for both ways.
-func eachWay(t *testing.T, test func(*testing.T, *adapterTest), changes ...change) {
+// simulateBothWays calls simulate for both ways.
+func simulateBothWays(t *testing.T, test func(*testing.T, *adapterTest), changes ...change) {
 	for _, w := range []way{overGateway, byHTTP} {
 		t.Run(string(w), func(t *testing.T) { simulate(t, w, test, changes...) })
 	}
 }
 
-// each calls simulate, over the gateway, for each case of a table.
-func each[T any](t *testing.T, cases map[string]T, test func(*testing.T, *adapterTest, T)) {
+// simulateEach calls simulate for each case of a table, over the gateway.
+func simulateEach[T any](t *testing.T, cases map[string]T, test func(*testing.T, *adapterTest, T)) {
 	t.Helper()
 	for name, tt := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -146,7 +158,7 @@ func (h *adapterTest) checkCount(t *testing.T, event string, want int) {
 	equal(t, "count of "+event, h.events.Of(event), want)
 }
 
-// messages returns the messages that are shown. It ends the test unless their number is want.
+// messages returns the messages that are shown. It ends the test unless there are want messages.
 func (h *adapterTest) messages(t *testing.T, want int) []fakediscord.Message {
 	t.Helper()
 	all := h.fake.Messages()
@@ -156,7 +168,7 @@ func (h *adapterTest) messages(t *testing.T, want int) []fakediscord.Message {
 	return all
 }
 
-// checkText fails the test unless the answer has the text.
+// checkText fails the test unless the answer contains the text.
 func checkText(t *testing.T, answer interface{ Text() string }, text string) {
 	t.Helper()
 	if !strings.Contains(answer.Text(), text) {
@@ -176,7 +188,7 @@ const (
 	opInvalidSession = 9
 )
 
-// mend makes calls of the route succeed again.
+// mend undoes a Break of the fake: calls of the route succeed again.
 func (h *adapterTest) mend(route fakediscord.Route) { h.fake.Break(route, discordtest.Fault{}) }
 
 // command returns a command of user 5 in guild 7.
@@ -184,8 +196,8 @@ func command(name string) fakediscord.Interaction {
 	return fakediscord.Interaction{Command: name, UserID: "5", GuildID: "7", ChannelID: "8"}
 }
 
-// send delivers an interaction to the bot, and does not wait for the answer. A refusal by HTTP is counted as "status"
-// and its number.
+// send delivers an interaction to the bot, and does not wait for the answer. If the bot refuses an interaction that
+// arrives by HTTP, send counts an event such as "status 503".
 func (h *adapterTest) send(t *testing.T, i fakediscord.Interaction) *fakediscord.Pending {
 	t.Helper()
 	if h.way == overGateway {
@@ -220,23 +232,12 @@ func (h *adapterTest) ask(t *testing.T, i fakediscord.Interaction) *fakediscord.
 	return p
 }
 
-// reply makes the handler answer with r after a time.
+// reply makes the handler return r to each command, after a time.
 func (h *adapterTest) reply(after time.Duration, r *chat.Reply) {
 	h.handler.Reply = func(context.Context, *chat.Request) *chat.Reply {
 		time.Sleep(after)
 		return r
 	}
-}
-
-// speaking is a handler that answers in the user's language in private, and in English otherwise.
-type speaking struct{ *platformtest.Handler }
-
-func (speaking) Language(req *chat.Request, visibility chat.Visibility) chat.Language {
-	language, isSpoken := chat.LanguageOf(req.Locale)
-	if isSpoken && visibility == chat.Private {
-		return language
-	}
-	return chat.English
 }
 
 func TestTheBotsNameIsMadeHarmless(t *testing.T) {
@@ -245,7 +246,7 @@ func TestTheBotsNameIsMadeHarmless(t *testing.T) {
 		h.connected("Her\u202eald\n@everyone")
 		h.ask(t, command("price"))
 		equal(t, "name in a request", h.handler.Requests()[0].BotName, harmless)
-		h.checkCount(t, "as "+harmless, 1)
+		h.checkCount(t, "connected as "+harmless, 1)
 	})
 }
 
@@ -259,14 +260,14 @@ func TestAdapterKeepsTheContract(t *testing.T) {
 					t.Fatal(err)
 				}
 				h.listen(t, l)
-				return h.suite()
+				return h.contractTest()
 			})
 		})
 	}
 }
 
-// suite lets the tests of every adapter use h. User 5 asks, and user 6 is the other one.
-func (h *adapterTest) suite() platformtest.AdapterTest {
+// contractTest returns what platformtest.TestAdapter needs. User 5 is the sender, and user 6 is the other person.
+func (h *adapterTest) contractTest() platformtest.AdapterTest {
 	const locale = "pt-BR"
 	ask := func(t *testing.T, i fakediscord.Interaction, argument []string) {
 		i.Locale = locale
@@ -312,7 +313,7 @@ func (h *adapterTest) pressNewest(t *testing.T, label string, by platformtest.Pr
 	t.Fatalf("no button %q in %+v", label, h.fake.Messages())
 }
 
-// shown returns the messages, without deferred ones that have no answer yet.
+// shown returns the messages, without the deferred messages that have no answer yet.
 func (h *adapterTest) shown() []platformtest.Message {
 	var all []platformtest.Message
 	for _, m := range h.fake.Messages() {

@@ -23,7 +23,7 @@ import (
 const priceAgain = "1 e 0 price"
 
 func TestASlowCommandIsDeferredThenEdited(t *testing.T) {
-	eachWay(t, func(t *testing.T, h *adapterTest) {
+	simulateBothWays(t, func(t *testing.T, h *adapterTest) {
 		h.reply(5*time.Second, &chat.Reply{Title: chat.Say("at last")})
 		for name, ephemeral := range map[string]bool{"price": false, "mylogins": true} {
 			p := h.send(t, command(name))
@@ -41,12 +41,13 @@ func TestASlowCommandIsDeferredThenEdited(t *testing.T) {
 	})
 }
 
-// early is the response to an edit that reaches Discord before the first response. By HTTP, that can happen.
-var early = discordtest.Fault{Status: http.StatusNotFound, Code: 10015}
+// tooEarly is Discord's response to an edit or a follow-up that arrives before the first response. That can happen if
+// the first response is the body of an HTTP response.
+var tooEarly = discordtest.Fault{Status: http.StatusNotFound, Code: 10015}
 
 func TestAnEditBeforeTheFirstResponseIsRetried(t *testing.T) {
 	simulate(t, byHTTP, func(t *testing.T, h *adapterTest) {
-		h.fake.Script(fakediscord.Edit, early, early)
+		h.fake.Script(fakediscord.Edit, tooEarly, tooEarly)
 		h.reply(5*time.Second, &chat.Reply{Title: chat.Say("at last")})
 		p := h.send(t, command("price"))
 		pass(api.FirstResponse + 5*time.Second)
@@ -56,8 +57,8 @@ func TestAnEditBeforeTheFirstResponseIsRetried(t *testing.T) {
 	})
 }
 
-func TestAnAnswerArrivesWhateverFailsOnItsWay(t *testing.T) {
-	routes := map[fakediscord.Route]time.Duration{ // with how long the command takes
+func TestAnAnswerArrivesInSpiteOfPassingFaults(t *testing.T) {
+	durations := map[fakediscord.Route]time.Duration{ // how long a command takes whose answer is sent by the route
 		fakediscord.Callback: 0,
 		fakediscord.Edit:     5 * time.Second,
 	}
@@ -69,17 +70,18 @@ func TestAnAnswerArrivesWhateverFailsOnItsWay(t *testing.T) {
 		"a proxy's page instead": {{Status: http.StatusOK}},
 		"no answer at all":       {{Hang: true}},
 	} {
-		for route, slow := range routes {
+		for route, duration := range durations {
 			t.Run(name+", "+string(route), func(t *testing.T) {
 				simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
-					h.reply(slow, &chat.Reply{Title: chat.Say("the price")})
+					h.reply(duration, &chat.Reply{Title: chat.Say("the price")})
 					h.fake.Script(route, faults...)
 					p := h.send(t, command("price"))
 					pass(30 * time.Second)
 					checkText(t, p.Answer(), "the price")
 					h.checkCount(t, "answered", 1)
 					equal(t, "calls", h.fake.Calls(route), len(faults)+1)
-					if took, least := p.Answer().Final, slow+faults[0].RetryAfter; took < least {
+					took := p.Answer().Final
+					if least := duration + faults[0].RetryAfter; took < least {
 						t.Errorf("the answer took %v, want at least %v", took, least)
 					}
 				})
@@ -88,23 +90,24 @@ func TestAnAnswerArrivesWhateverFailsOnItsWay(t *testing.T) {
 	}
 }
 
-// undelivered is an answer that does not arrive, and what is counted and logged.
+// undelivered is an answer whose delivery fails.
 type undelivered struct {
-	reply *chat.Reply
+	reply *chat.Reply   // the empty Reply if it is nil
 	slow  time.Duration // how long the command takes
 	route fakediscord.Route
-	fault discordtest.Fault
-	lasts int // how many calls fail; 0 for all
-	event string
-	level string
-	calls int // of the route; 0 for any number
-	claim claim.Progress
+	fault discordtest.Fault // of the calls of route
+	lasts int               // how many calls have the fault; if it is 0, all have it
+
+	wantEvent string         // counted once
+	wantLevel string         // of the log line
+	wantCalls int            // of route; if it is 0, any number
+	wantClaim claim.Progress // of the interaction, afterwards
 }
 
-// checkUndelivered sends one command in each of the cases.
+// checkUndelivered sends one command in each of the cases, and checks what is counted, logged and claimed.
 func checkUndelivered(t *testing.T, cases map[string]undelivered) {
 	t.Helper()
-	each(t, cases, func(t *testing.T, h *adapterTest, tt undelivered) {
+	simulateEach(t, cases, func(t *testing.T, h *adapterTest, tt undelivered) {
 		h.reply(tt.slow, cmp.Or(tt.reply, &chat.Reply{}))
 		if tt.lasts == 0 {
 			h.fake.Break(tt.route, tt.fault)
@@ -112,99 +115,99 @@ func checkUndelivered(t *testing.T, cases map[string]undelivered) {
 			h.fake.Script(tt.route, slices.Repeat([]discordtest.Fault{tt.fault}, tt.lasts)...)
 		}
 		p := h.send(t, command("price"))
-		end := time.Now().Add(16 * time.Minute) // Discord takes an answer for 15 minutes.
-		for h.events.Of(tt.event) == 0 && time.Now().Before(end) {
+		end := time.Now().Add(16 * time.Minute) // Discord accepts an answer for 15 minutes.
+		for h.events.Of(tt.wantEvent) == 0 && time.Now().Before(end) {
 			pass(time.Second)
 		}
-		h.checkCount(t, tt.event, 1)
+		h.checkCount(t, tt.wantEvent, 1)
 		h.checkCount(t, "answered", 0)
-		if tt.calls > 0 {
-			equal(t, "calls", h.fake.Calls(tt.route), tt.calls)
+		if tt.wantCalls > 0 {
+			equal(t, "calls", h.fake.Calls(tt.route), tt.wantCalls)
 		}
 		equal(t, "lines about it", h.logged.Lines("an answer"), 1)
-		equal(t, "lines of its level", h.logged.Lines("level="+tt.level), 1)
+		equal(t, "lines of its level", h.logged.Lines("level="+tt.wantLevel), 1)
 		progress, _ := h.Dedup.Claim(t.Context(), "discord:interaction:"+p.ID)
-		equal(t, "claim", progress, tt.claim)
+		equal(t, "claim", progress, tt.wantClaim)
 		h.mend(tt.route)
 		h.ask(t, command("price")) // The next command is answered.
 	})
 }
 
-// Discord takes a first response for 3 seconds. The interaction may be answered again only if it certainly has no
-// response.
+// Discord accepts a first response for 3 seconds. The claim is released, so that the interaction may be answered again,
+// only if Discord certainly has no response.
 func TestFirstResponsesThatAreNotDeliveredAreCountedAndLogged(t *testing.T) {
 	checkUndelivered(t, map[string]undelivered{
 		"two attempts lost before one that comes too late": {
-			route: fakediscord.Callback,
-			fault: discordtest.Fault{Latency: 1400 * time.Millisecond, Drop: true},
-			lasts: 2,
-			event: "answer_outcome_unknown",
-			level: "WARN",
-			calls: 3,
-			claim: claim.Done,
+			route:     fakediscord.Callback,
+			fault:     discordtest.Fault{Latency: 1400 * time.Millisecond, Drop: true},
+			lasts:     2,
+			wantEvent: "answer_outcome_unknown",
+			wantLevel: "WARN",
+			wantCalls: 3,
+			wantClaim: claim.Done,
 		},
 		"delivered, but acknowledged late": {
-			route: fakediscord.Callback,
-			fault: discordtest.Fault{Hang: true, Landed: true},
-			event: "answer_outcome_unknown",
-			level: "WARN",
-			calls: 3,
-			claim: claim.Done,
+			route:     fakediscord.Callback,
+			fault:     discordtest.Fault{Hang: true, Landed: true},
+			wantEvent: "answer_outcome_unknown",
+			wantLevel: "WARN",
+			wantCalls: 3,
+			wantClaim: claim.Done,
 		},
 		"refused": {
-			route: fakediscord.Callback,
-			fault: discordtest.Fault{Status: http.StatusBadRequest, Code: 50035},
-			event: "answer_failed",
-			level: "ERROR",
-			calls: 1,
-			claim: claim.New,
+			route:     fakediscord.Callback,
+			fault:     discordtest.Fault{Status: http.StatusBadRequest, Code: 50035},
+			wantEvent: "answer_failed",
+			wantLevel: "ERROR",
+			wantCalls: 1,
+			wantClaim: claim.New,
 		},
 		"a deferral that is never delivered": {
-			slow:  5 * time.Second,
-			route: fakediscord.Callback,
-			fault: discordtest.Fault{Status: http.StatusNotFound, Code: 10062},
-			event: "answer_expired",
-			level: "WARN",
-			calls: 1,
-			claim: claim.New,
+			slow:      5 * time.Second,
+			route:     fakediscord.Callback,
+			fault:     discordtest.Fault{Status: http.StatusNotFound, Code: 10062},
+			wantEvent: "answer_expired",
+			wantLevel: "WARN",
+			wantCalls: 1,
+			wantClaim: claim.New,
 		},
 	})
 }
 
-// Discord takes the rest of an answer for 15 minutes. Only an answer that is certainly not delivered is an error.
+// Discord accepts an edit for 15 minutes. It is logged as an error only if it certainly was not delivered.
 func TestEditsThatAreNotDeliveredAreCountedAndLogged(t *testing.T) {
 	checkUndelivered(t, map[string]undelivered{
 		"refused for 15 minutes": {
-			slow:  5 * time.Second,
-			route: fakediscord.Edit,
-			fault: discordtest.Fault{Status: http.StatusBadGateway},
-			event: "answer_outcome_unknown",
-			level: "WARN",
-			claim: claim.Done,
+			slow:      5 * time.Second,
+			route:     fakediscord.Edit,
+			fault:     discordtest.Fault{Status: http.StatusBadGateway},
+			wantEvent: "answer_outcome_unknown",
+			wantLevel: "WARN",
+			wantClaim: claim.Done,
 		},
 		"a limit longer than the token lives": {
-			slow:  5 * time.Second,
-			route: fakediscord.Edit,
-			fault: discordtest.Fault{Status: http.StatusTooManyRequests, RetryAfter: 20 * time.Minute},
-			event: "answer_failed",
-			level: "ERROR",
-			calls: 1,
-			claim: claim.Done,
+			slow:      5 * time.Second,
+			route:     fakediscord.Edit,
+			fault:     discordtest.Fault{Status: http.StatusTooManyRequests, RetryAfter: 20 * time.Minute},
+			wantEvent: "answer_failed",
+			wantLevel: "ERROR",
+			wantCalls: 1,
+			wantClaim: claim.Done,
 		},
 		"a picture with a token that expired": {
-			reply: &chat.Reply{Image: &curve},
-			route: fakediscord.Edit,
-			fault: discordtest.Fault{Status: http.StatusNotFound, Code: 10015},
-			event: "answer_expired",
-			level: "WARN",
-			claim: claim.Done,
+			reply:     &chat.Reply{Image: &curve},
+			route:     fakediscord.Edit,
+			fault:     discordtest.Fault{Status: http.StatusNotFound, Code: 10015},
+			wantEvent: "answer_expired",
+			wantLevel: "WARN",
+			wantClaim: claim.Done,
 		},
 	})
 }
 
-// The IDs are years old. Their age does not matter, because this machine's clock may be wrong.
+// The interactions' IDs contain a time years ago. That does not matter, because this machine's clock may be wrong.
 func TestARepeatedInteractionIsAnsweredOnce(t *testing.T) {
-	eachWay(t, func(t *testing.T, h *adapterTest) {
+	simulateBothWays(t, func(t *testing.T, h *adapterTest) {
 		shown := h.ask(t, command("price"))
 		typed := command("price")
 		typed.ID, typed.Token = "1234567", "again"
@@ -221,16 +224,15 @@ func TestARepeatedInteractionIsAnsweredOnce(t *testing.T) {
 			if h.way == byHTTP {
 				h.checkCount(t, "status 503", n+1)
 			}
-			// A replica with the same store must know it too.
+			// Another replica with the same store also does not answer it.
 			again, _ := h.Dedup.Claim(t.Context(), "discord:interaction:"+i.ID)
 			equal(t, "claim", again, claim.Done)
 		}
 	})
 }
 
-// The claim holds while the command still runs.
-func TestAPressRepeatedWhileItRunsIsHandledOnce(t *testing.T) {
-	eachWay(t, func(t *testing.T, h *adapterTest) {
+func TestAPressRepeatedWhileItsCommandRunsIsHandledOnce(t *testing.T) {
+	simulateBothWays(t, func(t *testing.T, h *adapterTest) {
 		press := h.ask(t, command("price")).Press("5", priceAgain)
 		press.ID, press.Token = "1234567", "again"
 		h.reply(time.Second, &chat.Reply{Title: chat.Say("done")})
@@ -246,10 +248,11 @@ func TestAPressRepeatedWhileItRunsIsHandledOnce(t *testing.T) {
 }
 
 func TestInteractionsBeyondTheBoundAreDropped(t *testing.T) {
-	eachWay(t, func(t *testing.T, h *adapterTest) {
-		bound := map[way]int{overGateway: maxInFlight, byHTTP: maxByHTTP}[h.way]
-		h.inFlight.Add(int64(bound - 1))
-		defer h.inFlight.Add(int64(1 - bound))
+	simulateBothWays(t, func(t *testing.T, h *adapterTest) {
+		maximum := map[way]int{overGateway: maxInFlight, byHTTP: maxByHTTP}[h.way]
+		others := int64(maximum - 1)
+		h.inFlight.Add(others)
+		defer h.inFlight.Add(-others)
 		h.reply(5*time.Second, &chat.Reply{Title: chat.Say("done")})
 		first := h.send(t, command("price"))
 		pass(time.Second)
@@ -263,19 +266,20 @@ func TestInteractionsBeyondTheBoundAreDropped(t *testing.T) {
 				h.checkCount(t, "status 503", n+1)
 			}
 		}
-		equal(t, "in flight", h.InFlight(), bound)
+		equal(t, "in flight", h.InFlight(), maximum)
 		pass(10 * time.Second)
 		equal(t, "edits", first.Answer().Edits, 1)
-		equal(t, "in flight afterwards", h.InFlight(), bound-1)
+		equal(t, "in flight afterwards", h.InFlight(), maximum-1)
 		h.ask(t, command("price"))
 	})
 }
 
-// stopping checks that an adapter, stopped during a command that takes a time, answers it with said.
-func stopping(t *testing.T, h *adapterTest, slow time.Duration, said string) {
+// checkStop stops the Adapter during a command that takes a time, and checks that the answer is want. The command
+// answers "done" after that time, or "stopped" if its context ends before.
+func checkStop(t *testing.T, h *adapterTest, takes time.Duration, want string) {
 	h.handler.Reply = func(ctx context.Context, _ *chat.Request) *chat.Reply {
 		select {
-		case <-time.After(slow):
+		case <-time.After(takes):
 			return &chat.Reply{Title: chat.Say("done")}
 		case <-ctx.Done():
 			return &chat.Reply{Title: chat.Say("stopped")}
@@ -291,22 +295,22 @@ func stopping(t *testing.T, h *adapterTest, slow time.Duration, said string) {
 	}
 	equal(t, "connections to the gateway", h.fake.Connected(), 0)
 	equal(t, "edits", p.Answer().Edits, 1)
-	checkText(t, p.Answer(), said)
+	checkText(t, p.Answer(), want)
 }
 
 func TestStoppingLetsACommandFinish(t *testing.T) {
-	eachWay(t, func(t *testing.T, h *adapterTest) { stopping(t, h, 5*time.Second, "done") })
+	simulateBothWays(t, func(t *testing.T, h *adapterTest) { checkStop(t, h, 5*time.Second, "done") })
 }
 
 func TestStoppingEndsACommandThatTakesTooLong(t *testing.T) {
-	eachWay(t, func(t *testing.T, h *adapterTest) { stopping(t, h, time.Hour, "stopped") })
+	simulateBothWays(t, func(t *testing.T, h *adapterTest) { checkStop(t, h, time.Hour, "stopped") })
 }
 
-// This is about what the adapter says by itself.
+// The adapter itself, not the handler, replies that an answer is current, and that a button is old.
 func TestTheAdapterSpeaksTheUsersLanguage(t *testing.T) {
 	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
 		h.reply(0, &chat.Reply{Title: chat.Say("price"), Source: asOf(0), Actions: []chat.Action{refresh}})
-		for locale, l := range map[string]chat.Language{
+		for locale, language := range map[string]chat.Language{
 			"en-US": chat.English,
 			"xx":    chat.English,
 			"ru":    chat.Russian,
@@ -316,18 +320,18 @@ func TestTheAdapterSpeaksTheUsersLanguage(t *testing.T) {
 			i.Locale = locale
 			p := h.ask(t, i)
 			b, _ := p.Answer().Button("Refresh")
-			for state, said := range map[string]chat.Text{
+			for state, want := range map[string]chat.Text{
 				b.CustomID: chat.Say("current"),
 				"0 old":    chat.OldButton().Title,
 			} {
-				title := words.Print(&chat.Reply{Language: l, Title: said}).Title.String()
+				title := words.Print(&chat.Reply{Language: language, Title: want}).Title.String()
 				checkText(t, h.ask(t, p.Press("5", state)).Answer(), "**"+title+"**")
 			}
 		}
 	})
 }
 
-func TestSlowEditsHoldUpNothingElse(t *testing.T) {
+func TestSlowEditsDoNotDelayOtherCalls(t *testing.T) {
 	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
 		h.fake.Break(fakediscord.Edit, discordtest.Fault{Latency: time.Minute})
 		h.reply(0, &chat.Reply{Title: chat.Say("Price"), Image: &curve})
@@ -339,7 +343,7 @@ func TestSlowEditsHoldUpNothingElse(t *testing.T) {
 		if a := h.ask(t, command("supply")).Answer(); a.First > 500*time.Millisecond {
 			t.Errorf("a first response took %v", a.First)
 		}
-		h.fake.Do(fakediscord.Action{Op: opInvalidSession}) // so that the bot asks for the gateway's address
+		h.fake.Do(fakediscord.Action{Op: opInvalidSession}) // The bot then asks Discord for the gateway's URL.
 		pass(5 * time.Second)
 		equal(t, "connected again", h.Ready(), true)
 		h.mend(fakediscord.Edit)
@@ -347,7 +351,7 @@ func TestSlowEditsHoldUpNothingElse(t *testing.T) {
 	})
 }
 
-// A first response that has waited too long would only delay others.
+// It would only delay the first responses of later interactions.
 func TestALateFirstResponseIsNotSent(t *testing.T) {
 	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
 		h.fake.Break(fakediscord.Callback, discordtest.Fault{Latency: time.Minute})
@@ -355,47 +359,60 @@ func TestALateFirstResponseIsNotSent(t *testing.T) {
 			h.send(t, command("price"))
 		}
 		pass(time.Minute)
-		// MaxFirst calls run at once, and each gives up after 1.5 s. No call starts later than 4 s, so there
-		// are at most three rounds.
+		// MaxFirst calls run at the same time, and each is given up after 1.5 s. No call begins after 4 s. So calls begin at
+		// 0, 1.5 and 3 s.
 		if n := h.fake.Calls(fakediscord.Callback); n > 3*api.MaxFirst {
 			t.Errorf("%d calls", n)
 		}
-		tried := h.events.Of("answer_outcome_unknown")
-		equal(t, "some were tried", tried > 0, true)
-		h.checkCount(t, "answer_failed", 2000-tried)
+		sent := h.events.Of("answer_outcome_unknown")
+		equal(t, "some were sent", sent > 0, true)
+		h.checkCount(t, "answer_failed", 2000-sent)
 	})
 }
 
-// The fake refuses another response to an interaction with 40060, which means "already acknowledged". That proves that
-// the first response was delivered only if its outcome was unknown.
+// Discord refuses a second response to an interaction with code 40060, which means "already acknowledged". If an
+// attempt with an unknown outcome came before, it was delivered. Otherwise, somebody else has answered.
 func TestAlreadyAcknowledgedMeansDeliveredOnlyAfterAnUnknownOutcome(t *testing.T) {
 	acknowledged := discordtest.Fault{Status: http.StatusBadRequest, Code: 40060}
 	type test struct {
 		faults    []discordtest.Fault
 		delivered bool
 	}
-	each(t, map[string]test{
-		"delivered without a response": {[]discordtest.Fault{{Hang: true, Landed: true}}, true},
-		"delivered, and a 502":         {[]discordtest.Fault{{Status: http.StatusBadGateway, Landed: true}}, true},
-		"by somebody else":             {[]discordtest.Fault{acknowledged}, false},
-		"limited, not delivered":       {[]discordtest.Fault{{Status: http.StatusTooManyRequests}, acknowledged}, false},
+	simulateEach(t, map[string]test{
+		"delivered without a response": {
+			faults:    []discordtest.Fault{{Hang: true, Landed: true}},
+			delivered: true,
+		},
+		"delivered, and a 502": {
+			faults:    []discordtest.Fault{{Status: http.StatusBadGateway, Landed: true}},
+			delivered: true,
+		},
+		"answered by somebody else": {
+			faults:    []discordtest.Fault{acknowledged},
+			delivered: false,
+		},
+		"limited, then answered by somebody else": {
+			faults:    []discordtest.Fault{{Status: http.StatusTooManyRequests}, acknowledged},
+			delivered: false,
+		},
 	}, func(t *testing.T, h *adapterTest, tt test) {
 		h.fake.Script(fakediscord.Callback, tt.faults...)
 		p := h.send(t, command("price"))
 		pass(10 * time.Second)
-		equal(t, "it is shown", strings.Contains(p.Answer().Text(), "price"), tt.delivered)
-		equal(t, "it counts as answered", h.events.Of("answered") == 1, tt.delivered)
+		equal(t, "the answer is shown", strings.Contains(p.Answer().Text(), "price"), tt.delivered)
+		equal(t, "it is counted as answered", h.events.Of("answered") == 1, tt.delivered)
 		equal(t, "nothing is logged", h.logged.Lines("id="+h.handler.Requests()[0].ID) == 0, tt.delivered)
 	})
 }
 
+// curve is the picture of an answer.
 var curve = chat.Image{
 	Name:    "price.png",
 	Caption: chat.Say("The price rose."),
 	PNG:     bytes.Repeat([]byte("\x89PNG"), 10_000),
 }
 
-// showsCurve reports whether a message has curve once and nothing else attached.
+// showsCurve reports whether curve is the only attachment of a message.
 func showsCurve(m fakediscord.Message) bool {
 	if len(m.Attachments) != 1 {
 		return false
@@ -405,8 +422,9 @@ func showsCurve(m fakediscord.Message) bool {
 		shown.ContentType == "image/png" && bytes.Equal(shown.Bytes, curve.PNG)
 }
 
-// checkAnswer fails the test unless there is one message, with the text and with curve if hasCurve is true.
-func (h *adapterTest) checkAnswer(t *testing.T, p *fakediscord.Pending, hasCurve bool) {
+// checkPriceCard fails the test unless there is one message, with the title "Price" and, if hasCurve is true, with
+// curve. If hasCurve is false, the picture must have failed.
+func (h *adapterTest) checkPriceCard(t *testing.T, p *fakediscord.Pending, hasCurve bool) {
 	t.Helper()
 	a := p.Answer()
 	h.messages(t, 1)
@@ -419,7 +437,7 @@ func (h *adapterTest) checkAnswer(t *testing.T, p *fakediscord.Pending, hasCurve
 }
 
 func TestAPictureThatIsSentTwiceIsShownOnce(t *testing.T) {
-	each(t, map[string][]discordtest.Fault{
+	simulateEach(t, map[string][]discordtest.Fault{
 		"nothing fails":                    nil,
 		"server error, but carried out":    {{Status: 502, Landed: true}},
 		"connection lost, but carried out": {{DropAnswer: true}},
@@ -429,18 +447,18 @@ func TestAPictureThatIsSentTwiceIsShownOnce(t *testing.T) {
 		p := h.send(t, command("price"))
 		pass(time.Minute)
 		equal(t, "calls", h.fake.Calls(fakediscord.Edit), len(faults)+1)
-		h.checkAnswer(t, p, true)
+		h.checkPriceCard(t, p, true)
 	})
 }
 
 func TestAnAnswerDoesNotDependOnItsPicture(t *testing.T) {
 	type test struct {
 		fault discordtest.Fault
-		lasts time.Duration // if it is 0, one call fails
+		lasts time.Duration // if it is 0, only one call has the fault
 	}
-	each(t, map[string]test{
-		"too large":            {fault: discordtest.Fault{Status: 413, Code: 40005}},
-		"nobody takes uploads": {fault: discordtest.Fault{Status: 503}, lasts: pictureTime},
+	simulateEach(t, map[string]test{
+		"too large":          {fault: discordtest.Fault{Status: 413, Code: 40005}},
+		"no upload succeeds": {fault: discordtest.Fault{Status: 503}, lasts: pictureTime},
 	}, func(t *testing.T, h *adapterTest, tt test) {
 		h.reply(0, &chat.Reply{Title: chat.Say("Price"), Image: &curve})
 		if tt.lasts == 0 {
@@ -452,24 +470,24 @@ func TestAnAnswerDoesNotDependOnItsPicture(t *testing.T) {
 		pass(tt.lasts)
 		h.mend(fakediscord.Edit)
 		pass(time.Minute)
-		h.checkAnswer(t, p, false)
+		h.checkPriceCard(t, p, false)
 	})
 }
 
-func TestAPictureGivesWayToTheNextAnswer(t *testing.T) {
-	eachWay(t, func(t *testing.T, h *adapterTest) {
-		with := &chat.Reply{Title: chat.Say("x"), Image: &curve}
-		without := &chat.Reply{Title: chat.Say("x")}
-		h.reply(0, with)
+func TestTheNextAnswerReplacesThePicture(t *testing.T) {
+	simulateBothWays(t, func(t *testing.T, h *adapterTest) {
+		withPicture := &chat.Reply{Title: chat.Say("x"), Image: &curve}
+		withoutPicture := &chat.Reply{Title: chat.Say("x")}
+		h.reply(0, withPicture)
 		p := h.ask(t, command("price"))
 		for _, tt := range []struct {
 			slow  time.Duration
 			reply *chat.Reply
 		}{
-			{0, with},
-			{0, without},
-			{0, with},
-			{5 * time.Second, without},
+			{0, withPicture},
+			{0, withoutPicture},
+			{0, withPicture},
+			{5 * time.Second, withoutPicture},
 		} {
 			h.reply(tt.slow, tt.reply)
 			h.ask(t, p.Press("5", priceAgain))

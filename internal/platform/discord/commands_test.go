@@ -22,35 +22,35 @@ import (
 	"herald/internal/words"
 )
 
-func TestCommandsAreWritten(t *testing.T) {
+func TestCommandsAreRegistered(t *testing.T) {
 	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
-		written := h.fake.Commands("")
-		equal(t, "commands", len(written), 6)
+		registered := h.fake.Commands("")
+		equal(t, "commands", len(registered), 6)
 		equal(t, "calls", h.fake.Overwrites(), 1)
-		equal[any](t, "the first", written[0]["name"], "price")
-		equal[any](t, "its ID", written[0]["id"], h.commandID("price"))
-		equal(t, "the ID of an unknown one", h.commandID("moon"), "")
+		equal[any](t, "the first command", registered[0]["name"], "price")
+		equal[any](t, "its ID", registered[0]["id"], h.commandID("price"))
+		equal(t, "the ID of an unknown command", h.commandID("moon"), "")
 	})
 }
 
-// Discord refuses all commands if one text is too long.
+// If one text is too long, Discord refuses all commands.
 func TestLongTextsOfCommandsAreShortened(t *testing.T) {
 	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
 		long := chat.SayWith("command.supply", chat.Values{"symbol": chat.Plain(strings.Repeat("SYM", 60))})
 		forms := []chat.Form{{Params: []chat.Param{{Name: "p", Summary: long}}}}
-		others := chat.Commands{{Name: "x", Summary: long, PersonMenu: long, Forms: forms}}
-		equal(t, "register", h.register(t.Context(), others), nil)
+		commands := chat.Commands{{Name: "x", Summary: long, PersonMenu: long, Forms: forms}}
+		equal(t, "register", h.register(t.Context(), commands), nil)
 		equal(t, "commands with long texts", len(h.fake.Commands("")), 2)
 	})
 }
 
 func TestCommandsAreAnsweredBeforeRegistration(t *testing.T) {
-	eachWay(t, func(t *testing.T, h *adapterTest) {
+	simulateBothWays(t, func(t *testing.T, h *adapterTest) {
 		h.ask(t, command("price"))
 		h.mend(fakediscord.Application)
 		pass(5 * time.Minute)
 		equal(t, "calls", h.fake.Overwrites(), 1)
-		h.checkCount(t, "as Herald", 1)
+		h.checkCount(t, "connected as Herald", 1)
 		h.ask(t, command("price"))
 		equal(t, "the bot's name", h.handler.Requests()[1].BotName, "Herald")
 		equal(t, "the bot's handle", h.handler.Requests()[1].BotHandle, "@Herald")
@@ -62,8 +62,8 @@ func TestCommandsAreAnsweredBeforeRegistration(t *testing.T) {
 	})
 }
 
-// defined returns the definitions of commands, by name.
-func defined(commands ...chat.Command) map[string]*discordgo.ApplicationCommand {
+// definedByName returns the definitions of commands, by name.
+func definedByName(commands ...chat.Command) map[string]*discordgo.ApplicationCommand {
 	all := map[string]*discordgo.ApplicationCommand{}
 	for _, c := range definitions(commands) {
 		all[c.Name] = c
@@ -72,29 +72,30 @@ func defined(commands ...chat.Command) map[string]*discordgo.ApplicationCommand 
 }
 
 func TestEachListedCommandIsDefinedForEveryKindOfChat(t *testing.T) {
-	all := defined((&platformtest.Handler{}).Commands()...)
+	all := definedByName((&platformtest.Handler{}).Commands()...)
 	for _, name := range []string{"price", "staked", "mylogins", "exists", "help"} {
 		c := all[name]
 		equal(t, name+" has a description", c.Description != "", true)
 		usable := fmt.Sprint(*c.Contexts, *c.IntegrationTypes, c.DefaultMemberPermissions)
 		equal(t, name+" can be used by", usable, "[0 1 2] [0 1] <nil>")
 	}
-	equal(t, "definitions with the menu", len(all), 6) // "start" is Telegram's
+	// The sixth is the menu entry of "exists". The alias "start" is not defined, because only Telegram uses it.
+	equal(t, "definitions", len(all), 6)
 }
 
-func TestAPersonsMenuIsForModeratorsOfAGuildThatTheBotIsIn(t *testing.T) {
-	menu := defined((&platformtest.Handler{}).Commands()...)["Check registration"]
+func TestAMenuEntryIsForModeratorsOfGuildsThatInstalledTheBot(t *testing.T) {
+	menu := definedByName((&platformtest.Handler{}).Commands()...)["Check registration"]
 	equal(t, "type", menu.Type, discordgo.UserApplicationCommand)
 	equal(t, "description", menu.Description, "")
 	equal(t, "permissions", *menu.DefaultMemberPermissions, discordgo.PermissionModerateMembers)
 	equal(t, "it can be used by", fmt.Sprint(*menu.Contexts, *menu.IntegrationTypes), "[0] [0]")
 }
 
-// Discord demands the required ones first.
+// Discord demands that the required options come first.
 func TestOptionsOfACommand(t *testing.T) {
 	late := chat.Param{Name: "late", Summary: chat.Say("s"), Choices: slices.Repeat([]string{"choice"}, 100)}
 	early := chat.Param{Name: "early", Summary: chat.Say("s")}
-	mixed := chat.Command{
+	mixed := chat.Command{ // Its second form lacks late, so late is optional.
 		Name:    "mixed",
 		Summary: chat.Say("s"),
 		Forms:   []chat.Form{{Params: []chat.Param{late, early}}, {Params: []chat.Param{early}}},
@@ -103,7 +104,7 @@ func TestOptionsOfACommand(t *testing.T) {
 		discordgo.ApplicationCommandOptionString: "string",
 		discordgo.ApplicationCommandOptionUser:   "user",
 	}
-	all := defined(append((&platformtest.Handler{}).Commands(), mixed)...)
+	all := definedByName(append((&platformtest.Handler{}).Commands(), mixed)...)
 	for name, want := range map[string][]string{
 		"staked": {"wallet string, required true, 0 choices"},
 		"exists": {
@@ -118,8 +119,8 @@ func TestOptionsOfACommand(t *testing.T) {
 	} {
 		var got []string
 		for _, o := range all[name].Options {
-			option := fmt.Sprintf("%s %s, required %t, %d choices", o.Name, kinds[o.Type], o.Required, len(o.Choices))
-			got = append(got, option)
+			shown := fmt.Sprintf("%s %s, required %t, %d choices", o.Name, kinds[o.Type], o.Required, len(o.Choices))
+			got = append(got, shown)
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("options of %s: got %q, want %q", name, got, want)
@@ -132,7 +133,7 @@ func TestATextWithoutAMessageHasNoTranslations(t *testing.T) {
 	busy := chat.Say("busy.title")
 	nameless := chat.Param{Name: "nameless", Summary: busy, Choices: []string{"EVM"}}
 	c := chat.Command{Name: "x", Summary: busy, Forms: []chat.Form{{Params: []chat.Param{nameless}}}}
-	option := defined(c)["x"].Options[0]
+	option := definedByName(c)["x"].Options[0]
 	equal(t, "names of the option", len(option.NameLocalizations), 0)
 	equal(t, "a choice", option.Choices[0].Name, "EVM")
 	equal(t, "names of the choice", len(option.Choices[0].NameLocalizations), 0)
@@ -153,7 +154,7 @@ func TestEveryTextOfACommandIsInEveryLanguage(t *testing.T) {
 	equal[any](t, "value of the choice", week.Value, "7d")
 	for what, text := range map[string]struct {
 		english string
-		others  map[discordgo.Locale]string
+		others  map[discordgo.Locale]string // in the other languages
 		want    chat.Text
 	}{
 		"description of the command": {slash.Description, *slash.DescriptionLocalizations, busy},
@@ -174,51 +175,59 @@ func TestEveryTextOfACommandIsInEveryLanguage(t *testing.T) {
 	}
 }
 
-// checkName is the first line of bot check.
-const checkName = "Herald, application 1100000000000000001"
+// nameDetail is the first detail that Check returns.
+const nameDetail = "Herald, application 1100000000000000001"
 
 // testEndpoint is the application's interactions endpoint URL. Its path may be a secret.
 const testEndpoint = "https://bot.example/secret-path/discord/interactions"
 
+// withOtherKey sets a public key that is not the application's.
 func withOtherKey(_ *adapterTest, c *Config) {
 	c.PublicKey = make(ed25519.PublicKey, ed25519.PublicKeySize)
 }
 
-func TestCheckTellsWhoTheBotIsAndHowInteractionsCome(t *testing.T) {
-	nowhere := "it has no interactions endpoint URL yet: while the bot runs, enter " +
+func TestCheckNamesTheBotAndHowInteractionsArrive(t *testing.T) {
+	noEndpoint := "it has no interactions endpoint URL yet: while the bot runs, enter " +
 		"https://<your host>/discord/interactions in the Developer Portal"
 	for name, tt := range map[string]struct {
 		way      way
 		endpoint string
 		want     string
 	}{
-		"gateway":       {overGateway, "", "interactions come over the gateway"},
-		"HTTP":          {byHTTP, testEndpoint, "interactions come by HTTP, to bot.example"},
-		"HTTP, nowhere": {byHTTP, "", nowhere},
+		"gateway":      {overGateway, "", "interactions come over the gateway"},
+		"HTTP":         {byHTTP, testEndpoint, "interactions come by HTTP, to bot.example"},
+		"HTTP, no URL": {byHTTP, "", noEndpoint},
 	} {
 		h := newAdapterTest(t, discordtest.New(), tt.way)
 		h.fake.SetEndpoint(tt.endpoint)
 		details, _, err := h.Check(t.Context(), nil)
 		equal(t, name+": error", err, nil)
-		want := []string{checkName, tt.want, "its 0 commands are registered"}
+		want := []string{nameDetail, tt.want, "its 0 commands are registered"}
 		equal(t, name+": details", strings.Join(details, "\n"), strings.Join(want, "\n"))
 		equal(t, name+": lines of the log", h.linesAfterRegister(t), 0)
 	}
 }
 
-func TestCheckNamesTheSettingWithWhichNothingArrives(t *testing.T) {
+func TestCheckNamesTheSettingThatKeepsInteractionsFromArriving(t *testing.T) {
 	for name, tt := range map[string]struct {
 		way     way
 		changes []change
-		problem string
+		problem string // part of the error
 	}{
-		"another application": {byHTTP, []change{withOtherKey}, "another public key"},
-		"gateway beside HTTP": {overGateway, nil, "interactions endpoint URL, at bot.example, so nothing comes"},
+		"the key of another application": {
+			way:     byHTTP,
+			changes: []change{withOtherKey},
+			problem: "another public key",
+		},
+		"no key, although interactions arrive by HTTP": {
+			way:     overGateway,
+			problem: "interactions endpoint URL, at bot.example, so nothing comes",
+		},
 	} {
 		h := newAdapterTest(t, discordtest.New(), tt.way, tt.changes...)
 		h.fake.SetEndpoint(testEndpoint)
 		details, _, err := h.Check(t.Context(), nil)
-		want := []string{checkName, "its 0 commands are registered"}
+		want := []string{nameDetail, "its 0 commands are registered"}
 		equal(t, name+": details", strings.Join(details, "\n"), strings.Join(want, "\n"))
 		wrong, is := errors.AsType[*config.WrongError](err)
 		if !is {
@@ -226,8 +235,8 @@ func TestCheckNamesTheSettingWithWhichNothingArrives(t *testing.T) {
 		}
 		equal(t, name+": setting", wrong.Settings, "DISCORD_PUBLIC_KEY")
 		equal(t, name+": "+wrong.Problem, strings.Contains(wrong.Problem, tt.problem), true)
-		equal(t, name+": it shows the path", strings.Contains(wrong.Problem, "secret"), false)
-		equal(t, name+": it is logged", h.linesAfterRegister(t) > 0, true)
+		equal(t, name+": the problem shows the path", strings.Contains(wrong.Problem, "secret"), false)
+		equal(t, name+": the problem is logged", h.linesAfterRegister(t) > 0, true)
 	}
 }
 
@@ -251,7 +260,7 @@ func TestCheckFailsIfDiscordRefuses(t *testing.T) {
 	}
 }
 
-func TestWhatOnlyDiscordUsesNeedsAToken(t *testing.T) {
+func TestSettingsOfDiscordNeedAToken(t *testing.T) {
 	table := new(Settings).Table()
 	for _, s := range table {
 		if s.Name == "DISCORD_BOT_TOKEN" || s.Default != "" || s.NeedsOneOf != nil {
@@ -265,7 +274,7 @@ func TestWhatOnlyDiscordUsesNeedsAToken(t *testing.T) {
 func TestAPresenceNeedsTheGateway(t *testing.T) {
 	const token = "DISCORD_BOT_TOKEN=a"
 	const key = "DISCORD_PUBLIC_KEY=d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a"
-	for presence, wrong := range map[string]string{
+	for settings, wrong := range map[string]string{ // wrong is part of the error, or "" if there is none
 		token + " DISCORD_PRESENCE=price":             "",
 		token + " " + key + " DISCORD_PRESENCE=off":   "",
 		token + " " + key + " DISCORD_PRESENCE=price": "DISCORD_PUBLIC_KEY turns that off",
@@ -274,11 +283,14 @@ func TestAPresenceNeedsTheGateway(t *testing.T) {
 	} {
 		s := new(Settings)
 		table := s.Table()
-		mistakes := configtest.Try(table, strings.Fields(presence)...)
+		mistakes := configtest.Try(table, strings.Fields(settings)...)
 		if wrong != "" {
 			configtest.OneMistake(t, table, mistakes, "DISCORD_PRESENCE", wrong)
-		} else if on := strings.HasSuffix(presence, "price"); len(mistakes) > 0 || s.Presence != on {
-			t.Errorf("%s: on %t, %v", presence, s.Presence, mistakes)
+			continue
+		}
+		isOn := strings.HasSuffix(settings, "price")
+		if len(mistakes) > 0 || s.Presence != isOn {
+			t.Errorf("%s: Presence is %t, mistakes %v", settings, s.Presence, mistakes)
 		}
 	}
 }

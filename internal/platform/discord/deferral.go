@@ -9,22 +9,22 @@ import (
 )
 
 // Discord waits 3 seconds for the first response to an interaction, and a command may take longer. A deferral is a
-// first response that promises an answer: users see "thinking…". It is sent at deferAfter. If the command has ended
-// before, the answer overtakes the deferral: the answer is the first response, and the deferral is not sent.
+// first response that promises an answer: users see "thinking…". It is sent after deferAfter. If the command ends
+// before that, the answer overtakes the deferral: the answer is the first response, and the deferral is not sent.
 
-// deferAfter is the time from the arrival of an interaction until it is deferred. The 1.8 seconds that remain are for
-// the deferrals of a burst, and for a second attempt if the first is lost.
+// deferAfter is the time from the arrival of an interaction until it is deferred. In the 1.8 seconds that remain, the
+// deferral may have to wait for others, or to be sent a second time.
 const deferAfter = 1200 * time.Millisecond
 
 // firstResponse is what becomes the first response to an interaction. Discord accepts only one.
 type firstResponse int32
 
 const (
-	// undecided: neither is being sent yet.
+	// undecided: neither the deferral nor the answer is being sent yet.
 	undecided firstResponse = iota
-	// theDeferral: it is being sent, or was sent. The answer follows as an edit or a follow-up.
+	// theDeferral: the deferral is being sent, or was sent. The answer follows as an edit or a follow-up.
 	theDeferral
-	// theAnswer: the deferral is never sent.
+	// theAnswer: the answer has overtaken the deferral, which is never sent.
 	theAnswer
 )
 
@@ -38,7 +38,8 @@ type deferral struct {
 	err     error         // the error of that attempt; set before sent is closed
 }
 
-// deferLater arranges that a deferral is sent at deferAfter. It does not block. The caller must call cancel.
+// deferLater arranges that a deferral is sent deferAfter after the arrival of i. It does not block. The caller must
+// call cancel.
 func (s *session) deferLater(i *interaction) *deferral {
 	d := &deferral{session: s, i: i, sent: make(chan struct{})}
 	d.timer = time.AfterFunc(time.Until(i.Arrived.Add(deferAfter)), func() {
@@ -73,8 +74,9 @@ func (d *deferral) send() {
 	d.err = d.session.sendDeferral(d.i, d.i.target.reader)
 }
 
-// overtake makes the answer the first response if that is undecided. It returns what the first response is. If that is
-// the deferral, overtake blocks until it was sent, and returns the error of sending it. Later calls return the same.
+// overtake makes the answer the first response, unless the deferral already is. It returns what the first response is.
+// If that is the deferral, overtake blocks until the attempt to send it has ended, and returns the error of the
+// attempt. Later calls return the same.
 func (d *deferral) overtake() (firstResponse, error) {
 	d.timer.Stop()
 	d.decide(theAnswer)
@@ -85,7 +87,7 @@ func (d *deferral) overtake() (firstResponse, error) {
 	return theDeferral, d.err
 }
 
-// cancel makes sure that the deferral is not sent from now on. If it is being sent, cancel blocks until that has ended.
+// cancel keeps the deferral from being sent. If it is being sent now, cancel blocks until that has ended.
 func (d *deferral) cancel() { _, _ = d.overtake() }
 
 // decide makes f the first response. It returns false if the first response was decided before.
@@ -93,9 +95,9 @@ func (d *deferral) decide(f firstResponse) bool {
 	return d.first.CompareAndSwap(int32(undecided), int32(f))
 }
 
-// sendDeferral sends a deferral now. r is who can read the answer if it is a new message. Discord does not let the
-// answer change that. Once Discord has the deferral, or may have it, sendDeferral marks the claim as done. Otherwise
-// the claim would end after claim.Lasts, although the command may run longer.
+// sendDeferral sends a deferral now. r is who can read the answer if it is a new message; the answer cannot change that
+// later. Once Discord has the deferral, or may have it, sendDeferral marks the claim as done, because the command may
+// run for longer than claim.Lasts.
 func (s *session) sendDeferral(i *interaction, r reader) error {
 	s.count("deferred")
 	err := s.respond(i, i.target.deferredResponse(r))

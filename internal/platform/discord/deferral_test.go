@@ -17,9 +17,9 @@ import (
 	"herald/internal/platform/platformtest"
 )
 
-// newDeferral starts the deferral of an interaction that Discord does not know, so sending it fails with an error for
-// which api.Expired returns true.
-func (s *session) newDeferral(reference string) *deferral {
+// unknownDeferral returns a deferral that is sent at deferAfter. Discord does not know the interaction, so sending the
+// deferral fails with an error for which api.Expired returns true.
+func (s *session) unknownDeferral(reference string) *deferral {
 	i := &interaction{reference: reference}
 	i.Interaction = api.Interaction{ID: "1", Token: "t", Arrived: time.Now()}
 	return s.deferLater(i)
@@ -29,9 +29,9 @@ func TestAnAnswerInTimeKeepsItsDeferralFromBeingSent(t *testing.T) {
 	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
 		s := h.newSession(t.Context(), h.handler)
 		defer s.work.Drain()
-		d := s.newDeferral("")
+		d := s.unknownDeferral("")
 		pass(deferAfter - time.Millisecond)
-		for range 2 { // Later calls return the same.
+		for range 2 { // The second call returns the same.
 			first, err := d.overtake()
 			equal(t, "first response", first, theAnswer)
 			equal(t, "error", err, nil)
@@ -47,25 +47,26 @@ func TestAnAnswerWaitsForADeferralThatIsBeingSent(t *testing.T) {
 		h.fake.Break(fakediscord.Callback, discordtest.Fault{Latency: latency})
 		s := h.newSession(t.Context(), h.handler)
 		defer s.work.Drain()
-		d := s.newDeferral("")
+		d := s.unknownDeferral("")
 		pass(deferAfter + latency/4)
-		began := time.Now()
-		for range 2 {
+		start := time.Now()
+		for range 2 { // The second call returns the same.
 			first, err := d.overtake()
 			equal(t, "first response", first, theDeferral)
 			equal(t, "the error is Discord's", api.Expired(err), true)
 		}
-		equal(t, "it waited", time.Since(began).Round(latency/4), 3*latency/4)
+		equal(t, "time that overtake took", time.Since(start).Round(latency/4), 3*latency/4)
 	})
 }
 
-// The first commands use up all calls for first responses. Their deferrals are sent from 1.2 to 1.5 seconds. The last
-// command arrives 10 ms after them, so its deferral has to wait, and answers 1.35 seconds later.
+// The first MaxFirst commands arrive at 0 s. Their deferrals are sent from 1.2 s to 1.5 s, and use up all calls for
+// first responses. The last command arrives at 0.01 s, so its deferral is due at 1.21 s and has to wait. The command
+// ends at 1.36 s, so the answer overtakes the deferral.
 func TestAnAnswerOvertakesADeferralThatWaitsForOthers(t *testing.T) {
 	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
 		const (
-			latency          = 300 * time.Millisecond
-			whileTheyAreSent = deferAfter + latency/2
+			latency            = 300 * time.Millisecond
+			whileOthersAreSent = deferAfter + latency/2
 		)
 		h.fake.Break(fakediscord.Callback, discordtest.Fault{Latency: latency})
 		h.reply(10*time.Second, &chat.Reply{Title: chat.Say("at last")})
@@ -73,14 +74,14 @@ func TestAnAnswerOvertakesADeferralThatWaitsForOthers(t *testing.T) {
 			h.send(t, command("price"))
 		}
 		pass(10 * time.Millisecond)
-		h.reply(whileTheyAreSent, &chat.Reply{Title: chat.Say("in time")})
+		h.reply(whileOthersAreSent, &chat.Reply{Title: chat.Say("in time")})
 		last := h.send(t, command("price"))
 		pass(api.FirstResponse)
 		checkText(t, last.Answer(), "in time")
 		equal(t, "the last one is deferred", last.Answer().Deferred, false)
 		h.checkCount(t, "deferred", api.MaxFirst)
 
-		// The deferral that was overtaken holds up no other.
+		// The deferral that was overtaken does not delay later ones.
 		h.reply(10*time.Second, &chat.Reply{})
 		later := h.send(t, command("price"))
 		pass(api.FirstResponse)
@@ -107,9 +108,9 @@ func TestAThousandInteractionsAreDeferredInTheSameSecond(t *testing.T) {
 	})
 }
 
-// A command may run for 14 minutes, and a claim lasts for one.
-func TestADeferredInteractionStaysClaimedHoweverLongItsCommandRuns(t *testing.T) {
-	eachWay(t, func(t *testing.T, h *adapterTest) {
+// A command may run for longer than claim.Lasts.
+func TestADeferredInteractionStaysClaimedWhileItsCommandRuns(t *testing.T) {
+	simulateBothWays(t, func(t *testing.T, h *adapterTest) {
 		h.reply(14*time.Minute, &chat.Reply{Title: chat.Say("at last")})
 		p := h.send(t, command("price"))
 		pass(2 * claim.Lasts)
@@ -120,26 +121,26 @@ func TestADeferredInteractionStaysClaimedHoweverLongItsCommandRuns(t *testing.T)
 	})
 }
 
-// panicWhileDeferring makes each deferral panic, a second after its sending began.
+// panicWhileDeferring makes the sending of each deferral panic after a second.
 func panicWhileDeferring(h *adapterTest, c *Config) {
 	c.Count = func(event string) {
 		if event == "deferred" {
 			time.Sleep(time.Second)
-			panic("of the call")
+			panic("while a deferral is sent")
 		}
 		h.events.Add(event)
 	}
 }
 
-// Each panic is logged with the reference of its own interaction. All deferrals but one are sent at once, and the last
-// one has to wait for them: their panics must not keep it waiting.
-func TestAPanicLeavesADeferralsOutcomeUnknown(t *testing.T) {
+// Each panic is logged with the reference of its own interaction. The first MaxFirst deferrals are sent at the same
+// time. After their panics, the last deferral must still be sent.
+func TestAfterAPanicTheOutcomeOfADeferralIsUnknown(t *testing.T) {
 	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
 		s := h.newSession(t.Context(), h.handler)
 		defer s.work.Drain()
 		var deferred []*deferral
 		for n := range api.MaxFirst + 1 {
-			deferred = append(deferred, s.newDeferral(fmt.Sprint("reference-", n)))
+			deferred = append(deferred, s.unknownDeferral(fmt.Sprint("reference-", n)))
 		}
 		pass(deferAfter + 5*time.Second)
 		for n, d := range deferred {
@@ -153,20 +154,18 @@ func TestAPanicLeavesADeferralsOutcomeUnknown(t *testing.T) {
 	}, panicWhileDeferring)
 }
 
-// speechless is a handler whose commands panic. Its Language panics, too, so the adapter cannot answer that something
+// panicking is a handler whose commands panic. Its Language panics too, so the adapter cannot answer that something
 // went wrong.
-type speechless struct{ *platformtest.Handler }
+type panicking struct{ *platformtest.Handler }
 
-func (speechless) Handle(context.Context, *chat.Request) *chat.Reply { panic("of the command") }
+func (panicking) Handle(context.Context, *chat.Request) *chat.Reply { panic("in Handle") }
 
-func (speechless) Language(*chat.Request, chat.Visibility) chat.Language {
-	panic("of the language")
-}
+func (panicking) Language(*chat.Request, chat.Visibility) chat.Language { panic("in Language") }
 
-// A deferral promises an answer, and none would follow.
-func TestAnInteractionThatNothingAnswersIsNotDeferred(t *testing.T) {
+// A deferral would promise an answer that never follows.
+func TestAnInteractionWithoutAnyAnswerIsNotDeferred(t *testing.T) {
 	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
-		s := h.newSession(t.Context(), speechless{h.handler})
+		s := h.newSession(t.Context(), panicking{h.handler})
 		defer s.work.Drain()
 		id := idOf(time.Now())
 		const format = `{"id":%q,"type":2,"token":"t","user":{"id":"5"},"data":{"name":"price"}}`
@@ -182,8 +181,8 @@ func TestAnInteractionThatNothingAnswersIsNotDeferred(t *testing.T) {
 
 // If a service is slow, thousands of interactions are deferred in the same second.
 func TestADeferralThatWaitsHasNoGoroutine(t *testing.T) {
-	// goroutines returns how many goroutines start while the deferrals of this many commands are sent or wait.
-	goroutines := func(commands int) (more int) {
+	// startedBy returns how many goroutines are started to defer this many commands at the same time.
+	startedBy := func(commands int) (started int) {
 		simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
 			const latency = time.Second
 			h.fake.Break(fakediscord.Callback, discordtest.Fault{Latency: latency})
@@ -193,12 +192,12 @@ func TestADeferralThatWaitsHasNoGoroutine(t *testing.T) {
 			}
 			before := runtime.NumGoroutine()
 			pass(deferAfter + latency/2)
-			more = runtime.NumGoroutine() - before
+			started = runtime.NumGoroutine() - before
 		})
-		return more
+		return started
 	}
-	// Some of the goroutines are the network's.
-	if more := goroutines(2*api.MaxFirst) - goroutines(api.MaxFirst); more > api.MaxFirst/10 {
+	more := startedBy(2*api.MaxFirst) - startedBy(api.MaxFirst)
+	if more > api.MaxFirst/10 { // The network may have started some.
 		t.Errorf("%d goroutines more for twice as many deferrals", more)
 	}
 }

@@ -12,12 +12,12 @@ import (
 // pictureTime is how long a picture is retried before the answer is sent without it.
 const pictureTime = 30 * time.Second
 
-// answer is a rendered reply, and where it goes.
+// answer is a rendered reply, with where it goes and who can read it.
 type answer struct {
 	*message
 	destination destination
 	reader      reader // of a new message
-	// version says how new the reply is (see chat.Version). platform.Shown remembers it.
+	// version says how new the reply is. platform.Shown remembers it.
 	version chat.Version
 }
 
@@ -37,8 +37,8 @@ const (
 	asFollowUp
 )
 
-// firstDelivery returns the first call that is tried to deliver an answer. shown is where the answer is shown. If the
-// first response was the deferral, promised is where the deferral promised the answer.
+// firstDelivery returns the call to try first. shown is where the answer is to be shown. promised is where the deferral
+// promised the answer; it matters only if the first response is the deferral.
 //
 //	first response   promised           shown              call
 //	the answer       –                  toPressedMessage   asUpdate
@@ -76,7 +76,7 @@ func (d delivery) afterRefusal() delivery {
 // deliver delivers an answer by d. If Discord refuses d for good, deliver tries what afterRefusal returns.
 func (s *session) deliver(i *interaction, a *answer, d delivery) error {
 	for {
-		err := s.call(d, i, a)
+		err := s.deliverBy(d, i, a)
 		if err == nil {
 			return nil
 		}
@@ -93,8 +93,8 @@ func (s *session) deliver(i *interaction, a *answer, d delivery) error {
 	}
 }
 
-// call makes the call d. A follow-up has no picture.
-func (s *session) call(d delivery, i *interaction, a *answer) error {
+// deliverBy makes the call d, without a second try by another call. A follow-up has no picture.
+func (s *session) deliverBy(d delivery, i *interaction, a *answer) error {
 	switch d {
 	case asUpdate:
 		return s.respond(i, response{Type: discordgo.InteractionResponseUpdateMessage, Data: a.message})
@@ -105,7 +105,7 @@ func (s *session) call(d delivery, i *interaction, a *answer) error {
 		// api.Client.FollowUp).
 		followUp := api.Message{Body: a.withoutPicture().readBy(a.reader)}
 		return s.api.FollowUp(s.work.Sends, i.Interaction, followUp, i.Arrived.Add(api.TokenLife))
-	default:
+	default: // asResponse
 		return s.respond(i, newMessage(a.message, a.reader))
 	}
 }
@@ -123,7 +123,7 @@ func (s *session) respond(i *interaction, r response) error {
 // cannot be sent within pictureTime, edit sends the answer without it.
 func (s *session) edit(i *interaction, a *answer) error {
 	m := a.message
-	// If Discord is down, this edit is retried for minutes. Meanwhile, a newer answer may replace the message.
+	// If Discord is down, the edit is retried for minutes. Meanwhile, a newer answer may replace the message.
 	outdated := func() bool {
 		return a.destination == toPressedMessage && !s.shown.IsLast(i.target.pressed.id, i.target.pressed.subject, a.version)
 	}

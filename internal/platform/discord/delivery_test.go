@@ -2,55 +2,59 @@ package discord
 
 import "testing"
 
-func TestHowAnAnswerIsDelivered(t *testing.T) {
+func TestCallsThatDeliverAnAnswer(t *testing.T) {
 	for name, tt := range map[string]struct {
-		first    firstResponse
-		promised destination
-		shown    destination
-		want     delivery
-		refused  delivery // what follows if Discord refuses want
+		first        firstResponse
+		promised     destination
+		shown        destination
+		want         delivery
+		afterRefusal delivery
 	}{
 		"a new message": {
-			first:   theAnswer,
-			want:    asResponse,
-			refused: undeliverable,
+			first:        theAnswer,
+			promised:     toNewMessage,
+			shown:        toNewMessage,
+			want:         asResponse,
+			afterRefusal: undeliverable,
 		},
 		"a new message, deferred": {
-			first:   theDeferral,
-			want:    asEdit,
-			refused: asFollowUp,
+			first:        theDeferral,
+			promised:     toNewMessage,
+			shown:        toNewMessage,
+			want:         asEdit,
+			afterRefusal: asFollowUp,
 		},
-		"in place": {
-			first:    theAnswer,
-			promised: toPressedMessage,
-			shown:    toPressedMessage,
-			want:     asUpdate,
-			refused:  asResponse,
+		"in the message with the button": {
+			first:        theAnswer,
+			promised:     toPressedMessage,
+			shown:        toPressedMessage,
+			want:         asUpdate,
+			afterRefusal: asResponse,
 		},
-		"in place, deferred": {
-			first:    theDeferral,
-			promised: toPressedMessage,
-			shown:    toPressedMessage,
-			want:     asEdit,
-			refused:  asFollowUp,
+		"in the message with the button, deferred": {
+			first:        theDeferral,
+			promised:     toPressedMessage,
+			shown:        toPressedMessage,
+			want:         asEdit,
+			afterRefusal: asFollowUp,
 		},
-		"beside the message with the button": {
-			first:    theAnswer,
-			promised: toPressedMessage,
-			shown:    toNewMessage,
-			want:     asResponse,
-			refused:  undeliverable,
+		"below the message with the button": {
+			first:        theAnswer,
+			promised:     toPressedMessage,
+			shown:        toNewMessage,
+			want:         asResponse,
+			afterRefusal: undeliverable,
 		},
-		"beside the message with the button, deferred": {
-			first:    theDeferral,
-			promised: toPressedMessage,
-			shown:    toNewMessage,
-			want:     asFollowUp,
-			refused:  undeliverable,
+		"below the message with the button, deferred": {
+			first:        theDeferral,
+			promised:     toPressedMessage,
+			shown:        toNewMessage,
+			want:         asFollowUp,
+			afterRefusal: undeliverable,
 		},
 	} {
 		got := firstDelivery(tt.first, tt.promised, tt.shown)
 		equal(t, name, got, tt.want)
-		equal(t, name+", refused", got.afterRefusal(), tt.refused)
+		equal(t, name+", after a refusal", got.afterRefusal(), tt.afterRefusal)
 	}
 }

@@ -23,20 +23,21 @@ const (
 // https://discord.com/developers/docs/resources/guild#guild-object-mfa-level
 const mfaElevated = 1
 
-// guild is a server, as it was when it was last fetched. The ID of the server is also the ID of its role @everyone.
+// guild is a server, as it was when it was last fetched.
 // https://discord.com/developers/docs/resources/guild#guild-object
 type guild struct {
 	Name  string `json:"name"`
 	Roles []role `json:"roles"`
 	// MFALevel is mfaElevated if the server requires two-factor authentication of moderators, and 0 otherwise.
-	MFALevel int `json:"mfa_level"`
-	// own holds the IDs of the bot's roles.
-	own       []string
+	MFALevel int    `json:"mfa_level"`
+	id       string // of the server, and also of its role @everyone
+	// botRoles holds the IDs of the bot's roles, without @everyone.
+	botRoles  []string
 	fetchedAt time.Time // zero if the server was never fetched
 }
 
-// guild returns the server as it was last fetched, or a zero guild if it never was. It does not block.
-func (a *Adapter) guild(id string) guild {
+// lastGuild returns the server as it was last fetched, or a zero guild if it never was. It does not block.
+func (a *Adapter) lastGuild(id string) guild {
 	last, isFetched := a.guilds.Load(id)
 	if !isFetched {
 		return guild{}
@@ -44,10 +45,10 @@ func (a *Adapter) guild(id string) guild {
 	return last.(guild)
 }
 
-// fetchGuild asks Discord about a server, and stores the result for guild. It blocks for two calls, or for three until
-// the bot's own ID is known.
+// fetchGuild asks Discord about a server, and stores the result for lastGuild. It blocks for two calls, or for three if
+// the bot's own ID is not known yet.
 func (a *Adapter) fetchGuild(ctx context.Context, id string) (g guild, err error) {
-	self, err := a.self(ctx)
+	botID, err := a.botUserID(ctx)
 	if err != nil {
 		return g, err
 	}
@@ -58,11 +59,12 @@ func (a *Adapter) fetchGuild(ctx context.Context, id string) (g guild, err error
 	if err != nil {
 		return g, fmt.Errorf("ask for the roles: %w", err)
 	}
-	bot, err := a.member(ctx, id, self)
+	bot, err := a.fetchMember(ctx, id, botID)
 	if err != nil {
 		return g, fmt.Errorf("ask for the bot's own roles: %w", err)
 	}
-	g.own = bot.Roles
+	g.id = id
+	g.botRoles = bot.Roles
 	g.fetchedAt = time.Now()
 	a.guilds.Store(id, g)
 	return g, nil
@@ -77,8 +79,8 @@ type member struct {
 	Pending bool `json:"pending"`
 }
 
-// member asks Discord about a member of a server.
-func (a *Adapter) member(ctx context.Context, guildID, user string) (m member, err error) {
+// fetchMember asks Discord about a member of a server.
+func (a *Adapter) fetchMember(ctx context.Context, guildID, user string) (m member, err error) {
 	err = a.api.Call(ctx, http.MethodGet, discordgo.EndpointGuildMember(guildID, user), nil, &m)
 	if err == nil && m.Roles == nil {
 		err = errNoRoles
@@ -100,8 +102,8 @@ type role struct {
 	Managed bool `json:"managed"`
 }
 
-// compare returns a number above 0 if r is above other, and below 0 if it is below. Of two roles in one position, the
-// older one is above: its ID is the smaller number.
+// compare returns a positive number if r is above other, and a negative number if r is below. Of two roles in the same
+// position, the older one is above. Its ID is the smaller number.
 func (r role) compare(other role) int {
 	return cmp.Or(
 		cmp.Compare(r.Position, other.Position),
@@ -110,11 +112,11 @@ func (r role) compare(other role) int {
 	)
 }
 
-// shown returns the role's name as members see it.
-func (r role) shown() chat.Untrusted { return "@" + chat.NewUntrusted(r.Name, maxRoleName) }
+// shownName returns the role's name as members see it.
+func (r role) shownName() chat.Untrusted { return "@" + chat.NewUntrusted(r.Name, maxRoleName) }
 
-// self returns the ID of the bot's user. Unless the ID is known, self asks Discord, and blocks meanwhile.
-func (a *Adapter) self(ctx context.Context) (string, error) {
+// botUserID returns the ID of the bot's user. It asks Discord if the ID is not known yet, and blocks meanwhile.
+func (a *Adapter) botUserID(ctx context.Context) (string, error) {
 	if id := *a.userID.Load(); id != "" {
 		return id, nil
 	}

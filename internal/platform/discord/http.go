@@ -20,12 +20,12 @@ import (
 const (
 	// maxBody is the maximum size of an interaction that arrives by HTTP, in bytes.
 	maxBody = 256 << 10
-	// maxAge is the maximum distance between now and the time of a signature, in either direction. It is shorter than
-	// claims are remembered, so that a captured request cannot be answered again.
+	// maxAge is the maximum distance between now and the time of a signature, in either direction. Answered interactions
+	// are remembered for longer, so that a captured request is not answered again.
 	maxAge = 5 * time.Minute
 )
 
-// accepted stands for the status of a request that is not refused. It is no HTTP status.
+// accepted is returned in place of an HTTP status by functions that do not refuse a request.
 const accepted = 0
 
 // ServeHTTP answers a POST to /discord/interactions with one interaction, and blocks until a deferred answer is edited.
@@ -48,7 +48,7 @@ func (a *Adapter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // serve answers the interaction in r and returns accepted, or returns the status to refuse it with.
 func (s *session) serve(w http.ResponseWriter, r *http.Request) (status int) {
-	body, status := s.verified(w, r)
+	body, status := s.verifiedBody(w, r)
 	if status == http.StatusUnauthorized {
 		s.count("bad_signature")
 	}
@@ -100,9 +100,9 @@ func (r response) write(w http.ResponseWriter) error {
 	return nil
 }
 
-// verified returns the body of r if Discord signed it within maxAge, and otherwise the status to refuse r with. It
-// reads the body only if the headers have the form of a signature.
-func (s *session) verified(w http.ResponseWriter, r *http.Request) (body []byte, status int) {
+// verifiedBody returns the body of r and accepted, if Discord signed it within maxAge. Otherwise, it returns the status
+// to refuse r with. It reads the body only if the headers have the form of a signature.
+func (s *session) verifiedBody(w http.ResponseWriter, r *http.Request) (body []byte, status int) {
 	timestamp := r.Header.Get("X-Signature-Timestamp")
 	seconds, timeErr := strconv.ParseInt(timestamp, 10, 64)
 	signature, hexErr := hex.DecodeString(r.Header.Get("X-Signature-Ed25519"))

@@ -17,17 +17,18 @@ import (
 	"herald/internal/platform/platformtest"
 )
 
-// post is a request with an interaction, and the response.
+// post is a request that the adapter refuses.
 type post struct {
 	body      []byte
-	signature string // "" for the right one
+	signature string // in hex; "" stands for Discord's signature of body and at
 	at        string // the time in the header, in Unix seconds
-	want      int
-	read      bool // whether the body is read
+
+	want       int  // the status
+	bodyIsRead bool // whether the adapter reads the body
 }
 
-// checkPosts posts to an adapter that runs, and checks that it handles nothing.
-func (h *adapterTest) checkPosts(t *testing.T, cases map[string]post) {
+// checkRefused posts to the adapter, and checks that it refuses each request and handles no interaction.
+func (h *adapterTest) checkRefused(t *testing.T, cases map[string]post) {
 	t.Helper()
 	for name, tt := range cases {
 		body := bytes.NewReader(tt.body)
@@ -46,8 +47,8 @@ func (h *adapterTest) checkPosts(t *testing.T, cases map[string]post) {
 		before := h.events.Of("bad_signature")
 		h.ServeHTTP(w, r)
 		equal(t, name+": status", w.Code, tt.want)
-		equal(t, name+": the body is read", body.Len() < len(tt.body), tt.read)
-		equal(t, name+": it is counted", h.events.Of("bad_signature") > before, tt.want == 401)
+		equal(t, name+": the body is read", body.Len() < len(tt.body), tt.bodyIsRead)
+		equal(t, name+": it is counted as bad_signature", h.events.Of("bad_signature") > before, tt.want == 401)
 	}
 	equal(t, "handled", len(h.handler.Requests()), 0)
 }
@@ -57,8 +58,8 @@ func (h *adapterTest) signature(body []byte, at time.Time) string {
 	return h.fake.Sign(body, at).Get("X-Signature-Ed25519")
 }
 
-// newPostTest returns an Adapter that takes interactions by HTTP.
-func newPostTest(t *testing.T) *adapterTest {
+// newHTTPTest returns an adapterTest whose Adapter accepts interactions by HTTP, although Run was not called.
+func newHTTPTest(t *testing.T) *adapterTest {
 	t.Helper()
 	h := newAdapterTest(t, discordtest.New(), byHTTP)
 	s := h.newSession(t.Context(), h.handler)
@@ -67,18 +68,18 @@ func newPostTest(t *testing.T) *adapterTest {
 	return h
 }
 
-// seconds prints a time as the header has it.
+// seconds returns a time in the form of the header: in Unix seconds.
 func seconds(at time.Time) string { return strconv.FormatInt(at.Unix(), 10) }
 
 var postedCommand = []byte(`{"id":"1","type":2,"token":"t","user":{"id":"5"},"data":{"name":"price","type":1}}`)
 
 func TestABodyWithoutASignatureIsNotRead(t *testing.T) {
-	h := newPostTest(t)
+	h := newHTTPTest(t)
 	at := time.Now()
 	now := seconds(at)
 	signature := h.signature(postedCommand, at)
 	notHex := strings.Repeat("zz", ed25519.SignatureSize)
-	h.checkPosts(t, map[string]post{
+	h.checkRefused(t, map[string]post{
 		"no signature":         {body: postedCommand, signature: " ", at: now, want: 401},
 		"no time":              {body: postedCommand, signature: signature, at: "", want: 401},
 		"not hex":              {body: postedCommand, signature: notHex, at: now, want: 401},
@@ -88,41 +89,41 @@ func TestABodyWithoutASignatureIsNotRead(t *testing.T) {
 }
 
 func TestAnInteractionWithAnotherSignatureIsRefused(t *testing.T) {
-	h := newPostTest(t)
+	h := newHTTPTest(t)
 	at := time.Now()
 	signature := h.signature(postedCommand, at)
 	before := seconds(at.Add(-time.Second))
-	h.checkPosts(t, map[string]post{
-		"of another body": {body: []byte("{}"), signature: signature, at: seconds(at), want: 401, read: true},
-		"of another time": {body: postedCommand, signature: signature, at: before, want: 401, read: true},
+	h.checkRefused(t, map[string]post{
+		"of another body": {body: []byte("{}"), signature: signature, at: seconds(at), want: 401, bodyIsRead: true},
+		"of another time": {body: postedCommand, signature: signature, at: before, want: 401, bodyIsRead: true},
 	})
 	equal(t, "lines about the clock", h.logged.Lines("clock"), 0)
 }
 
-// A right signature proves that the machine's clock is wrong.
+// Discord's signature is right, so the log says that this machine's clock may be wrong.
 func TestAnOldInteractionIsRefused(t *testing.T) {
-	h := newPostTest(t)
+	h := newHTTPTest(t)
 	ago, ahead := seconds(time.Now().Add(-6*time.Minute)), seconds(time.Now().Add(6*time.Minute))
-	h.checkPosts(t, map[string]post{
-		"six minutes old":   {body: postedCommand, at: ago, want: 401, read: true},
-		"six minutes ahead": {body: postedCommand, at: ahead, want: 401, read: true},
+	h.checkRefused(t, map[string]post{
+		"six minutes old":   {body: postedCommand, at: ago, want: 401, bodyIsRead: true},
+		"six minutes ahead": {body: postedCommand, at: ahead, want: 401, bodyIsRead: true},
 	})
 	equal(t, "lines about the clock", h.logged.Lines("clock"), 2)
 }
 
-func TestASignedBodyThatIsNoInteractionIsRefused(t *testing.T) {
-	h := newPostTest(t)
+func TestASignedBodyThatIsNotAnInteractionIsRefused(t *testing.T) {
+	h := newHTTPTest(t)
 	now := seconds(time.Now())
 	big := append([]byte(`{"id":"`), bytes.Repeat([]byte("1"), maxBody)...)
-	h.checkPosts(t, map[string]post{
-		"too large":         {body: big, at: now, want: 413, read: true},
-		"not JSON":          {body: []byte("{"), at: now, want: 400, read: true},
-		"of another button": {body: []byte(`{"id":"1","type":3,"token":"t"}`), at: now, want: 400, read: true},
+	h.checkRefused(t, map[string]post{
+		"too large":        {body: big, at: now, want: 413, bodyIsRead: true},
+		"not JSON":         {body: []byte("{"), at: now, want: 400, bodyIsRead: true},
+		"without a sender": {body: []byte(`{"id":"1","type":3,"token":"t"}`), at: now, want: 400, bodyIsRead: true},
 	})
 }
 
-// The connection of a deferred answer is closed, so that no interaction waits behind it.
-func TestADeferredAnswerKeepsNoOtherWaiting(t *testing.T) {
+// Discord has one connection. After a deferral, the bot closes it, so that the next interaction opens another.
+func TestADeferredAnswerDoesNotDelayOtherInteractions(t *testing.T) {
 	simulate(t, byHTTP, func(t *testing.T, h *adapterTest) {
 		h.fake.Client.Transport.(*http.Transport).MaxConnsPerHost = 1
 		h.reply(time.Minute, &chat.Reply{Title: chat.Say("at last")})
@@ -136,29 +137,29 @@ func TestADeferredAnswerKeepsNoOtherWaiting(t *testing.T) {
 	})
 }
 
-// Each interaction in flight may hold a connection of the server that answers /healthz.
-func TestInteractionsLeaveConnectionsForHealth(t *testing.T) {
+// Each interaction in flight may hold a connection of the server, which also answers /healthz.
+func TestInteractionsLeaveConnectionsForHealthChecks(t *testing.T) {
 	if left := ops.MaxConnections - maxByHTTP; left < 1000 {
-		t.Errorf("%d connections are left", left)
+		t.Errorf("%d connections are left, want at least 1000", left)
 	}
 }
 
-func TestInteractionsAreTakenWhileItRuns(t *testing.T) {
+func TestInteractionsAreAcceptedWhileTheAdapterRuns(t *testing.T) {
 	h := newAdapterTest(t, discordtest.New(), byHTTP)
 	ping := []byte(`{"id":"1","type":1,"token":"t"}`)
-	post := func(want int, answer string) {
+	checkPing := func(wantStatus int, wantBody string) {
 		t.Helper()
 		r := httptest.NewRequest(http.MethodPost, "/discord/interactions", bytes.NewReader(ping))
 		r.Header = h.fake.Sign(ping, time.Now())
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, r)
-		equal(t, "status", w.Code, want)
-		equal(t, "body", w.Body.String(), answer)
+		equal(t, "status", w.Code, wantStatus)
+		equal(t, "body", w.Body.String(), wantBody)
 	}
-	post(http.StatusServiceUnavailable, "")
+	checkPing(http.StatusServiceUnavailable, "")
 	h.run(t)
 	platformtest.WaitUntil(t, "ready", h.Ready)
-	post(http.StatusOK, `{"type":1}`)
+	checkPing(http.StatusOK, `{"type":1}`)
 	equal(t, "Run", h.stop(), nil)
-	post(http.StatusServiceUnavailable, "")
+	checkPing(http.StatusServiceUnavailable, "")
 }

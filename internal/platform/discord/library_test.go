@@ -23,7 +23,7 @@ import (
 func TestLibraryStillLacks(t *testing.T) {
 	for _, test := range []struct {
 		library any
-		ours    any // has the member in place of library; nil: we read it elsewhere
+		ours    any // our type that has the member; nil if we read the member elsewhere
 		member  string
 		canGo   string
 	}{
@@ -55,14 +55,14 @@ func TestLibraryStillLacks(t *testing.T) {
 	}
 }
 
-func TestActivitiesOfDiscordgoStillHaveAZeroTime(t *testing.T) {
+func TestDiscordgoStillSendsAZeroTimeInActivities(t *testing.T) {
 	text, err := json.Marshal(discordgo.Activity{})
 	if err != nil || !strings.Contains(string(text), `"created_at":"0001-`) {
-		t.Errorf("an activity of discordgo is %s, %v: the one in gateway can go", text, err)
+		t.Errorf("discordgo sends %s, %v: see whether gateway can send discordgo's activity", text, err)
 	}
 }
 
-// fixedAnswer is the response to every call.
+// fixedAnswer is an http.RoundTripper that responds to every call in the same way.
 type fixedAnswer struct {
 	status int
 	body   string
@@ -75,8 +75,8 @@ func (a fixedAnswer) RoundTrip(req *http.Request) (*http.Response, error) {
 // silent is a LogLevel below every level of discordgo.
 const silent = discordgo.LogError - 1
 
-// newSession returns a Session of discordgo that logs nothing. Its REST calls get this answer.
-func newSession(token string, a fixedAnswer) *discordgo.Session {
+// newLibrarySession returns a Session of discordgo that logs nothing, with a transport for its REST calls.
+func newLibrarySession(token string, a fixedAnswer) *discordgo.Session {
 	s, _ := discordgo.New(token)
 	s.Client = &http.Client{Transport: a}
 	s.LogLevel = silent
@@ -86,7 +86,7 @@ func newSession(token string, a fixedAnswer) *discordgo.Session {
 
 func TestDiscordgoStillPutsAnswersIntoErrors(t *testing.T) {
 	const body = "the body of the response"
-	_, err := newSession("", fixedAnswer{http.StatusBadRequest, body}).Channel("1")
+	_, err := newLibrarySession("", fixedAnswer{http.StatusBadRequest, body}).Channel("1")
 	if err == nil || !strings.Contains(err.Error(), body) {
 		t.Errorf("%v: see whether api's transport can leave errors to discordgo", err)
 	}
@@ -94,7 +94,7 @@ func TestDiscordgoStillPutsAnswersIntoErrors(t *testing.T) {
 
 func TestDiscordgoStillSleepsThroughRateLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSession("", fixedAnswer{http.StatusOK, "{}"})
+		s := newLibrarySession("", fixedAnswer{http.StatusOK, "{}"})
 		bucket := s.Ratelimiter.LockBucket(discordgo.EndpointChannel("1"))
 		usedUp := http.Header{"X-Ratelimit-Remaining": {"0"}, "X-Ratelimit-Reset-After": {"60"}}
 		if err := bucket.Release(usedUp); err != nil {
@@ -110,8 +110,8 @@ func TestDiscordgoStillSleepsThroughRateLimits(t *testing.T) {
 	})
 }
 
-// Open holds the Session's lock while it waits for Hello, without a limit.
-func TestDiscordgoStillLocksUpWithoutHello(t *testing.T) {
+// Open holds the Session's lock while it waits for Hello, and waits without a time limit.
+func TestDiscordgoStillBlocksWithoutHello(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _ := openSession(t, fakediscord.Behaviour{InsteadOfHello: []fakediscord.Action{{Stall: true}}})
 		if isUnlocked := s.TryLock(); isUnlocked {
@@ -120,13 +120,14 @@ func TestDiscordgoStillLocksUpWithoutHello(t *testing.T) {
 	})
 }
 
-func TestDiscordgoStillIdentifiesWhereItMayResume(t *testing.T) {
+// Discord says that the session may be resumed.
+func TestDiscordgoStillIdentifiesInsteadOfResuming(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, d := openSession(t, fakediscord.Behaviour{})
 		d.Do(fakediscord.Action{Op: opInvalidSession, Resumable: true})
 		time.Sleep(time.Minute)
 		if identifies := len(d.Identifies()); identifies != 2 {
-			t.Errorf("Session identified %d times, not 2: see whether gateway can use it", identifies)
+			t.Errorf("Session identified %d times, want 2: see whether gateway can use Session", identifies)
 		}
 	})
 }
@@ -137,9 +138,9 @@ func openSession(t *testing.T, b fakediscord.Behaviour) (*discordgo.Session, *di
 	network := discordtest.NewNetwork()
 	d := discordtest.NewOn(network)
 	t.Cleanup(d.Close)
-	b.Heartbeat = 48 * time.Hour // none is due before openSession returns
+	b.Heartbeat = 48 * time.Hour // No heartbeat is due before openSession returns.
 	d.Behave(b)
-	s := newSession(d.Token, fixedAnswer{http.StatusOK, `{"url":"ws://discord.test/gateway"}`})
+	s := newLibrarySession(d.Token, fixedAnswer{http.StatusOK, `{"url":"ws://discord.test/gateway"}`})
 	s.Dialer = &websocket.Dialer{NetDialContext: network.Dial}
 	go s.Open()
 	time.Sleep(24 * time.Hour)

@@ -15,8 +15,8 @@ import (
 // Platform is Discord's name in logs, metrics and OPERATORS.
 const Platform chat.Platform = "discord"
 
-// interaction has the fields of Discord's interactions that are used. discordgo's type decodes every field, and fails
-// if one has an unknown form.
+// interaction has those fields of Discord's interactions that the bot uses. discordgo's type decodes every field, and
+// fails if one has an unknown form.
 type interaction struct {
 	api.Interaction
 	Type      discordgo.InteractionType        `json:"type"`
@@ -35,8 +35,8 @@ type interaction struct {
 		// Pending is true until the member has accepted the server's rules.
 		Pending bool `json:"pending"`
 	} `json:"member"`
-	// Installed reports who installed the bot: its Guild is the ID of the guild that did, if any. It is nil if the
-	// interaction has an older form. Then the guild did.
+	// Installed says who has installed the bot. Its Guild is the ID of the guild that has, if any. Interactions of an
+	// older form lack it: only guilds could install a bot.
 	// https://discord.com/developers/docs/interactions/receiving-and-responding#interaction-object-authorizing-integration-owners-object
 	Installed *struct {
 		Guild string `json:"0"`
@@ -78,8 +78,8 @@ type option struct {
 	Value any                                    `json:"value"`
 }
 
-// decode reads one interaction. forUs is true if the interaction is well formed, and a person (not a bot) used a
-// command or pressed a button.
+// decode reads one interaction, as far as it can be read. forUs is true if the interaction is well formed, and a person
+// (not a bot) used a command or pressed a button.
 func decode(raw []byte) (i *interaction, forUs bool) {
 	i = &interaction{}
 	if json.Unmarshal(raw, i) != nil || !isSnowflake(i.ID) || i.Token == "" {
@@ -104,7 +104,7 @@ func isSnowflake(s string) bool {
 }
 
 // parse returns the Request of an interaction that is for us. press is the state of the pressed button, or nil for a
-// command. parse fails if this version does not know the button. The Request then serves only to answer that.
+// command. parse fails if the button is of another version of the bot. The Request then serves only to tell the user.
 func parse(i *interaction, commands chat.Commands) (req *chat.Request, press *chat.Press, err error) {
 	req = &chat.Request{
 		ID:                  i.reference,
@@ -131,8 +131,8 @@ func parse(i *interaction, commands chat.Commands) (req *chat.Request, press *ch
 	return req, &state, err
 }
 
-// guildHasInstalled reports whether the interaction is from a guild that has installed the bot. In a guild where only a
-// user has, the request gets no community: anybody can make a guild where they are a moderator, and use the bot there.
+// guildHasInstalled reports whether the interaction is from a guild that has installed the bot. Anybody can make a
+// guild where they are a moderator, install the bot for themselves, and use it there. Such a guild is not a community.
 func (i *interaction) guildHasInstalled() bool {
 	return i.GuildID != "" && (i.Installed == nil || i.Installed.Guild == i.GuildID)
 }

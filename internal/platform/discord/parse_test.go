@@ -13,15 +13,15 @@ import (
 	"herald/internal/platform/platformtest"
 )
 
-// Members of an interaction that say where it comes from. The %d is for the permissions of the member.
+// The fields of an interaction that say where it comes from. The %d stands for the permissions of the member.
 const (
 	inGuild = `"guild_id":"7","channel_id":"8","context":0,"authorizing_integration_owners":{"0":"7"},` +
 		`"member":{"user":{"id":"5"},"permissions":"%d"}`
 	inDM = `"channel_id":"9","context":1,"user":{"id":"5"}`
 )
 
-// document returns an interaction. It is a press if data has a component_type, and otherwise a command.
-func document(where, data string) []byte {
+// interactionJSON returns an interaction. It is a press if data has a component_type, and otherwise a command.
+func interactionJSON(where, data string) []byte {
 	kind := 2
 	if strings.Contains(data, "component_type") {
 		kind = 3
@@ -30,7 +30,7 @@ func document(where, data string) []byte {
 	return fmt.Appendf(nil, format, kind, where, data)
 }
 
-// named returns the arguments of a command, given as names and values in turn.
+// named returns the arguments of a command. The pairs are names and values in turn.
 func named(pairs ...string) chat.Args {
 	values := map[string]string{}
 	for pair := range slices.Chunk(pairs, 2) {
@@ -39,11 +39,11 @@ func named(pairs ...string) chat.Args {
 	return chat.Named(values)
 }
 
-// parsed returns the Request of an interaction, without the fields that all Requests have. It ends the test if the
-// interaction is not for us.
+// parsed returns the Request of an interaction. It checks and then clears the fields that are the same in all tests. It
+// ends the test if the interaction is not for us.
 func parsed(t *testing.T, where, data string) *chat.Request {
 	t.Helper()
-	i, forUs := decode(document(where, data))
+	i, forUs := decode(interactionJSON(where, data))
 	if !forUs {
 		t.Fatal("not for us")
 	}
@@ -67,15 +67,15 @@ func TestARequestSaysWhereItsInteractionComesFrom(t *testing.T) {
 		"a guild":        {guild, chat.Request{Community: "7", Chat: "8"}},
 		"a private chat": {inDM, chat.Request{Chat: "9", Direct: true}},
 		"a group chat":   {`"channel_id":"9","context":2,"user":{"id":"5"}`, chat.Request{Chat: "9"}},
-		"a private chat without context, as before contexts": {
+		"a private chat, in the older form without context": {
 			where: `"channel_id":"9","user":{"id":"5"}`,
 			want:  chat.Request{Chat: "9", Direct: true},
 		},
-		"a guild that does not say who brought the bot, as before there were two ways": {
+		"a guild, in the older form that does not say who installed the bot": {
 			where: `"guild_id":"7","channel_id":"8","member":{"user":{"id":"5"}}`,
 			want:  chat.Request{Community: "7", Chat: "8"},
 		},
-		"a guild of others than the bot's": {
+		"a guild where only the user has installed the bot": {
 			where: strings.Replace(fmt.Sprintf(inGuild, 8), `{"0":"7"}`, `{"1":"5"}`, 1),
 			want:  chat.Request{Chat: "8"},
 		},
@@ -144,21 +144,21 @@ func TestARequestHasTheCommandAndItsArguments(t *testing.T) {
 	}
 }
 
-func TestParseIgnoresWhatIsNotForUs(t *testing.T) {
+func TestDecodeFindsWhatIsNotForUs(t *testing.T) {
 	const (
-		ann   = `"user":{"id":"5"}`
+		user  = `"user":{"id":"5"}`
 		price = `"data":{"name":"price","type":1}`
 		menu  = `"data":{"custom_id":"x","component_type":3}`
 	)
 	for name, raw := range map[string]string{
 		"from a bot":    `{"id":"1","type":2,"token":"t","user":{"id":"5","bot":true},` + price + `}`,
 		"from nobody":   `{"id":"1","type":2,"token":"t",` + price + `}`,
-		"a select menu": `{"id":"1","type":3,"token":"t",` + ann + `,` + menu + `}`,
-		"no name":       `{"id":"1","type":2,"token":"t",` + ann + `,"data":{"type":1}}`,
+		"a select menu": `{"id":"1","type":3,"token":"t",` + user + `,` + menu + `}`,
+		"no name":       `{"id":"1","type":2,"token":"t",` + user + `,"data":{"type":1}}`,
 		"a ping":        `{"id":"1","type":1,"token":"t"}`,
-		"no data":       `{"id":"1","type":2,"token":"t",` + ann + `}`,
-		"no token":      `{"id":"1","type":2,` + ann + `,` + price + `}`,
-		"a forged ID":   `{"id":"../1","type":2,"token":"t",` + ann + `,` + price + `}`,
+		"no data":       `{"id":"1","type":2,"token":"t",` + user + `}`,
+		"no token":      `{"id":"1","type":2,` + user + `,` + price + `}`,
+		"a forged ID":   `{"id":"../1","type":2,"token":"t",` + user + `,` + price + `}`,
 		"not JSON":      `{"id":`,
 	} {
 		if _, forUs := decode([]byte(raw)); forUs {
@@ -167,7 +167,7 @@ func TestParseIgnoresWhatIsNotForUs(t *testing.T) {
 	}
 }
 
-func TestModeratorsAreToldByTheirPermissions(t *testing.T) {
+func TestPermissionsMakeAModerator(t *testing.T) {
 	const harmless = discordgo.PermissionManageMessages | discordgo.PermissionManageRoles |
 		discordgo.PermissionManageChannels
 	for permissions, want := range map[string]bool{
@@ -184,30 +184,25 @@ func TestModeratorsAreToldByTheirPermissions(t *testing.T) {
 		fmt.Sprint(int64(discordgo.PermissionBanMembers) | 1<<50): true,
 	} {
 		where := strings.Replace(inGuild, "%d", permissions, 1)
-		i, _ := decode(document(where, `{"name":"exists","type":1}`))
+		i, _ := decode(interactionJSON(where, `{"name":"exists","type":1}`))
 		req, _, _ := parse(i, nil)
 		equal(t, "a moderator by permissions "+permissions, req.Role == chat.Moderator, want)
 	}
 }
 
-// A command about roles says that they wait.
-func TestAMemberBeforeTheRulesIsToldByTheInteraction(t *testing.T) {
-	const pending = `{"user":{"id":"1"},"roles":[],"permissions":"0","pending":%t}`
-	for want, where := range map[bool]string{
-		true:  `"guild_id":"7","channel_id":"8","member":` + fmt.Sprintf(pending, true),
-		false: `"guild_id":"7","channel_id":"8","member":` + fmt.Sprintf(pending, false),
-	} {
-		i, forUs := decode(document(where, `{"name":"verify","type":1}`))
-		req, _, err := parse(i, nil)
-		equal(t, "for us", forUs, true)
-		equal(t, "error", err, nil)
-		equal(t, "pending", req.RulesPending, want)
+func TestAMemberWhoHasNotAcceptedTheRulesIsPending(t *testing.T) {
+	for _, pending := range []bool{true, false} {
+		where := fmt.Sprintf(`"guild_id":"7","channel_id":"8",`+
+			`"member":{"user":{"id":"1"},"roles":[],"permissions":"0","pending":%t}`, pending)
+		req := parsed(t, where, `{"name":"verify","type":1}`)
+		equal(t, "pending", req.RulesPending, pending)
 	}
 }
 
-// A user can install the bot for themselves, and use it in a guild of their own, in which they are an administrator.
-func TestNobodyModeratesWhereTheBotIsNoMember(t *testing.T) {
-	for owners, want := range map[string]bool{
+// A user can install the bot for themselves, and use it in a guild of their own, where they are an administrator. That
+// does not make them a moderator.
+func TestOnlyAGuildThatInstalledTheBotHasModerators(t *testing.T) {
+	for owners, want := range map[string]bool{ // by "authorizing_integration_owners"
 		`{"0":"7"}`:         true,
 		`{"0":"7","1":"5"}`: true,
 		`{"1":"5"}`:         false,
@@ -216,7 +211,7 @@ func TestNobodyModeratesWhereTheBotIsNoMember(t *testing.T) {
 		`{"0":"77"}`:        false,
 		`{"0":""}`:          false,
 		`{}`:                false,
-		`null`:              true, // as before a user could bring a bot along
+		`null`:              true, // the older form, from when only guilds could install a bot
 	} {
 		byAdministrator := fmt.Sprintf(inGuild, discordgo.PermissionAdministrator)
 		where := strings.Replace(byAdministrator, `{"0":"7"}`, owners, 1)
@@ -224,9 +219,9 @@ func TestNobodyModeratesWhereTheBotIsNoMember(t *testing.T) {
 			`{"name":"exists","type":1}`,
 			`{"component_type":2,"custom_id":"1 n 0 exists 6"}`,
 		} {
-			i, _ := decode(document(where, data))
+			i, _ := decode(interactionJSON(where, data))
 			req, _, err := parse(i, (&platformtest.Handler{}).Commands())
-			equal(t, "a moderator if installed for "+owners, req.Role == chat.Moderator, want)
+			equal(t, "a moderator if installed by "+owners, req.Role == chat.Moderator, want)
 			equal(t, "the guild is a community", req.Community == "7", want)
 			equal(t, "error", err, nil)
 		}
@@ -235,9 +230,9 @@ func TestNobodyModeratesWhereTheBotIsNoMember(t *testing.T) {
 
 func FuzzDecode(f *testing.F) {
 	const withUser = `{"name":"exists","type":1,"options":[{"name":"user","type":6,"value":"6"}]}`
-	f.Add(document(fmt.Sprintf(inGuild, 8), withUser))
-	f.Add(document(inDM, `{"name":"Exists","type":2,"target_id":"6"}`))
-	f.Add(document(inDM, `{"component_type":2,"custom_id":"1 e tlpwu8 staked 0x1"}`))
+	f.Add(interactionJSON(fmt.Sprintf(inGuild, 8), withUser))
+	f.Add(interactionJSON(inDM, `{"name":"Exists","type":2,"target_id":"6"}`))
+	f.Add(interactionJSON(inDM, `{"component_type":2,"custom_id":"1 e tlpwu8 staked 0x1"}`))
 	f.Add([]byte(`{"id":"1","type":2,"token":"t","member":{"user":null},"data":{"options":[null]}}`))
 	commands := (&platformtest.Handler{}).Commands()
 	f.Fuzz(func(t *testing.T, raw []byte) {
@@ -246,7 +241,7 @@ func FuzzDecode(f *testing.F) {
 			return
 		}
 		if req, _, err := parse(i, commands); err == nil && (req.From.ID == "" || req.Command == "") {
-			t.Errorf("half a request: %+v", req)
+			t.Errorf("a request without a sender or a command: %+v", req)
 		}
 	})
 }

@@ -15,25 +15,19 @@ import (
 	"herald/internal/platform"
 )
 
-// start is the AsOf of a test's first answer: a minute before simulate makes the Adapter.
+// start is what a test's first answer is as of: a minute before simulate makes the Adapter.
 var start = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).Add(untilSimulate - time.Minute)
 
 // refresh is a button under an answer.
 var refresh = chat.Action{Label: chat.Say("Refresh"), Command: "price", Edit: true, Refresh: true}
 
-// The kinds of first responses to a press that replace the message, by Discord's numbers.
-const (
-	deferredUpdate = 6
-	updateMessage  = 7
-)
-
-// pressEffect is where an answer to a press appears.
+// pressEffect is where the answer to a press appears.
 type pressEffect string
 
 const (
-	replaces pressEffect = "replaces the message"
-	public   pressEffect = "is a new message for everybody"
-	alone    pressEffect = "is a new message for the user who pressed"
+	replaces     pressEffect = "replaces the message"
+	newPublic    pressEffect = "is a new message that everybody can read"
+	newEphemeral pressEffect = "is a new message that only the user who pressed can read"
 )
 
 // asOf returns a Source of a time after start.
@@ -52,53 +46,55 @@ func firstAnswer() *chat.Reply {
 	}
 }
 
-// press is a button that user 6 presses under an answer to user 5, or forges.
+// press is a press by user 6 of a button under the answer to user 5. The button may be forged.
 type press struct {
-	under string // the command that was answered
-	state string // of the button; "" is the state of Refresh
-	reply *chat.Reply
+	under string      // the command whose answer has the button
+	state string      // of the button; "" is the state of Refresh
+	reply *chat.Reply // to the press
 	want  pressEffect
-	says  string // text in the answer
+	says  string // text that the answer must contain
 }
 
-// speeds are an answer at once and one that is deferred, and the kind of first response with which they replace the
-// message.
-var speeds = []struct {
+// speed is how long the answer to a press takes. If the answer replaces the message, firstResponse is the number that
+// Discord gives to the first response.
+// https://discord.com/developers/docs/interactions/receiving-and-responding#interaction-response-object
+type speed struct {
 	takes         time.Duration
 	firstResponse int
-}{
-	{takes: 0, firstResponse: updateMessage},
-	{takes: 5 * time.Second, firstResponse: deferredUpdate},
 }
 
-// checkPresses presses each button, with an answer of each of the speeds.
+var (
+	atOnce   = speed{takes: 0, firstResponse: 7}               // UPDATE_MESSAGE
+	deferred = speed{takes: 5 * time.Second, firstResponse: 6} // DEFERRED_UPDATE_MESSAGE
+)
+
+// checkPresses presses each button, with an answer at once and with a deferred one.
 func checkPresses(t *testing.T, cases map[string]press) {
 	t.Helper()
 	for name, tt := range cases {
-		for _, speed := range speeds {
-			t.Run(fmt.Sprint(name, " after ", speed.takes), func(t *testing.T) {
-				eachWay(t, func(t *testing.T, h *adapterTest) { tt.check(t, h, speed.takes, speed.firstResponse) })
+		for _, s := range []speed{atOnce, deferred} {
+			t.Run(fmt.Sprint(name, " after ", s.takes), func(t *testing.T) {
+				simulateBothWays(t, func(t *testing.T, h *adapterTest) { tt.check(t, h, s) })
 			})
 		}
 	}
 }
 
-// check presses the button, and fails the test unless the answer appears where it should. The answer takes a time, and
-// firstResponse is the kind of first response if it replaces the message.
-func (tt press) check(t *testing.T, h *adapterTest, takes time.Duration, firstResponse int) {
+// check presses the button, and fails the test unless the answer appears where it should.
+func (tt press) check(t *testing.T, h *adapterTest, s speed) {
 	h.reply(0, firstAnswer())
 	p := h.ask(t, command(tt.under))
 	before := p.Answer().Message
 	refreshButton, _ := before.Button("Refresh")
-	h.reply(takes, tt.reply)
-	if h.way == byHTTP && takes > 0 {
-		h.fake.Script(fakediscord.Edit, early, early)
-		h.fake.Script(fakediscord.FollowUp, early, early)
+	h.reply(s.takes, tt.reply)
+	if h.way == byHTTP && s == deferred {
+		h.fake.Script(fakediscord.Edit, tooEarly, tooEarly)
+		h.fake.Script(fakediscord.FollowUp, tooEarly, tooEarly)
 	}
 	a := h.ask(t, p.Press("6", cmp.Or(tt.state, refreshButton.CustomID))).Answer()
 	pass(10 * time.Second)
 	if tt.want == replaces {
-		equal(t, "type of the first response", a.Type, firstResponse)
+		equal(t, "type of the first response", a.Type, s.firstResponse)
 	}
 	tt.checkShown(t, before, h.fake.Messages())
 }
@@ -112,16 +108,16 @@ func (tt press) checkShown(t *testing.T, before fakediscord.Message, all []faked
 	if tt.want == replaces {
 		equal(t, "messages", len(all), 1)
 		equal(t, "message", newest.ID, before.ID)
-		equal(t, "it is for one person", newest.Ephemeral, before.Ephemeral)
+		equal(t, "it is ephemeral", newest.Ephemeral, before.Ephemeral)
 		return
 	}
 	equal(t, "messages", len(all), 2)
-	equal(t, "it is for one person", newest.Ephemeral, tt.want == alone)
-	if tt.want == alone {
-		equal(t, "it is seen by", newest.SeenBy, "6")
+	equal(t, "the new message is ephemeral", newest.Ephemeral, tt.want == newEphemeral)
+	if tt.want == newEphemeral {
+		equal(t, "the new message is seen by", newest.SeenBy, "6")
 	}
-	equal(t, "the message above", all[0].Text(), before.Text())
-	equal(t, "the message above has it", strings.Contains(all[0].Everything(), tt.says), false)
+	equal(t, "text of the message with the button", all[0].Text(), before.Text())
+	equal(t, "the message with the button has the answer", strings.Contains(all[0].Everything(), tt.says), false)
 }
 
 func TestANewerAnswerReplacesTheMessage(t *testing.T) {
@@ -132,21 +128,21 @@ func TestANewerAnswerReplacesTheMessage(t *testing.T) {
 			want:  replaces,
 			says:  "new",
 		},
-		"another page of one's own": {
+		"another page of a private answer": {
 			under: "mylogins",
 			state: "1 e 0 mylogins 2",
 			reply: &chat.Reply{Title: chat.Say("new")},
 			want:  replaces,
 			says:  "new",
 		},
-		"an unlisted private one": {
+		"the answer to an unlisted private command": {
 			under: "mylogins",
-			state: "1 e 0 keep 0x1",
+			state: "1 e 0 save 0x1",
 			reply: &chat.Reply{Title: chat.Say("new")},
 			want:  replaces,
 			says:  "new",
 		},
-		"new, without time": {
+		"another answer without a version": {
 			under: "price",
 			reply: &chat.Reply{Title: chat.Say("new")},
 			want:  replaces,
@@ -157,18 +153,18 @@ func TestANewerAnswerReplacesTheMessage(t *testing.T) {
 
 func TestAButtonThatDoesNotEditOpensAMessage(t *testing.T) {
 	checkPresses(t, map[string]press{
-		"what does not edit": {
+		"a public command": {
 			under: "price",
 			state: "1 n 0 price",
 			reply: &chat.Reply{Title: chat.Say("new")},
-			want:  public,
+			want:  newPublic,
 			says:  "new",
 		},
-		"private": {
+		"a private command": {
 			under: "price",
 			state: "1 n 0 mylogins",
 			reply: &chat.Reply{Title: chat.Say("secret")},
-			want:  alone,
+			want:  newEphemeral,
 			says:  "secret",
 		},
 	})
@@ -179,16 +175,16 @@ func TestAnAnswerThatIsNotNewerIsNotShown(t *testing.T) {
 		"an older answer": {
 			under: "price",
 			reply: &chat.Reply{Title: chat.Say("new"), Source: asOf(-time.Minute)},
-			want:  alone,
+			want:  newEphemeral,
 			says:  "Nothing newer yet",
 		},
-		"nothing new": {
+		"an answer of the same second": {
 			under: "price",
 			reply: &chat.Reply{Title: chat.Say("new"), Source: asOf(time.Second - 1)},
-			want:  alone,
+			want:  newEphemeral,
 			says:  "Nothing newer yet",
 		},
-		"nothing new, without time": {
+		"the same answer without a version": {
 			under: "price",
 			reply: &chat.Reply{
 				Title:   chat.Say("the answer"),
@@ -196,72 +192,73 @@ func TestAnAnswerThatIsNotNewerIsNotShown(t *testing.T) {
 				Checked: start,
 				Actions: []chat.Action{refresh},
 			},
-			want: alone,
+			want: newEphemeral,
 			says: "Nothing newer yet",
 		},
 	})
 }
 
-// An answer for one user never replaces a message that others see.
+// A reply for one user never replaces a message that others see, and neither does a reply without an answer.
 func TestARefusalDoesNotReplaceTheMessage(t *testing.T) {
 	checkPresses(t, map[string]press{
 		"a limit": {
 			under: "price",
 			reply: &chat.Reply{Title: chat.Say("Too many"), Audience: chat.SenderAlone},
-			want:  alone,
+			want:  newEphemeral,
 			says:  "Too many",
 		},
 		"a limit with a picture": {
 			under: "price",
 			reply: &chat.Reply{Title: chat.Say("Too many"), Audience: chat.SenderAlone, Image: &curve},
-			want:  alone,
+			want:  newEphemeral,
 			says:  "Too many",
 		},
 		"no answer": {
 			under: "price",
 			reply: &chat.Reply{Title: chat.NoAnswer("price")},
-			want:  alone,
+			want:  newEphemeral,
 			says:  "Price unavailable",
 		},
 	})
 }
 
-// A button does not decide who sees its answer: one of an earlier version may name a command that has become private.
+// A button does not decide who sees its answer. Anybody can forge one, and a button of an earlier version may name a
+// command that has become private.
 func TestAForgedOrOldButtonShowsNothingToOthers(t *testing.T) {
 	checkPresses(t, map[string]press{
 		"private, forged to edit": {
 			under: "price",
 			state: "1 e 0 mylogins",
 			reply: &chat.Reply{Title: chat.Say("secret"), Source: asOf(0)},
-			want:  alone,
+			want:  newEphemeral,
 			says:  "secret",
 		},
 		"private, forged to refresh": {
 			under: "price",
 			state: "1 e tlpwu8 exists 6",
 			reply: &chat.Reply{Title: chat.Say("secret"), Source: asOf(0)},
-			want:  alone,
+			want:  newEphemeral,
 			says:  "secret",
 		},
 		"unlisted, forged to edit": {
 			under: "price",
-			state: "1 e 0 keep 0x1",
+			state: "1 e 0 save 0x1",
 			reply: &chat.Reply{Title: chat.Say("secret")},
-			want:  alone,
+			want:  newEphemeral,
 			says:  "secret",
 		},
 		"an unknown command": {
 			under: "price",
 			state: "1 e 0 nonsense",
 			reply: &chat.Reply{Title: chat.Say("secret")},
-			want:  alone,
+			want:  newEphemeral,
 			says:  "secret",
 		},
 		"of another version": {
 			under: "price",
 			state: "0 price",
 			reply: &chat.Reply{Title: chat.Say("secret")},
-			want:  alone,
+			want:  newEphemeral,
 			says:  "has expired",
 		},
 	})
@@ -270,7 +267,7 @@ func TestAForgedOrOldButtonShowsNothingToOthers(t *testing.T) {
 // Discord may refuse an edit, for example because the message is gone.
 func TestARefusedEditBecomesANewMessage(t *testing.T) {
 	for name, tt := range map[string]struct {
-		slow  time.Duration
+		slow  time.Duration // how long the command takes
 		route fakediscord.Route
 		fault discordtest.Fault
 	}{
@@ -278,21 +275,21 @@ func TestARefusedEditBecomesANewMessage(t *testing.T) {
 			route: fakediscord.Callback,
 			fault: discordtest.Fault{Status: http.StatusBadRequest, Code: 50035},
 		},
-		"later": {
+		"deferred": {
 			slow:  5 * time.Second,
 			route: fakediscord.Edit,
 			fault: discordtest.Fault{Status: http.StatusNotFound, Code: 10008},
 		},
 	} {
-		for under, private := range map[string]bool{"price": false, "mylogins": true} {
-			t.Run(name+", "+under, func(t *testing.T) {
+		for answered, isPrivate := range map[string]bool{"price": false, "mylogins": true} {
+			t.Run(name+", "+answered, func(t *testing.T) {
 				simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
-					p := h.ask(t, command(under))
+					p := h.ask(t, command(answered))
 					h.reply(tt.slow, &chat.Reply{Title: chat.Say("new")})
 					h.fake.Script(tt.route, tt.fault)
-					h.ask(t, p.Press("5", "1 e 0 "+under))
+					h.ask(t, p.Press("5", "1 e 0 "+answered))
 					all := h.messages(t, 2)
-					equal(t, "the second is for one person", all[1].Ephemeral, private)
+					equal(t, "the new message is ephemeral", all[1].Ephemeral, isPrivate)
 					checkText(t, all[1], "new")
 					h.checkCount(t, "answered", 2)
 				})
@@ -301,88 +298,90 @@ func TestARefusedEditBecomesANewMessage(t *testing.T) {
 	}
 }
 
-// A refusal is shown to its user alone, unless everybody has seen the deferral.
-func TestRefusalsOfPublicCommandsReachTheUserAlone(t *testing.T) {
-	eachWay(t, func(t *testing.T, h *adapterTest) {
+// Only the user sees a refusal, unless everybody has seen its deferral.
+func TestRefusalsOfPublicCommandsAreEphemeral(t *testing.T) {
+	simulateBothWays(t, func(t *testing.T, h *adapterTest) {
 		for _, picture := range []*chat.Image{nil, &curve} {
 			h.reply(0, &chat.Reply{Title: chat.Say("Too many"), Audience: chat.SenderAlone, Image: picture})
 			a := h.ask(t, command("price")).Answer()
-			equal(t, "it is for one person", a.Ephemeral, true)
+			equal(t, "it is ephemeral", a.Ephemeral, true)
 			equal(t, "it is seen by", a.SeenBy, "5")
 			equal(t, "it was deferred", a.Deferred, picture != nil)
 		}
 		h.reply(5*time.Second, &chat.Reply{Title: chat.Say("Too many"), Audience: chat.SenderAlone})
 		a := h.ask(t, command("price")).Answer()
-		equal(t, "after a deferral, it is for one person", a.Ephemeral, false)
+		equal(t, "after a deferral, it is ephemeral", a.Ephemeral, false)
 		equal(t, "edits", a.Edits, 1)
 		checkText(t, a, "Too many")
 	})
 }
 
-// followUp is a list of the faults of a follow-up's calls, and what they lead to.
+// followUp is a follow-up whose first calls fail.
 type followUp struct {
-	faults []discordtest.Fault
-	shown  int           // messages with the answer
-	calls  int           // for the follow-up
-	takes  time.Duration // until the last call
+	faults []discordtest.Fault // of the calls, in order
+
+	wantShown int           // messages with the answer
+	wantCalls int           // of the route
+	wantTakes time.Duration // from the first call to the last
 }
 
 var limited = discordtest.Fault{Status: 429, RetryAfter: time.Second}
 
 var failedFollowUps = map[string]followUp{
 	"nothing fails": {
-		shown: 1,
-		calls: 1,
+		wantShown: 1,
+		wantCalls: 1,
 	},
 	"limited again": {
-		faults: []discordtest.Fault{limited, limited, limited, limited},
-		shown:  1,
-		calls:  5,
-		takes:  4 * time.Second,
+		faults:    []discordtest.Fault{limited, limited, limited, limited},
+		wantShown: 1,
+		wantCalls: 5,
+		wantTakes: 4 * time.Second,
 	},
 	"502, but carried out": {
-		faults: []discordtest.Fault{{Status: 502, Landed: true}},
-		shown:  2,
-		calls:  2,
-		takes:  3 * time.Second,
+		faults:    []discordtest.Fault{{Status: 502, Landed: true}},
+		wantShown: 2,
+		wantCalls: 2,
+		wantTakes: 3 * time.Second,
 	},
 	"dropped twice": {
-		faults: []discordtest.Fault{{Drop: true}, {DropAnswer: true}},
-		shown:  2,
-		calls:  3,
-		takes:  6 * time.Second,
+		faults:    []discordtest.Fault{{Drop: true}, {DropAnswer: true}},
+		wantShown: 2,
+		wantCalls: 3,
+		wantTakes: 6 * time.Second,
 	},
 	"5xx three times": {
-		faults: []discordtest.Fault{{Status: 502}, {Status: 500}, {Status: 502}},
-		calls:  3,
-		takes:  6 * time.Second,
+		faults:    []discordtest.Fault{{Status: 502}, {Status: 500}, {Status: 502}},
+		wantCalls: 3,
+		wantTakes: 6 * time.Second,
 	},
 	"refused": {
-		faults: []discordtest.Fault{{Status: 403, Code: 50001}},
-		calls:  1,
+		faults:    []discordtest.Fault{{Status: 403, Code: 50001}},
+		wantCalls: 1,
 	},
 }
 
-// A follow-up of unknown outcome may be shown twice.
+// A follow-up whose outcome is unknown may be shown, so that sending it again shows it twice. It is sent again twice,
+// with pauses.
 func TestFollowUpsAreRepeatedWithCare(t *testing.T) {
-	each(t, failedFollowUps, func(t *testing.T, h *adapterTest, tt followUp) {
+	simulateEach(t, failedFollowUps, func(t *testing.T, h *adapterTest, tt followUp) {
 		p := h.ask(t, command("price"))
 		h.reply(5*time.Second, &chat.Reply{Title: chat.Say("Too fast"), Audience: chat.SenderAlone})
 		h.fake.Script(fakediscord.FollowUp, tt.faults...)
 		h.send(t, p.Press("6", priceAgain))
-		pass(5*time.Second + tt.takes - time.Millisecond)
-		if n := h.fake.Calls(fakediscord.FollowUp); tt.takes > 0 && n >= tt.calls {
-			t.Errorf("%d calls too soon", n)
+		pass(5*time.Second + tt.wantTakes - time.Millisecond)
+		if n := h.fake.Calls(fakediscord.FollowUp); tt.wantTakes > 0 && n >= tt.wantCalls {
+			t.Errorf("%d calls before %v, want fewer", n, tt.wantTakes)
 		}
 		pass(10 * time.Second)
-		all := h.messages(t, 1+tt.shown)
-		equal(t, "calls", h.fake.Calls(fakediscord.FollowUp), tt.calls)
+		all := h.messages(t, 1+tt.wantShown)
+		equal(t, "calls", h.fake.Calls(fakediscord.FollowUp), tt.wantCalls)
 		failures := h.events.Of("answer_failed") + h.events.Of("answer_outcome_unknown")
-		equal(t, "it failed", failures == 1, tt.shown == 0)
-		equal(t, "edits of the message above", all[0].Edited, 0)
+		equal(t, "it failed", failures == 1, tt.wantShown == 0)
+		equal(t, "edits of the message with the button", all[0].Edited, 0)
 		for _, m := range all[1:] {
 			equal(t, "it is seen by", m.SeenBy, "6")
-			equal(t, "it is for one person", m.Ephemeral, true)
+			equal(t, "it is ephemeral", m.Ephemeral, true)
 		}
 	})
 }
@@ -397,25 +396,25 @@ func atBlock(n uint64) *chat.Reply {
 	}
 }
 
-// The button's state includes the block of the answer that is shown. So this works after a restart, too, and on another
+// The button's state includes the block of the answer that is shown, so this also works after a restart and on another
 // replica.
 func TestAnOlderBlockNeverReplacesANewerOne(t *testing.T) {
 	for _, slow := range []time.Duration{0, 5 * time.Second} {
-		eachWay(t, func(t *testing.T, h *adapterTest) {
+		simulateBothWays(t, func(t *testing.T, h *adapterTest) {
 			h.reply(0, atBlock(100))
 			p := h.ask(t, command("price"))
-			press := func(user string, n uint64) {
+			pressForBlock := func(n uint64) {
 				refreshButton, _ := p.Answer().Button("Refresh")
 				h.reply(slow, atBlock(n))
-				h.ask(t, p.Press(user, refreshButton.CustomID))
+				h.ask(t, p.Press("6", refreshButton.CustomID))
 				pass(10 * time.Second)
 			}
-			press("6", 99)
+			pressForBlock(99)
 			checkText(t, p.Answer(), "block 100")
 			checkText(t, h.messages(t, 2)[1], "Nothing newer yet")
-			press("6", 105)
+			pressForBlock(105)
 			h.Adapter.shown = platform.Shown{} // as in another process, which did not change the message
-			press("6", 104)
+			pressForBlock(104)
 			checkText(t, p.Answer(), "block 105")
 			equal(t, "messages", len(h.fake.Messages()), 3)
 		})
@@ -425,7 +424,7 @@ func TestAnOlderBlockNeverReplacesANewerOne(t *testing.T) {
 // Both users press the same button, and the older answer comes later.
 func TestOfTwoPressesAtOneMomentTheNewerAnswerIsShown(t *testing.T) {
 	for _, slow := range []time.Duration{time.Second, 5 * time.Second} {
-		eachWay(t, func(t *testing.T, h *adapterTest) {
+		simulateBothWays(t, func(t *testing.T, h *adapterTest) {
 			h.reply(0, atBlock(100))
 			p := h.ask(t, command("price"))
 			refreshButton, _ := p.Answer().Button("Refresh")
@@ -479,7 +478,7 @@ func TestAMessageThatCouldNotBeChangedMayBeChangedLater(t *testing.T) {
 
 // An edit that Discord answers with 5xx is retried for minutes. A newer answer may be shown meanwhile.
 func TestARetriedEditDoesNotReplaceANewerAnswer(t *testing.T) {
-	eachWay(t, func(t *testing.T, h *adapterTest) {
+	simulateBothWays(t, func(t *testing.T, h *adapterTest) {
 		h.reply(0, atBlock(100))
 		p := h.ask(t, command("price"))
 		refreshButton, _ := p.Answer().Button("Refresh")

@@ -28,7 +28,7 @@ const entryPoint discordgo.ApplicationCommandType = 4
 // anybody with the token, may have replaced them.
 const compareEvery = time.Hour
 
-// keepRegistered calls register now and then once per compareEvery. It blocks until ctx is done. The only error is
+// keepRegistered calls register at once, and again every compareEvery. It blocks until ctx is done. The only error is
 // api.ErrToken.
 func (a *Adapter) keepRegistered(ctx context.Context, commands chat.Commands) error {
 	for {
@@ -41,9 +41,9 @@ func (a *Adapter) keepRegistered(ctx context.Context, commands chat.Commands) er
 	}
 }
 
-// register registers the commands with Discord. It blocks and retries until that succeeds or ctx is done. It retries
-// even if Discord refuses, because a permission may be granted later. It logs each refusal once. The only error is
-// api.ErrToken.
+// register registers the commands with Discord. It blocks, and retries until it succeeds or ctx is done. It also
+// retries after a refusal, because a permission may be granted later. It logs each kind of refusal once. The only error
+// is api.ErrToken.
 func (a *Adapter) register(ctx context.Context, commands chat.Commands) error {
 	logged := map[string]bool{}
 	err := transport.Policy{

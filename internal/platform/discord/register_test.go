@@ -17,20 +17,16 @@ import (
 	"herald/internal/platform/platformtest"
 )
 
-// withEntryPoint gives the application an Entry Point command.
+// withEntryPoint gives the application an Entry Point command with this name.
 func withEntryPoint(name string) change {
 	return func(h *adapterTest, _ *Config) { h.fake.AddCommand(h.fake.EntryPoint(name)) }
 }
 
 // withoutVersion prints a command without its version, which Discord changes itself.
 func withoutVersion(command map[string]any) string {
-	shown := map[string]any{}
-	for name, value := range command {
-		if name != "version" {
-			shown[name] = value
-		}
-	}
-	return fmt.Sprint(shown)
+	others := maps.Clone(command)
+	delete(others, "version")
+	return fmt.Sprint(others)
 }
 
 func TestAnEntryPointCommandStaysAsItIs(t *testing.T) {
@@ -40,7 +36,7 @@ func TestAnEntryPointCommandStaysAsItIs(t *testing.T) {
 			registered := h.fake.Commands("")
 			for _, c := range registered {
 				switch {
-				case c["type"] == 4.0:
+				case c["type"] == float64(entryPoint):
 					kept = withoutVersion(c)
 				case c["name"] == "price":
 					priceID = c["id"]
@@ -54,10 +50,10 @@ func TestAnEntryPointCommandStaysAsItIs(t *testing.T) {
 	}
 }
 
-// The Entry Point command opens the Activity, even if it has the name of a command.
+// The Entry Point command opens the Activity, even if it has the name of one of the bot's commands.
 func TestAnEntryPointCommandOpensTheActivity(t *testing.T) {
 	for _, name := range []string{"launch", "price"} {
-		eachWay(t, func(t *testing.T, h *adapterTest) {
+		simulateBothWays(t, func(t *testing.T, h *adapterTest) {
 			i := command(name)
 			i.EntryPoint = true
 			equal(t, "type of the response", h.ask(t, i).Answer().Type, int(launchActivity))
@@ -66,15 +62,15 @@ func TestAnEntryPointCommandOpensTheActivity(t *testing.T) {
 	}
 }
 
-// Commands that were registered earlier are answered all the same.
-func TestABotWithoutItsCommandsIsNotReady(t *testing.T) {
+// The bot still answers commands that were registered earlier.
+func TestABotWhoseCommandsAreNotRegisteredIsNotReady(t *testing.T) {
 	refusals := map[fakediscord.Route]discordtest.Fault{
 		fakediscord.PutCommands: {Status: http.StatusBadRequest, Code: 50240},
 		fakediscord.GetCommands: {Status: http.StatusForbidden, Code: 50001},
 		fakediscord.Application: {Status: http.StatusInternalServerError},
 	}
 	for route, refusal := range refusals {
-		eachWay(t, func(t *testing.T, h *adapterTest) {
+		simulateBothWays(t, func(t *testing.T, h *adapterTest) {
 			const line = "the commands could not be registered"
 			pass(10 * time.Minute)
 			equal(t, "ready", h.Ready(), false)
@@ -94,7 +90,7 @@ func TestABotWithoutItsCommandsIsNotReady(t *testing.T) {
 
 // An older version, or somebody with the token, may replace the commands.
 func TestReplacedCommandsAreRegisteredAgainWithinTheHour(t *testing.T) {
-	eachWay(t, func(t *testing.T, h *adapterTest) {
+	simulateBothWays(t, func(t *testing.T, h *adapterTest) {
 		pass(time.Minute)
 		h.fake.AddCommand(map[string]any{
 			"id":          "1",
@@ -112,7 +108,7 @@ func TestReplacedCommandsAreRegisteredAgainWithinTheHour(t *testing.T) {
 	})
 }
 
-func TestAChangedReasonIsLogged(t *testing.T) {
+func TestAnotherRefusalIsLoggedAgain(t *testing.T) {
 	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
 		pass(10 * time.Minute)
 		equal(t, "lines in the log", h.logged.Lines("the commands could not be registered"), 2)
@@ -123,8 +119,8 @@ func TestAChangedReasonIsLogged(t *testing.T) {
 	})
 }
 
-// A refusal matters no more once Discord has the commands.
-func TestCommandsThatAreRightAreNotWrittenAgain(t *testing.T) {
+// Discord would refuse another registration of the same commands. The bot does not try one.
+func TestCommandsThatDiscordHasAreNotRegisteredAgain(t *testing.T) {
 	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
 		equal(t, "calls", h.fake.Overwrites(), 1)
 		h.fake.Break(fakediscord.PutCommands, discordtest.Fault{Status: 400, Code: 50240})
@@ -140,13 +136,12 @@ func TestCommandsThatAreRightAreNotWrittenAgain(t *testing.T) {
 	})
 }
 
-// Discord returns more than was sent, and may leave out empty members.
-func TestACommandIsRecognisedInTheFormThatDiscordReturns(t *testing.T) {
+// Discord returns more fields than were sent, and may leave out empty ones.
+func TestACommandIsRecognizedInTheFormThatDiscordReturns(t *testing.T) {
 	const asWanted, different = "[] [] []", "[] [/x] []"
 	param := chat.Param{Name: "p", Summary: chat.Say("s")}
 	c := chat.Command{Name: "x", Summary: chat.Say("s"), Forms: []chat.Form{{Params: []chat.Param{param}}}}
-	defined := definitions(chat.Commands{c})
-	// set returns a change of one field.
+	wanted := definitions(chat.Commands{c})
 	set := func(field string, value any) func(map[string]any) {
 		return func(c map[string]any) { c[field] = value }
 	}
@@ -163,7 +158,7 @@ func TestACommandIsRecognisedInTheFormThatDiscordReturns(t *testing.T) {
 		change func(map[string]any)
 		want   string // of the comparison: missing, different, surplus
 	}{
-		"as sent":                {func(map[string]any) {}, asWanted},
+		"no change":              {func(map[string]any) {}, asWanted},
 		"with Discord's fields":  {addFields, asWanted},
 		"with null":              {addNulls, asWanted},
 		"contexts reordered":     {set("contexts", []any{2, 1, 0}), asWanted},
@@ -173,19 +168,19 @@ func TestACommandIsRecognisedInTheFormThatDiscordReturns(t *testing.T) {
 		"no option":              {func(c map[string]any) { delete(c, "options") }, different},
 		"fewer contexts":         {set("contexts", []any{0}), different},
 		"for moderators":         {set("default_member_permissions", "8"), different},
-		"what cannot be read":    {set("contexts", "all"), different},
+		"unreadable contexts":    {set("contexts", "all"), different},
 		"another name":           {set("name", "y"), "[/x] [] [/y]"},
 		"another type":           {set("type", 3), `[/x] [] ["x"]`},
 		"an Entry Point command": {set("type", 4), "[/x] [] []"},
 	} {
 		var returned map[string]any
-		sent, _ := json.Marshal(defined[0])
+		sent, _ := json.Marshal(wanted[0])
 		_ = json.Unmarshal(sent, &returned)
 		tt.change(returned)
 		text, _ := json.Marshal([]any{returned})
 		var found registration
 		equal(t, name+": error", json.Unmarshal(text, &found), nil)
-		got := found.compare(defined)
+		got := found.compare(wanted)
 		equal(t, name, fmt.Sprint(got.missing, got.different, got.surplus), tt.want)
 	}
 }
@@ -194,14 +189,14 @@ func TestCheckComparesTheRegisteredCommands(t *testing.T) {
 	ours := (&platformtest.Handler{}).Commands()
 	for name, tt := range map[string]struct {
 		registered chat.Commands
-		want       string
+		want       string // the beginning of the last detail
 	}{
 		"before the first run": {
 			registered: nil,
 			want: "its commands are not registered yet: `bot run` registers them; " +
 				"if it runs already, its log says why it could not",
 		},
-		"after it": {
+		"after the first run": {
 			registered: ours,
 			want:       "its 6 commands are registered",
 		},
@@ -209,7 +204,7 @@ func TestCheckComparesTheRegisteredCommands(t *testing.T) {
 			registered: ours[1:],
 			want:       "`bot run` replaces the registered commands by its own",
 		},
-		"an old one": {
+		"only an old one": {
 			registered: chat.Commands{{Name: "old", Summary: chat.Say("s"), Forms: []chat.Form{{}}}},
 			want:       "its commands are not registered yet",
 		},
@@ -230,7 +225,7 @@ func TestCheckComparesTheRegisteredCommands(t *testing.T) {
 	}
 }
 
-func TestADifferenceIsNamed(t *testing.T) {
+func TestAdviceNamesTheDifferences(t *testing.T) {
 	c := comparison{
 		missing:   []string{"/price"},
 		different: []string{"/staked", `"Check"`},
@@ -238,7 +233,7 @@ func TestADifferenceIsNamed(t *testing.T) {
 		same:      1,
 	}
 	const want = "; missing: /price; of another form: /staked, \"Check\"; not the bot's: /old"
-	equal(t, "advice", strings.HasSuffix(c.advice(), want), true)
+	equal(t, "advice "+c.advice(), strings.HasSuffix(c.advice(), want), true)
 	long := discordgo.ApplicationCommand{Name: strings.Repeat("x", 1000)}
 	equal(t, "a long name is shortened", len(shownCommand(long)) < 50, true)
 }

@@ -17,8 +17,8 @@ import (
 // https://discord.com/developers/docs/resources/message#embed-object-embed-limits
 const maxDescription = 4096
 
-// maxContent is the limit of a message's content, in characters. A headline is far shorter, because Fit cuts a title
-// and a subtitle to a sixteenth of maxDescription each.
+// maxContent is the limit of a message's content, in characters. A headline is far shorter, because render fits the
+// card into maxDescription, and words.Card.Fit cuts a title and a subtitle to a sixteenth of that each.
 // https://discord.com/developers/docs/resources/message#create-message
 const maxContent = 2000
 
@@ -26,8 +26,8 @@ const maxContent = 2000
 // https://discord.com/developers/docs/resources/message#attachment-object
 const maxAlt = 1024
 
-// colours are the colours of embeds, as 0xRRGGBB.
-var colours = map[chat.Tone]int{
+// colors are the colors of embeds, as 0xRRGGBB.
+var colors = map[chat.Tone]int{
 	chat.Neutral:  0x5865F2,
 	chat.Positive: 0x57F287,
 	chat.Negative: 0x95A5A6,
@@ -55,8 +55,8 @@ type message struct {
 
 type embed = discordgo.MessageEmbed
 
-// attachment describes a file that is sent with a message. discordgo's type cannot do that. An edit that is retried
-// does not attach the file twice, because it removes the files of earlier edits.
+// attachment describes a file that is sent with a message. discordgo's type lacks the description. A retried edit does
+// not attach the file twice, because each edit removes the files of earlier edits.
 // https://discord.com/developers/docs/reference#uploading-files
 type attachment struct {
 	ID          string `json:"id"`          // the file's index in the call
@@ -70,24 +70,21 @@ type mentions struct {
 	Parse [0]string `json:"parse"`
 }
 
-// commandIDs returns Discord's ID of a command, or "" if it is unknown. Its methods render parts of a card: a command
-// in a card becomes a link, and the link needs the ID.
-type commandIDs func(name string) string
-
 // render returns the message that shows a reply. The content is the card's headline. If the card has none, its text is
-// the content, unless the text is too long.
-func render(reply *chat.Reply, ids commandIDs) *message {
-	card := words.Print(reply).Fit(maxDescription, ids.measure)
+// the content, unless the text is too long. commandID returns Discord's ID of a command, or "" if it is unknown.
+func render(reply *chat.Reply, commandID func(name string) string) *message {
+	r := renderer{commandID: commandID}
+	card := words.Print(reply).Fit(maxDescription, r.measure)
 	m := &message{Content: headline(card), Components: rows(card.Buttons), Attachments: []attachment{}}
 	if m.Content == "" {
 		// The sign usually begins the headline. Here it begins the text, in the content or in the embed.
 		card.Text = append(words.Line{{Text: card.Sign}}, card.Text...)
-		if text := ids.line(card.Text); words.Units(text) <= maxContent {
+		if text := r.line(card.Text); words.Units(text) <= maxContent {
 			m.Content = strings.TrimSpace(text)
 			card.Text = nil
 		}
 	}
-	e := ids.embed(card)
+	e := r.embed(card)
 	if card.Image != nil {
 		e.Image = &discordgo.MessageEmbedImage{URL: "attachment://" + card.Image.Name}
 		m.picture = card.Image.PNG
@@ -98,8 +95,8 @@ func render(reply *chat.Reply, ids commandIDs) *message {
 	return m
 }
 
-// headline returns the card's title and subtitle on one line, or "" if the card has neither. A headline has no links,
-// and times in it are words.
+// headline returns the card's title and subtitle on one line, or "" if the card has neither. They are plain text: a
+// headline has no links, and a time in it is written in words.
 func headline(card words.Card) string {
 	title, subtitle := escape(card.Title.String()), escape(card.Subtitle.String())
 	if title != "" {
@@ -115,9 +112,14 @@ func headline(card words.Card) string {
 	return line
 }
 
+// renderer renders the parts of a card. A command in a card becomes a link, which needs the ID of the command.
+type renderer struct {
+	commandID func(name string) string // "" if the ID is unknown
+}
+
 // embed returns the embed of a card, without its image.
-func (ids commandIDs) embed(card words.Card) embed {
-	e := embed{Color: colours[card.Tone], Description: ids.body(card)}
+func (r renderer) embed(card words.Card) embed {
+	e := embed{Color: colors[card.Tone], Description: r.body(card)}
 	if source := card.Source.String(); source != "" {
 		e.Footer = &discordgo.MessageEmbedFooter{Text: source}
 	}
@@ -126,7 +128,7 @@ func (ids commandIDs) embed(card words.Card) embed {
 	}
 	if e.Description == "" && e.Footer == nil {
 		// Discord may refuse an embed that has only a Timestamp.
-		e.Description = smallPrint + ids.line(card.Footer)
+		e.Description = smallPrint + r.line(card.Footer)
 	} else {
 		e.Timestamp = card.Checked.UTC().Format(time.RFC3339)
 	}
@@ -204,10 +206,9 @@ func rows(buttons []words.Button) []component {
 	return rows[:min(len(rows), maxRows)]
 }
 
-// isAccepted reports whether Discord has buttons like b, and does not refuse this one. Discord has no button that
-// copies a text, for example.
+// isAccepted reports whether Discord accepts a button like b. It does not have buttons that copy a text, for example.
 func isAccepted(b words.Button) bool {
-	hasEffect := b.State != "" || b.URL != ""
+	hasEffect := b.State != "" || b.URL != "" // It sends a request or opens a page.
 	return hasEffect && b.Label != "" && len(b.URL) <= maxURL
 }
 
@@ -221,7 +222,7 @@ func button(b words.Button) component {
 		URL:      b.URL,
 	}
 	switch {
-	case b.URL != "": // Discord shows all links in one colour.
+	case b.URL != "": // Discord shows all links in one color.
 		c.Style = discordgo.LinkButton
 	case b.Current:
 		c.Style = discordgo.PrimaryButton
@@ -232,22 +233,22 @@ func button(b words.Button) component {
 }
 
 // body renders the text, sections, exact values and notes of a card.
-func (ids commandIDs) body(card words.Card) string {
-	lines := []string{ids.line(card.Text)}
+func (r renderer) body(card words.Card) string {
+	lines := []string{r.line(card.Text)}
 	for _, s := range card.Sections {
 		if !s.Heading.Empty() {
-			lines = append(lines, "", "**"+ids.line(s.Heading)+"**")
+			lines = append(lines, "", "**"+r.line(s.Heading)+"**")
 		}
 		for _, f := range s.Fields {
-			lines = append(lines, ids.field(f, "**"))
+			lines = append(lines, r.field(f, "**"))
 		}
 	}
 	for _, f := range card.FullValues {
-		lines = append(lines, smallPrint+ids.field(f, ""))
+		lines = append(lines, smallPrint+r.field(f, ""))
 	}
 	for _, note := range card.Notes {
 		if !note.Empty() {
-			lines = append(lines, smallPrint+ids.line(note))
+			lines = append(lines, smallPrint+r.line(note))
 		}
 	}
 	return strings.TrimSpace(strings.Join(lines, "\n"))
@@ -261,11 +262,11 @@ const smallPrint = "-# "
 
 // field renders a field. If the field has both a name and a value, the value up to its first dot is put between marks,
 // such as "**". A value that contains code gets no marks.
-func (ids commandIDs) field(f words.Field, marks string) string {
+func (r renderer) field(f words.Field, marks string) string {
 	beforeDot, rest := f.Value.CutDot()
-	name := ids.line(f.Name)
-	value := ids.line(beforeDot)
-	more := ids.line(rest)
+	name := r.line(f.Name)
+	value := r.line(beforeDot)
+	more := r.line(rest)
 	if name == "" || value == "" {
 		return name + value + more
 	}
@@ -275,19 +276,19 @@ func (ids commandIDs) field(f words.Field, marks string) string {
 	return name + gap + marks + value + marks + more
 }
 
-// measure returns a number of UTF-16 units that is enough for a field, a heading or a note in body, with its markup and
-// line breaks. No part needs all the marks and breaks that are counted.
-func (ids commandIDs) measure(f words.Field) int {
+// measure returns at least as many UTF-16 units as a field takes in body, for words.Card.Fit. A heading or a note is
+// measured as a field without a name. measure counts the most marks and line breaks that any of these has.
+func (r renderer) measure(f words.Field) int {
 	const marksAndBreaks = len(gap+"****") + len("\n\n")
-	return words.Units(ids.line(f.Name)) + words.Units(ids.line(f.Value)) + marksAndBreaks
+	return words.Units(r.line(f.Name)) + words.Units(r.line(f.Value)) + marksAndBreaks
 }
 
 // line renders a line in Discord's markup.
-func (ids commandIDs) line(l words.Line) string {
+func (r renderer) line(l words.Line) string {
 	var b strings.Builder
 	text := "" // the plain text since the last markup
 	for _, s := range l {
-		marked, hasMarkup := ids.markup(s)
+		marked, hasMarkup := r.markup(s)
 		if !hasMarkup {
 			// Plain spans are escaped together, because two harmless ones can form markup.
 			text += s.Text
@@ -302,7 +303,7 @@ func (ids commandIDs) line(l words.Line) string {
 // markup renders a span that has markup on Discord, such as a link. Any other span is plain text: markup does not
 // escape it, and hasMarkup is false.
 // https://discord.com/developers/docs/reference#message-formatting
-func (ids commandIDs) markup(s words.Span) (marked string, hasMarkup bool) {
+func (r renderer) markup(s words.Span) (marked string, hasMarkup bool) {
 	switch {
 	case s.Moment != nil:
 		return "<t:" + strconv.FormatInt(s.Moment.Unix(), 10) + ":R>", true
@@ -313,7 +314,7 @@ func (ids commandIDs) markup(s words.Span) (marked string, hasMarkup bool) {
 	case s.URL != "":
 		return "[" + escape(s.Text) + "](" + linkEscaper.Replace(s.URL) + ")", true
 	case s.Style == words.Command:
-		id := ids(strings.TrimPrefix(s.Text, "/"))
+		id := r.commandID(strings.TrimPrefix(s.Text, "/"))
 		if id == "" {
 			return "", false
 		}
@@ -334,8 +335,7 @@ var (
 	codeEscaper = strings.NewReplacer("`", "ˋ")
 )
 
-// escape adds backslashes to one line of plain text in valid UTF-8, so that Discord shows
-// the text and no markup.
+// escape adds backslashes to one line of plain text in valid UTF-8, so that Discord takes nothing in it for markup.
 func escape(s string) string {
 	var b strings.Builder
 	from := 0
@@ -350,7 +350,7 @@ func escape(s string) string {
 }
 
 // isMarkup reports whether Discord could take the byte at i for markup. It assumes that s begins a line. If s does not,
-// escape may add a backslash that is not needed, and Discord does not show it.
+// the result may be true without need: escape then adds a backslash, which Discord does not show.
 // https://support.discord.com/hc/en-us/articles/210298617
 func isMarkup(s string, i int) bool {
 	before := s[:i]
@@ -359,9 +359,9 @@ func isMarkup(s string, i int) bool {
 	case '\\', '*', '_', '~', '`', '|', '[', ']', '<', '>', '@':
 		// Emphasis, code, spoilers and links; quotes, mentions, timestamps and emoji.
 		return true
-	case '-', '+', '#': // A list, small print or a heading begins with one.
+	case '-', '+', '#': // They begin a list, small print or a heading.
 		return before == ""
-	case '.', ')': // A numbered list begins with digits, one of these and a space.
+	case '.', ')': // In a numbered list, they follow digits at the beginning, and precede a space.
 		isNumber := before != "" && strings.Trim(before, "0123456789") == ""
 		return isNumber && strings.HasPrefix(after, " ")
 	case ':': // Part of a URL or an emoji, but not at the end of a word or in a time such as 12:30.

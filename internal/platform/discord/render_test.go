@@ -35,15 +35,14 @@ func TestEscapeShowsTextAsItIs(t *testing.T) {
 // embedOf returns the embed of a reply.
 func embedOf(reply *chat.Reply) embed { return render(reply, someIDs).Embeds[0] }
 
-// someIDs returns the ID of a command. It knows the ID of /price only.
+// someIDs returns the ID of the command "price", and "" for the others.
 func someIDs(name string) string { return map[string]string{"price": "77"}[name] }
 
-// Each value is shown in Discord's own way.
-func TestRenderShowsEachValueAsDiscordDoes(t *testing.T) {
+func TestEachKindOfValueHasItsMarkup(t *testing.T) {
 	const wallet = "0x52908400098527886E0F7030069857D2E4169EE7"
 	const (
-		attack = "[a](https://evil.example) `x` <@5> @everyone"
-		shown  = `\[a\](https\://evil.example) \` + "`x\\`" + ` \<\@5\> \@everyone`
+		attack  = "[a](https://evil.example) `x` <@5> @everyone"
+		escaped = `\[a\](https\://evil.example) \` + "`x\\`" + ` \<\@5\> \@everyone`
 	)
 	longURL := chat.Address{Hex: "x", URL: `https://scan.example/(a) b\`}
 	person := func(id string) chat.Mention { return chat.Mention{User: chat.User{Platform: Platform, ID: id}} }
@@ -52,15 +51,15 @@ func TestRenderShowsEachValueAsDiscordDoes(t *testing.T) {
 		want  string
 	}{
 		"code":                        {chat.Code("/staked <wallet>"), "`/staked <wallet>`"},
-		"code with its own end":       {chat.Code("a`b``*c*"), "`aˋbˋˋ*c*`"},
-		"foreign text":                {chat.Untrusted(attack), shown},
-		"an address without one":      {chat.Address{Hex: wallet}, "0x5290…9EE7"},
+		"code that would end early":   {chat.Code("a`b``*c*"), "`aˋbˋˋ*c*`"},
+		"foreign text":                {chat.Untrusted(attack), escaped},
+		"an address without a link":   {chat.Address{Hex: wallet}, "0x5290…9EE7"},
 		"a link that would end early": {longURL, "[x](https://scan.example/%28a%29%20b%5C)"},
 		"a command":                   {chat.CommandLink("/price"), "</price:77>"},
 		"a command without an ID":     {chat.CommandLink("/supply"), "/supply"},
 		"text like a command's link":  {chat.Untrusted("</price:> </price:78>"), `\</price\:\> \</price\:78\>`},
-		"a person here":               {person("42"), "<@42>"},
-		"a person of a forged ID":     {person("&42"), "&42"},
+		"a person on Discord":         {person("42"), "<@42>"},
+		"a person with a forged ID":   {person("&42"), "&42"},
 	} {
 		field := chat.Field{Name: chat.Plain("n"), Value: test.value}
 		got := embedOf(&chat.Reply{Sections: []chat.Section{{Fields: []chat.Field{field}}}}).Description
@@ -74,16 +73,16 @@ func TestRenderShowsEachValueAsDiscordDoes(t *testing.T) {
 	}
 }
 
-// Notifications and replies show only the content of a message. An edit removes the embed if the new answer has none.
+// Each reply replaces the one before, so an edit must also remove an embed.
 func TestTheHeadlineIsTheContentAndTheRestAnEmbed(t *testing.T) {
 	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
-		said := chat.Say("te*xt")
+		text := chat.Say("te*xt")
 		p := h.ask(t, command("price"))
 		full := &chat.Reply{
 			Title:    chat.Say("HRLD $*2*"),
 			Subtitle: chat.Plain("▼ 1_2_%"),
 			Tone:     chat.Falling,
-			Text:     said,
+			Text:     text,
 		}
 		for _, tt := range []struct {
 			reply   *chat.Reply
@@ -92,8 +91,8 @@ func TestTheHeadlineIsTheContentAndTheRestAnEmbed(t *testing.T) {
 		}{
 			{full, `**HRLD $\*2\***  🔴 ▼ 1\_2\_%`, 1},
 			{&chat.Reply{Title: chat.Say("Yours"), Tone: chat.Positive, Checked: start}, "✅ **Yours**", 1},
-			{&chat.Reply{Title: chat.Say("Yours"), Notes: []chat.Text{said}}, "**Yours**", 1},
-			{&chat.Reply{Text: said, Tone: chat.Warning}, `⚠️ te\*xt`, 0},
+			{&chat.Reply{Title: chat.Say("Yours"), Notes: []chat.Text{text}}, "**Yours**", 1},
+			{&chat.Reply{Text: text, Tone: chat.Warning}, `⚠️ te\*xt`, 0},
 			{&chat.Reply{Title: chat.Say("Rising"), Image: &curve}, "**Rising**", 1},
 			{&chat.Reply{Subtitle: chat.Plain("x"), Tone: chat.Warning}, "⚠️ x", 0},
 			{&chat.Reply{}, "…", 0},
@@ -111,7 +110,7 @@ func TestTheHeadlineIsTheContentAndTheRestAnEmbed(t *testing.T) {
 	})
 }
 
-// A time alone may count as an empty embed.
+// Discord may refuse an embed that has only a time, so the time then stands in the text.
 func TestTheTimeOfACheckIsNotLost(t *testing.T) {
 	want := fmt.Sprintf("-# Checked <t:%d:R>", start.Unix())
 	for name, reply := range map[string]*chat.Reply{
@@ -122,17 +121,17 @@ func TestTheTimeOfACheckIsNotLost(t *testing.T) {
 		reply.Checked = start
 		got := render(reply, someIDs).withoutPicture()
 		if len(got.Embeds) != 1 || got.Embeds[0].Description != want {
-			t.Errorf("with %s: %+v, want %s", name, got, want)
+			t.Errorf("%s: got %+v, want the description %s", name, got, want)
 		}
 	}
 }
 
-// A text that is too long for the content keeps its sign.
+// The text is too long for the content, so it is shown in the embed.
 func TestALongTextKeepsItsSign(t *testing.T) {
 	got := render(&chat.Reply{Tone: chat.Warning, Text: chat.Say(strings.Repeat("x", maxContent))}, someIDs)
 	equal(t, "content", got.Content, "")
 	if len(got.Embeds) != 1 || !strings.HasPrefix(got.Embeds[0].Description, "⚠️ x") {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v, want the text and its sign in the embed", got)
 	}
 }
 
@@ -142,18 +141,17 @@ func TestAMessageWithoutItsPictureIsNotEmpty(t *testing.T) {
 	equal(t, "embeds", len(got.Embeds), 0)
 }
 
-// A headline has neither links nor times.
-func TestATitleIsTextAlone(t *testing.T) {
+// A headline has no links, and a time in it is written in words.
+func TestATitleIsPlainText(t *testing.T) {
 	address := chat.Address{Hex: "*", URL: "https://x.example"}
 	moment := chat.Moment{Time: time.Now().Add(-150 * time.Minute)}
 	title := chat.SayWith("checked", chat.Values{"when": chat.Parts{address, moment}})
-	if got := render(&chat.Reply{Title: title}, someIDs).Content; got != "**Checked \\* ·\u00a02 h ago**" {
-		t.Errorf("%q", got)
-	}
+	got := render(&chat.Reply{Title: title}, someIDs).Content
+	equal(t, "content", got, "**Checked \\* ·\u00a02 h ago**")
 }
 
-// Parts that are harmless by themselves may be markup together.
-func TestPartsOfALineMakeNoMarkupTogether(t *testing.T) {
+// Spans that are harmless by themselves may form markup together.
+func TestSpansDoNotFormMarkupTogether(t *testing.T) {
 	for want, parts := range map[string][]string{
 		`https\://evil.example`: {"https:", "//evil.example"},
 		`1\. list`:              {"1", ". list"},
@@ -163,13 +161,14 @@ func TestPartsOfALineMakeNoMarkupTogether(t *testing.T) {
 		for n, p := range parts {
 			l = append(l, words.Span{Text: p, Style: []words.Style{words.Plain, words.Untrusted}[n%2]})
 		}
-		if got := commandIDs(someIDs).line(l); got != want {
+		r := renderer{commandID: someIDs}
+		if got := r.line(l); got != want {
 			t.Errorf("%q is shown as %q, want %q", parts, got, want)
 		}
 	}
 }
 
-// Only a note may begin a line as markup does.
+// Only notes and exact values begin a line with markup, the small print's.
 func TestNoTextBeginsAsMarkup(t *testing.T) {
 	for _, trick := range []string{"-# small", "# big", "> quote", "- list", "1. list", ">>> quote", "```code"} {
 		section := chat.Section{
@@ -182,17 +181,18 @@ func TestNoTextBeginsAsMarkup(t *testing.T) {
 		}
 		embed := embedOf(&chat.Reply{Text: chat.Say(trick), Sections: []chat.Section{section}})
 		for line := range strings.SplitSeq(embed.Description, "\n") {
-			isList := strings.Contains(line, "1. ")
-			isMarkup := trick[:1] != "1" && strings.HasPrefix(strings.TrimPrefix(line, "**"), trick[:1])
-			if isList || isMarkup {
-				t.Errorf("%q begins a line as %q", trick, line)
+			isNumberedList := strings.Contains(line, "1. ")
+			mark := trick[:1]
+			isOtherMarkup := mark != "1" && strings.HasPrefix(strings.TrimPrefix(line, "**"), mark)
+			if isNumberedList || isOtherMarkup {
+				t.Errorf("%q begins the line %q", trick, line)
 			}
 		}
 	}
 }
 
-// FuzzRender checks that any reply becomes a message that Discord takes: it is not empty, within the limits, and does
-// not end with half an escape.
+// FuzzRender checks that any reply becomes a message that Discord accepts: it is not empty, and within the limits. It
+// also checks that no text ends with half an escape.
 func FuzzRender(f *testing.F) {
 	f.Add("", "", "", "", "", 0, 0)
 	f.Add("title", "text *x*", "name", "value", "note", 3, 40)
@@ -242,8 +242,9 @@ func checkShown(t *testing.T, text string, limit int) {
 	}
 }
 
-// The fake refuses buttons that Discord refuses.
-func TestAnyButtonsAreShownAsDiscordTakesThem(t *testing.T) {
+// Buttons that Discord does not accept are left out, cut or put into another row. The fake refuses them as Discord
+// does.
+func TestButtonsAreChangedToWhatDiscordAccepts(t *testing.T) {
 	many := []chat.Action{
 		{Label: chat.Say("Copy wallet"), Copy: "0x1"},
 		{Label: chat.Say("Explorer"), URL: "https://explorer.example/address/0x1"},
@@ -278,16 +279,16 @@ func TestAnyButtonsAreShownAsDiscordTakesThem(t *testing.T) {
 	})
 }
 
-func TestLongTextsAreCutToWhatDiscordTakes(t *testing.T) {
+func TestALongCaptionIsCut(t *testing.T) {
 	long := chat.Say(strings.Repeat("ä", 3000))
 	picture := &chat.Image{Name: "x.png", PNG: []byte("x"), Caption: long}
 	m := render(&chat.Reply{Title: chat.Say("x"), Image: picture}, someIDs)
 	if n := words.Units(m.Attachments[0].Description); n != maxAlt {
-		t.Errorf("an alternative text of %d units", n)
+		t.Errorf("the alternative text has %d units, want %d", n, maxAlt)
 	}
 }
 
-var update = flag.Bool("update", false, "write the golden transcripts anew")
+var update = flag.Bool("update", false, "write the golden transcripts")
 
 // TestTranscripts compares the answers of every command with golden files.
 func TestTranscripts(t *testing.T) {
@@ -332,8 +333,8 @@ func transcript(m *message, private bool) string {
 	return strings.TrimSpace(b.String())
 }
 
-// Discord has one style for all links.
-func TestTheNextStepAndTheChoiceShownAreColoured(t *testing.T) {
+// Discord shows all links in one color, even the link of a next step.
+func TestTheNextStepAndTheCurrentChoiceAreColored(t *testing.T) {
 	m := render(&chat.Reply{
 		Title: chat.Say("x"),
 		Actions: []chat.Action{
@@ -342,9 +343,9 @@ func TestTheNextStepAndTheChoiceShownAreColoured(t *testing.T) {
 			{Label: chat.Say("register"), URL: "https://register.example", NextStep: true},
 		},
 	}, someIDs)
-	failed := render(&chat.Reply{Title: chat.Say("x"), Actions: []chat.Action{chat.TryAgain("price")}}, someIDs)
+	tryAgain := render(&chat.Reply{Title: chat.Say("x"), Actions: []chat.Action{chat.TryAgain("price")}}, someIDs)
 	got := map[string]discordgo.ButtonStyle{}
-	for _, b := range append(m.Components[0].Components, failed.Components[0].Components...) {
+	for _, b := range append(m.Components[0].Components, tryAgain.Components[0].Components...) {
 		got[b.Label] = b.Style
 	}
 	want := map[string]discordgo.ButtonStyle{

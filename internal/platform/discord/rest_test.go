@@ -17,8 +17,8 @@ import (
 	"herald/internal/platform/discord/api"
 )
 
-// respond returns an Adapter. A server answers each of its REST calls by answer.
-func respond(t *testing.T, answer http.HandlerFunc) *adapterTest {
+// newRESTTest returns an adapterTest whose Adapter makes its REST calls to a server with this handler.
+func newRESTTest(t *testing.T, answer http.HandlerFunc) *adapterTest {
 	t.Helper()
 	server := httptest.NewServer(answer)
 	t.Cleanup(server.Close)
@@ -26,14 +26,14 @@ func respond(t *testing.T, answer http.HandlerFunc) *adapterTest {
 	return newAdapterTest(t, discordtest.New(), overGateway, toServer)
 }
 
-// discordgo's limiter would fail on the first two of these headers, and sleep at the next call after the third.
+// discordgo's limiter would fail on the first two of these headers, and sleep before the next call after the third.
 func TestRateLimitHeadersOfASuccessAreIgnored(t *testing.T) {
 	for _, headers := range []http.Header{
 		{"X-Ratelimit-Global": {"true"}, "X-Ratelimit-Reset-After": {"3600"}},
 		{"X-Ratelimit-Reset-After": {"soon"}, "X-Ratelimit-Remaining": {"few"}},
 		{"X-Ratelimit-Remaining": {"0"}, "X-Ratelimit-Reset-After": {"3600"}},
 	} {
-		h := respond(t, func(w http.ResponseWriter, r *http.Request) {
+		h := newRESTTest(t, func(w http.ResponseWriter, r *http.Request) {
 			maps.Copy(w.Header(), headers)
 			fmt.Fprint(w, `{"id":"42"}`)
 		})
@@ -45,45 +45,49 @@ func TestRateLimitHeadersOfASuccessAreIgnored(t *testing.T) {
 	}
 }
 
-// faults are failures of a call, and whether another attempt may succeed.
+// faults are the faults of a call.
 var faults = map[string]struct {
-	fault discordtest.Fault
-	again bool
+	fault     discordtest.Fault
+	retryable bool
+	isToken   bool // whether the error is api.ErrToken
 }{
-	"malformed":       {discordtest.Fault{Status: 400, Code: 50035}, false},
-	"another's token": {discordtest.Fault{Status: 401}, false},
-	"an expired one":  {discordtest.Fault{Status: 401, Code: 50027}, false},
-	"unknown":         {discordtest.Fault{Status: 404, Code: 10062}, false},
-	"a redirect":      {discordtest.Fault{Status: 302}, false},
-	"limited":         {discordtest.Fault{Status: 429, RetryAfter: 1500 * time.Millisecond}, true},
-	"a proxy's page":  {discordtest.Fault{Status: 502}, true},
-	"a drop":          {discordtest.Fault{Drop: true}, true},
-	"a lost answer":   {discordtest.Fault{DropAnswer: true}, true},
+	"malformed":              {fault: discordtest.Fault{Status: 400, Code: 50035}},
+	"refused token":          {fault: discordtest.Fault{Status: 401}, isToken: true},
+	"expired interaction":    {fault: discordtest.Fault{Status: 401, Code: 50027}},
+	"unknown interaction":    {fault: discordtest.Fault{Status: 404, Code: 10062}},
+	"redirect":               {fault: discordtest.Fault{Status: 302}},
+	"a proxy's page":         {fault: discordtest.Fault{Status: 502}, retryable: true},
+	"connection lost before": {fault: discordtest.Fault{Drop: true}, retryable: true},
+	"connection lost after":  {fault: discordtest.Fault{DropAnswer: true}, retryable: true},
+	"rate limit": {
+		fault:     discordtest.Fault{Status: 429, RetryAfter: 1500 * time.Millisecond},
+		retryable: true,
+	},
 }
 
-func TestErrorsHoldNoTokenAndNoTextOfTheServer(t *testing.T) {
+func TestErrorsContainNeitherTokensNorTextOfTheServer(t *testing.T) {
 	for name, tt := range faults {
 		t.Run(name, func(t *testing.T) {
 			simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
-				shown := h.ask(t, command("price"))
+				answered := h.ask(t, command("price"))
 				h.fake.Break(fakediscord.Callback, tt.fault)
-				fast := h.send(t, command("price"))
+				failed := h.send(t, command("price"))
 				endpoint := "https://discord.com/api/v9/interactions/1/interactiontoken/callback"
 				err := h.api.Call(t.Context(), http.MethodPost, endpoint, message{}, nil)
-				again, atLeast := api.Retryable(err)
-				equal(t, "again", again, tt.again)
-				equal(t, "wait", atLeast, tt.fault.RetryAfter)
-				equal(t, "it is ErrToken", errors.Is(err, api.ErrToken), name == "another's token")
+				retryable, minWait := api.Retryable(err)
+				equal(t, "retryable", retryable, tt.retryable)
+				equal(t, "minimum wait", minWait, tt.fault.RetryAfter)
+				equal(t, "it is ErrToken", errors.Is(err, api.ErrToken), tt.isToken)
 				pass(time.Minute)
 				text := fmt.Sprint(err, "\n", h.logged)
 				for _, secret := range []string{
-					fast.Token,
-					shown.Token,
+					failed.Token,
+					answered.Token,
 					"interactiontoken",
 					h.fake.Token,
 					"/interactions/",
-					"scripted",
-					"html",
+					"scripted", // in the fake's errors
+					"html",     // in the fake's pages
 				} {
 					if strings.Contains(text, secret) {
 						t.Errorf("%q is in:\n%s", secret, text)
@@ -105,7 +109,7 @@ func TestPrintingShowsNoToken(t *testing.T) {
 
 func TestARefusedTokenEndsRunAndCheck(t *testing.T) {
 	for _, w := range []way{overGateway, byHTTP} {
-		h := respond(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) })
+		h := newRESTTest(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) })
 		if w == byHTTP {
 			h.PublicKey = h.fake.PublicKey
 		}
@@ -118,9 +122,9 @@ func TestARefusedTokenEndsRunAndCheck(t *testing.T) {
 	}
 }
 
-// Each call by itself would be refused some 30 times in ten minutes.
+// If each of the 1,000 edits were retried by itself, Discord would refuse it some 30 times in ten minutes.
 func TestALastingLimitIsMetByFewCalls(t *testing.T) {
-	each(t, map[string]discordtest.Fault{
+	simulateEach(t, map[string]discordtest.Fault{
 		"without a time":        {Status: http.StatusTooManyRequests},
 		"for minutes, globally": {Status: http.StatusTooManyRequests, RetryAfter: 5 * time.Minute, Global: true},
 	}, func(t *testing.T, h *adapterTest, fault discordtest.Fault) {
@@ -137,19 +141,19 @@ func TestALastingLimitIsMetByFewCalls(t *testing.T) {
 		h.reply(0, &chat.Reply{Title: chat.Say("at once")})
 		a := h.ask(t, command("price")).Answer()
 		equal(t, "the next is deferred", a.Deferred, false)
-		equal(t, "its first response waits", a.First > time.Second, false)
+		equal(t, "its first response is held back", a.First > time.Second, false)
 		h.mend(fakediscord.Edit)
 		pass(time.Minute)
 		h.checkCount(t, "answered", 1001)
 	})
 }
 
-func TestOneGlobalLimitHoldsBackAllButFirstResponses(t *testing.T) {
+func TestAGlobalLimitHoldsBackEditsButNotFirstResponses(t *testing.T) {
 	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
 		h.reply(5*time.Second, &chat.Reply{Title: chat.Say("done")})
 		limit := discordtest.Fault{Status: http.StatusTooManyRequests, RetryAfter: time.Minute, Global: true}
 		h.fake.Script(fakediscord.Edit, limit)
-		for n := range 10 {
+		for n := range 10 { // with pauses that become shorter
 			h.send(t, command("price"))
 			pass(time.Duration(10/(n+1)) * time.Second)
 		}
@@ -162,7 +166,7 @@ func TestOneGlobalLimitHoldsBackAllButFirstResponses(t *testing.T) {
 	})
 }
 
-// Discord bans an address for 10,000 of them in ten minutes.
+// Discord bans an IP address after 10,000 refusals in ten minutes.
 func TestEditsStopAfterTooManyRefusals(t *testing.T) {
 	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
 		p := h.ask(t, command("price"))
@@ -181,7 +185,7 @@ func TestEditsStopAfterTooManyRefusals(t *testing.T) {
 		pass(9 * time.Minute)
 		n := h.fake.Calls(fakediscord.Edit)
 		if n > 5000 || n < 4800 {
-			t.Errorf("%d calls", n)
+			t.Errorf("%d calls, want 4800 to 5000", n)
 		}
 		equal(t, "lines about it", h.logged.Lines("level=ERROR"), 1)
 		h.ask(t, command("price"))

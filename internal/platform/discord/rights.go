@@ -26,7 +26,7 @@ func (a *Adapter) Rights(ctx context.Context, entries ...platform.Entry) (all []
 		all = append(all, a.roleRight(badge, g, err))
 	}
 	for _, e := range entries {
-		all = append(all, a.presence(ctx, e))
+		all = append(all, a.entryRight(ctx, e))
 	}
 	return all
 }
@@ -41,7 +41,7 @@ func (a *Adapter) roleRight(badge chat.Badge, g guild, err error) platform.Right
 		Name:      a.BadgeName(badge.Community, badge.ID),
 	}
 	if err == nil {
-		r.May, r.Problem = g.standing(badge.Community, badge.ID).advice()
+		r.May, r.Problem = g.standing(badge.ID).advice()
 		if g.MFALevel == mfaElevated && r.Problem == "" {
 			r.May += twoFactorHint
 		}
@@ -60,9 +60,9 @@ func (a *Adapter) roleRight(badge chat.Badge, g guild, err error) platform.Right
 // tell a bot whether its owner has turned it on.
 const twoFactorHint = "; the server requires two-factor authentication: the account that owns the bot needs it"
 
-// presence returns whether the bot is in the server of an entry. If it is not, that is no Problem but an Advice,
-// because members can install the bot for themselves.
-func (a *Adapter) presence(ctx context.Context, e platform.Entry) platform.Right {
+// entryRight returns whether the bot is in the server of an entry. If it is not, the Right has an Advice instead of a
+// Problem, because members can install the bot for themselves.
+func (a *Adapter) entryRight(ctx context.Context, e platform.Entry) platform.Right {
 	var g guild
 	err := a.api.Call(ctx, http.MethodGet, discordgo.EndpointGuild(e.ID), nil, &g)
 	r := platform.Right{
@@ -102,26 +102,26 @@ type standing struct {
 //   - the role is in the server, and can be given: nobody can give @everyone, or a role that is Managed;
 //   - one of the bot's roles has the permission to manage roles;
 //   - the bot's highest role is above the role.
-func (g guild) standing(guildID, roleID string) (s standing) {
-	everyone := guildID
+func (g guild) standing(roleID string) (s standing) {
 	var badge role // zero if the server has no such role
 	for _, r := range g.Roles {
 		if r.ID == roleID {
 			badge = r
-			s.name = r.shown()
+			s.name = r.shownName()
 		}
 	}
 	var highest role // zero until the first of the bot's roles
 	isManager := false
-	for _, r := range g.ownRoles(everyone) {
+	for _, r := range g.rolesOfBot() {
 		isManager = isManager || permits(r.Permissions, discordgo.PermissionManageRoles)
 		s.isAdministrator = s.isAdministrator || permits(r.Permissions, discordgo.PermissionAdministrator)
 		if highest.ID == "" || r.compare(highest) > 0 {
 			highest = r
 		}
 	}
-	s.highest = highest.shown()
-	canBeGiven := badge.ID != "" && badge.ID != everyone && !badge.Managed
+	s.highest = highest.shownName()
+	isEveryone := badge.ID == g.id
+	canBeGiven := badge.ID != "" && !isEveryone && !badge.Managed
 	switch {
 	case !canBeGiven:
 		s.problem = chat.BadgeGone
@@ -133,14 +133,14 @@ func (g guild) standing(guildID, roleID string) (s standing) {
 	return s
 }
 
-// ownRoles returns the bot's roles, including @everyone, which has the ID everyone.
-func (g guild) ownRoles(everyone string) (own []role) {
+// rolesOfBot returns the bot's roles, including @everyone.
+func (g guild) rolesOfBot() (all []role) {
 	for _, r := range g.Roles {
-		if r.ID == everyone || slices.Contains(g.own, r.ID) {
-			own = append(own, r)
+		if r.ID == g.id || slices.Contains(g.botRoles, r.ID) {
+			all = append(all, r)
 		}
 	}
-	return own
+	return all
 }
 
 // advice returns a sentence for an operator, as may or as problem: what the bot may do, or why it may not.

@@ -11,8 +11,8 @@ import (
 	"herald/internal/platform"
 )
 
-// lines returns the lines that bot check prints about the bot's rights.
-func (h *adapterTest) lines(t *testing.T, entries ...platform.Entry) string {
+// rightsLines returns the lines that bot check prints about the bot's rights.
+func (h *adapterTest) rightsLines(t *testing.T, entries ...platform.Entry) string {
 	var all []string
 	for _, r := range h.Rights(t.Context(), entries...) {
 		all = append(all, r.Lines()...)
@@ -26,8 +26,8 @@ func TestRightsSayThatTheBotCanGiveARole(t *testing.T) {
 		change func(*adapterTest)
 		may    string
 	}{
-		"may":              {unchanged, "the bot can give @Staker"},
-		"an administrator": {administrate, "the bot can give @Staker; it is an administrator, which it need not be"},
+		"manage roles":     {unchanged, "the bot can give @Staker"},
+		"an administrator": {makeAdministrator, "the bot can give @Staker; it is an administrator, which it need not be"},
 		"two-factor":       {requireTwoFactor, "the bot can give @Staker" + twoFactorHint},
 	} {
 		simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
@@ -36,22 +36,22 @@ func TestRightsSayThatTheBotCanGiveARole(t *testing.T) {
 			equal(t, name+": entry", r.Entry, "role "+staker+" in server "+server)
 			equal(t, name+": may", r.May, tt.may)
 			equal(t, name+": problem", r.Problem, "")
-			equal(t, name+": it may pass", r.Temporary, false)
+			equal(t, name+": temporary", r.Temporary, false)
 		}, inServer)
 	}
 }
 
 func TestRightsSayWhyTheBotCannotGiveARole(t *testing.T) {
-	managed := edit(staker, func(r *fakediscord.Role) { r.Managed = true })
+	managed := editRole(staker, func(r *fakediscord.Role) { r.Managed = true })
 	for name, tt := range map[string]struct {
 		change  func(*adapterTest)
-		problem string // within Right.Problem
+		problem string // part of Right.Problem
 	}{
 		"deleted":            {deleteRole, "there is no such role"},
 		"managed":            {managed, "nobody can give @Staker: it belongs to a bot or another integration"},
-		"no right":           {loseRight, "the bot cannot give @Staker: it lacks the permission Manage Roles"},
+		"no permission":      {removePermission, "the bot cannot give @Staker: it lacks the permission Manage Roles"},
 		"above":              {moveRole(3), "above the bot's highest one, @Herald; drag the bot's role above it"},
-		"in our position":    {moveRole(2), "above the bot's highest one, @Herald"},
+		"equal position":     {moveRole(2), "above the bot's highest one, @Herald"},
 		"the bot removed":    {removeBot, "status 404, code 10004: is the ID right, and the bot in the server?"},
 		"the server deleted": {deleteServer, "status 404, code 10004: is the ID right, and the bot in the server?"},
 	} {
@@ -61,25 +61,27 @@ func TestRightsSayWhyTheBotCannotGiveARole(t *testing.T) {
 			equal(t, name+": entry", r.Entry, "role "+staker+" in server "+server)
 			equal(t, name+": may", r.May, "")
 			equal(t, name+": problem "+r.Problem, strings.Contains(r.Problem, tt.problem), true)
-			equal(t, name+": it may pass", r.Temporary, false)
+			equal(t, name+": temporary", r.Temporary, false)
 		}, inServer)
 	}
 }
 
-// Right.Passing tells that the problem may pass by itself. A name that was known stays known.
-func TestRightsThatCannotBeReadMayPass(t *testing.T) {
+// A name that was read before the outage stays known.
+func TestRightsDuringAnOutageAreATemporaryProblem(t *testing.T) {
 	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
-		for _, name := range []chat.Untrusted{"", "@Staker"} {
+		checkOutage := func(wantName chat.Untrusted) {
+			t.Helper()
 			h.fake.Break(fakediscord.Guild, discordtest.Fault{Status: 500})
-			for _, r := range h.Rights(t.Context())[:1] {
-				equal(t, "name", r.Name, name)
-				equal(t, "it may pass", r.Temporary, true)
-				equal(t, "may", r.May, "")
-				equal(t, "problem "+r.Problem, strings.Contains(r.Problem, "until Discord answers"), true)
-			}
-			h.mend(fakediscord.Guild)
-			h.Rights(t.Context())
+			defer h.mend(fakediscord.Guild)
+			r := h.Rights(t.Context())[0]
+			equal(t, "name", r.Name, wantName)
+			equal(t, "temporary", r.Temporary, true)
+			equal(t, "may", r.May, "")
+			equal(t, "problem "+r.Problem, strings.Contains(r.Problem, "until Discord answers"), true)
 		}
+		checkOutage("")
+		h.Rights(t.Context())
+		checkOutage("@Staker")
 	}, inServer)
 }
 
@@ -91,7 +93,7 @@ func TestRightsOfEntriesSayWhetherTheBotIsThere(t *testing.T) {
 		"there": {
 			want: platform.Right{Community: "Guild " + server, May: "the bot is there"},
 		},
-		// Commands that members have installed for themselves work there.
+		// The bot still answers members who have installed it for themselves.
 		"not there": {
 			fault: discordtest.Fault{Status: 403, Code: 50001},
 			want: platform.Right{
@@ -122,7 +124,7 @@ func TestRightsOfEntriesSayWhetherTheBotIsThere(t *testing.T) {
 func TestEachServerIsFetchedOnceForItsRoles(t *testing.T) {
 	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
 		h.StakerRoles = append(h.StakerRoles, chat.Badge{Community: "9", ID: "10"})
-		all := h.lines(t)
+		all := h.rightsLines(t)
 		equal(t, "calls", h.fake.Calls(fakediscord.Guild), 2)
 		const inServer = " in server " + server + " (Guild " + server + "): "
 		for _, want := range []string{
@@ -148,10 +150,10 @@ func TestCheckReturnsTheRights(t *testing.T) {
 	}, inServer)
 }
 
-func TestRolesAndServersHaveTheirNamesOnceTheyWereFetched(t *testing.T) {
+func TestRolesAndServersHaveNamesOnceTheServerWasFetched(t *testing.T) {
 	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
-		equal(t, "one each", h.OneEach(), false)
-		equal(t, "a role before", h.BadgeName(server, whale), "")
+		equal(t, "OneEach", h.OneEach(), false)
+		equal(t, "a role before it was fetched", h.BadgeName(server, whale), "")
 		h.Rights(t.Context())
 		equal(t, "a role", h.BadgeName(server, whale), "@Whale")
 		equal(t, "a role of another server", h.BadgeName("1", whale), "")
@@ -161,19 +163,19 @@ func TestRolesAndServersHaveTheirNamesOnceTheyWereFetched(t *testing.T) {
 	}, inServer)
 }
 
-func TestARenamedRoleHasItsNameHarmless(t *testing.T) {
+func TestTheNewNameOfARoleIsMadeHarmless(t *testing.T) {
 	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
 		const name = "Shark @everyone"
 		h.Rights(t.Context())
-		edit(staker, func(r *fakediscord.Role) { r.Name = name })(h)
+		editRole(staker, func(r *fakediscord.Role) { r.Name = name })(h)
 		h.Rights(t.Context())
 		equal(t, "name", h.BadgeName(server, staker), "@"+chat.NewUntrusted(name, maxRoleName))
 	}, inServer)
 }
 
 func TestInOnePositionTheOlderRoleIsAbove(t *testing.T) {
-	older := role{ID: ours}
-	for _, newer := range []role{{ID: above}, {ID: "1" + server}} {
+	older := role{ID: botRole}
+	for _, newer := range []role{{ID: above}, {ID: "1" + server}} { // The second ID has more digits.
 		equal(t, newer.ID+" is below", newer.compare(older) < 0, true)
 		equal(t, newer.ID+" is not above", older.compare(newer) > 0, true)
 	}

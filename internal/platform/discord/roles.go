@@ -21,10 +21,10 @@ const diagnoseEvery = time.Minute
 func (a *Adapter) OneEach() bool { return false }
 
 // BadgeName implements chat.BadgeGiver. It returns the role's name when the server was last fetched.
-func (a *Adapter) BadgeName(guildID, id string) chat.Untrusted {
-	for _, r := range a.guild(guildID).Roles {
-		if r.ID == id {
-			return r.shown()
+func (a *Adapter) BadgeName(guildID, roleID string) chat.Untrusted {
+	for _, r := range a.lastGuild(guildID).Roles {
+		if r.ID == roleID {
+			return r.shownName()
 		}
 	}
 	return ""
@@ -32,7 +32,7 @@ func (a *Adapter) BadgeName(guildID, id string) chat.Untrusted {
 
 // CommunityName implements chat.BadgeGiver. It returns the server's name when the server was last fetched.
 func (a *Adapter) CommunityName(guildID string) chat.Untrusted {
-	return chat.NewUntrusted(a.guild(guildID).Name, maxGuildName)
+	return chat.NewUntrusted(a.lastGuild(guildID).Name, maxGuildName)
 }
 
 // codeTwoFactor is the code of a refusal in a server that requires two-factor authentication, if the owner of the bot's
@@ -43,36 +43,36 @@ const codeTwoFactor = 60003
 // errPending means that a member has not accepted the server's rules. A role would let them skip the rules.
 var errPending = errors.New("the member has not accepted the server's rules")
 
-// Give implements chat.BadgeGiver. Before it gives a role, it asks whether the member has accepted the server's rules,
-// because with a role, Discord no longer asks them to.
+// Give implements chat.BadgeGiver. It first asks Discord whether the member has accepted the server's rules. A member
+// with a role is no longer asked to accept them.
 // https://discord.com/developers/docs/resources/guild#guild-member-object
-func (a *Adapter) Give(ctx context.Context, guildID, id, user, reason string) error {
-	m, err := a.member(ctx, guildID, user)
+func (a *Adapter) Give(ctx context.Context, guildID, roleID, user, reason string) error {
+	m, err := a.fetchMember(ctx, guildID, user)
 	if err != nil {
 		return badgeError(fmt.Errorf("ask for a member: %w", err))
 	}
 	if m.Pending {
 		return &chat.BadgeError{Problem: chat.RulesPending, Err: errPending}
 	}
-	return a.setRole(ctx, api.RoleChange{Guild: guildID, User: user, Role: id, Reason: reason})
+	return a.setRole(ctx, api.RoleChange{Guild: guildID, User: user, Role: roleID, Reason: reason})
 }
 
 // Remove implements chat.BadgeGiver.
-func (a *Adapter) Remove(ctx context.Context, guildID, id, user, reason string) error {
-	return a.setRole(ctx, api.RoleChange{Guild: guildID, User: user, Role: id, Remove: true, Reason: reason})
+func (a *Adapter) Remove(ctx context.Context, guildID, roleID, user, reason string) error {
+	return a.setRole(ctx, api.RoleChange{Guild: guildID, User: user, Role: roleID, Remove: true, Reason: reason})
 }
 
 // Worn implements chat.BadgeGiver. It returns all roles of the user except @everyone.
 func (a *Adapter) Worn(ctx context.Context, guildID, user string) ([]string, error) {
-	m, err := a.member(ctx, guildID, user)
+	m, err := a.fetchMember(ctx, guildID, user)
 	if err != nil {
 		return nil, badgeError(fmt.Errorf("ask for a member's roles: %w", err))
 	}
 	return m.Roles, nil
 }
 
-// Notify implements chat.BadgeGiver. It does nothing. Discord does not say whether the user has a private chat with the
-// bot, and the bot opens none.
+// Notify implements chat.BadgeGiver. It does nothing, because the bot does not open private chats, and Discord does not
+// say whether the user already has one with it.
 func (a *Adapter) Notify(context.Context, string, *chat.Reply) {}
 
 // seeRoles tells the Handler which roles the sender of an interaction has. It does so only if StakerRoles has a role in
@@ -100,8 +100,8 @@ func (a *Adapter) setRole(ctx context.Context, change api.RoleChange) error {
 	return failed
 }
 
-// badgeError returns the chat.BadgeError for err, with which a call about a server or a member failed. Its Problem is
-// NotAllowed if Discord does not say what the bot lacks: see diagnose.
+// badgeError returns the chat.BadgeError for the error of a call about a server or a member. If Discord refused the
+// call without saying what the bot lacks, the Problem is chat.NotAllowed, and diagnose can tell more.
 func badgeError(err error) *chat.BadgeError {
 	failed := &chat.BadgeError{Problem: chat.BadgeFailed, Err: err}
 	refused, isAnswered := errors.AsType[*api.Error](err)
@@ -126,16 +126,16 @@ func badgeError(err error) *chat.BadgeError {
 	return failed
 }
 
-// diagnose returns why Discord does not allow the bot to give or remove a role. The refusal itself does not tell.
-// diagnose looks at the roles of the server, which it fetches at most once per diagnoseEvery; it blocks meanwhile. It
-// returns chat.NotAllowed if they could not be fetched, or show no cause.
-func (a *Adapter) diagnose(ctx context.Context, guildID, id string) chat.BadgeProblem {
+// diagnose returns why Discord does not allow the bot to give or remove a role. It judges by the roles of the server,
+// which it fetches at most once per diagnoseEvery; it blocks meanwhile. It returns chat.NotAllowed if the roles could
+// not be fetched, or show no cause.
+func (a *Adapter) diagnose(ctx context.Context, guildID, roleID string) chat.BadgeProblem {
 	if a.diagnoses.Allow(ratelimit.Limit{Key: guildID, Burst: 1, Every: diagnoseEvery}) {
 		_, _ = a.fetchGuild(ctx, guildID) // A failure shows in fetchedAt.
 	}
-	g := a.guild(guildID)
+	g := a.lastGuild(guildID)
 	if time.Since(g.fetchedAt) >= diagnoseEvery {
 		return chat.NotAllowed
 	}
-	return cmp.Or(g.standing(guildID, id).problem, chat.NotAllowed)
+	return cmp.Or(g.standing(roleID).problem, chat.NotAllowed)
 }

@@ -16,23 +16,24 @@ import (
 	"herald/internal/platform/discord/api"
 )
 
+// The IDs of a server, its roles, and a member.
 const (
 	server   = "400000000000000001"
-	staker   = "400000000000000002"
-	ours     = "400000000000000003"
-	above    = "400000000000000004"
-	whale    = "400000000000000005"
+	staker   = "400000000000000002" // the role of members who stake
+	botRole  = "400000000000000003" // the bot's role
+	above    = "400000000000000004" // a role above the bot's
+	whale    = "400000000000000005" // the role of members who stake 1,000 or more
 	somebody = "500000000000000001"
 )
 
-// inServer puts the bot into a server, in which it can give the roles of stakers and whales.
+// inServer puts the bot into the server, where it can give the roles staker and whale.
 func inServer(h *adapterTest, c *Config) {
 	h.fake.AddGuild(server, []fakediscord.Role{
 		{ID: staker, Name: "Staker", Position: 1},
-		{ID: ours, Name: "Herald", Position: 2, Permissions: discordgo.PermissionManageRoles},
+		{ID: botRole, Name: "Herald", Position: 2, Permissions: discordgo.PermissionManageRoles},
 		{ID: above, Name: "Team", Position: 3},
 		{ID: whale, Name: "Whale", Position: 1},
-	}, ours)
+	}, botRole)
 	h.fake.Enter(server, somebody)
 	c.StakerRoles = []chat.Badge{
 		{Community: server, ID: staker},
@@ -40,13 +41,13 @@ func inServer(h *adapterTest, c *Config) {
 	}
 }
 
-// edit changes a role of the server.
-func edit(id string, f func(*fakediscord.Role)) func(*adapterTest) {
+// editRole returns a function that changes a role of the server by edit.
+func editRole(id string, edit func(*fakediscord.Role)) func(*adapterTest) {
 	return func(h *adapterTest) {
 		h.fake.ChangeRoles(server, func(roles []fakediscord.Role) []fakediscord.Role {
 			for i := range roles {
 				if roles[i].ID == id {
-					f(&roles[i])
+					edit(&roles[i])
 				}
 			}
 			return roles
@@ -54,7 +55,7 @@ func edit(id string, f func(*fakediscord.Role)) func(*adapterTest) {
 	}
 }
 
-// deleteRole deletes the role of stakers.
+// deleteRole deletes the role staker.
 func deleteRole(h *adapterTest) {
 	h.fake.ChangeRoles(server, func(roles []fakediscord.Role) []fakediscord.Role {
 		return slices.DeleteFunc(roles, func(r fakediscord.Role) bool { return r.ID == staker })
@@ -68,27 +69,29 @@ func deleteServer(h *adapterTest) { h.fake.DeleteGuild(server) }
 
 func requireTwoFactor(h *adapterTest) { h.fake.RequireTwoFactor(server) }
 
-// loseRight takes the permission Manage Roles from the bot.
-func loseRight(h *adapterTest) { edit(ours, func(r *fakediscord.Role) { r.Permissions = 0 })(h) }
+// removePermission removes the permission Manage Roles from the bot's role.
+func removePermission(h *adapterTest) {
+	editRole(botRole, func(r *fakediscord.Role) { r.Permissions = 0 })(h)
+}
 
-// moveRole moves the role of stakers, above all others at 4. The bot's own is at 2.
+// moveRole returns a function that moves the role staker to a position. The bot's role has position 2.
 func moveRole(position int) func(*adapterTest) {
-	return edit(staker, func(r *fakediscord.Role) { r.Position = position })
+	return editRole(staker, func(r *fakediscord.Role) { r.Position = position })
 }
 
-// administrate makes the bot an administrator.
-func administrate(h *adapterTest) {
-	edit(ours, func(r *fakediscord.Role) { r.Permissions = discordgo.PermissionAdministrator })(h)
+// makeAdministrator makes the bot an administrator.
+func makeAdministrator(h *adapterTest) {
+	editRole(botRole, func(r *fakediscord.Role) { r.Permissions = discordgo.PermissionAdministrator })(h)
 }
 
-// give gives a role to somebody, and returns the error.
+// give gives a role to somebody, and returns the error. It is zero if there is none.
 func (h *adapterTest) give(t *testing.T, id string) chat.BadgeError {
 	t.Helper()
 	err := h.Give(t.Context(), server, id, somebody, "Herald: stakes")
 	return badgeErrorOf(err)
 }
 
-// remove removes the role of stakers from somebody, and returns the error.
+// remove removes the role staker from somebody, and returns the error. It is zero if there is none.
 func (h *adapterTest) remove(t *testing.T) chat.BadgeError {
 	t.Helper()
 	err := h.Remove(t.Context(), server, staker, somebody, "Herald: forgotten")
@@ -122,7 +125,7 @@ func TestARoleIsGivenAndRemovedWithItsReason(t *testing.T) {
 	}, inServer)
 }
 
-// A role would let a member skip the rules. It waits until they have accepted them.
+// With a role, Discord would no longer ask the member to accept the rules.
 func TestAMemberGetsNoRoleBeforeTheyAcceptTheRules(t *testing.T) {
 	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
 		h.fake.SetPending(server, somebody, true)
@@ -136,7 +139,7 @@ func TestAMemberGetsNoRoleBeforeTheyAcceptTheRules(t *testing.T) {
 	}, inServer)
 }
 
-func TestAMemberGetsNoRoleWhileNobodyKnowsWhetherTheyAcceptedTheRules(t *testing.T) {
+func TestAMemberGetsNoRoleIfDiscordCannotBeAskedAboutTheRules(t *testing.T) {
 	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
 		h.fake.Script(fakediscord.GuildMember, discordtest.Fault{Status: 502})
 		failed := h.give(t, staker)
@@ -146,7 +149,7 @@ func TestAMemberGetsNoRoleWhileNobodyKnowsWhetherTheyAcceptedTheRules(t *testing
 	}, inServer)
 }
 
-// refuse makes each role call fail.
+// refuse returns a function that makes each change of a role fail.
 func refuse(f discordtest.Fault) func(*adapterTest) {
 	return func(h *adapterTest) {
 		h.fake.Break(fakediscord.PutRole, f)
@@ -156,12 +159,12 @@ func refuse(f discordtest.Fault) func(*adapterTest) {
 
 func TestEachRefusalOfARoleHasItsProblem(t *testing.T) {
 	leave := func(h *adapterTest) { h.fake.Leave(server, somebody) }
-	managed := edit(staker, func(r *fakediscord.Role) { r.Managed = true })
+	managed := editRole(staker, func(r *fakediscord.Role) { r.Managed = true })
 	invalid := refuse(discordtest.Fault{Status: 400, Code: 50028})
-	untold := refuse(discordtest.Fault{Status: 403, Code: 50013})
+	noCause := refuse(discordtest.Fault{Status: 403, Code: 50013})
 	everybodyManages := func(h *adapterTest) {
-		loseRight(h)
-		edit(server, func(r *fakediscord.Role) { r.Permissions = discordgo.PermissionManageRoles })(h)
+		removePermission(h)
+		editRole(server, func(r *fakediscord.Role) { r.Permissions = discordgo.PermissionManageRoles })(h)
 	}
 	for name, tt := range map[string]struct {
 		change func(*adapterTest)
@@ -171,28 +174,28 @@ func TestEachRefusalOfARoleHasItsProblem(t *testing.T) {
 		"deleted":            {deleteRole, chat.BadgeError{Problem: chat.BadgeGone}},
 		"managed":            {managed, chat.BadgeError{Problem: chat.BadgeGone}},
 		"invalid":            {invalid, chat.BadgeError{Problem: chat.BadgeGone}},
-		"no right":           {loseRight, chat.BadgeError{Problem: chat.MissingRight}},
+		"no permission":      {removePermission, chat.BadgeError{Problem: chat.MissingRight}},
 		"above":              {moveRole(3), chat.BadgeError{Problem: chat.RoleAbove}},
-		"in our position":    {moveRole(2), chat.BadgeError{Problem: chat.RoleAbove}},
+		"equal position":     {moveRole(2), chat.BadgeError{Problem: chat.RoleAbove}},
 		"the bot removed":    {removeBot, chat.BadgeError{Problem: chat.MissingRight}},
 		"the server deleted": {deleteServer, chat.BadgeError{Problem: chat.CommunityGone}},
-		"cause untold":       {untold, chat.BadgeError{Problem: chat.NotAllowed}},
+		"no cause found":     {noCause, chat.BadgeError{Problem: chat.NotAllowed}},
 		"two-factor":         {requireTwoFactor, chat.BadgeError{Problem: chat.TwoFactor}},
-		"an administrator":   {administrate, chat.BadgeError{}},
-		"a right of all":     {everybodyManages, chat.BadgeError{}},
+		"an administrator":   {makeAdministrator, chat.BadgeError{}},
+		"everybody may":      {everybodyManages, chat.BadgeError{}},
 		"limited": {
 			refuse(discordtest.Fault{Status: 429, RetryAfter: 7 * time.Second}),
 			chat.BadgeError{Problem: chat.BadgeFailed, RetryAfter: 7 * time.Second},
 		},
-		"broken": {
+		"server error": {
 			refuse(discordtest.Fault{Status: 502}),
 			chat.BadgeError{Problem: chat.BadgeFailed, OutcomeUnknown: true},
 		},
-		"broken by a page": {
+		"a proxy's page": {
 			refuse(discordtest.Fault{Status: 200}),
 			chat.BadgeError{Problem: chat.BadgeFailed, OutcomeUnknown: true},
 		},
-		"broken off": {
+		"connection lost": {
 			refuse(discordtest.Fault{DropAnswer: true}),
 			chat.BadgeError{Problem: chat.BadgeFailed, OutcomeUnknown: true},
 		},
@@ -209,19 +212,19 @@ func TestEachRefusalOfARoleHasItsProblem(t *testing.T) {
 	}
 }
 
-// @everyone, and the role that Discord makes for the bot, are nobody's to give.
-func TestNobodyCanGiveSomeRoles(t *testing.T) {
+// Nobody can give @everyone, or a role that Discord has made for a bot.
+func TestSomeRolesCannotBeGiven(t *testing.T) {
 	unchanged := func(*adapterTest) {}
-	managed := edit(ours, func(r *fakediscord.Role) { r.Managed = true })
+	managed := editRole(botRole, func(r *fakediscord.Role) { r.Managed = true })
 	for name, tt := range map[string]struct {
 		role   string
 		change func(*adapterTest)
 		want   chat.BadgeProblem
 	}{
-		"everyone's":           {server, unchanged, chat.BadgeGone},
-		"made for the bot":     {ours, managed, chat.BadgeGone},
-		"the bot's highest":    {ours, unchanged, chat.RoleAbove},
-		"a role of no setting": {above, unchanged, chat.RoleAbove},
+		"@everyone":         {server, unchanged, chat.BadgeGone},
+		"made for the bot":  {botRole, managed, chat.BadgeGone},
+		"the bot's highest": {botRole, unchanged, chat.RoleAbove},
+		"above the bot's":   {above, unchanged, chat.RoleAbove},
 	} {
 		simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
 			tt.change(h)
@@ -230,7 +233,7 @@ func TestNobodyCanGiveSomeRoles(t *testing.T) {
 	}
 }
 
-func TestSlowRoleChangesHoldUpNoFirstResponse(t *testing.T) {
+func TestSlowRoleChangesDoNotDelayFirstResponses(t *testing.T) {
 	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
 		h.fake.Break(fakediscord.PutRole, discordtest.Fault{Latency: 5 * time.Second})
 		for range api.MaxFirst {
@@ -244,10 +247,10 @@ func TestSlowRoleChangesHoldUpNoFirstResponse(t *testing.T) {
 	}, inServer)
 }
 
-// unexpected is a response with none of the members that are read.
+// unexpected is a response without any of the fields that the bot reads.
 var unexpected = discordtest.Fault{Status: 200, Code: 1}
 
-func TestWhyRolesCannotBeReadHasItsProblem(t *testing.T) {
+func TestEachFailureToReadRolesHasItsProblem(t *testing.T) {
 	leave := func(h *adapterTest) { h.fake.Leave(server, somebody) }
 	answer := func(f discordtest.Fault) func(*adapterTest) {
 		return func(h *adapterTest) { h.fake.Break(fakediscord.GuildMember, f) }
@@ -259,7 +262,7 @@ func TestWhyRolesCannotBeReadHasItsProblem(t *testing.T) {
 		"not a member":       {leave, chat.NotAMember},
 		"the bot removed":    {removeBot, chat.MissingRight},
 		"the server deleted": {deleteServer, chat.CommunityGone},
-		"broken":             {answer(discordtest.Fault{Status: 502}), chat.BadgeFailed},
+		"server error":       {answer(discordtest.Fault{Status: 502}), chat.BadgeFailed},
 		"no roles":           {answer(unexpected), chat.BadgeFailed},
 	} {
 		simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
@@ -272,12 +275,12 @@ func TestWhyRolesCannotBeReadHasItsProblem(t *testing.T) {
 	}
 }
 
-// A server in which the right is missing would otherwise cost two more calls a press.
-func TestTheCauseOfRefusalsIsFetchedOnceAMinute(t *testing.T) {
+// The server is fetched to find the cause. Without a limit, each press would make two more calls.
+func TestTheCauseOfRefusalsIsFetchedOncePerMinute(t *testing.T) {
 	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
 		h.Rights(t.Context())
-		loseRight(h)
-		pass(2 * diagnoseEvery) // What was fetched is old now.
+		removePermission(h)
+		pass(2 * diagnoseEvery) // The fetched server is now too old.
 		before := h.fake.Calls(fakediscord.Guild)
 		for range 5 {
 			equal(t, "problem", h.give(t, staker).Problem, chat.MissingRight)
@@ -286,11 +289,11 @@ func TestTheCauseOfRefusalsIsFetchedOnceAMinute(t *testing.T) {
 	}, inServer)
 }
 
-func TestACauseThatCannotBeFetchedIsAskedForOnceAMinute(t *testing.T) {
+func TestACauseThatCannotBeFetchedIsFetchedOncePerMinute(t *testing.T) {
 	for name, fault := range map[string]discordtest.Fault{"an outage": {Status: 502}, "no roles": unexpected} {
 		simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
 			h.Rights(t.Context())
-			loseRight(h)
+			removePermission(h)
 			pass(2 * diagnoseEvery)
 			h.fake.Break(fakediscord.Guild, fault)
 			before := h.fake.Calls(fakediscord.Guild)
@@ -302,7 +305,7 @@ func TestACauseThatCannotBeFetchedIsAskedForOnceAMinute(t *testing.T) {
 	}
 }
 
-func TestASenderIsReportedWithTheirRoles(t *testing.T) {
+func TestTheHandlerSeesTheSendersRoles(t *testing.T) {
 	const elsewhere = "400000000000000009"
 	const allRoles = "[" + above + " " + whale + " " + staker + "]"
 	unchanged := func(*adapterTest) {}
@@ -318,7 +321,7 @@ func TestASenderIsReportedWithTheirRoles(t *testing.T) {
 	for name, tt := range map[string]struct {
 		guild  string
 		change func(*adapterTest)
-		want   string // the roles of each report
+		want   string // the roles that Seen is called with, or "" if it is not called
 	}{
 		"without a role":              {server, unchanged, "[]"},
 		"with one of two":             {server, enter(staker), "[" + staker + "]"},
@@ -330,7 +333,7 @@ func TestASenderIsReportedWithTheirRoles(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var seen string
-			eachWay(t, func(t *testing.T, h *adapterTest) {
+			simulateBothWays(t, func(t *testing.T, h *adapterTest) {
 				tt.change(h)
 				seen = ""
 				i := command("price")
@@ -340,7 +343,7 @@ func TestASenderIsReportedWithTheirRoles(t *testing.T) {
 			}, inServer, func(h *adapterTest, _ *Config) {
 				h.handler.OnSeen = func(user chat.User, community string, has []string) {
 					if user.ID != somebody || community != server {
-						t.Errorf("%s is reported in %s", user.ID, community)
+						t.Errorf("Seen is called with user %s in community %s", user.ID, community)
 					}
 					seen += fmt.Sprint(has)
 				}
@@ -349,10 +352,10 @@ func TestASenderIsReportedWithTheirRoles(t *testing.T) {
 	}
 }
 
-// An interaction without roles does not tell which ones the sender has.
-func TestASenderWhoseRolesAreUnknownIsNotReported(t *testing.T) {
+// An interaction without a list of roles does not say which roles the sender has.
+func TestTheHandlerDoesNotSeeASenderWhoseRolesAreUnknown(t *testing.T) {
 	h := newAdapterTest(t, discordtest.New(), overGateway, inServer, func(h *adapterTest, _ *Config) {
-		h.handler.OnSeen = func(chat.User, string, []string) { t.Error("reported") }
+		h.handler.OnSeen = func(chat.User, string, []string) { t.Error("Seen is called") }
 	})
 	s := h.newSession(t.Context(), h.handler)
 	defer s.work.Drain()

@@ -21,8 +21,8 @@ const (
 	// maxInFlight is the maximum number of interactions in flight, at some 20 KiB each. Further ones are dropped and
 	// counted.
 	maxInFlight = 10_000
-	// maxByHTTP is the maximum if interactions arrive by HTTP. Each then holds a connection until its answer is
-	// delivered. The server has 8,000 connections; some are left for /healthz and other webhooks.
+	// maxByHTTP is the maximum if interactions arrive by HTTP. Each interaction then holds a connection until its answer
+	// is delivered. The server has 8,000 connections; some are left for /healthz and other webhooks.
 	maxByHTTP = 7000
 )
 
@@ -36,19 +36,20 @@ type session struct {
 	count     func(event string)
 	// botName returns the bot's name, or "" while it is unknown.
 	botName   func() string
-	commandID commandIDs
+	commandID func(name string) string // see renderer
 	// stakerRoles are the roles that the settings name.
 	stakerRoles []chat.Badge
 	// shown decides which answers replace messages with buttons.
 	shown    *platform.Shown
 	inFlight *atomic.Int64  // interactions
 	due      chan *deferral // the deferrals to send now
-	// delay is how long after its creation the latest interaction arrived that was not replayed. It is the time of
-	// arrival by our clock, minus the time of creation by Discord's. It is nil before the first interaction.
+	// delay is how long the latest interaction took to arrive: the time from its creation, by Discord's clock, to its
+	// arrival, by ours. Replayed interactions do not count. delay is nil before the first interaction.
 	delay atomic.Pointer[time.Duration]
 }
 
-// newSession returns a session of a. It sends deferrals until its work is drained. The caller must drain it.
+// newSession returns a session of a, and starts the goroutines that send its deferrals. They end when the session's
+// work is drained, which the caller must do.
 func (a *Adapter) newSession(ctx context.Context, h platform.Handler) *session {
 	s := &session{
 		work:        platform.NewWork(ctx, h, a.Log, a.Count),
@@ -70,8 +71,9 @@ func (a *Adapter) newSession(ctx context.Context, h platform.Handler) *session {
 	return s
 }
 
-// receive starts answering an interaction of the gateway. It does not block. An interaction that can no longer be
-// answered is dropped and counted.
+// receive starts answering an interaction of the gateway. It does not block. replayed is true if the bot was not
+// connected when the interaction was created, so that Discord sends it late. If it is too late to answer the
+// interaction, it is dropped and counted.
 func (s *session) receive(data json.RawMessage, replayed bool) {
 	now := time.Now()
 	s.admit(maxInFlight, s.work.Go, func(reference string) {
@@ -93,10 +95,10 @@ func (s *session) receive(data json.RawMessage, replayed bool) {
 
 // arrival returns when an interaction counts as arrived. Discord's time limits for the answer begin then.
 //
-// An interaction that was not replayed arrives now, and sets the session's delay. A replayed one should have arrived
-// with the same delay after its creation. For example, if the last one arrived 0.2 seconds after its creation, a
-// replayed one that was created 2 seconds ago counts as arrived 1.8 seconds ago. The delay includes the difference
-// between the two clocks, so that clock errors cancel out. While no delay is known, a replayed one arrives now.
+// An interaction that was not replayed arrives now, and sets the session's delay. A replayed interaction counts as
+// arrived when it would have arrived with that delay. For example, if the delay is 0.2 seconds, a replayed interaction
+// that was created 2 seconds ago counts as arrived 1.8 seconds ago. The delay includes the difference between the two
+// clocks, so that clock errors cancel out. While the delay is unknown, a replayed interaction arrives now.
 func (s *session) arrival(i *interaction, now time.Time, replayed bool) time.Time {
 	created, _ := discordgo.SnowflakeTimestamp(i.ID) // decode has checked the ID.
 	delay := now.Sub(created)
@@ -111,8 +113,9 @@ func (s *session) arrival(i *interaction, now time.Time, replayed bool) time.Tim
 	return created.Add(*usual)
 }
 
-// admit counts an interaction as in flight and passes do to run, which is either Work.Do, which blocks until do has
-// returned, or Work.Go. If more than maximum would be in flight, or the session ends, admit drops the interaction.
+// admit counts an interaction as in flight while do runs. It calls do by run, which is Work.Go or, if admit is to block
+// until do has returned, Work.Do. If more than maximum would be in flight, or the session ends, admit drops the
+// interaction and does not call do.
 func (s *session) admit(maximum int64, run func(func(id string)) bool, do func(id string)) {
 	s.count("interaction")
 	admitted := s.inFlight.Add(1) <= maximum && run(func(id string) {
@@ -127,7 +130,7 @@ func (s *session) admit(maximum int64, run func(func(id string)) bool, do func(i
 
 // handle claims an interaction and answers it. It returns false if the interaction was seen before.
 func (s *session) handle(i *interaction) (isNew bool) {
-	req, press, malformed := parse(i, s.work.Handler.Commands())
+	req, press, unknownButton := parse(i, s.work.Handler.Commands())
 	i.claimKey = "discord:interaction:" + i.ID
 	if s.work.Claim(s.dedup, i.claimKey, req) != claim.New {
 		s.count("duplicate")
@@ -136,7 +139,7 @@ func (s *session) handle(i *interaction) (isNew bool) {
 	defer s.endClaim(i)
 	var err error
 	switch {
-	case malformed != nil:
+	case unknownButton != nil:
 		err = s.tellOldButton(i, req)
 	case i.Data.Type == entryPoint:
 		err = s.respond(i, response{Type: launchActivity})
@@ -149,7 +152,7 @@ func (s *session) handle(i *interaction) (isNew bool) {
 
 // answer runs a command and delivers its answer. It blocks meanwhile.
 //
-// If the command takes longer than deferAfter, the first response is the deferral, and otherwise the answer itself. An
+// If the command takes longer than deferAfter, the first response is a deferral. Otherwise, it is the answer itself. An
 // answer with a picture always follows a deferral, because the upload takes long and may fail.
 func (s *session) answer(i *interaction, req *chat.Request, press *chat.Press) error {
 	s.seeRoles(i, req)
@@ -159,7 +162,7 @@ func (s *session) answer(i *interaction, req *chat.Request, press *chat.Press) e
 	}
 	i.target = targetOf(i, s.work.Handler.Visibility(req.Command), press)
 	d := s.deferLater(i)
-	defer d.cancel() // In case of a panic. Otherwise, overtake has done that.
+	defer d.cancel() // It matters only after a panic. Otherwise, overtake has already ended the deferral.
 	a := s.runCommand(req, &i.target)
 
 	first, err := d.overtake()
@@ -168,8 +171,8 @@ func (s *session) answer(i *interaction, req *chat.Request, press *chat.Press) e
 		err = s.sendDeferral(i, a.reader)
 	}
 	if err != nil && !errors.Is(err, api.ErrOutcomeUnknown) {
-		// Discord does not have the deferral. It therefore accepts no later answer, and it is too late for another first
-		// response.
+		// Discord does not have the deferral. It therefore accepts neither an edit nor a follow-up, and it is too late for
+		// another first response.
 		s.forgetShown(i, a)
 		return err
 	}
@@ -184,7 +187,7 @@ func (s *session) runCommand(req *chat.Request, to *target) *answer {
 	s.work.Answer(req, func(reply *chat.Reply) {
 		a.version = reply.Source.AsOf
 		a.message = chat.RenderOnce(Platform, reply, s.render)
-		if to.recordOrKeep(s.shown, reply, a.message) {
+		if to.keepsPressed(s.shown, reply, a.message) {
 			reply = reply.Unchanged().In(s.work.Handler.Language(req, chat.Private))
 			a.message = s.render(reply)
 		}

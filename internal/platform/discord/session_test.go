@@ -11,14 +11,15 @@ import (
 	fakediscord "herald/internal/demo/fake/discord"
 )
 
-// discordEpoch is the beginning of the time in an ID, in milliseconds.
+// discordEpoch is when the time in Discord's IDs begins, in Unix milliseconds.
 // https://discord.com/developers/docs/reference#snowflakes
 const discordEpoch = 1420070400000
 
-// idOf returns the ID of an interaction that was created at a time.
+// idOf returns the ID of an interaction that was created at a time, by Discord's clock.
 func idOf(created time.Time) string { return fmt.Sprint((created.UnixMilli() - discordEpoch) << 22) }
 
-// Discord refuses a first response after 3 seconds, replayed or not.
+// Discord accepts a first response for 3 seconds after an interaction, even if it was replayed. 2.5 seconds have passed
+// before the replay, so the deferral is sent at once.
 func TestAReplayedInteractionKeepsItsDeadline(t *testing.T) {
 	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
 		h.ask(t, command("price"))
@@ -36,12 +37,13 @@ func TestAReplayedInteractionKeepsItsDeadline(t *testing.T) {
 	})
 }
 
-// An interaction that takes a second less than the one before has not arrived in a second from now.
-func TestAReplayedInteractionThatIsYoungerThanUsualKeepsItsDeadline(t *testing.T) {
+// The first interaction arrives a second after its creation, and the replayed one at once. With the delay of the first,
+// the replayed one would arrive in the future. It counts as arrived now, so it is deferred in time.
+func TestAReplayedInteractionDoesNotArriveInTheFuture(t *testing.T) {
 	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
-		late := command("price")
-		late.ID = idOf(time.Now().Add(-time.Second))
-		h.ask(t, late)
+		delayed := command("price")
+		delayed.ID = idOf(time.Now().Add(-time.Second))
+		h.ask(t, delayed)
 		h.reply(10*time.Second, &chat.Reply{Title: chat.Say("at last")})
 		p, replay := h.fake.PushLater(command("price"))
 		h.fake.Do(fakediscord.Action{Drop: true})
@@ -53,36 +55,41 @@ func TestAReplayedInteractionThatIsYoungerThanUsualKeepsItsDeadline(t *testing.T
 	})
 }
 
-func TestReplayedAgeIsJudgedByDiscordsClock(t *testing.T) {
+// Before the replayed interaction, another one arrives without delay. It shows how far our clock is ahead of Discord's.
+// Without it, the age of the replayed interaction is unknown, and the interaction is answered.
+func TestTheAgeOfAReplayedInteractionIsJudgedByDiscordsClock(t *testing.T) {
 	type test struct {
-		ahead    time.Duration // of Discord's clock, which may be negative
-		age      time.Duration
-		isFirst  bool // no interaction has come before
-		answered bool
+		ahead        time.Duration // how far our clock is ahead of Discord's; may be negative
+		age          time.Duration // of the replayed interaction
+		isFirst      bool          // no other interaction has arrived before
+		wantAnswered bool
 	}
-	each(t, map[string]test{
-		"an hour ahead, young":  {ahead: time.Hour, age: time.Second, answered: true},
-		"an hour ahead, old":    {ahead: time.Hour, age: 3500 * time.Millisecond},
-		"an hour behind, young": {ahead: -time.Hour, age: time.Second, answered: true},
-		"an hour behind, old":   {ahead: -time.Hour, age: 3500 * time.Millisecond},
-		"an hour ahead, first":  {ahead: time.Hour, age: time.Second, isFirst: true, answered: true},
-		"seconds ahead, first":  {ahead: 3 * time.Second, age: time.Second, isFirst: true, answered: true},
+	const young, old = time.Second, 3500 * time.Millisecond
+	simulateEach(t, map[string]test{
+		"an hour ahead, young":   {ahead: time.Hour, age: young, wantAnswered: true},
+		"an hour ahead, old":     {ahead: time.Hour, age: old, wantAnswered: false},
+		"an hour behind, young":  {ahead: -time.Hour, age: young, wantAnswered: true},
+		"an hour behind, old":    {ahead: -time.Hour, age: old, wantAnswered: false},
+		"an hour ahead, first":   {ahead: time.Hour, age: young, isFirst: true, wantAnswered: true},
+		"3 seconds ahead, first": {ahead: 3 * time.Second, age: young, isFirst: true, wantAnswered: true},
 	}, func(t *testing.T, h *adapterTest, tt test) {
 		s := h.newSession(t.Context(), h.handler)
 		defer s.work.Drain()
-		defer s.work.Cancel() // Discord does not know these interactions.
+		defer s.work.Cancel() // The fake refuses the answers, because it does not know these interactions.
 		interaction := func(age time.Duration) json.RawMessage {
-			const form = `{"id":%q,"type":2,"token":"t","user":{"id":"5"},"data":{"name":"price"}}`
-			return fmt.Appendf(nil, form, idOf(time.Now().Add(-tt.ahead-age)))
+			const format = `{"id":%q,"type":2,"token":"t","user":{"id":"5"},"data":{"name":"price"}}`
+			discordsNow := time.Now().Add(-tt.ahead)
+			return fmt.Appendf(nil, format, idOf(discordsNow.Add(-age)))
 		}
+		const replayed = true
 		if !tt.isFirst {
-			s.receive(interaction(0), false)
+			s.receive(interaction(0), !replayed)
 			synctest.Wait()
 		}
 		before := len(h.handler.Requests())
-		s.receive(interaction(tt.age), true)
+		s.receive(interaction(tt.age), replayed)
 		synctest.Wait()
-		equal(t, "it is handled", len(h.handler.Requests()) > before, tt.answered)
-		equal(t, "it is too late", h.events.Of("too_late") == 1, !tt.answered)
+		equal(t, "it is handled", len(h.handler.Requests()) > before, tt.wantAnswered)
+		equal(t, "it is too late", h.events.Of("too_late") == 1, !tt.wantAnswered)
 	})
 }

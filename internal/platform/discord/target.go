@@ -29,7 +29,7 @@ const (
 	everybody               // in the channel
 )
 
-// target is where an answer goes, as far as that is known before the command has run.
+// target is where an answer is expected to go, before the command has run. forReply decides once the reply is known.
 type target struct {
 	destination destination
 	reader      reader // of a new message
@@ -71,8 +71,8 @@ func targetOf(i *interaction, visibility chat.Visibility, press *chat.Press) (to
 	return to
 }
 
-// textOf returns the texts of a message and its embeds, with the colour of each embed. If two messages have the same
-// text, they look the same, but for their pictures and buttons.
+// textOf returns the texts of a message and its embeds, with the color of each embed. If it returns the same for two
+// messages, they look the same, except for their pictures and buttons.
 func textOf(content string, embeds []embed) string {
 	for _, e := range embeds {
 		// Only the date and the time up to seconds: Discord rewrites fractions and the time zone.
@@ -86,10 +86,10 @@ func textOf(content string, embeds []embed) string {
 	return content
 }
 
-// recordOrKeep reports whether the message with the button stays as it is, because it already shows reply, rendered as
-// m, or a newer answer. If recordOrKeep returns false and reply may replace the message, shown remembers reply as
-// shown. If sending then fails, the caller must call shown.Forget.
-func (to *target) recordOrKeep(shown *platform.Shown, reply *chat.Reply, m *message) (keep bool) {
+// keepsPressed reports whether the message with the button stays as it is, because it already shows reply, rendered as
+// m, or a newer answer. If reply is to replace the message instead, keepsPressed makes shown remember reply as shown.
+// If sending it then fails, the caller must call shown.Forget.
+func (to *target) keepsPressed(shown *platform.Shown, reply *chat.Reply, m *message) bool {
 	if to.destination != toPressedMessage || reply.Unanswered() {
 		return false
 	}
@@ -99,27 +99,26 @@ func (to *target) recordOrKeep(shown *platform.Shown, reply *chat.Reply, m *mess
 	case platform.Replace:
 		return false
 	default: // platform.ReplaceIfDifferent
-		isRefresh := !to.pressed.version.IsZero()
+		isRefresh := !to.pressed.version.IsZero() // A button for another page has no version.
 		looksTheSame := to.pressed.text == textOf(m.Content, m.Embeds) && m.picture == nil
 		return isRefresh && looksTheSame
 	}
 }
 
 // forReply returns where a reply is shown, and who can read it if it is a new message. A reply for the sender alone
-// never replaces the message with the button, and neither does one that is no answer.
+// never replaces the message with the button. Neither does a reply without an answer, such as "Price unavailable".
 func (to *target) forReply(reply *chat.Reply) (destination, reader) {
 	if reply.ForSender() {
 		return toNewMessage, userAlone
 	}
-	// A reply that is no answer may be for the chat. If the command was typed, everybody may then read it.
 	if to.destination == toPressedMessage && reply.Unanswered() {
 		return toNewMessage, userAlone
 	}
 	return to.destination, to.reader
 }
 
-// deferredResponse returns the first response that defers the answer. If the answer is a new message, r can read it. r
-// is to.reader until the reply is known, and from then on what forReply returns.
+// deferredResponse returns the first response that defers the answer. r is who can read the answer if it is a new
+// message: to.reader before the command has run, and the result of forReply afterwards.
 func (to *target) deferredResponse(r reader) response {
 	if to.destination == toPressedMessage {
 		return response{Type: discordgo.InteractionResponseDeferredMessageUpdate}

@@ -7,28 +7,27 @@ import (
 	"testing"
 )
 
-// StillLacks fails if the type of library has a method of this name, or a member in its JSON; then
-// canGo of ours can go. The type of ours, if any, must have it, so that no call is misspelt or
-// outlives its use. The second of two names is that in ours; then the spelling of the first is not
-// checked.
-func StillLacks(t *testing.T, library, ours any, names, canGo string) {
+// StillLacks fails the test if a library's type has a member that we added in code of our own. That code, described by
+// canGo, can then be removed. library is a value of the library's type. The member is a method, or a field by its name
+// in JSON. Unless ours is nil, it is a value of our own type, which must have the member: a misspelled name fails.
+func StillLacks(t *testing.T, library, ours any, member, canGo string) {
 	t.Helper()
-	name := strings.Fields(names)
-	if has(reflect.TypeOf(library), name[0]) {
-		t.Errorf("%T has %s now: what can go is %s", library, name[0], canGo)
+	if hasMember(reflect.TypeOf(library), member) {
+		t.Errorf("%T has %s now: what can go is %s", library, member, canGo)
 	}
-	if ours != nil && !has(reflect.TypeOf(ours), name[len(name)-1]) {
-		t.Errorf("%T has no %s", ours, name[len(name)-1])
+	if ours != nil && !hasMember(reflect.TypeOf(ours), member) {
+		t.Errorf("%T has no %s", ours, member)
 	}
 }
 
-// has reports whether a type has the method, or the member in its JSON.
-func has(of reflect.Type, name string) bool {
-	_, method := of.MethodByName(name)
-	if method || of.Kind() != reflect.Struct {
-		return method
+// hasMember reports whether a type has a method, or a field by its name in JSON.
+func hasMember(of reflect.Type, member string) bool {
+	_, isMethod := of.MethodByName(member)
+	if isMethod || of.Kind() != reflect.Struct {
+		return isMethod
 	}
 	return slices.ContainsFunc(reflect.VisibleFields(of), func(f reflect.StructField) bool {
-		return strings.Split(f.Tag.Get("json"), ",")[0] == name
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		return name == member
 	})
 }

@@ -15,7 +15,7 @@
 //	inline.go, album.go      answer inline queries; answer only one message of an album
 //	hello.go                 says hello in a group that the bot was added to
 //	name.go, moved.go        notice that the bot is renamed, or that a group has another ID
-//	join.go                  approves join requests, or tells people what is missing
+//	join.go, joinmessage.go  approve join requests, or leave them open; tell people what is missing
 //	door.go, approval.go     limit how many requests are checked at a time; approve one
 //	address.go               checks a wallet in a private chat for the sender's open join requests
 //	tags.go, member.go       set the tags of members who stake; ask what a user is in a chat
@@ -24,10 +24,13 @@
 // The package does not store the messages that it sends, only the IDs of messages to delete later (cleanup.go). Buttons
 // and questions carry their command. So they work after a restart, and are checked like typed text.
 //
-// A polled update is acknowledged once its answer is delivered; updates.go names the exceptions. A webhook update is
-// acknowledged within a fraction of a second, because Telegram delivers no other update of that chat until then. The
-// answer to a private command is sent only to its user's private chat or, if the command was an ephemeral message,
-// stays in the group as an ephemeral message. The group reads only a fixed sentence about it (notice.go).
+// Telegram delivers an update until it is acknowledged. A polled update is acknowledged once its answer is delivered;
+// updates.go names the exceptions. A webhook update is acknowledged within a fraction of a second, because Telegram
+// delivers no other update of that chat until then.
+//
+// Only its user can read the answer to a private command. If the command was an ephemeral message, which only its
+// sender sees in a group, then the answer is an ephemeral message as well. Otherwise, the answer is sent to the user's
+// private chat, and the group reads only a fixed sentence about it (notice.go).
 //
 // The events that Config.Count is called with:
 //
@@ -37,10 +40,12 @@
 //	webhook_full          a webhook call was refused with 503
 //	webhook_replaced      the webhook was set again: Telegram had another one or none, or had got a 401 here
 //	poll_failed           a getUpdates call failed
+//
 //	rate_limited          a 429 refused a message or an edit
 //	send_repeated         a message or an edit was sent again
 //	send_outcome_unknown  an attempt to send a message had an unknown outcome
 //	send_refused          Telegram refused a message for good
+//
 //	answered              an answer was delivered
 //	answer_failed         an answer was not delivered, or may not have been
 //	send_abandoned        a message was given up, though it may not have been delivered
@@ -48,12 +53,15 @@
 //	send_shed             an answer was not sent because the chat's rate is used up
 //	busy_sent             one message was sent in place of such answers
 //	lost_sent             one message was sent in place of answers that a 429 held back for too long
+//
 //	private_unreachable   the bot may not write to a user yet
 //	press_unanswered      a press could not be answered; if the command failed, a message reports that
 //	inline_unanswered     an inline query could not be answered
+//
 //	join_approved         a join request was approved
 //	join_left_open        a join request is left open because the person lacks what the group requires
 //	join_unknown          a join request could not be checked or approved
+//
 //	panic                 a panic while an update was handled
 package telegram
 
@@ -80,9 +88,10 @@ import (
 // Platform is Telegram's name in requests, logs and settings.
 const Platform chat.Platform = "telegram"
 
+// backoff spaces the attempts of calls that are retried.
 var backoff = transport.Backoff{First: 500 * time.Millisecond, Max: 30 * time.Second}
 
-// errToken ends Run.
+// errToken ends Run: Telegram does not accept the token.
 var errToken = errors.New("telegram: the token was refused (401): " +
 	"set TELEGRAM_BOT_TOKEN to the one that @BotFather shows")
 
@@ -93,21 +102,19 @@ type Config struct {
 	Dedup claim.Claims
 	// Limiter limits notices, "typing…" and messages about join requests and, if Pacing is on, all messages.
 	Limiter ratelimit.Limiter
-	// CommandTimeout is how long after a command's arrival its answer may still wait
-	// for a slot under Pacing.
+	// CommandTimeout is how long after a command's arrival its answer may still wait, under Pacing, for a slot in
+	// Telegram's rates.
 	CommandTimeout time.Duration
 	Log            *slog.Logger
 	// Count is called with every event in the package comment.
 	Count func(event string)
-	// Connected is called with the bot's name when Ready becomes true, at most once a
-	// minute.
+	// Connected is called with the bot's name when Ready becomes true, at most once a minute.
 	Connected func(name string)
-	// Retried is called with the error of a failed call that is about to be made again. It must
-	// not block.
+	// Retried is called with the error of a failed call that is about to be retried. It must not block.
 	Retried func(err error)
 	// Joins remembers join requests; it may be nil if Settings.JoinChats is empty.
 	Joins *platform.JoinLog
-	// Moves remembers groups of the settings that have another ID now; nil stands for an empty one.
+	// Moves remembers groups of the settings that have another ID now. If it is nil, New makes one.
 	Moves *platform.Moves
 	// ModeratorChats are the IDs of Telegram's groups in MODERATOR_CHATS.
 	ModeratorChats []string
@@ -126,37 +133,38 @@ type Adapter struct {
 	withoutEphemeral atomic.Bool
 	inFlight         *inFlight
 	door             *door
-	// groups holds a models.Chat for each group of the settings by its ID, as far as it is known.
+	// groups maps the IDs of the groups in the settings to their models.Chat, once that is known.
 	groups sync.Map
 	// shown orders the answers to presses, by messageKey.
 	shown platform.Shown
-	// current is the Run that can send, or nil.
+	// current is the session that can send messages, or nil.
 	current atomic.Pointer[session]
-	// hook takes webhook deliveries; nil if none can be taken.
+	// hook takes the deliveries of Telegram's webhook. It is nil if no delivery can be taken.
 	hook atomic.Pointer[webhook]
 }
 
-// session is one Run.
+// session is one call of Run.
 type session struct {
 	adapter *Adapter
-	// self is the bot as Telegram last described it (me).
-	self atomic.Pointer[models.User]
-	// naming holds a token during askName.
-	naming chan struct{}
-	albums albums
-	work   *platform.Work
-	out    *outbox.Outbox
-	// limits counts calls of Connected and of askName, which are rare.
-	limits *ratelimit.Memory
-	// running ends when the drain begins.
+	work    *platform.Work
+	out     *outbox.Outbox
+	// running ends when the drain begins: Run then takes no more updates, and waits until those in flight are answered.
 	running context.Context
 	// fail ends the session with an error that retrying cannot fix.
 	fail context.CancelCauseFunc
 
-	// removing holds the messages that are to be deleted.
+	// self is the bot as Telegram last described it (me).
+	self atomic.Pointer[models.User]
+	// naming holds a token during askName.
+	naming chan struct{}
+	// limits makes calls of Connected and of askName rare.
+	limits *ratelimit.Memory
+	albums albums
+
+	// removing has an outbox.MessageRef for each message that remove is about to delete.
 	removing sync.Map
 
-	mu       sync.Mutex
+	mu       sync.Mutex // guards toDelete
 	toDelete toDelete
 }
 
@@ -177,8 +185,8 @@ func New(c Config) *Adapter {
 	}
 }
 
-// allowedUpdates returns the kinds of update to ask for: new messages, presses of buttons,
-// inline queries and changes of the bot's own membership, no edits and no channel posts.
+// allowedUpdates returns the kinds of update to ask for: new messages, presses of buttons, inline queries, changes of
+// the bot's own membership and, if there are JoinChats, join requests. Edits and channel posts are not among them.
 func (a *Adapter) allowedUpdates() []string {
 	kinds := []string{"message", "callback_query", "inline_query", "my_chat_member"}
 	if len(a.Settings.JoinChats) > 0 {
@@ -190,8 +198,8 @@ func (a *Adapter) allowedUpdates() []string {
 // Platform implements platform.Adapter.
 func (a *Adapter) Platform() chat.Platform { return Platform }
 
-// Ready implements platform.Adapter. It reports whether the last poll was answered or, with a
-// webhook, whether the last check found ours set, at most about a minute ago.
+// Ready implements platform.Adapter. It reports whether the last poll was answered or, by webhook, whether the last
+// check found this process's webhook set. The last check was about a minute ago at most.
 func (a *Adapter) Ready() bool { return a.ready.Load() }
 
 // InFlight returns how many updates are being answered, including those that wait.
@@ -225,7 +233,7 @@ func (a *Adapter) Run(ctx context.Context, h platform.Handler) error {
 		return err
 	}
 	if s.repeat(ctx, getSelf) != nil {
-		return tokenRefused(ctx) // ctx has ended
+		return tokenRefused(ctx)
 	}
 	s.out = outbox.New(outbox.Config{
 		API:          a.api,
@@ -266,7 +274,7 @@ func (s *session) drain() {
 	s.work.Drain()
 }
 
-// tokenRefused returns errToken if that has ended ctx, and otherwise nil.
+// tokenRefused returns errToken if ctx has ended because of it, and otherwise nil.
 func tokenRefused(ctx context.Context) error {
 	if errors.Is(context.Cause(ctx), errToken) {
 		return errToken
@@ -289,8 +297,7 @@ func (s *session) repeat(ctx context.Context, call func() error) error {
 	}.Do(ctx, func(context.Context) error { return call() })
 }
 
-// unauthorized ends the session and cancels the commands in flight, because nothing can be
-// sent any more.
+// unauthorized ends the session and cancels the commands in flight, because nothing can be sent any more.
 func (s *session) unauthorized() {
 	s.fail(errToken)
 	s.work.Cancel()

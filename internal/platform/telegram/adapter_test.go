@@ -29,7 +29,7 @@ func TestPrivateAnswerGoesToThePrivateChat(t *testing.T) {
 		if !strings.Contains(sent[0].Text, "confidential") {
 			t.Errorf("answered by %+v", sent[0])
 		}
-		r.checkPointer(sent[1], answeredPrivately, "https://t.me/herald_bot")
+		r.checkNotice(sent[1], answeredPrivately, "https://t.me/herald_bot")
 	})
 }
 
@@ -37,40 +37,57 @@ func TestPrivateAnswersNeverReachTheGroup(t *testing.T) {
 	const start = "https://t.me/herald_bot?start="
 	inReply := inGroup(ann, "/exists")
 	inReply["reply_to_message"] = inGroup(ann+1, "hello")
-	byUnnamed := onBehalfOf(group, inGroup(1, "/exists 77"))
 	type test struct {
-		message faketelegram.Message
-		notice  notice
-		opens   string
+		command faketelegram.Message
+		notice  notice // what the group reads
+		opens   string // the link of the notice's button
 	}
+	// The bot may not write to ann, because she has not started it.
 	inBubble(t, map[string]test{
-		"to a stranger":                 {inGroup(ann, "/mylogins"), pressStart, start + "mylogins"},
-		"with arguments, to a stranger": {inGroup(ann, "/exists 77"), askThere, start + "start"},
-		"in reply, to a stranger":       {inReply, askThere, start + "start"},
-		"to an anonymous administrator": {byUnnamed, stayedAnonymous, "https://t.me/herald_bot"},
+		"without arguments": {
+			command: inGroup(ann, "/mylogins"),
+			notice:  pressStart,
+			opens:   start + "mylogins",
+		},
+		"with arguments": {
+			command: inGroup(ann, "/exists 77"),
+			notice:  askThere,
+			opens:   start + "start",
+		},
+		"in reply to another user": {
+			command: inReply,
+			notice:  askThere,
+			opens:   start + "start",
+		},
+		"of an anonymous administrator": {
+			command: onBehalfOf(group, inGroup(1, "/exists 77")),
+			notice:  stayedAnonymous,
+			opens:   "https://t.me/herald_bot",
+		},
 	}, func(t *testing.T, tt test) {
 		r := setUp(t)
 		r.handler.Reply = secretReply
 		r.run()
-		r.api.Push(tt.message)
+		r.api.Push(tt.command)
 		r.api.WaitAcknowledged(atOnce)
-		r.checkPointer(r.one(), tt.notice, tt.opens)
+		r.checkNotice(r.one(), tt.notice, tt.opens)
 	})
 }
 
-// checkPointer checks that the group was told by a notice only, which has a button to the private chat.
-func (r *adapterTest) checkPointer(m faketelegram.Sent, text notice, opens string) {
+// checkNotice checks that m is the notice in the group, and that its button opens the link to the private chat. Nobody
+// but ann must have read more.
+func (r *adapterTest) checkNotice(m faketelegram.Sent, want notice, opens string) {
 	r.Helper()
 	button := faketelegram.Button{Text: "Open private chat", URL: opens}
 	check(r, "chat of the notice", m.Chat, group)
 	check(r, "the notice is silent", m.Silent, true)
-	check(r, "notice", m.Text, said(text))
+	check(r, "notice", m.Text, said(want))
 	check(r, "buttons of the notice", fmt.Sprint(m.Markup.Rows), fmt.Sprint([][]faketelegram.Button{{button}}))
 	r.checkOthersSawNoSecret()
 	check(r, "requests", len(r.handler.Requests()), 1)
 }
 
-// A channel that keeps asking does not use up the messages that the chat may get.
+// A channel that keeps asking must not use up the messages that Telegram allows for the chat.
 func TestAnonymousSenderIsToldOnceAMinute(t *testing.T) {
 	simulated(t, func(t *testing.T, r *adapterTest) {
 		r.handler.Reply = secretReply
@@ -101,7 +118,7 @@ func TestRoleComesFromTelegram(t *testing.T) {
 	}
 }
 
-// A press shows nothing: its button has a spinner.
+// A press shows no "typing…", because its button has a spinner.
 func TestTypingIsShownInItsTopic(t *testing.T) {
 	simulated(t, func(t *testing.T, r *adapterTest) {
 		r.run()
@@ -125,8 +142,7 @@ func TestTypingIsShownInItsTopic(t *testing.T) {
 	})
 }
 
-// A quick answer shows no "typing…". Of 200 commands in one group the last is answered after
-// 21 s, and they share it.
+// A quick answer shows no "typing…". The answers to 200 commands in one group, which take up to 21 s, share it.
 func TestCommandsOfAChatShareTyping(t *testing.T) {
 	simulated(t, func(t *testing.T, r *adapterTest) {
 		const commands, slot = 200, 100 * time.Millisecond
@@ -152,7 +168,7 @@ func TestCommandsOfAChatShareTyping(t *testing.T) {
 	})
 }
 
-// A repeated refusal is not a message in either chat. A press is answered all the same.
+// A repeated refusal is not sent to the group or in private. Only a press is answered with it.
 func TestRepeatedRefusalIsNotSent(t *testing.T) {
 	simulated(t, func(t *testing.T, r *adapterTest) {
 		r.api.Start(ann)

@@ -8,6 +8,8 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -40,7 +42,14 @@ const (
 	group      = -1001 // a group that every bot of the tests is in
 )
 
-// check fails the test unless got is want.
+// TestMain lets the heap grow more between collections than usual. It is small, so they would cost a quarter of the
+// tests' time.
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(400)
+	os.Exit(m.Run())
+}
+
+// check fails the test unless got is want. what names the value.
 func check[T comparable](t testing.TB, what string, got, want T) {
 	t.Helper()
 	if got != want {
@@ -58,7 +67,7 @@ func inBubble[T any](t *testing.T, cases map[string]T, test func(*testing.T, T))
 	}
 }
 
-// simulated runs a test of an adapter in simulated time.
+// simulated runs a test of an adapter in simulated time. changes change the adapter's Config.
 func simulated(t *testing.T, test func(*testing.T, *adapterTest), changes ...func(*Config)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) { test(t, setUp(t, changes...)) })
@@ -75,15 +84,16 @@ func byWebhook(c *Config) {
 
 func paced(c *Config) { c.Settings.Pacing = true }
 
-// adapterTest is an adapter and a fake of Telegram. It carries the adapter's calls to the fake.
+// adapterTest is an adapter, and the fakes around it. It carries the adapter's calls to the fake of Telegram.
 type adapterTest struct {
 	*testing.T
-	api     *telegramtest.Server
-	handler *platformtest.Handler
 	adapter *Adapter
+	api     *telegramtest.Server  // the fake of Telegram
+	handler *platformtest.Handler // answers commands
 	logs    *logtest.Buffer
-	// events counts the calls of Config.Count and Config.Connected, and the API's by method.
+	// events counts the calls of Config.Count and Config.Connected, and the calls of the Bot API by method.
 	events *platformtest.Events
+	// detour diverts the calls of one method from the fake (detour_test.go).
 	detour detour
 }
 
@@ -122,7 +132,8 @@ func setUp(t *testing.T, changes ...func(*Config)) *adapterTest {
 	return r
 }
 
-// ownKeys is a Limiter that fails the test if a key does not name this bot. Several bots may share one Limiter.
+// ownKeys is a Limiter that fails the test if a key does not name this bot. Several bots may share one Limiter, so each
+// of them needs keys of its own.
 type ownKeys struct {
 	ratelimit.Limiter
 	t *testing.T
@@ -139,8 +150,8 @@ func (l ownKeys) Reserve(
 	return l.Limiter.Reserve(ctx, within, limits...)
 }
 
-// product runs the product's commands with 30 logins, two minutes after commandstest.Noon. It must be called in
-// simulated time.
+// product returns an adapterTest and the product's commands, which give answers with 30 logins. It must be called in
+// simulated time, and sleeps until two minutes after commandstest.Noon.
 func product(t *testing.T) (*adapterTest, *commandstest.Answers, *router.Router) {
 	t.Helper()
 	time.Sleep(time.Until(commandstest.Noon.Add(2 * time.Minute)))
@@ -167,7 +178,7 @@ func (r *adapterTest) secondAdapter() *adapterTest {
 	return &next
 }
 
-// run starts the adapter, and waits until it takes deliveries if it has a webhook. stop ends it and returns what Run
+// run starts the adapter. If it has a webhook, run waits until it takes deliveries. stop ends it and returns what Run
 // returned.
 func (r *adapterTest) run() (stop func() error) { return r.serve(r.handler) }
 
@@ -290,15 +301,15 @@ func (r *adapterTest) postUpdate(update []byte) (status int) {
 	return r.post(hookSecret, bytes.NewReader(update))
 }
 
-// post posts a body to the webhook with a secret, and returns the status of the response. It fails the test unless a
-// 503 has a Retry-After of one second. Without it, Telegram would hold back the chat longer each time.
+// post posts a body to the webhook with a secret, and returns the status of the response. It fails the test if a 503
+// does not ask for a retry after one second: without this header, Telegram would hold back the chat longer each time.
 func (r *adapterTest) post(key string, body io.Reader) (status int) {
 	req := httptest.NewRequest(http.MethodPost, "/", body)
 	req.Header.Set("X-Telegram-Bot-Api-Secret-Token", key)
 	w := httptest.NewRecorder()
 	r.adapter.ServeHTTP(w, req)
 	if w.Code == http.StatusServiceUnavailable && w.Header().Get("Retry-After") != "1" {
-		r.Errorf("turned away with %v", w.Header())
+		r.Errorf("refused with the header %v", w.Header())
 	}
 	return w.Code
 }
@@ -344,7 +355,7 @@ func perChat(sent []faketelegram.Sent) map[int64]int {
 	return n
 }
 
-// said returns a notice in English.
+// said returns the text of a notice in English.
 func said(n notice) string { return words.Say(chat.English, chat.Say(string(n))) }
 
 // press queues a press of the button with this label, below the newest message that has one.
@@ -359,7 +370,7 @@ func (r *adapterTest) press(user int64, label string) {
 	r.Fatalf("no button %q in %+v", label, r.api.Sent())
 }
 
-// dataOf returns what the button with this label carries, "" if there is no such button.
+// dataOf returns the data of the button with this label, or "" if there is no such button.
 func dataOf(m faketelegram.Sent, label string) string {
 	for _, b := range slices.Concat(m.Markup.Rows...) {
 		if b.Text == label {

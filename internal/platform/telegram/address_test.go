@@ -27,7 +27,7 @@ const (
 	othersWallet = "0x2200000000000000000000000000000000000000"
 )
 
-// The first lines of answers to user 7. Lounge 1003 is the group stakers, and Lounge 1004 is whales.
+// The first lines of answers to user 7. "Lounge 1003" is the name of the group stakers, and "Lounge 1004" of whales.
 const (
 	letIn1003     = "✅ You're in: Lounge 1003"
 	letIn1004     = "✅ You're in: Lounge 1004"
@@ -37,8 +37,8 @@ const (
 	verifiedOther = "Not your wallet · staking 5 TKN"
 )
 
-// walletTest returns a joinTest with the product's commands. User 7 has asked to join the groups, and the bot has asked
-// for their wallet.
+// walletTest returns a running adapter with the product's commands. User 7 has asked to join the groups, and the bot
+// has asked for their wallet.
 func walletTest(t *testing.T, groups ...int64) *adapterTest {
 	r := joinTest(t)
 	for _, group := range []int64{stakers, whales} {
@@ -76,7 +76,7 @@ func walletSources() (query.Source[core.Identity, core.Account], query.Source[co
 	return source[core.Identity, core.Account](accounts), source[common.Address, core.Stake](stakes)
 }
 
-// loungeOf returns one of the groups for stakers.
+// loungeOf returns a group for stakers, with a name that has its ID.
 func loungeOf(group int64) faketelegram.Chat {
 	return faketelegram.Chat{ID: group, Type: "supergroup", Title: fmt.Sprint("Lounge ", -group)}
 }
@@ -89,7 +89,7 @@ func (r *adapterTest) sayInPrivate(text string) string {
 	return r.firstLines(before)
 }
 
-// firstLines returns the first line of each message but the first skipped ones, joined by " | ". It leaves out what a
+// firstLines skips some messages, and returns the first line of each further one, joined by " | ". It leaves out what a
 // stake is worth.
 func (r *adapterTest) firstLines(skipped int) string {
 	var lines []string
@@ -101,11 +101,11 @@ func (r *adapterTest) firstLines(skipped int) string {
 	return strings.Join(lines, " | ")
 }
 
-// conversation is a list of texts that user 7 writes, and the first lines of the answers to each.
+// conversation is a list of texts that user 7 writes, and the answers.
 type conversation struct {
-	groups []int64 // that they have asked to join
-	says   []string
-	want   []string
+	groups []int64  // the groups that the user has asked to join
+	says   []string // the texts
+	want   []string // the answers to each text, as firstLines returns them
 }
 
 func (c conversation) run(t *testing.T) {

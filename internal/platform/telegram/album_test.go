@@ -11,19 +11,19 @@ import (
 func TestAnAlbumIsAnsweredOnce(t *testing.T) {
 	type test struct {
 		where    faketelegram.Chat
-		captions [3]string
-		asked    string // "" is nothing
+		captions [3]string // of the pictures, in order
+		asked    string    // the command; "" if there is none
 	}
 	inGroup, inPrivate := faketelegram.Group(group), faketelegram.Private(ann)
 	inBubble(t, map[string]test{
-		"a caption first":              {inGroup, [3]string{"/price", "", ""}, "price"},
-		"a caption last":               {inGroup, [3]string{"", "", "/price"}, "price"},
-		"each with the same":           {inGroup, [3]string{"/price", "/price", "/price"}, "price"},
-		"without a caption":            {inGroup, [3]string{"", "", ""}, ""},
-		"a caption first, in private":  {inPrivate, [3]string{"/price", "", ""}, "price"},
-		"a caption last, in private":   {inPrivate, [3]string{"", "", "/price"}, "price"},
-		"a title, then a command":      {inPrivate, [3]string{"our holiday", "", "/price"}, "price"},
-		"without a caption in private": {inPrivate, [3]string{"", "", ""}, "start"},
+		"the first has a caption":       {where: inGroup, captions: [3]string{"/price", "", ""}, asked: "price"},
+		"the last has a caption":        {where: inGroup, captions: [3]string{"", "", "/price"}, asked: "price"},
+		"each has the same caption":     {where: inGroup, captions: [3]string{"/price", "/price", "/price"}, asked: "price"},
+		"without a caption":             {where: inGroup, captions: [3]string{"", "", ""}},
+		"the first, in private":         {where: inPrivate, captions: [3]string{"/price", "", ""}, asked: "price"},
+		"the last, in private":          {where: inPrivate, captions: [3]string{"", "", "/price"}, asked: "price"},
+		"a title, then a command":       {where: inPrivate, captions: [3]string{"our holiday", "", "/price"}, asked: "price"},
+		"without a caption, in private": {where: inPrivate, captions: [3]string{"", "", ""}, asked: "start"},
 	}, func(t *testing.T, tt test) {
 		for way, change := range ways {
 			r := setUp(t, change)

@@ -14,20 +14,21 @@ import (
 )
 
 const (
-	// attemptTimeout is how long one call may take, so that one that hangs is retried in time.
+	// attemptTimeout is how long one attempt of a call may take, so that a call that hangs is retried in time.
 	attemptTimeout = 2 * time.Second
-	// attemptsTime is how long a call is attempted before the next wait for the end of a 429.
+	// attemptsTime is how long a call is retried before retryAfterLimits waits for the end of a 429.
 	attemptsTime = 10 * time.Second
 	// isMemberTime is how long isMember may take.
 	isMemberTime = 10 * time.Second
 )
 
-// approve makes a call that lets a user into a group until it succeeds, is refused, or the time is over. If it did not
-// succeed, and the reason is not the user, approve also asks whether the user is in the group already.
+// approve makes a call that lets a user into the admission's group. It retries the call until it succeeds or is
+// refused, or until the given time. If the call fails for a reason that is not the user's own, the user may be in the
+// group already, so approve then asks Telegram.
 func (s *session) approve(
-	a *chat.Admission, user int64, until time.Time, call func(context.Context) error,
+	admission *chat.Admission, user int64, until time.Time, call func(context.Context) error,
 ) chat.ApprovalResult {
-	err := s.afterLimits(until, call)
+	err := s.retryAfterLimits(until, call)
 	outcome := outcomeOf(err)
 	switch {
 	case outcome == chat.LetIn:
@@ -35,7 +36,7 @@ func (s *session) approve(
 	case outcome.Personal():
 		s.logJoin(slog.LevelInfo, err) // The operator can do nothing about it.
 		return outcome
-	case s.isMember(a.Group, user):
+	case s.isMember(admission.Group, user):
 		return chat.LetIn
 	case outcome == chat.NotRequested: // Moderators or the user have closed the request.
 		return outcome
@@ -66,40 +67,13 @@ func outcomeOf(err error) chat.ApprovalResult {
 	return chat.ApprovalFailed
 }
 
-// approveJoin lets a user into a chat. The bot needs the right to invite users. Telegram refuses if the user has no
-// open request, or is a member.
-func (a *Adapter) approveJoin(ctx context.Context, chat, user int64) error {
-	params := &bot.ApproveChatJoinRequestParams{ChatID: chat, UserID: user}
-	_, err := botapi.Change(ctx, a.api, (*bot.Bot).ApproveChatJoinRequest, params)
-	a.seeMove(chat, err)
-	return err
-}
-
-// replyTo returns the reply that tells a person the outcome of their approval. admitting is the reply that had the
-// Admission: its language and footer stay.
-func replyTo(admitting *chat.Reply, outcome chat.ApprovalResult) *chat.Reply {
-	reply := admitting.Join.Admit.Say(outcome).In(admitting.Language)
-	reply.Footer = admitting.Footer
-	return reply
-}
-
-// isMember asks Telegram whether a user is in a group. It returns false if that is not known within isMemberTime.
-func (s *session) isMember(group string, user int64) bool {
-	var m *models.ChatMember
-	err := s.untilKnown(s.work.Sends, time.Now().Add(isMemberTime), func(ctx context.Context) (err error) {
-		m, err = s.adapter.chatMember(ctx, idOf(group), user)
-		return err
-	})
-	return err == nil && !isAbsent(m)
-}
-
-// afterLimits makes a call as untilKnown does, for at most attemptsTime. If a 429 then asks for a wait that ends before
-// the given time, afterLimits waits and begins again. The drain ends the wait, which leaves time to tell the person the
-// outcome.
-func (s *session) afterLimits(until time.Time, call func(context.Context) error) error {
+// retryAfterLimits makes a call as retryUntilKnown does, for at most attemptsTime. If a 429 then asks for a wait that
+// ends before the given time, it waits and begins again. The drain ends the wait, so that there is time to tell the
+// person the outcome.
+func (s *session) retryAfterLimits(until time.Time, call func(context.Context) error) error {
 	for {
 		attemptsEnd := earlier(until, time.Now().Add(attemptsTime))
-		err := s.untilKnown(s.work.Commands, attemptsEnd, call)
+		err := s.retryUntilKnown(s.work.Commands, attemptsEnd, call)
 		e := botapi.ErrorOf(err)
 		if e.Kind != botapi.TooManyRequests || time.Until(until) < e.RetryAfter {
 			return err
@@ -110,10 +84,10 @@ func (s *session) afterLimits(until time.Time, call func(context.Context) error)
 	}
 }
 
-// untilKnown retries a call that was not sent, was rate-limited, or has an unknown outcome, until the given time or
-// until ctx is done. Retrying after an unknown outcome does no harm: an approval may be repeated, and Telegram refuses
-// a second answer to a query.
-func (s *session) untilKnown(ctx context.Context, until time.Time, call func(context.Context) error) error {
+// retryUntilKnown makes a call. Until the given time, or until ctx is done, it retries a call that was not sent, was
+// rate-limited, or has an unknown outcome. Retrying after an unknown outcome does no harm: an approval may be repeated,
+// and Telegram refuses a second answer to a query.
+func (s *session) retryUntilKnown(ctx context.Context, until time.Time, call func(context.Context) error) error {
 	ctx, cancel := context.WithDeadline(ctx, until)
 	defer cancel()
 	policy := transport.Policy{Backoff: backoff, Until: until, ShouldRetry: botapi.Retryable}
@@ -124,12 +98,39 @@ func (s *session) untilKnown(ctx context.Context, until time.Time, call func(con
 	})
 }
 
-// logJoin logs why a join request was not approved, or its query not answered. A level above slog.LevelInfo is
-// used once a minute, and is lowered to slog.LevelInfo in between.
+// isMember asks Telegram whether a user is in a group. It returns false if that is not known within isMemberTime.
+func (s *session) isMember(group string, user int64) bool {
+	var m *models.ChatMember
+	err := s.retryUntilKnown(s.work.Sends, time.Now().Add(isMemberTime), func(ctx context.Context) (err error) {
+		m, err = s.adapter.chatMember(ctx, idOf(group), user)
+		return err
+	})
+	return err == nil && !isAbsent(m)
+}
+
+// logJoin logs why a join request was not approved, or its query not answered. A warning is logged once a minute;
+// further ones are lowered to slog.LevelInfo.
 func (s *session) logJoin(level slog.Level, err error) {
 	if level > slog.LevelInfo {
 		level = s.work.Rarely(level, "join")
 	}
 	const what = "telegram: a join request could not be answered"
 	s.adapter.Log.LogAttrs(s.work.Sends, level, what, slog.Any("err", err))
+}
+
+// approveJoin lets a user into a chat. The bot needs the right to invite users. Telegram refuses if the user has no
+// open request, or is a member.
+func (a *Adapter) approveJoin(ctx context.Context, chat, user int64) error {
+	params := &bot.ApproveChatJoinRequestParams{ChatID: chat, UserID: user}
+	_, err := botapi.Change(ctx, a.api, (*bot.Bot).ApproveChatJoinRequest, params)
+	a.seeMove(chat, err)
+	return err
+}
+
+// replyTo returns the reply that tells a person the outcome of their approval, with the language and the footer of
+// admitting, the reply that allowed the approval.
+func replyTo(admitting *chat.Reply, outcome chat.ApprovalResult) *chat.Reply {
+	reply := admitting.Join.Admit.Say(outcome).In(admitting.Language)
+	reply.Footer = admitting.Footer
+	return reply
 }

@@ -5,21 +5,24 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/go-telegram/bot/models"
+
 	"herald/internal/chat"
 	"herald/internal/config"
 	"herald/internal/platform"
 	"herald/internal/words"
 )
 
-// recently is how long Check mentions a failed delivery.
-const recently = 24 * time.Hour
+const (
+	// recently is how long Check mentions a failed delivery.
+	recently = 24 * time.Hour
+	// maxReason limits texts from Telegram, such as the reason of a failed delivery, in characters.
+	maxReason = 120
+)
 
-// maxReason limits texts from Telegram, such as the reason of a failed delivery, in characters.
-const maxReason = 120
-
-// Check asks Telegram who the bot is, where Telegram delivers its updates, what it may do in the groups of
-// JoinChats and StakerTags, and whether it is in the groups of entries. It also checks Links. It
-// changes nothing. details are sentences for an operator.
+// Check asks Telegram who the bot is, where Telegram delivers its updates, what it may do in the groups of JoinChats
+// and StakerTags, and whether it is in the groups of entries. It also checks Links. It changes nothing. details are
+// sentences for an operator.
 func (a *Adapter) Check(
 	ctx context.Context, _ chat.Commands, entries ...platform.Entry,
 ) (details []string, rights []platform.Right, err error) {
@@ -37,21 +40,31 @@ func (a *Adapter) Check(
 	if err != nil {
 		return details, nil, fmt.Errorf("telegram: %w", err)
 	}
+	details = append(details, a.aboutWebhook(info)...)
+	return details, a.rightsOf(ctx, me.ID, entries), nil
+}
+
+// aboutWebhook returns a sentence for an operator if Telegram has another webhook than the settings, and one if a
+// delivery has failed recently.
+func (a *Adapter) aboutWebhook(info *models.WebhookInfo) (details []string) {
+	wanted := a.Settings.WebhookURL
 	switch {
-	case a.Settings.WebhookURL == "" && info.URL != "":
+	case wanted == "" && info.URL != "":
 		const note = "a webhook is set, to %s, which `bot run` deletes: is another program using this bot?"
 		details = append(details, fmt.Sprintf(note, host(info.URL)))
-	case a.Settings.WebhookURL != "" && info.URL == "":
+	case wanted != "" && info.URL == "":
 		details = append(details, "no webhook is set yet: `bot run` sets it")
-	case info.URL != a.Settings.WebhookURL:
+	case wanted != info.URL:
 		const note = "the webhook is set to another address, at %s: `bot run` replaces it"
 		details = append(details, fmt.Sprintf(note, host(info.URL)))
 	}
-	if failed := time.Unix(int64(info.LastErrorDate), 0); a.Settings.WebhookURL != "" && time.Since(failed) < recently {
-		details = append(details, fmt.Sprintf("a delivery failed %s: %s", words.Say(chat.English, chat.Moment{Time: failed}),
-			chat.NewUntrusted(info.LastErrorMessage, maxReason)))
+	failedAt := time.Unix(int64(info.LastErrorDate), 0)
+	if wanted != "" && time.Since(failedAt) < recently {
+		ago := words.Say(chat.English, chat.Moment{Time: failedAt})
+		reason := chat.NewUntrusted(info.LastErrorMessage, maxReason)
+		details = append(details, fmt.Sprintf("a delivery failed %s: %s", ago, reason))
 	}
-	return details, a.rightsOf(ctx, me.ID, entries), nil
+	return details
 }
 
 // host returns the host of a URL, whose path may be a secret.

@@ -39,33 +39,62 @@ func (r *adapterTest) newest() faketelegram.Sent {
 	return sent[len(sent)-1]
 }
 
-// reactionCase is a message, what the command says to it, and whether the answer is still there in the end.
-type reactionCase struct {
-	message faketelegram.Message
+// cleanupCase is a command, the reply to it, and whether the bot's message about it is deleted in the end.
+type cleanupCase struct {
+	command faketelegram.Message
 	reply   *chat.Reply
-	stays   bool
+	deleted bool
 }
 
-// A message for one person leaves the group after half a minute, and a question after two.
-var reactions = map[string]reactionCase{
-	"a refusal":            {inGroup(ann, "/price"), privateReply("Too many commands"), false},
-	"in a topic":           {inGroup(ann, "/price").In(7), privateReply("Too many commands"), false},
-	"not for the nameless": {onBehalfOf(group, inGroup(1, "/exists 77")), privateReply("Too many commands"), false},
-	"in private":           {inPrivate(ann, "/price"), privateReply("Too many commands"), true},
-	"an answer":            {inGroup(ann, "/price"), &chat.Reply{Title: chat.Say("x")}, true},
-	"a pointer":            {inGroup(ann, "/mylogins"), &chat.Reply{Title: chat.Say("x")}, false},
-	"could not be checked": {inGroup(ann, "/price"), &chat.Reply{Title: chat.Say("unchecked.title")}, true},
-	"a question":           {inGroup(ann, "/staked"), questionReply(), false},
+// In a group, a message for one person is deleted after half a minute, and a question after two.
+var cleanupCases = map[string]cleanupCase{
+	"a refusal": {
+		command: inGroup(ann, "/price"),
+		reply:   privateReply("Too many commands"),
+		deleted: true,
+	},
+	"a refusal in a topic": {
+		command: inGroup(ann, "/price").In(7),
+		reply:   privateReply("Too many commands"),
+		deleted: true,
+	},
+	"a refusal to an anonymous administrator": {
+		command: onBehalfOf(group, inGroup(1, "/exists 77")),
+		reply:   privateReply("Too many commands"),
+		deleted: true,
+	},
+	"a refusal in private": {
+		command: inPrivate(ann, "/price"),
+		reply:   privateReply("Too many commands"),
+	},
+	"an answer": {
+		command: inGroup(ann, "/price"),
+		reply:   &chat.Reply{Title: chat.Say("x")},
+	},
+	"the notice about a private answer": {
+		command: inGroup(ann, "/mylogins"),
+		reply:   &chat.Reply{Title: chat.Say("x")},
+		deleted: true,
+	},
+	"an answer that could not be checked": {
+		command: inGroup(ann, "/price"),
+		reply:   &chat.Reply{Title: chat.Say("unchecked.title")},
+	},
+	"a question": {
+		command: inGroup(ann, "/staked"),
+		reply:   questionReply(),
+		deleted: true,
+	},
 }
 
-func TestAnErrorLeavesItsGroup(t *testing.T) {
-	inBubble(t, reactions, func(t *testing.T, tt reactionCase) {
+func TestAMessageForOnePersonIsDeletedFromItsGroup(t *testing.T) {
+	inBubble(t, cleanupCases, func(t *testing.T, tt cleanupCase) {
 		r := setUp(t)
 		r.api.Start(ann)
 		r.answerAllWith(tt.reply)
 		r.divert("deleteMessage", noticeLasts+4*time.Minute, limited(60))
 		r.run()
-		r.api.Push(maps.Clone(tt.message))
+		r.api.Push(maps.Clone(tt.command))
 		r.waitIdle(atOnce)
 		lasts := noticeLasts
 		if tt.reply.Ask != nil {
@@ -75,38 +104,38 @@ func TestAnErrorLeavesItsGroup(t *testing.T) {
 		check(t, "deleted too early", r.newest().Deleted, false)
 		check(t, "deletions too early", r.events.Of("deleteMessage"), 0)
 		time.Sleep(5 * time.Minute)
-		check(t, "deleted in the end", r.newest().Deleted, !tt.stays)
+		check(t, "deleted in the end", r.newest().Deleted, tt.deleted)
 	})
 }
 
-func TestAnErrorLeavesItsGroupAtAStop(t *testing.T) {
-	inBubble(t, reactions, func(t *testing.T, tt reactionCase) {
+func TestAStopDeletesMessagesForOnePersonAtOnce(t *testing.T) {
+	inBubble(t, cleanupCases, func(t *testing.T, tt cleanupCase) {
 		r := setUp(t)
 		r.api.Start(ann)
 		r.answerAllWith(tt.reply)
 		stop := r.run()
-		r.api.Push(maps.Clone(tt.message))
+		r.api.Push(maps.Clone(tt.command))
 		r.waitIdle(atOnce)
 		start := time.Now()
 		err := stop()
 		if took := time.Since(start); err != nil || took > time.Second {
 			t.Errorf("stopped after %v, %v", took, err)
 		}
-		check(t, "deleted", r.newest().Deleted, !tt.stays)
+		check(t, "deleted", r.newest().Deleted, tt.deleted)
 	})
 }
 
-// outcome says what becomes of the answer to a message.
+// outcome says what happens after a command.
 type outcome string
 
 const (
 	answeredOK  outcome = ""
-	unchecked   outcome = "it could not be checked"
-	notSent     outcome = "it is refused"
-	thenRefresh outcome = "it is sent, and the first card is refreshed"
+	unchecked   outcome = "the answer could not be checked"
+	notSent     outcome = "Telegram refuses the answer"
+	thenRefresh outcome = "the answer is sent, and the first card is refreshed"
 )
 
-// asked is a message and the outcome of its answer.
+// asked is a command and its outcome.
 type asked struct {
 	faketelegram.Message
 	outcome outcome
@@ -114,8 +143,9 @@ type asked struct {
 
 func withCleanChat(c *Config) { c.Settings.CleanChat = true }
 
-// remaining asks the messages one after another, and returns the numbers of the answers that are still there.
-func (r *adapterTest) remaining(messages ...asked) string {
+// remaining sends the commands one after another, and returns the numbers of the answers that are not deleted, such as
+// "2 3".
+func (r *adapterTest) remaining(commands ...asked) string {
 	r.Helper()
 	var current asked
 	answers := 0
@@ -131,7 +161,7 @@ func (r *adapterTest) remaining(messages ...asked) string {
 		return reply
 	}
 	r.run()
-	for _, current = range messages {
+	for _, current = range commands {
 		if current.outcome == notSent {
 			r.api.Fail("sendMessage", telegramtest.NoRights(), telegramtest.NoRights())
 		}
@@ -151,9 +181,9 @@ func (r *adapterTest) remaining(messages ...asked) string {
 	return strings.Join(numbers, " ")
 }
 
-// cardCase is a series of messages, and the numbers of the answers that are there in the end.
+// cardCase is a series of commands, and the numbers of the answers that are not deleted in the end.
 type cardCase struct {
-	messages []asked
+	commands []asked
 	want     string
 }
 
@@ -163,29 +193,29 @@ func checkCards(t *testing.T, cases map[string]cardCase) {
 	for name, tt := range cases {
 		t.Run(name, func(t *testing.T) {
 			simulated(t, func(t *testing.T, r *adapterTest) {
-				check(t, "cards", r.remaining(tt.messages...), tt.want)
+				check(t, "cards", r.remaining(tt.commands...), tt.want)
 			}, withCleanChat)
 		})
 	}
 }
 
-// groupAsks returns messages of ann's in the group.
-func groupAsks(texts ...string) (messages []asked) {
+// inTheGroup returns commands of ann's in the group.
+func inTheGroup(texts ...string) (commands []asked) {
 	for _, text := range texts {
-		messages = append(messages, asked{Message: inGroup(ann, text)})
+		commands = append(commands, asked{Message: inGroup(ann, text)})
 	}
-	return messages
+	return commands
 }
 
 func TestNewCardDeletesTheOldOne(t *testing.T) {
 	inTopic := func() asked { return asked{Message: inGroup(ann, "/price").In(7)} }
 	toDeletedCard := asked{Message: replying(inGroup(ann, "/price"))}
 	checkCards(t, map[string]cardCase{
-		"the same command":          {groupAsks("/price", "/price", "/price"), "3"},
-		"by another name":           {groupAsks("/help", "/start"), "2"},
-		"another period":            {groupAsks("/price", "/price 7d"), "2"},
-		"the same wallet":           {groupAsks("/staked 0x1", "/staked 0x2", "/staked 0x1"), "2 3"},
-		"a reply to a deleted card": {append(groupAsks("/price", "/price"), toDeletedCard), "3"},
+		"the same command":          {inTheGroup("/price", "/price", "/price"), "3"},
+		"by another name":           {inTheGroup("/help", "/start"), "2"},
+		"another period":            {inTheGroup("/price", "/price 7d"), "2"},
+		"the same wallet":           {inTheGroup("/staked 0x1", "/staked 0x2", "/staked 0x1"), "2 3"},
+		"a reply to a deleted card": {append(inTheGroup("/price", "/price"), toDeletedCard), "3"},
 		"the same topic":            {[]asked{inTopic(), inTopic()}, "2"},
 	})
 }
@@ -195,13 +225,13 @@ func TestNewCardLeavesOtherCards(t *testing.T) {
 	inAnotherGroup := asked{Message: writes(faketelegram.Group(-1002), ann, "/price")}
 	inPrivateChat := func() asked { return asked{Message: inPrivate(ann, "/price")} }
 	checkCards(t, map[string]cardCase{
-		"another wallet":  {groupAsks("/staked 0x1", "/staked 0x2"), "1 2"},
-		"another command": {groupAsks("/price", "/help"), "1 2"},
+		"another wallet":  {inTheGroup("/staked 0x1", "/staked 0x2"), "1 2"},
+		"another command": {inTheGroup("/price", "/help"), "1 2"},
 		"another topic":   {[]asked{{Message: price().In(7)}, {Message: price().In(8)}, {Message: price()}}, "1 2 3"},
-		"another chat":    {append(groupAsks("/price"), inAnotherGroup), "1 2"},
+		"another chat":    {append(inTheGroup("/price"), inAnotherGroup), "1 2"},
 		"in private":      {[]asked{inPrivateChat(), inPrivateChat()}, "1 2"},
 		"a refreshed card": {
-			append(groupAsks("/price"), asked{inGroup(ann, "/help"), thenRefresh}),
+			append(inTheGroup("/price"), asked{inGroup(ann, "/help"), thenRefresh}),
 			"1 2",
 		},
 	})
@@ -218,17 +248,20 @@ func TestCardStaysUntilAnAnswerReplacesIt(t *testing.T) {
 
 func TestCardsStayWithoutCleanChat(t *testing.T) {
 	simulated(t, func(t *testing.T, r *adapterTest) {
-		check(t, "cards", r.remaining(groupAsks("/price", "/price")...), "1 2")
+		check(t, "cards", r.remaining(inTheGroup("/price", "/price")...), "1 2")
 	})
 }
 
-// Of two cards at once, the one that is acknowledged late may be the upper one.
+// Of two cards that are sent at the same time, Telegram may confirm the upper one last.
 func TestTheLowerOfTwoCardsStays(t *testing.T) {
 	simulated(t, func(t *testing.T, r *adapterTest) {
 		calls := 0
 		r.divert("sendMessage", time.Hour, func(req *http.Request) (*http.Response, error) {
 			calls++
-			defer time.Sleep(time.Duration(2-calls) * time.Second)
+			isUpper := calls == 1
+			if isUpper {
+				defer time.Sleep(time.Second)
+			}
 			return r.api.RoundTrip(req)
 		})
 		r.run()
@@ -252,38 +285,40 @@ func replying(m faketelegram.Message) faketelegram.Message {
 	return m
 }
 
-// Users who ask the same at once may share a message. One call deletes it.
+// Users who ask the same at once may share a message. One call deletes it. Only the newest answer is left, and no
+// refusal.
 func TestSharedMessageIsDeletedOnce(t *testing.T) {
-	newestStays := map[bool]*chat.Reply{
-		false: privateReply("wrong"),
-		true:  {Title: chat.Say("x")},
+	type test struct {
+		reply *chat.Reply
+		left  int
 	}
-	for stays, reply := range newestStays {
-		simulated(t, func(t *testing.T, r *adapterTest) {
-			r.answerAllWith(reply)
-			r.run()
-			for user := range int64(20) {
-				r.api.Push(inGroup(ann+user, "/price"))
-			}
-			r.waitIdle(time.Minute)
-			r.pushAndWait(inGroup(ann, "/price"))
-			time.Sleep(time.Minute)
-			sent := len(r.api.Sent())
-			if sent > 5 {
-				t.Errorf("%d messages for 21 people, want at most 5", sent)
-			}
-			left := r.atGroup()
-			check(t, "messages deleted and left", r.events.Of("deleteMessage")+len(left), sent)
-			if !stays {
-				check(t, "messages left", len(left), 0)
-			} else if len(left) != 1 || left[0].ID != r.newest().ID {
-				t.Errorf("left is %+v, want the newest", left)
-			}
-		}, paced, withCleanChat)
-	}
+	inBubble(t, map[string]test{
+		"a refusal": {reply: privateReply("wrong"), left: 0},
+		"an answer": {reply: &chat.Reply{Title: chat.Say("x")}, left: 1},
+	}, func(t *testing.T, tt test) {
+		r := setUp(t, paced, withCleanChat)
+		r.answerAllWith(tt.reply)
+		r.run()
+		for user := range int64(20) {
+			r.api.Push(inGroup(ann+user, "/price"))
+		}
+		r.waitIdle(time.Minute)
+		r.pushAndWait(inGroup(ann, "/price"))
+		time.Sleep(time.Minute)
+		sent := len(r.api.Sent())
+		if sent > 5 {
+			t.Errorf("%d messages for 21 people, want at most 5", sent)
+		}
+		left := r.shownInGroup()
+		check(t, "messages deleted and left", r.events.Of("deleteMessage")+len(left), sent)
+		check(t, "messages left", len(left), tt.left)
+		for _, m := range left {
+			check(t, "message left", m.ID, r.newest().ID)
+		}
+	})
 }
 
-// A message may be gone, or the bot may have lost its rights.
+// Nobody needs to know: the message may be gone, or the bot may have lost its rights.
 func TestRefusedDeletionIsNotLogged(t *testing.T) {
 	inBubble(t, map[string]telegramtest.Fault{
 		"gone":      {Status: http.StatusBadRequest, Description: "Bad Request: message to delete not found"},
@@ -304,26 +339,26 @@ func TestRefusedDeletionIsNotLogged(t *testing.T) {
 	})
 }
 
-// atGroup returns the messages that are still in the group.
-func (r *adapterTest) atGroup() (there []faketelegram.Sent) {
+// shownInGroup returns the messages in the group that are not deleted.
+func (r *adapterTest) shownInGroup() (shown []faketelegram.Sent) {
 	for _, m := range r.api.Sent() {
 		if m.Chat == group && !m.Deleted {
-			there = append(there, m)
+			shown = append(shown, m)
 		}
 	}
-	return there
+	return shown
 }
 
-// An invitation to start the bot stays until an answer has reached its user: by the link,
-// in private or in the group.
-func TestAnInvitationIsDeletedOnceAnAnswerIsOut(t *testing.T) {
+// An invitation to start the bot stays until an answer has reached its user: in the private chat, or by an ephemeral
+// message.
+func TestAnInvitationIsDeletedOnceItsUserIsAnswered(t *testing.T) {
 	inBubble(t, map[string]func(*adapterTest){
-		"in private": func(r *adapterTest) { r.api.Push(inPrivate(ann, "/price")) },
-		"in the group": func(r *adapterTest) {
+		"a command in private": func(r *adapterTest) { r.api.Push(inPrivate(ann, "/price")) },
+		"a command in the group, after the start": func(r *adapterTest) {
 			r.api.Start(ann)
 			r.api.Push(inGroup(ann, "/mylogins"))
 		},
-		"ephemerally": func(r *adapterTest) { r.api.PushEphemeral(inGroup(ann, "/mylogins")) },
+		"an ephemeral command": func(r *adapterTest) { r.api.PushEphemeral(inGroup(ann, "/mylogins")) },
 	}, func(t *testing.T, ask func(*adapterTest)) {
 		r := setUp(t)
 		r.handler.Reply = secretReply
@@ -333,21 +368,21 @@ func TestAnInvitationIsDeletedOnceAnAnswerIsOut(t *testing.T) {
 		r.api.Push(inGroup(ann+1, "/mylogins"))
 		r.waitSent(3)
 		time.Sleep(time.Hour)
-		if there := r.atGroup(); len(there) != 3 || there[0].Text != said(pressStart) {
-			t.Fatalf("the group shows %+v", there)
+		if shown := r.shownInGroup(); len(shown) != 3 || shown[0].Text != said(pressStart) {
+			t.Fatalf("the group shows %+v", shown)
 		}
 		ask(r)
 		r.api.WaitAcknowledged(atOnce)
 		time.Sleep(noticeLasts + time.Second)
 		isEphemeral := func(m faketelegram.Sent) bool { return m.Ephemeral != 0 }
-		if there := slices.DeleteFunc(r.atGroup(), isEphemeral); len(there) != 1 {
-			t.Errorf("the group shows %+v", there)
+		if shown := slices.DeleteFunc(r.shownInGroup(), isEphemeral); len(shown) != 1 { // the other user's invitation
+			t.Errorf("the group shows %+v", shown)
 		}
 		check(t, "unreachable", r.events.Of("private_unreachable"), 3)
 	})
 }
 
-// bilingual answers in Russian in private and in Spanish elsewhere.
+// bilingual is a handler that speaks Russian in private and Spanish elsewhere.
 type bilingual struct{ *platformtest.Handler }
 
 func (bilingual) Language(req *chat.Request, visibility chat.Visibility) chat.Language {
@@ -382,11 +417,11 @@ func TestNoticesAreInTheReadersLanguage(t *testing.T) {
 func TestSharedFailureIsStoredOnce(t *testing.T) {
 	s := session{toDelete: toDelete{}}
 	message := func(id int) outbox.MessageRef { return outbox.MessageRef{MessageID: id} }
-	s.replaceCard(cardKey{}, message(1), true)
+	s.storeFailure(cardKey{}, message(1))
 	for range maxEach {
-		s.replaceCard(cardKey{}, message(2), true)
+		s.storeFailure(cardKey{}, message(2))
 	}
-	got := s.replaceCard(cardKey{}, message(3), false)
+	got := s.replaceCards(cardKey{}, message(3))
 	if want := []outbox.MessageRef{message(1), message(2)}; !slices.Equal(got, want) {
 		t.Errorf("deletes %v, want %v", got, want)
 	}
@@ -409,6 +444,6 @@ func TestMessagesToDeleteAreBounded(t *testing.T) {
 	}
 	d.put("another", messages)
 	if len(d) != 1 {
-		t.Errorf("%d keys when there is no room for another, want 1", len(d))
+		t.Errorf("%d keys after one more than the maximum, want 1", len(d))
 	}
 }

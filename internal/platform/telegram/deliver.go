@@ -11,6 +11,10 @@ import (
 	"herald/internal/platform/telegram/outbox"
 )
 
+// This file has how an answer reaches its reader: as a new message, as an edit, as an alert, as an ephemeral message,
+// or in the private chat. answering (respond.go) is a command that is being answered. The drain is the last seconds of
+// a stop: messages may still be sent then.
+
 // ephemeralLasts is how long after the command Telegram accepts an ephemeral answer (botapi.SendEphemeral).
 const ephemeralLasts = 15 * time.Second
 
@@ -28,8 +32,8 @@ func (a *answering) message(content outbox.Content) outbox.Message {
 // send sends m. It blocks until the outcome is known, or the drain ends.
 func (a *answering) send(m outbox.Message) outbox.Receipt { return a.s.out.Send(a.s.work.Sends, m) }
 
-// sendNew sends an answer as a new message to the chat. Under Pacing, senders who ask the same at the same time share
-// one message.
+// sendNew sends an answer as a new message to the chat of the command. Under Pacing, senders who ask the same at the
+// same time share one message.
 func (a *answering) sendNew(reply *chat.Reply, content outbox.Content) outbox.Receipt {
 	m := a.message(content)
 	if a.s.adapter.Settings.Pacing && !a.cmd.private {
@@ -42,7 +46,8 @@ func (a *answering) sendNew(reply *chat.Reply, content outbox.Content) outbox.Re
 	return receipt
 }
 
-// sharing returns how an answer is shared with others to the same command in the same chat and topic.
+// sharing returns how an answer shares a message with other answers to the same command in the same chat and topic.
+// Combined then adds a note with the number of senders.
 func (a *answering) sharing(reply *chat.Reply) outbox.Sharing {
 	combined := func(requests int) outbox.Content {
 		r := reply.In(reply.Language)
@@ -55,7 +60,7 @@ func (a *answering) sharing(reply *chat.Reply) outbox.Sharing {
 		target = a.cmd.request.Target.ID
 	}
 	return outbox.Sharing{
-		// Tone and title keep a refusal from being sent instead of an answer.
+		// The tone and the title tell a refusal from an answer, so that they do not share a message.
 		Key:      [...]any{a.cmd.to.Chat, a.cmd.to.Topic(), a.cmd.text, target, reply.Tone, reply.Title.Key},
 		Subject:  a.cmd.text,
 		AsOf:     reply.Source.AsOf,
@@ -78,19 +83,22 @@ const (
 	asUnchanged
 )
 
-// showAs returns how a reply to the press is shown:
+// chooseHow returns how a reply to the press is shown. The first line that applies counts:
 //
-//	a question in a private chat    as a new message
-//	any other reply, Unanswered     as an alert
-//	a question in a group           as a new message
-//	to a button that does not edit  as a new message
-//	no newer answer                 unchanged
-//	a newer answer                  as an edit
-func (a *answering) showAs(reply *chat.Reply) pressAnswer {
+//	a question in a private chat               as a new message
+//	a reply for the sender alone, or an error  as an alert
+//	any other question                         as a new message
+//	an answer to a button that does not edit   as a new message
+//	an answer not newer than the one shown     as unchanged
+//	any other answer                           as an edit
+//
+// If the result is asEdit, the answer counts as shown from now on. If the edit fails, the caller must call
+// platform.Shown.Forget.
+func (a *answering) chooseHow(reply *chat.Reply) pressAnswer {
 	isQuestion := reply.Ask != nil
 	button := a.cmd.button
 	switch {
-	case isQuestion && a.cmd.request.Direct: // An alert has no field for the argument.
+	case isQuestion && a.cmd.request.Direct: // The person cannot reply to an alert.
 		return asNewMessage
 	case reply.Unanswered():
 		return asAlert
@@ -105,7 +113,7 @@ func (a *answering) showAs(reply *chat.Reply) pressAnswer {
 // answerPress shows the reply to a press. If Telegram does not take the alert or the edit, the reply is sent as a new
 // message.
 func (a *answering) answerPress(reply *chat.Reply, content outbox.Content) outbox.Receipt {
-	how := a.showAs(reply)
+	how := a.chooseHow(reply)
 	switch how {
 	case asUnchanged:
 		a.toast(reply.Unchanged())
@@ -117,7 +125,9 @@ func (a *answering) answerPress(reply *chat.Reply, content outbox.Content) outbo
 		reply = a.inLanguageOfChat(reply) // Others may read the message.
 		content = a.render(reply)
 	}
-	defer a.s.work.AfterFunc(spinnerLasts, a.cmd.request.ID, a.press.endSpinner).Stop()
+	// The button stops spinning after spinnerLasts, even if the message has to wait longer.
+	spinner := a.s.work.AfterFunc(spinnerLasts, a.cmd.request.ID, a.press.endSpinner)
+	defer spinner.Stop()
 	if how == asEdit {
 		receipt, refused := a.edit(reply, content)
 		if !refused {
@@ -127,8 +137,8 @@ func (a *answering) answerPress(reply *chat.Reply, content outbox.Content) outbo
 	return a.sendNew(reply, content)
 }
 
-// edit replaces the message with the button. refused is set if Telegram does not accept the edit: the message may be
-// deleted, or a picture, which no text can replace.
+// edit replaces the message with the button. refused is set if Telegram does not accept the edit: the message may have
+// been deleted, or may be a picture, which text cannot replace.
 func (a *answering) edit(reply *chat.Reply, content outbox.Content) (receipt outbox.Receipt, refused bool) {
 	m := a.message(content)
 	m.EditID = a.cmd.to.ReplyTo
@@ -144,7 +154,7 @@ func (a *answering) edit(reply *chat.Reply, content outbox.Content) (receipt out
 	if receipt.Result == outbox.Refused || receipt.Result == outbox.Unreachable {
 		return receipt, true
 	}
-	isRefresh := !a.cmd.button.AsOf.IsZero()
+	isRefresh := !a.cmd.button.AsOf.IsZero() // Only a button below an answer with a version has AsOf.
 	if receipt.Unchanged && isRefresh {
 		a.toast(reply.Unchanged())
 	}
@@ -154,9 +164,9 @@ func (a *answering) edit(reply *chat.Reply, content outbox.Content) (receipt out
 // messageKey identifies the message with the pressed button.
 func (a *answering) messageKey() string { return fmt.Sprint(a.cmd.to.Chat, " ", a.cmd.to.ReplyTo) }
 
-// sendPrivately sends the answer to a private command in a group. It answers an ephemeral command there, by an
-// ephemeral message. If that fails, or the command was not ephemeral, it sends the answer to the user's private chat,
-// and a notice in the group says so.
+// sendPrivately sends the answer to a private command that was sent in a group. It answers an ephemeral command by an
+// ephemeral message in the group. Unless that is certainly delivered, or if the command was not ephemeral, it sends the
+// answer to the user's private chat, and a notice in the group says so.
 func (a *answering) sendPrivately(content outbox.Content) outbox.Receipt {
 	if a.cmd.user == 0 {
 		return a.notify(stayedAnonymous)
@@ -164,11 +174,11 @@ func (a *answering) sendPrivately(content outbox.Content) outbox.Receipt {
 	m := a.message(content)
 	m.To = outbox.Destination{Chat: a.cmd.user}
 	if a.cmd.ephemeral.Arrived() {
-		here := a.sendEphemeral(content)
-		if here.Result == outbox.Delivered {
-			return here
+		inGroup := a.sendEphemeral(content)
+		if inGroup.Result == outbox.Delivered {
+			return inGroup
 		}
-		m.UnknownAttempts = here.UnknownAttempts
+		m.UnknownAttempts = inGroup.UnknownAttempts // An ephemeral message that may have arrived counts as an attempt.
 	}
 	receipt := a.send(m)
 	switch receipt.Result {
@@ -191,7 +201,8 @@ func (a *answering) sendEphemeral(content outbox.Content) outbox.Receipt {
 	receipt := a.send(m)
 	if botapi.ErrorOf(receipt.Err).Kind == botapi.Public {
 		a.s.adapter.withoutEphemeral.Store(true)
-		a.s.remove(0, receipt.Sent)
+		const atOnce = 0
+		a.s.remove(atOnce, receipt.Sent)
 	}
 	return receipt
 }

@@ -17,7 +17,7 @@ import (
 // roundTripper carries a call of the adapter in place of the fake of Telegram, or on its way there.
 type roundTripper func(*http.Request) (*http.Response, error)
 
-// detour is the way of one method's calls until a time. The zero detour leads nowhere: all calls go to the fake.
+// detour diverts the calls of one method until a time. The zero detour diverts no calls.
 type detour struct {
 	method string
 	until  time.Time
@@ -34,7 +34,7 @@ func (r *adapterTest) RoundTrip(req *http.Request) (*http.Response, error) {
 	return r.api.RoundTrip(req)
 }
 
-// divert makes via carry the calls of one method for a time, in place of an earlier detour.
+// divert makes via carry the calls of one method for a time. It replaces an earlier detour.
 func (r *adapterTest) divert(method string, length time.Duration, via roundTripper) {
 	r.detour = detour{method: method, until: time.Now().Add(length), via: via}
 }

@@ -20,10 +20,10 @@ import (
 // turkish and spanish are groups of CHAT_LANGUAGE.
 const turkish, spanish = int64(-1005), int64(-1006)
 
-// perGroup is the number of menus of such a group: for its members and for its administrators.
-const perGroup = 2
+// menusPerGroup is the number of menus of a group of CHAT_LANGUAGE: for its members and for its administrators.
+const menusPerGroup = 2
 
-// inTwoLanguages returns a bot that speaks Turkish in one group and Spanish in another.
+// inTwoLanguages returns a bot that speaks Turkish in one group and Spanish in another, and the Router that answers.
 func inTwoLanguages(t *testing.T) (*adapterTest, *router.Router) {
 	t.Helper()
 	r, _, answers := product(t)
@@ -35,7 +35,7 @@ func inTwoLanguages(t *testing.T) (*adapterTest, *router.Router) {
 	return r, answers
 }
 
-// seenMenu returns how a user's app describes /exists in a group.
+// seenMenu returns how the menu that a user sees in a group describes /exists. language is the language of their app.
 func (r *adapterTest) seenMenu(group, user int64, language string) string {
 	menu := r.api.MenuFor(faketelegram.Group(group), user, language)
 	i := slices.IndexFunc(menu, func(c faketelegram.Command) bool { return c.Command == "exists" })
@@ -58,11 +58,11 @@ func (r *adapterTest) runForAMinute(h platform.Handler) {
 func TestMenusOfAGroupAreSetOnlyAtTheFirstStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, answers := inTwoLanguages(t)
-		const want = 2 * perGroup
+		want := menus + 2*menusPerGroup
 		r.runForAMinute(platformtest.Routed{Router: answers})
-		check(t, "menus that the first start sets", len(r.api.Calls("setMyCommands")), menus+want)
+		check(t, "menus that the first start sets", len(r.api.Calls("setMyCommands")), want)
 		r.secondAdapter().runForAMinute(platformtest.Routed{Router: answers})
-		check(t, "menus that both starts set", len(r.api.Calls("setMyCommands")), menus+want)
+		check(t, "menus that both starts set", len(r.api.Calls("setMyCommands")), want)
 	})
 }
 
@@ -102,7 +102,7 @@ func TestAGroupOfChatLanguageHasItsOwnMenus(t *testing.T) {
 func TestARefusedMenuOfAGroupIsLoggedOnce(t *testing.T) {
 	type test struct {
 		refuse func(*telegramtest.Server)
-		moves  int // lines of the log about a new ID
+		moves  int // how many lines of the log report a new ID
 	}
 	unknown := faketelegram.ChatInfo{Chat: faketelegram.Group(turkish), Unknown: true}
 	inBubble(t, map[string]test{
@@ -118,7 +118,7 @@ func TestARefusedMenuOfAGroupIsLoggedOnce(t *testing.T) {
 		check(t, "lines about the group", r.logs.Lines(aboutTheGroup), 1)
 		check(t, "lines about menus", r.logs.Lines("cannot be set"), 1)
 		check(t, "lines about the new ID", r.logs.Lines("settings=CHAT_LANGUAGE"), tt.moves)
-		check(t, "calls that set menus", len(r.api.Calls("setMyCommands")), menus+perGroup)
+		check(t, "calls that set menus", len(r.api.Calls("setMyCommands")), menus+menusPerGroup)
 		inSpanish := words.Say(chat.Spanish, chat.Say("command.exists"))
 		check(t, "the other group's menu", r.seenMenu(spanish, ann, "en"), inSpanish)
 	})
@@ -134,7 +134,8 @@ func (r *adapterTest) deliverByWebhook() {
 	}
 }
 
-// When the bot starts, it is not in the group. An outage of Telegram delays only the menus.
+// When the bot starts, it is not in the group yet. It sets the group's menus once it is added. An outage of Telegram
+// then delays the menus, but not the hello.
 func TestMenusOfAGroupAreSetOnceTheBotIsThere(t *testing.T) {
 	inEnglish := words.Say(chat.English, chat.Say("command.exists"))
 	inTurkish := words.Say(chat.Turkish, chat.Say("command.exists"))

@@ -15,14 +15,15 @@ import (
 	"herald/internal/platform/platformtest"
 )
 
-// What follows t.me/OurBot?start= in the hidden link of a question.
+// When the bot asks a question, such as for the wallet of /staked, its message has a hidden link that names the
+// command. These are the payloads of such links: what follows t.me/OurBot?start=.
 const (
 	asksExists = "ask-exists"
 	asksStaked = "ask-staked"
 	asksJoin   = "ask-join_-5"
 )
 
-// toQuestion makes the message a reply to a message of testMe, with a hidden link that has the payload.
+// toQuestion makes the message a reply to a question of testMe, whose hidden link has the payload.
 func toQuestion(payload string) messageOption {
 	return inReplyTo(from(*testMe), linkingTo("https://t.me/OurBot?start="+payload))
 }
@@ -38,14 +39,14 @@ func linkingTo(url string) messageOption {
 	}
 }
 
-// guessCase is a text and options of a message, and the command that it asks, "" if none.
+// guessCase is a message, and the command that is guessed from it.
 type guessCase struct {
 	text    string
 	options []messageOption
-	want    string
+	want    string // with its arguments; "" if there is none
 }
 
-// checkGuesses checks that a text asks its command in a private chat, and nothing in a group.
+// checkGuesses checks that each message asks its command in a private chat, and nothing in a group.
 func checkGuesses(t *testing.T, cases map[string]guessCase) {
 	t.Helper()
 	for name, tt := range cases {
@@ -54,15 +55,17 @@ func checkGuesses(t *testing.T, cases map[string]guessCase) {
 	}
 }
 
-// checkAsked checks which command and words a message asks of testMe, "" if none.
+// checkAsked checks that a message asks testMe the command want, such as "staked 0x1". An empty want means that it asks
+// nothing.
 func checkAsked(t *testing.T, name string, m *models.Message, want string) {
 	t.Helper()
-	c, ours := parsedMessage(m)
-	if c.text != want || ours != (want != "") {
-		t.Errorf("%s: got %q, %v; want %q", name, c.text, ours, want)
+	c, isAsked := parsedMessage(m)
+	wantAsked := want != ""
+	if c.text != want || isAsked != wantAsked {
+		t.Errorf("%s: got %q, %v; want %q", name, c.text, isAsked, want)
 	}
-	if args := max(0, len(strings.Fields(want))-1); c.request.Args.Len() != args {
-		t.Errorf("%s: got the arguments %v, want %d", name, c.request.Args, args)
+	if wantArgs := max(0, len(strings.Fields(want))-1); c.request.Args.Len() != wantArgs {
+		t.Errorf("%s: got the arguments %v, want %d", name, c.request.Args, wantArgs)
 	}
 }
 
@@ -74,13 +77,13 @@ func TestAWalletInPrivateAsksStaked(t *testing.T) {
 		explorer = "https://etherscan.io/address/"
 	)
 	checkGuesses(t, map[string]guessCase{
-		"alone":            {" " + wallet + "\n", nil, "staked " + wallet},
-		"too short":        {"0X12", nil, "staked 0X12"},
-		"of another chain": {onSolana, nil, "staked " + onSolana},
-		"among words":      {"is " + wallet + " ok", nil, "staked is " + wallet + " ok"},
-		"in a link":        {explorer + wallet, nil, "staked " + explorer + wallet},
-		"beside another":   {wallet + " or " + another, nil, "staked " + wallet + " or " + another},
-		"below a picture":  {wallet, []messageOption{asCaption}, "staked " + wallet},
+		"alone":            {text: " " + wallet + "\n", want: "staked " + wallet},
+		"too short":        {text: "0X12", want: "staked 0X12"},
+		"of another chain": {text: onSolana, want: "staked " + onSolana},
+		"among words":      {text: "is " + wallet + " ok", want: "staked is " + wallet + " ok"},
+		"in a link":        {text: explorer + wallet, want: "staked " + explorer + wallet},
+		"beside another":   {text: wallet + " or " + another, want: "staked " + wallet + " or " + another},
+		"below a picture":  {text: wallet, options: []messageOption{asCaption}, want: "staked " + wallet},
 	})
 }
 
@@ -90,16 +93,16 @@ func TestOtherContentInPrivateAsksStart(t *testing.T) {
 	roundVideo := func(m *models.Message) { m.VideoNote = &models.VideoNote{} }
 	pin := func(m *models.Message) { m.PinnedMessage = &models.MaybeInaccessibleMessage{} }
 	checkGuesses(t, map[string]guessCase{
-		"words":                         {"hello there", nil, "start"},
-		"a command after a mention":     {"@OtherBot /price", ofOtherBot, "start"},
-		"a picture":                     {"hi", []messageOption{asCaption}, "start"},
-		"a voice message":               {"", []messageOption{voice}, "start"},
-		"a round video":                 {"", []messageOption{roundVideo}, "start"},
-		"a reply to what asked nothing": {"thanks", []messageOption{inReplyTo(from(*testMe))}, "start"},
-		"an unknown command":            {"/prise 7d", []messageOption{commandAt(0, 6)}, "prise 7d"},
-		"another bot's command":         {"/price@OtherBot", []messageOption{commandAt(0, 15)}, ""},
-		"a service message":             {"", []messageOption{pin}, ""},
-		"a forward":                     {"hello", []messageOption{forwarded}, ""},
+		"words":                         {text: "hello there", want: "start"},
+		"a command after a mention":     {text: "@OtherBot /price", options: ofOtherBot, want: "start"},
+		"a picture":                     {text: "hi", options: []messageOption{asCaption}, want: "start"},
+		"a voice message":               {options: []messageOption{voice}, want: "start"},
+		"a round video":                 {options: []messageOption{roundVideo}, want: "start"},
+		"a reply to what asked nothing": {text: "thanks", options: []messageOption{inReplyTo(from(*testMe))}, want: "start"},
+		"an unknown command":            {text: "/prise 7d", options: []messageOption{commandAt(0, 6)}, want: "prise 7d"},
+		"another bot's command":         {text: "/price@OtherBot", options: []messageOption{commandAt(0, 15)}},
+		"a service message":             {options: []messageOption{pin}},
+		"a forward":                     {text: "hello", options: []messageOption{forwarded}},
 	})
 }
 
@@ -110,7 +113,7 @@ func TestAnAnswerToAQuestionCompletesItsCommand(t *testing.T) {
 	checkAsked(t, "to join, in a group", groupMessage("0xabc", toQuestion(asksJoin)), "")
 }
 
-// A question is a message of this bot with the hidden link.
+// Only a message of this bot with the hidden link is a question.
 func TestParseTrustsOnlyThisBotsQuestions(t *testing.T) {
 	byAnother := inReplyTo(from(models.User{ID: 5}), linkingTo("https://t.me/OurBot?start="+asksStaked))
 	byUsAsOldBot := inReplyTo(from(*testMe), linkingTo("https://t.me/OldBot?start="+asksStaked))
@@ -133,8 +136,9 @@ func TestParseTrustsOnlyThisBotsQuestions(t *testing.T) {
 		"another bot's command":    {groupMessage("/price@OtherBot", toQuestion(asksStaked), commandAt(0, 15)), ""},
 	} {
 		checkAsked(t, name, tt.message, tt.want)
-		c, ours := parsedMessage(tt.message)
-		if ours && (c.request.Target != nil || c.private) {
+		c, isAsked := parsedMessage(tt.message)
+		isAboutTarget := c.request.Target != nil
+		if isAsked && (isAboutTarget || c.private) {
 			t.Errorf("%s: got %+v", name, c)
 		}
 	}
@@ -154,15 +158,16 @@ func TestParseFollowsDeepLinksInPrivate(t *testing.T) {
 		"price_-5":   "start",
 	} {
 		text := strings.TrimSpace("/start " + payload)
-		check(t, text, linked(privateMessage(text, commandAt(0, 6))), want)
+		check(t, text, askedIn(privateMessage(text, commandAt(0, 6))), want)
 	}
 	for _, text := range []string{"/start mylogins", "/start join_-5"} {
-		check(t, text+" in a group", linked(groupMessage(text, commandAt(0, 6))), "start")
+		check(t, text+" in a group", askedIn(groupMessage(text, commandAt(0, 6))), "start")
 	}
 }
 
-// linked returns the command that a message asks, its argument, and whether its answer is private.
-func linked(m *models.Message) string {
+// askedIn returns the command that a message asks, with its first argument, and with ", private" if the answer is
+// private.
+func askedIn(m *models.Message) string {
 	c, _ := parsedMessage(m)
 	asked := strings.TrimSpace(c.request.Command + " " + c.request.Args.First())
 	if c.private {
@@ -185,16 +190,17 @@ func TestNoLinkRunsForget(t *testing.T) {
 	})
 }
 
-// replyCase is a text that answers the question for a wallet.
-type replyCase struct {
-	text  string
-	want  string // within the reply; "" if there is none
-	again bool   // whether the reply asks for a wallet again
+// answerCase is a text that answers the question for a wallet, and the bot's reply.
+type answerCase struct {
+	text      string
+	want      string // a part of the reply; "" if there is none
+	asksAgain bool   // whether the reply asks for a wallet again
 }
 
-// In a group, an invalid wallet is not asked for again, and only words like a wallet count as an answer.
+// In a group, the bot does not ask again for an invalid wallet. Words that are not like a wallet are not taken for an
+// answer.
 func TestInvalidArgumentIsNotAskedAgainInAGroup(t *testing.T) {
-	checkRepliesToAQuestion(t, faketelegram.Group(group), []replyCase{
+	checkAnswersToAQuestion(t, faketelegram.Group(group), []answerCase{
 		{text: "thanks"},
 		{text: "0x12", want: "Check the wallet address"},
 		{text: commandstest.Wallet + " please", want: "Staking"},
@@ -202,22 +208,22 @@ func TestInvalidArgumentIsNotAskedAgainInAGroup(t *testing.T) {
 }
 
 func TestInvalidArgumentIsAskedAgainInPrivate(t *testing.T) {
-	checkRepliesToAQuestion(t, faketelegram.Private(ann), []replyCase{
-		{text: "thanks", want: "Check the wallet address", again: true},
-		{text: "0x12", want: "Check the wallet address", again: true},
+	checkAnswersToAQuestion(t, faketelegram.Private(ann), []answerCase{
+		{text: "thanks", want: "Check the wallet address", asksAgain: true},
+		{text: "0x12", want: "Check the wallet address", asksAgain: true},
 		{text: commandstest.Wallet + " please", want: "Staking"},
 	})
 }
 
-// checkRepliesToAQuestion makes ann answer the question for a wallet again and again. The question itself is
+// checkAnswersToAQuestion makes ann answer the bot's question for a wallet with one text after another. The question is
 // deleted after two minutes in a group, and stays in private.
-func checkRepliesToAQuestion(t *testing.T, where faketelegram.Chat, replies []replyCase) {
+func checkAnswersToAQuestion(t *testing.T, where faketelegram.Chat, answers []answerCase) {
 	synctest.Test(t, func(t *testing.T) {
 		r, _, router := product(t)
 		r.serve(platformtest.Routed{Router: router})
 		r.pushAndWait(writes(where, ann, "/staked"))
 		question := r.waitSent(1)[0]
-		for _, tt := range replies {
+		for _, tt := range answers {
 			before := len(r.api.Sent())
 			r.pushAndWait(writes(where, ann, tt.text).ReplyingTo(question))
 			sent := r.api.Sent()[before:]
@@ -225,7 +231,7 @@ func checkRepliesToAQuestion(t *testing.T, where faketelegram.Chat, replies []re
 				check(t, fmt.Sprintf("replies to %q", tt.text), len(sent), 0)
 				continue
 			}
-			if len(sent) != 1 || !strings.Contains(sent[0].Text, tt.want) || sent[0].Markup.ForceReply != tt.again {
+			if len(sent) != 1 || !strings.Contains(sent[0].Text, tt.want) || sent[0].Markup.ForceReply != tt.asksAgain {
 				t.Errorf("%q brings %+v, want %q", tt.text, sent, tt.want)
 			}
 		}

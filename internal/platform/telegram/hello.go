@@ -10,35 +10,24 @@ import (
 	"herald/internal/transport"
 )
 
-// helloAfter is how long the bot waits before it says hello. If a group becomes a supergroup,
-// Telegram reports the bot as added there, and the move in another update.
+// helloAfter is how long the bot waits before it says hello in a group. If a group becomes a supergroup, which has
+// another ID, Telegram reports that the bot was added to the supergroup, and reports the move in another update.
 const helloAfter = time.Second
 
 // groupEvent is an event in a group after which another update needs no answer.
 type groupEvent string
 
 const (
-	botAdded   groupEvent = "added"
+	// botAdded: the bot was added to the group. The /start of the link that added it needs no answer.
+	botAdded groupEvent = "added"
+	// groupMoved: the group moved to another ID. The bot says no hello under the new ID.
 	groupMoved groupEvent = "moved"
 )
 
-// addsBot reports whether a change of the bot's own membership adds it to a chat, with more rights
-// than a restricted member. m may be nil.
-func addsBot(m *models.ChatMemberUpdated) bool {
-	if m == nil {
-		return false
-	}
-	before, after := m.OldChatMember.Type, m.NewChatMember.Type
-	wasOut := before == models.ChatMemberTypeLeft || before == models.ChatMemberTypeBanned
-	isIn := after == models.ChatMemberTypeMember || after == models.ChatMemberTypeAdministrator
-	return wasOut && isIn
-}
-
-// recordGroupChange records that the bot was added to the group of u, or that the group moved to another ID, if u says
-// so.
+// recordGroupChange records a groupEvent if u reports one: the bot was added to the group, or the group moved.
 func (s *session) recordGroupChange(u *update) {
 	switch group := u.chat(); {
-	case u.MyChatMember != nil:
+	case u.MyChatMember != nil: // The bot was added (addsBot).
 		s.syncMenusAfterAdding(group)
 		s.recordEvent(botAdded, group)
 	case u.Message != nil && u.Message.MigrateToChatID != 0:
@@ -50,11 +39,11 @@ func (s *session) recordGroupChange(u *update) {
 }
 
 // waitForRelated waits for the updates that Telegram sends together with u, in any order, and reports whether u then
-// still needs an answer. It needs none if:
+// still needs an answer. u needs none if:
 //
-//   - the bot was added to a group only because the group moved to another ID,
-//   - it is the /start of the link that added the bot, which the hello answers,
-//   - another message of its album is answered.
+//   - u reports that the bot was added to a group, but the group only moved to another ID,
+//   - u is the /start of the link that added the bot, which the hello answers,
+//   - another message of u's album is answered.
 //
 // waitForRelated blocks for at most albumWait. c is the command of u, or nil.
 func (s *session) waitForRelated(u *update, c *command) (needsAnswer bool) {
@@ -66,7 +55,7 @@ func (s *session) waitForRelated(u *update, c *command) (needsAnswer bool) {
 		transport.Sleep(s.work.Commands, helloAfter/2)
 		return !s.happened(botAdded, group)
 	case c != nil && u.Message != nil:
-		return s.answersAlbum(u.Message, c.guessed)
+		return s.needsAnswerInAlbum(u.Message, c.guessed)
 	}
 	return true
 }
@@ -88,4 +77,16 @@ func (s *session) eventLimit(event groupEvent, group int64) ratelimit.Limit {
 		Burst: 1,
 		Every: 10 * time.Second,
 	}
+}
+
+// addsBot reports whether a change of the bot's own membership adds it to a chat, with more rights than a restricted
+// member. m may be nil.
+func addsBot(m *models.ChatMemberUpdated) bool {
+	if m == nil {
+		return false
+	}
+	before, after := m.OldChatMember.Type, m.NewChatMember.Type
+	wasOut := before == models.ChatMemberTypeLeft || before == models.ChatMemberTypeBanned
+	isIn := after == models.ChatMemberTypeMember || after == models.ChatMemberTypeAdministrator
+	return wasOut && isIn
 }

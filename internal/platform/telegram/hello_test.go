@@ -10,7 +10,7 @@ import (
 	"herald/internal/demo/fake/telegramtest"
 )
 
-// Standings of the bot in a chat.
+// What the bot is in a chat.
 var (
 	gone       = faketelegram.Standing{Status: "left"}
 	kicked     = faketelegram.Standing{Status: "kicked"}
@@ -27,13 +27,13 @@ var (
 	helloChannel    = faketelegram.Chat{ID: -1007, Type: "channel"}
 )
 
-// helloCase is what happens to the bot in a chat, and what it sends there.
+// helloCase is what happens to the bot in a chat, and how many messages it sends there.
 type helloCase struct {
 	chat      faketelegram.Chat
 	standings []faketelegram.Standing // of the bot, one after another
-	then      func(*adapterTest)      // happens right after
-	sent      int
-	refused   int // calls
+	then      func(*adapterTest)      // what happens right after; may be nil
+	sent      int                     // messages
+	refused   int                     // calls of sendMessage
 }
 
 // deliverTwice delivers each queued update twice to a webhook. It does nothing if the adapter polls.
@@ -47,7 +47,7 @@ func (r *adapterTest) deliverTwice() {
 	}
 }
 
-// runHello runs the adapter through a case, and then for ten minutes.
+// runHello starts the adapter, makes the case happen, and waits for ten minutes.
 func (r *adapterTest) runHello(tt helloCase) (stop func() error) {
 	r.answerAllWith(&chat.Reply{Title: chat.Say("x")})
 	stop = r.run()
@@ -64,7 +64,7 @@ func (r *adapterTest) runHello(tt helloCase) (stop func() error) {
 	return stop
 }
 
-// checkHellos checks how often the bot says hello, also after a restart.
+// checkHellos checks how many messages the bot sends in each of the cases, and that it sends no more after a restart.
 func checkHellos(t *testing.T, cases map[string]helloCase) {
 	t.Helper()
 	for way, setting := range ways {
@@ -164,7 +164,7 @@ func TestHelloAnswersTheStartOfItsLink(t *testing.T) {
 	})
 }
 
-func TestHelloIsAskedByTheGroupItself(t *testing.T) {
+func TestTheHellosRequestHasNoUser(t *testing.T) {
 	simulated(t, func(t *testing.T, r *adapterTest) {
 		r.runHello(helloCase{chat: helloSupergroup, standings: []faketelegram.Standing{gone, member}})
 		req := r.handler.Requests()[0]

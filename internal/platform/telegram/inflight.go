@@ -6,14 +6,14 @@ import (
 )
 
 const (
-	// maxRunning is how many updates run at a time. An update that waits for its chat's rate, the end
-	// of a 429 or another message does not run.
+	// maxRunning is how many updates run at a time. An update that waits for its chat's rate, for the end of a 429 or
+	// for another message does not run.
 	maxRunning = 1000
-	// maxHeld is how many updates are in flight at a time: they run or wait.
+	// maxHeld is how many updates are in flight at a time, which run or wait.
 	maxHeld = 10_000
 )
 
-// inFlight limits the updates in flight.
+// inFlight limits how many updates are in flight, and how many of these run.
 type inFlight struct {
 	// held has a token for each update in flight.
 	held chan struct{}
@@ -31,8 +31,8 @@ func newInFlight(maxRunning, maxHeld int) *inFlight {
 // count returns how many updates are in flight.
 func (f *inFlight) count() int { return len(f.held) }
 
-// enter returns the flight of an update that begins to run. The caller must call leave at the end. enter
-// blocks while too many updates run or are in flight, and returns nil if ctx ends first.
+// enter returns the flight of an update that begins to run. The caller must call its leave at the end. enter blocks
+// while too many updates run or are in flight, and returns nil if ctx ends first.
 func (f *inFlight) enter(ctx context.Context) *flight {
 	select {
 	case f.held <- struct{}{}:
@@ -70,8 +70,8 @@ type flight struct {
 	stopped atomic.Bool
 }
 
-// stopRunning lets another update run instead of this one, which waits from now on. It is safe for concurrent
-// use. Only the first call has an effect.
+// stopRunning lets another update run instead of this one, which waits from now on. It is safe for concurrent use. Only
+// the first call has an effect.
 func (f *flight) stopRunning() {
 	alreadyStopped := f.stopped.Swap(true)
 	if !alreadyStopped {

@@ -8,24 +8,24 @@ import (
 	"time"
 )
 
-// fill enters n updates, which must not block.
-func fill(t *testing.T, f *inFlight, n int) (places []*flight) {
+// fill enters n updates, for which there must be room.
+func fill(t *testing.T, f *inFlight, n int) (flights []*flight) {
 	t.Helper()
 	for range n {
-		p := f.tryEnter()
-		if p == nil {
-			t.Fatal("there is no place")
+		entered := f.tryEnter()
+		if entered == nil {
+			t.Fatal("there is no room")
 		}
-		places = append(places, p)
+		flights = append(flights, entered)
 	}
-	return places
+	return flights
 }
 
 func TestAnUpdateEntersWhileAnotherMayRun(t *testing.T) {
 	type test struct {
-		running int
-		waiting int
-		enters  bool
+		running int  // how many updates run
+		waiting int  // how many updates are in flight and do not run
+		enters  bool // whether another update may enter
 	}
 	inBubble(t, map[string]test{
 		"none is in flight":              {running: 0, waiting: 0, enters: true},
@@ -36,15 +36,16 @@ func TestAnUpdateEntersWhileAnotherMayRun(t *testing.T) {
 		"some run, the others wait":      {running: 2, waiting: 8, enters: false},
 		"the maximum runs, others wait":  {running: 3, waiting: 5, enters: false},
 	}, func(t *testing.T, tt test) {
-		f := newInFlight(3, 10)
+		const maxRunning, maxHeld = 3, 10
+		f := newInFlight(maxRunning, maxHeld)
 		for range tt.waiting {
 			fill(t, f, 1)[0].stopRunning()
 		}
 		fill(t, f, tt.running)
-		p := f.tryEnter()
-		check(t, "does not block", p != nil, tt.enters)
-		if p != nil {
-			p.leave()
+		entered := f.tryEnter()
+		check(t, "enters at once", entered != nil, tt.enters)
+		if entered != nil {
+			entered.leave()
 		}
 		soon, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
@@ -56,19 +57,19 @@ func TestAnUpdateEntersWhileAnotherMayRun(t *testing.T) {
 func TestAPlaceIsGivenBackOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newInFlight(3, 10)
-		for _, p := range fill(t, f, 3) {
+		for _, waiting := range fill(t, f, 3) {
 			var calls sync.WaitGroup
 			for range 3 {
-				calls.Go(p.stopRunning)
+				calls.Go(waiting.stopRunning)
 			}
 			calls.Wait()
 		}
 		check(t, "running while all wait", len(f.running), 0)
 		check(t, "in flight while all wait", f.count(), 3)
-		places := fill(t, f, 3)
-		places[0].stopRunning()
-		for _, p := range places {
-			p.leave()
+		further := fill(t, f, 3)
+		further[0].stopRunning()
+		for _, update := range further {
+			update.leave()
 		}
 		check(t, "running in the end", len(f.running), 0)
 		check(t, "in flight in the end", f.count(), 3)

@@ -23,38 +23,10 @@ const (
 	failureCache = 5 * time.Second
 )
 
-// inlineResult is the reply to one of the requests that an inline query may mean.
-type inlineResult struct {
-	reply   *chat.Reply
-	article article
-}
-
-// respondInline answers one inline query with results, or with a button that says why
-// there are none.
+// respondInline answers one inline query with results, or with a button that says why there are none.
 func (s *session) respondInline(requestID string, q *models.InlineQuery) {
 	arrived := time.Now()
-	requests := parseInline(q.Query, s.work.Handler.Commands())
-	results := make([]inlineResult, len(requests))
-	var handled sync.WaitGroup
-	for i := range requests {
-		req := &requests[i]
-		req.ID = requestID
-		req.From = userOf(q.From.ID)
-		req.Locale = q.From.LanguageCode
-		req.Inline = true
-		// Each letter typed is a query, so queries count against a chat of their own.
-		req.Chat = "inline " + req.From.ID
-		results[i].reply = chat.SomethingWentWrong(requestID) // the reply if even Handle's own fallback panics
-		handled.Go(func() {
-			s.work.Recover(requestID, func() {
-				s.work.Answer(req, func(r *chat.Reply) {
-					results[i] = inlineResult{reply: r, article: renderArticle(req.Command, r, s.me().Username)}
-				})
-			})
-		})
-	}
-	handled.Wait()
-
+	results := s.inlineResults(requestID, q)
 	var hint string
 	if len(results) == 0 {
 		hint = s.inlineHint()
@@ -78,25 +50,58 @@ func (s *session) respondInline(requestID string, q *models.InlineQuery) {
 	}, contents...)
 }
 
+// inlineResult is the reply to one of the requests that an inline query may mean.
+type inlineResult struct {
+	reply   *chat.Reply
+	article article
+}
+
+// inlineResults handles the requests that an inline query may mean, at the same time, and returns their results. It
+// blocks until each has one.
+func (s *session) inlineResults(requestID string, q *models.InlineQuery) []inlineResult {
+	requests := parseInline(q.Query, s.work.Handler.Commands())
+	results := make([]inlineResult, len(requests))
+	var handled sync.WaitGroup
+	for i := range requests {
+		req := &requests[i]
+		req.ID = requestID
+		req.From = userOf(q.From.ID)
+		req.Locale = q.From.LanguageCode
+		req.Inline = true
+		// Each letter typed is a query, so queries count against a chat of their own.
+		req.Chat = "inline " + req.From.ID
+		results[i].reply = chat.SomethingWentWrong(requestID) // the reply if even Handle's own fallback panics
+		handled.Go(func() {
+			s.work.Recover(requestID, func() {
+				s.work.Answer(req, func(r *chat.Reply) {
+					results[i] = inlineResult{reply: r, article: renderArticle(req.Command, r, s.me().Username)}
+				})
+			})
+		})
+	}
+	handled.Wait()
+	return results
+}
+
 // inlineAnswer is the answer to an inline query.
 type inlineAnswer struct {
 	articles []article // at most 50
-	// cache is how long Telegram may give the same answer to the same query: to anybody,
-	// or to the same user if personal is set. It is sent in whole seconds.
-	cache    time.Duration
+	// cache is how long Telegram may give the same answer to the same query. It is sent in whole seconds.
+	cache time.Duration
+	// personal is set if Telegram may give the answer only to the same user, and not to everybody.
 	personal bool
 	button   *botapi.InlineButton // or nil
 }
 
-// newInlineAnswer returns an answer with the results that did not fail. If one failed, the
-// answer is personal, and cached for a short time. If there is no result, the button shows the
-// last failure, or the hint if nothing failed.
+// newInlineAnswer returns an answer with the results that did not fail. If one failed, the answer is personal, and
+// cached for a short time. If there is nothing to show, the button shows the last failure, or the hint if nothing
+// failed.
 func newInlineAnswer(results []inlineResult, hint string) inlineAnswer {
 	answer := inlineAnswer{cache: maxCache}
-	why := hint
+	buttonText := hint
 	for _, r := range results {
 		if r.reply.Unanswered() {
-			why = words.Say(r.reply.Language, r.reply.Title)
+			buttonText = words.Say(r.reply.Language, r.reply.Title)
 			answer.personal = true
 			answer.cache = min(answer.cache, failureCache)
 			continue
@@ -105,7 +110,7 @@ func newInlineAnswer(results []inlineResult, hint string) inlineAnswer {
 		answer.cache = min(answer.cache, max(time.Until(r.reply.Source.FreshUntil), 0))
 	}
 	if len(answer.articles) == 0 {
-		answer.button = &botapi.InlineButton{Text: why, Start: "inline"}
+		answer.button = &botapi.InlineButton{Text: buttonText, Start: "inline"}
 	}
 	return answer
 }
@@ -113,24 +118,31 @@ func newInlineAnswer(results []inlineResult, hint string) inlineAnswer {
 // inlineHint returns a text that lists what to type in an inline query: the commands that answer one and, if a command
 // takes it, the address of a wallet.
 func (s *session) inlineHint() string {
-	var names []string // An empty query means all commands.
-	for _, req := range parseInline("", s.work.Handler.Commands()) {
+	commands := s.work.Handler.Commands()
+	var names []string
+	for _, req := range parseInline("", commands) { // An empty query means all commands.
 		names = append(names, req.Command)
 	}
 	key := "telegram.inline_hint.commands"
-	if takesWalletInline(s.work.Handler.Commands()) {
+	if takesWalletInline(commands) {
 		key = "telegram.inline_hint"
 	}
 	hint := chat.SayWith(key, chat.Values{"commands": chat.Plain(strings.Join(names, ", "))})
-	if names == nil {
+	if len(names) == 0 {
 		hint = chat.Say("unknown.text")
 	}
 	return words.Say(s.work.Handler.Language(&chat.Request{}, chat.Public), hint)
 }
 
 // takesWalletInline reports whether a command answers inline queries with the address of a wallet.
-func takesWalletInline(all chat.Commands) bool {
-	isProof := func(p chat.Param) bool { return p.Proof }
-	takesWallet := func(f chat.Form) bool { return f.Inline && slices.ContainsFunc(f.Params, isProof) }
-	return slices.ContainsFunc(all, func(c chat.Command) bool { return slices.ContainsFunc(c.Forms, takesWallet) })
+func takesWalletInline(commands chat.Commands) bool {
+	isWallet := func(p chat.Param) bool { return p.Proof }
+	for _, c := range commands {
+		for _, form := range c.Forms {
+			if form.Inline && slices.ContainsFunc(form.Params, isWallet) {
+				return true
+			}
+		}
+	}
+	return false
 }

@@ -27,13 +27,14 @@ func (r *adapterTest) inline(query string) faketelegram.InlineAnswer {
 	return answer
 }
 
-// inlineCommands returns some of the product's commands. Price has the alias "chart".
+// inlineCommands returns some of the product's commands. /price has the alias "chart".
 func inlineCommands(t *testing.T) chat.Commands {
 	t.Helper()
 	names := []string{"price", "supply", "staked", "mylogins", "exists", "verify", "help", "status", "start"}
 	isOther := func(c chat.Command) bool { return !slices.Contains(names, c.Name) }
 	commands := slices.DeleteFunc(commandstest.Healthy().Router(t).Commands(), isOther)
-	commands[0].Aliases = map[string][]string{"chart": {"24h"}}
+	price := &commands[0]
+	price.Aliases = map[string][]string{"chart": {"24h"}}
 	return commands
 }
 
@@ -93,7 +94,8 @@ func TestInlineQueryIgnoresPrivateAndUnfinishedRequests(t *testing.T) {
 	}
 }
 
-// checkOneResult checks that a query has one result, which sends the same text as a command.
+// checkOneResult checks that a query has one result, which sends the text of answer, and that Telegram may cache it for
+// cacheSeconds.
 func (r *adapterTest) checkOneResult(query string, answer *chat.Reply, cacheSeconds int) {
 	r.Helper()
 	got := r.inline(query)
@@ -137,7 +139,8 @@ func TestEmptyInlineQueryHasSeveralResults(t *testing.T) {
 	})
 }
 
-// panicsTwice also panics when it is asked for the language of an inline answer: of the one about the first panic.
+// panicsTwice is a handler that also panics when it is asked for the language of an inline answer. The adapter asks for
+// it to answer after the first panic.
 type panicsTwice struct{ *platformtest.Handler }
 
 func (h panicsTwice) Language(req *chat.Request, visibility chat.Visibility) chat.Language {
@@ -149,16 +152,17 @@ func (h panicsTwice) Language(req *chat.Request, visibility chat.Visibility) cha
 
 // inlineFailure is a query without a result, and its answer.
 type inlineFailure struct {
-	query  string
-	reply  func(context.Context, *chat.Request) *chat.Reply // nil if no command may be asked
-	twice  bool                                             // whether the reply about the panic panics, too
-	button string                                           // above the empty results
-	cache  int                                              // in seconds
+	query        string
+	reply        func(context.Context, *chat.Request) *chat.Reply // nil if no command must be asked
+	panicsTwice  bool                                             // whether the reply about a panic panics, too
+	button       string                                           // above the empty results
+	cacheSeconds int
 }
 
+// serve starts the adapter with a handler that fails in this way.
 func (f inlineFailure) serve(r *adapterTest) {
 	r.handler.Reply = f.reply
-	if f.twice {
+	if f.panicsTwice {
 		r.serve(panicsTwice{r.handler})
 	} else {
 		r.run()
@@ -170,25 +174,45 @@ func inlineFailures() map[string]inlineFailure {
 	refuses := func(context.Context, *chat.Request) *chat.Reply { return privateReply("Too many") }
 	hint := chat.SayWith("telegram.inline_hint.commands", chat.Values{"commands": chat.Plain("price")})
 	return map[string]inlineFailure{
-		"a limit":    {query: "price", reply: refuses, button: "Too many", cache: 5},
-		"a panic":    {query: "price", reply: panics, button: "Something went wrong", cache: 5},
-		"two panics": {query: "price", reply: panics, twice: true, button: "Something went wrong", cache: 5},
-		"private":    {query: "mylogins", button: words.Say(chat.English, hint), cache: 3600},
+		"a limit": {
+			query:        "price",
+			reply:        refuses,
+			button:       "Too many",
+			cacheSeconds: 5,
+		},
+		"a panic": {
+			query:        "price",
+			reply:        panics,
+			button:       "Something went wrong",
+			cacheSeconds: 5,
+		},
+		"two panics": {
+			query:        "price",
+			reply:        panics,
+			panicsTwice:  true,
+			button:       "Something went wrong",
+			cacheSeconds: 5,
+		},
+		"a private command": {
+			query:        "mylogins",
+			button:       words.Say(chat.English, hint),
+			cacheSeconds: 3600,
+		},
 	}
 }
 
-// A failure is not a result: nobody should send it. A button tells the user why, and them alone.
+// A failure is not a result, because nobody should send it to a chat. Instead, a button tells only the user the reason.
 func TestInlineFailureSaysWhy(t *testing.T) {
 	inBubble(t, inlineFailures(), func(t *testing.T, tt inlineFailure) {
 		r := setUp(t)
 		tt.serve(r)
 		got := r.inline(tt.query)
-		wasAsked := tt.reply != nil
-		check(t, "asked", len(r.handler.Requests()) != 0, wasAsked)
+		mustBeAsked := tt.reply != nil
+		check(t, "a command is asked", len(r.handler.Requests()) != 0, mustBeAsked)
 		check(t, "results", len(got.Results), 0)
 		check(t, "button", got.Button, tt.button)
-		check(t, "cache time", got.CacheTime, tt.cache)
-		check(t, "personal", got.Personal, wasAsked)
+		check(t, "cache time", got.CacheTime, tt.cacheSeconds)
+		check(t, "personal", got.Personal, mustBeAsked)
 	})
 }
 
@@ -205,7 +229,7 @@ func TestTheButtonOfAnInlineFailureLeadsToTheStart(t *testing.T) {
 	})
 }
 
-// Each user's queries count for a limit of their own.
+// Each user's queries count towards a limit of their own, by the request's chat.
 func TestInlineQueryIsAskedAsAMember(t *testing.T) {
 	simulated(t, func(t *testing.T, r *adapterTest) {
 		r.run()
@@ -219,18 +243,18 @@ func TestInlineQueryIsAskedAsAMember(t *testing.T) {
 	})
 }
 
-// Telegram takes one answer to a query.
+// Telegram takes only one answer to a query, so an answer that it may have taken can be sent again.
 func TestAnInlineAnswerThatMayBeTakenIsRepeatedOnce(t *testing.T) {
 	type test struct {
 		fault             telegramtest.Fault
 		calls, unanswered int
 	}
 	inBubble(t, map[string]test{
-		"a short 429":      {telegramtest.TooMany(2 * time.Second), 2, 0},
-		"a long 429":       {telegramtest.TooMany(time.Minute), 1, 1},
-		"a 502":            {telegramtest.Page(502), 2, 0},
-		"a 502, but taken": {telegramtest.Page(502).CarriedOut(), 2, 0},
-		"its styles":       {telegramtest.Status(400), 2, 0},
+		"a short 429":             {fault: telegramtest.TooMany(2 * time.Second), calls: 2},
+		"a long 429":              {fault: telegramtest.TooMany(time.Minute), calls: 1, unanswered: 1},
+		"a 502":                   {fault: telegramtest.Page(502), calls: 2},
+		"a 502, but it is taken":  {fault: telegramtest.Page(502).CarriedOut(), calls: 2},
+		"a refusal of its styles": {fault: telegramtest.Status(400), calls: 2},
 	}, func(t *testing.T, tt test) {
 		r := setUp(t)
 		r.api.Fail("answerInlineQuery", tt.fault)

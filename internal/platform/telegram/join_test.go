@@ -15,16 +15,17 @@ import (
 	"herald/internal/demo/fake/telegramtest"
 )
 
-// joinOutcome is the end of a user's request.
+// joinOutcome is how a user's request ends.
 type joinOutcome struct {
 	user    int64
-	state   faketelegram.JoinState
-	answers string // as answersOf prints them
-	told    string // how the message to the user begins
-	counted string // the event
+	state   faketelegram.JoinState // of the request in the end
+	answers string                 // the bot's answers to Telegram, as answersOf prints them
+	told    string                 // how the message to the user begins
+	counted string                 // the event
 }
 
-// checkJoinOutcomes makes each user ask to join, by polling and by webhook.
+// checkJoinOutcomes makes each user ask to join, by polling and by webhook. guarded is whether each request has a
+// query.
 func checkJoinOutcomes(t *testing.T, guarded bool, cases map[string]joinOutcome) {
 	t.Helper()
 	for _, way := range ways {
@@ -104,10 +105,10 @@ func TestJoinQueriesAreAnsweredOnce(t *testing.T) {
 
 func TestModeratorsSeeHowRequestsEnded(t *testing.T) {
 	type test struct {
-		user   int64
-		counts chat.JoinCounts
-		last   int
-		why    string
+		user    int64
+		counts  chat.JoinCounts
+		leftOut int    // how many people are left out
+		why     string // the key of the reason
 	}
 	inBubble(t, map[string]test{
 		"let in": {
@@ -115,25 +116,25 @@ func TestModeratorsSeeHowRequestsEnded(t *testing.T) {
 			counts: chat.JoinCounts{LetIn: 1},
 		},
 		"no": {
-			user:   unqualified,
-			counts: chat.JoinCounts{LeftOpen: 1},
-			last:   1,
-			why:    "details.unregistered",
+			user:    unqualified,
+			counts:  chat.JoinCounts{LeftOpen: 1},
+			leftOut: 1,
+			why:     "details.unregistered",
 		},
 		"unknown": {
-			user:   uncheckable,
-			counts: chat.JoinCounts{Unchecked: 1},
-			last:   1,
+			user:    uncheckable,
+			counts:  chat.JoinCounts{Unchecked: 1},
+			leftOut: 1,
 		},
 	}, func(t *testing.T, tt test) {
 		r := joinTest(t)
 		r.runJoins()
 		r.requestJoin(tt.user, false)
 		r.settledRequest(tt.user)
-		counts, last := r.adapter.Joins.For(fmt.Sprint(holders))
+		counts, leftOut := r.adapter.Joins.For(fmt.Sprint(holders))
 		check(t, "counts", counts, tt.counts)
-		check(t, "people left out", len(last), tt.last)
-		for _, out := range last {
+		check(t, "people left out", len(leftOut), tt.leftOut)
+		for _, out := range leftOut {
 			check(t, "user", out.User, userOf(tt.user))
 			check(t, "why", out.Why.Key, tt.why)
 		}
@@ -162,7 +163,8 @@ func TestJoinRequestsThatAreNotAnswered(t *testing.T) {
 	})
 }
 
-// What is acknowledged is not delivered again, so that a request does not hide the updates behind it.
+// A request is acknowledged before it is answered, so that it does not hold back the updates behind it. Telegram does
+// not deliver it again.
 func TestAJoinRequestIsAcknowledgedAsSoonAsItIsAccepted(t *testing.T) {
 	inBubble(t, ways, func(t *testing.T, way func(*Config)) {
 		r := joinTest(t, way)
@@ -202,9 +204,9 @@ func TestADrainRefusesJoinRequests(t *testing.T) {
 func TestTheDeadlineOfAJoinRequest(t *testing.T) {
 	arrived := time.Unix(1_800_000_000, 0)
 	for name, tt := range map[string]struct {
-		query string
-		age   time.Duration // by the date of the request
-		want  time.Duration
+		query string        // its ID
+		age   time.Duration // at the request's arrival, by its date
+		want  time.Duration // from the arrival to the deadline
 	}{
 		"no query": {
 			want: 4 * time.Minute,
@@ -239,7 +241,7 @@ func TestTheDeadlineOfAJoinRequest(t *testing.T) {
 	}
 }
 
-// Until its deadline, a check may take as long as it needs. The ten seconds begin with the date of the request.
+// The check takes as long as it may. The ten seconds begin at the date of the request, which is old when it arrives.
 func TestAQueryIsAnsweredWithinTenSeconds(t *testing.T) {
 	const old = 4 * time.Second
 	inBubble(t, map[string]int64{"let in": qualified, "no": unqualified}, func(t *testing.T, user int64) {
@@ -259,7 +261,8 @@ func TestAQueryIsAnsweredWithinTenSeconds(t *testing.T) {
 	})
 }
 
-// A query that is answered already, or has expired, needs nobody's attention; others need it once a minute.
+// If a query has expired or is answered already, nobody can do anything. Any other failure is logged as a warning, once
+// a minute.
 func TestAQueryWithoutAnAnswerIsLogged(t *testing.T) {
 	type test struct {
 		fault    telegramtest.Fault
@@ -305,7 +308,11 @@ func TestAPanicConcernsOneJoinRequest(t *testing.T) {
 		r.requestJoin(7, guarded)
 		r.requestJoin(8, guarded)
 		r.settledRequest(7)
-		r.checkRequest(7, faketelegram.JoinOpen, map[bool]string{false: "[]", true: "[queue]"}[guarded])
+		wantAnswers := "[]"
+		if guarded {
+			wantAnswers = "[queue]"
+		}
+		r.checkRequest(7, faketelegram.JoinOpen, wantAnswers)
 		r.checkRequest(8, faketelegram.JoinApproved, "[approve]")
 		r.checkTold(8, "✅ You're in: MAT Holders")
 		r.checkJoinEvents(1, 0, 1)
@@ -318,7 +325,7 @@ func TestAPanicConcernsOneJoinRequest(t *testing.T) {
 func TestAJoinRequestIsAnsweredInThePersonsLanguage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := joinTest(t)
-		r.api.Fail("getChat", telegramtest.Status(400)) // The request names its group.
+		r.api.Fail("getChat", telegramtest.Status(400)) // The group's name is in the request.
 		r.runJoins()
 		shown := r.shownTexts()
 		for _, user := range []int64{qualified, unqualified} {

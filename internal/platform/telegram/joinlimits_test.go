@@ -26,7 +26,7 @@ func TestJoinRequestsThatWaitAreLimited(t *testing.T) {
 		check(t, "others that wait", r.adapter.door.others.waiting.Load(), maxOthers)
 		waitingOrChecked := maxQueries + maxOthers + queryChecks + otherChecks
 		check(t, "requests in flight", r.requestsInFlight(), waitingOrChecked)
-		check(t, "places that are taken from commands", r.adapter.InFlight(), 0)
+		check(t, "updates in flight", r.adapter.InFlight(), 0) // Join requests do not count.
 		time.Sleep(6 * time.Minute)
 		check(t, "requests in flight in the end", r.requestsInFlight(), 0)
 	})
@@ -35,8 +35,8 @@ func TestJoinRequestsThatWaitAreLimited(t *testing.T) {
 // A query is left to moderators if it cannot be checked in time, or if too many others wait. The user is not told why.
 func TestAQueryIsAnsweredWithoutACheck(t *testing.T) {
 	type test struct {
-		waiting int64 // other queries
-		within  time.Duration
+		waiting int64         // how many other queries wait
+		within  time.Duration // how long the answer may take
 	}
 	inBubble(t, map[string]test{
 		"no room": {
@@ -70,8 +70,8 @@ func TestAQueryIsAnsweredWithoutACheck(t *testing.T) {
 // A call to a service may outlast its check, and counts towards the service's maximum until it ends.
 func TestAPlaceIsKeptAfterACheckThatRanOutOfTime(t *testing.T) {
 	type test struct {
-		takes time.Duration // the check
-		free  time.Duration // when its place is free again
+		takes time.Duration // how long the check takes
+		free  time.Duration // how long after its beginning its place is free again
 	}
 	inBubble(t, map[string]test{
 		"a check in time": {

@@ -24,9 +24,9 @@ func (r *adapterTest) checkStop(stop func() error, within time.Duration) {
 func TestAStopLeavesWaitingJoinRequestsOpen(t *testing.T) {
 	const waiting = 50
 	type test struct {
-		guarded bool   // Each request has a query.
-		checks  int64  // at a time
-		answers string // to a request that waits
+		guarded bool   // whether each request has a query
+		checks  int64  // how many requests are checked at a time
+		answers string // the bot's answers to each request that waits
 	}
 	tests := map[string]test{
 		"no query": {

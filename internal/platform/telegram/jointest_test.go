@@ -142,8 +142,8 @@ func (r *adapterTest) runJoins() (stop func() error) {
 	return stop
 }
 
-// requestJoin makes a user ask to join holders, and delivers the update. guarded is whether the bot is the group's
-// guardian, which has 10 seconds to answer the request.
+// requestJoin makes a user ask to join holders, and delivers the update. guarded is whether the bot guards the group:
+// the request then has a query, and Telegram waits 10 seconds for its answer.
 func (r *adapterTest) requestJoin(user int64, guarded bool) {
 	r.Helper()
 	if r.api.RequestJoin(holdersChat, faketelegram.Person(user), guarded) == 0 {
@@ -156,8 +156,8 @@ func (r *adapterTest) requestJoin(user int64, guarded bool) {
 	}
 }
 
-// settledRequest returns the request of a user once no update is queued or in flight. It waits 20 seconds first: twice
-// as long as a guardian has, so that Telegram ends a request that the bot has not answered.
+// settledRequest returns the request of a user once no update is queued or in flight. It first waits 20 seconds, which
+// is twice as long as Telegram waits for the answer to a query.
 func (r *adapterTest) settledRequest(user int64) faketelegram.JoinRequest {
 	r.Helper()
 	time.Sleep(20 * time.Second)
@@ -178,7 +178,7 @@ func (r *adapterTest) requestOf(user int64) faketelegram.JoinRequest {
 // requestsInFlight returns how many join requests are in flight.
 func (r *adapterTest) requestsInFlight() int { return int(r.adapter.door.inFlight.Load()) }
 
-// answersOf returns the bot's answers that had an effect.
+// answersOf returns the bot's answers to a request that had an effect, such as "approve".
 func answersOf(request faketelegram.JoinRequest) (results []string) {
 	for _, a := range request.Answers {
 		results = append(results, a.Result)

@@ -9,8 +9,8 @@ import (
 	"herald/internal/platform/telegram/botapi"
 )
 
-// chatMember returns what a user is in a chat, https://core.telegram.org/bots/api#chatmember.
-// It fails with botapi.Unreadable for a status that this program does not know.
+// chatMember asks Telegram what a user is in a chat: https://core.telegram.org/bots/api#chatmember. If this program
+// does not know the user's status, chatMember fails with botapi.Unreadable.
 func (a *Adapter) chatMember(ctx context.Context, chat, user int64) (*models.ChatMember, error) {
 	m, err := botapi.Call(ctx, a.api, (*bot.Bot).GetChatMember, &bot.GetChatMemberParams{ChatID: chat, UserID: user})
 	if err != nil {
@@ -46,9 +46,9 @@ func mayInvite(m *models.ChatMember) bool {
 	return m.Type == models.ChatMemberTypeAdministrator && m.Administrator.CanInviteUsers
 }
 
-// mayTag reports whether m, the bot itself, may set the tags of others. Every server that knows
-// tags sends this right, true or false (tdlib/telegram-bot-api 10.0, Client.cpp,
-// json_store_administrator_rights), so a missing one means that the server is too old for tags.
+// mayTag reports whether m, the bot itself, may set the tags of others. A server that knows tags always sends this
+// right, true or false (tdlib/telegram-bot-api 10.0, Client.cpp, json_store_administrator_rights). If it is missing,
+// the server is too old for tags.
 func mayTag(m *models.ChatMember) bool {
 	return m.Type == models.ChatMemberTypeAdministrator && m.Administrator.CanManageTags
 }

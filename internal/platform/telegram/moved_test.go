@@ -11,7 +11,7 @@ import (
 	"herald/internal/platform"
 )
 
-// hall is the ID of a group, which becomes the supergroup hallNow.
+// hall is the ID of a group that becomes a supergroup with the ID hallNow.
 const hall, hallNow = int64(-1002), int64(-1000000001003)
 
 // withHall puts the hall into every setting that names groups.
@@ -26,14 +26,14 @@ func withHall(c *Config) {
 // movesSettings are the settings that name the hall.
 const movesSettings = "JOIN_CHATS, STAKER_TAGS, MODERATOR_CHATS, CHAT_LANGUAGE"
 
-// migrated sends a service message: member names the other ID of the chat.
+// migrated delivers the service message about a move in a chat. The field member has the other ID.
 func migrated(c faketelegram.Chat, member string, other int64) func(*adapterTest) {
 	return func(r *adapterTest) {
 		r.deliverMessage(faketelegram.Message{"date": 0, "chat": c, "from": faketelegram.Person(1), member: other})
 	}
 }
 
-// runMove runs the adapter until it has learned twice that the hall has another ID.
+// runMove runs the adapter, moves the hall, and calls learns twice, so that the adapter learns of the move.
 func (r *adapterTest) runMove(learns func(*adapterTest)) {
 	r.run()
 	time.Sleep(time.Second)

@@ -11,7 +11,7 @@ import (
 	"herald/internal/transport"
 )
 
-// The bot's name may change while it runs, by @BotFather. Somebody else may then take the old one.
+// The owner of the bot may change its name with @BotFather while it runs. Another bot may then take the old name.
 const (
 	// nameEvery is how often the bot asks Telegram for its own name.
 	nameEvery = time.Hour
@@ -29,8 +29,8 @@ func (s *session) watchName(ctx context.Context) {
 	}
 }
 
-// askName asks Telegram for the bot's name, unless the last call was less than nameGap ago. It blocks
-// during the call; callers meanwhile wait for its result. If the call fails, the name stays.
+// askName asks Telegram for the bot's name, unless the last call was less than nameGap ago. It blocks during the call,
+// including a call that another goroutine makes. If the call fails, the name stays.
 func (s *session) askName(ctx context.Context) {
 	select {
 	case s.naming <- struct{}{}:
@@ -55,11 +55,11 @@ func (s *session) askName(ctx context.Context) {
 	}
 }
 
-// parseRenamed parses u. If u has a known command for a bot of another name, it first asks Telegram
-// whether that is this bot's name now.
+// parseRenamed parses u. If u has a known command for a bot with another name, it first asks Telegram for the name of
+// this bot, which may have changed.
 func (s *session) parseRenamed(u *update) *command {
 	me := s.me()
-	if namesAnotherBot(u.Message, me, s.work.Handler.Commands()) {
+	if isForAnotherName(u.Message, me, s.work.Handler.Commands()) {
 		s.askName(s.work.Commands)
 		me = s.me()
 	}

@@ -13,8 +13,8 @@ import (
 	"herald/internal/demo/fake/telegramtest"
 )
 
-// renamed runs an adapter, and gives its bot another name after a minute.
-func renamed(t *testing.T, way func(*Config), test func(*testing.T, *adapterTest)) {
+// withRenamedBot runs a test with an adapter whose bot has got the name new_bot while it ran.
+func withRenamedBot(t *testing.T, way func(*Config), test func(*testing.T, *adapterTest)) {
 	t.Helper()
 	simulated(t, func(t *testing.T, r *adapterTest) {
 		r.run()
@@ -24,11 +24,11 @@ func renamed(t *testing.T, way func(*Config), test func(*testing.T, *adapterTest
 	}, way)
 }
 
-// A command with the new name is answered at once, also if many come together.
+// Commands with the new name are answered at once, even if many come together.
 func TestARenamedBotAnswersToItsNewName(t *testing.T) {
 	for _, way := range ways {
 		for _, text := range []string{"/price@new_bot", "@New_bot /price", "@new_bot, /price@NEW_BOT"} {
-			renamed(t, way, func(t *testing.T, r *adapterTest) {
+			withRenamedBot(t, way, func(t *testing.T, r *adapterTest) {
 				calls := r.events.Of("getMe")
 				for i := range int64(5) {
 					r.deliverMessage(inGroup(ann+i, text))
@@ -86,7 +86,7 @@ func TestADescriptionOfAnotherBotChangesNoName(t *testing.T) {
 
 // Links have the new name although nobody has used it, and although Telegram does not answer for a while.
 func TestLinksHaveTheNewNameWithinTheHour(t *testing.T) {
-	renamed(t, ways["polling"], func(t *testing.T, r *adapterTest) {
+	withRenamedBot(t, ways["polling"], func(t *testing.T, r *adapterTest) {
 		r.handler.Reply = secretReply
 		r.api.Push(inGroup(ann, "/mylogins"))
 		r.waitSent(1)
@@ -102,7 +102,7 @@ func TestLinksHaveTheNewNameWithinTheHour(t *testing.T) {
 // A press opens the private chat with the bot by its name. Telegram refuses any other.
 func TestARenameBeforeAnAnswerLosesNothing(t *testing.T) {
 	for _, way := range ways {
-		renamed(t, way, func(t *testing.T, r *adapterTest) {
+		withRenamedBot(t, way, func(t *testing.T, r *adapterTest) {
 			r.handler.Reply = func(context.Context, *chat.Request) *chat.Reply {
 				r.api.Rename("newest_bot")
 				return &chat.Reply{Title: chat.Say("confidential")}
@@ -113,14 +113,14 @@ func TestARenameBeforeAnAnswerLosesNothing(t *testing.T) {
 					go r.postUpdate(body)
 				}
 			}
-			check(t, "opens", r.pressAnsweredBy(2)[0].URL, "https://t.me/newest_bot?start=mylogins")
+			check(t, "opens", r.waitPressAnswer(2)[0].URL, "https://t.me/newest_bot?start=mylogins")
 			check(t, "messages", len(r.api.Sent()), 0)
 		})
 	}
 }
 
-// pressAnsweredBy waits for the answer to one press, and checks how many calls it took.
-func (r *adapterTest) pressAnsweredBy(calls int) []faketelegram.Notice {
+// waitPressAnswer waits for the answer to one press, and checks how many calls it took.
+func (r *adapterTest) waitPressAnswer(calls int) []faketelegram.Notice {
 	r.Helper()
 	r.waitFor("the answer to the press", func() bool { return len(r.api.Notices()) == 1 })
 	check(r.T, "calls of answerCallbackQuery", len(r.api.Calls("answerCallbackQuery")), calls)

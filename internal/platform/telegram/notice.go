@@ -7,42 +7,66 @@ import (
 	"herald/internal/platform/telegram/outbox"
 )
 
-// notice is the key of a sentence in the catalogue. A group reads nothing else about a
-// private command: no function here turns a chat.Reply of a command into a notice.
+// notice is what a group reads about a private command that was used there: the key of a message in package words. The
+// group reads nothing else about the command, because no function here turns a command's reply into a notice.
 type notice string
 
 const (
+	// answeredPrivately says that the answer is in the private chat.
 	answeredPrivately notice = "telegram.answered"
-	stayedAnonymous   notice = "telegram.anonymous"
-	// pressStart invites a user to whom the bot may not write yet.
+	// stayedAnonymous says that a user who speaks as a chat cannot get a private answer.
+	stayedAnonymous notice = "telegram.anonymous"
+	// pressStart invites a user to start the bot, which may not write to them before. Start sends the command again.
 	pressStart notice = "telegram.press_start"
-	// askThere is the text of pressStart for a command that Start cannot give again.
+	// askThere replaces the text of pressStart if Start cannot send the command: the user must type it again.
 	askThere notice = "telegram.ask_there"
 )
 
-// notify shows a notice in the group where a private command was used. It answers a press with
-// the notice. Otherwise, or if that fails, it sends an ephemeral message or posts in the group.
-// After an ephemeral command, answeredPrivately is not shown. The receipt is empty unless a message in the group was
-// needed and failed.
+// notify shows a notice to the user or, if that fails, in the group where they used a private command. The receipt is
+// empty unless a message in the group was needed and failed.
 func (a *answering) notify(n notice) outbox.Receipt {
-	text, payload := n, ""
 	if n == pressStart {
-		text, payload = a.invitation()
-		if a.press.open(payload) {
-			return outbox.Receipt{}
-		}
+		return a.invite()
 	}
-	url := "https://t.me/" + a.s.me().Username // after open, which may find another name
-	if payload != "" {
-		url = deepLink(a.s.me().Username, payload)
+	reply := a.noticeReply(n, "https://t.me/"+a.s.me().Username)
+	if a.toast(reply) {
+		return outbox.Receipt{}
 	}
-	reply := a.inLanguageOfChat(&chat.Reply{
+	return a.showNotice(n, reply)
+}
+
+// invite is notify for pressStart. It answers a press by opening the private chat.
+func (a *answering) invite() outbox.Receipt {
+	text, payload := a.invitation()
+	if a.press.open(payload) {
+		return outbox.Receipt{}
+	}
+	url := deepLink(a.s.me().Username, payload) // after open, which may find another name
+	return a.showNotice(pressStart, a.noticeReply(text, url))
+}
+
+// invitation returns the text of an invitation, and the payload that Start sends: the command, if a link can carry it.
+func (a *answering) invitation() (text notice, payload string) {
+	req := &a.cmd.request
+	linked, listed := a.s.work.Handler.Commands().Find(req.Command)
+	hasArguments := req.Args.Len() > 0 || req.Target != nil
+	if listed && !linked.NoDeepLink && !hasArguments {
+		return pressStart, req.Command
+	}
+	return askThere, "start"
+}
+
+// noticeReply returns a notice in the language of the chat, with a button that opens url.
+func (a *answering) noticeReply(text notice, url string) *chat.Reply {
+	return a.inLanguageOfChat(&chat.Reply{
 		Text:    chat.Say(string(text)),
 		Actions: []chat.Action{{Label: chat.Say("button.private"), URL: url}},
 	})
-	if n != pressStart && a.toast(reply) {
-		return outbox.Receipt{}
-	}
+}
+
+// showNotice answers an ephemeral command with a notice that only the user reads. If that fails, or the command was not
+// ephemeral, it posts the notice in the group. After an ephemeral command, it does not show answeredPrivately at all.
+func (a *answering) showNotice(n notice, reply *chat.Reply) outbox.Receipt {
 	m := a.message(a.render(reply))
 	if a.cmd.ephemeral.Arrived() {
 		if n == answeredPrivately || a.sendEphemeral(m.Content).Result == outbox.Delivered {
@@ -52,21 +76,8 @@ func (a *answering) notify(n notice) outbox.Receipt {
 	return a.postNotice(n, m)
 }
 
-// invitation returns the text of pressStart, and the payload that Start sends: the command again, if a link can carry
-// it.
-func (a *answering) invitation() (text notice, payload string) {
-	req := &a.cmd.request
-	linked, listed := a.s.work.Handler.Commands().Find(req.Command)
-	hasArguments := req.Args.Len() > 0 || req.Target != nil
-	if !listed || linked.NoDeepLink || hasArguments {
-		return askThere, "start"
-	}
-	return pressStart, req.Command
-}
-
-// postNotice sends a notice that everybody in the group sees. pressStart is deleted once
-// an answer has reached the user, any other notice after noticeLasts. stayedAnonymous is
-// sent at most once a minute.
+// postNotice sends a notice that everybody in the group reads. pressStart is deleted once an answer has reached the
+// user (deleteInvitations), any other notice after noticeLasts. stayedAnonymous is sent at most once a minute.
 func (a *answering) postNotice(n notice, m outbox.Message) outbox.Receipt {
 	if n == stayedAnonymous {
 		m.Notice = string(n)
@@ -87,8 +98,8 @@ func (a *answering) postNotice(n notice, m outbox.Message) outbox.Receipt {
 	return outbox.Receipt{}
 }
 
-// sendOnce sends a reply about lost answers to the chat, at most once a minute for each
-// name. If the command's press is not answered yet, it answers the press instead.
+// sendOnce tells the chat that answers were lost, at most once a minute for each name: "busy" or "lost". If the command
+// came by a press that is not answered yet, it answers the press instead.
 func (a *answering) sendOnce(name string, r *chat.Reply) outbox.Receipt {
 	if a.alert(r) {
 		return outbox.Receipt{}

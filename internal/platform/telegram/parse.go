@@ -27,10 +27,10 @@ type command struct {
 	// ephemeral is the ephemeral message to answer in the group, so that only its user can read the answer; zero if
 	// everybody saw the command.
 	ephemeral botapi.EphemeralMessage
-	// button is the state of the pressed button. It is below the message to reply to. It is nil if the command came
-	// in a message.
+	// button is the state of the pressed button, or nil if the command came in a message. The button is below the message
+	// to reply to.
 	button *chat.Press
-	// text is the command and its words, as typed. It is the same for all who type the same.
+	// text is the command and its words, as typed. Equal commands have equal texts.
 	text string
 	// private is set if only the user may read the answer.
 	private bool
@@ -38,54 +38,68 @@ type command struct {
 	guessed bool
 }
 
-// parse returns what an update asks, or nil if this bot has no answer to it.
+// parse returns the command of an update, or nil if this bot has no answer to it. me is this bot.
 func parse(u *update, me *models.User, h platform.Handler) *command {
 	m := u.message()
 	if m == nil {
 		return nil
 	}
-	inPrivate, inGroup := isPrivate(&m.Chat), isGroup(&m.Chat)
-	if !inPrivate && !inGroup {
+	isInChannel := !isPrivate(&m.Chat) && !isGroup(&m.Chat)
+	if isInChannel {
 		return nil
 	}
-	var c *command
-	switch {
-	case u.Press != nil:
-		c = parsePress(u.Press)
-	case u.MyChatMember != nil:
-		c = &command{request: chat.Request{Command: chat.HelloCommand}, text: chat.HelloCommand}
-	default:
-		c = parseMessage(m, me, h.Commands())
-	}
-	if c == nil {
+	c := commandOf(u, m, me, h.Commands())
+	if c == nil || !c.isAnswerable(u, m) {
 		return nil
 	}
-	if inPrivate && m.Chat.ID != c.user {
-		return nil // A private chat belongs to one person.
-	}
-	// In a channel's direct messages each user has a topic, and the channel's administrators read all
-	// of them. Telegram refuses a message without a topic.
-	if m.Chat.IsDirectMessages && m.DirectMessagesTopic == nil && u.Press == nil {
-		return nil
-	}
-	if c.request.Command == chat.JoinCommand && !inPrivate {
-		return nil // The bot sends its buttons only to private chats, so this one is forged.
-	}
-	c.sender = cmp.Or(c.sender, c.user)
-	c.to = destination(m)
-	c.request.From = userOf(c.user)
-	c.request.Chat = strconv.FormatInt(m.Chat.ID, 10)
-	c.request.Direct = inPrivate
-	if inGroup {
-		c.request.Community = c.request.Chat
-		if c.user != 0 {
-			c.request.Role = chat.UnknownRole
-		}
-	}
+	c.setChat(m)
 	c.request.BotName = me.FirstName
 	c.request.BotHandle = "@" + me.Username
 	c.private = h.Visibility(c.request.Command) == chat.Private || c.ephemeral.Arrived()
 	return c
+}
+
+// commandOf returns the command of an update without the fields about its chat, or nil. m is the update's message.
+func commandOf(u *update, m *models.Message, me *models.User, commands chat.Commands) *command {
+	switch {
+	case u.Press != nil:
+		return parsePress(u.Press)
+	case u.MyChatMember != nil:
+		return &command{request: chat.Request{Command: chat.HelloCommand}, text: chat.HelloCommand}
+	}
+	return parseMessage(m, me, commands)
+}
+
+// isAnswerable reports whether the command can come from the chat of m, and can be answered there.
+func (c *command) isAnswerable(u *update, m *models.Message) bool {
+	inPrivate := isPrivate(&m.Chat)
+	switch {
+	case inPrivate && m.Chat.ID != c.user:
+		return false // A private chat belongs to one user.
+	case m.Chat.IsDirectMessages && m.DirectMessagesTopic == nil && u.Press == nil:
+		// In a channel's direct messages each user has a topic, and the channel's administrators read all
+		// of them. Telegram refuses a message without a topic.
+		return false
+	case c.request.Command == chat.JoinCommand && !inPrivate:
+		return false // The bot sends its buttons only to private chats, so this one is forged.
+	}
+	return true
+}
+
+// setChat sets the fields about the chat of m, and about the sender there.
+func (c *command) setChat(m *models.Message) {
+	c.sender = cmp.Or(c.sender, c.user)
+	c.to = destination(m)
+	c.request.From = userOf(c.user)
+	c.request.Chat = strconv.FormatInt(m.Chat.ID, 10)
+	c.request.Direct = isPrivate(&m.Chat)
+	if c.request.Direct {
+		return
+	}
+	c.request.Community = c.request.Chat
+	if c.user != 0 {
+		c.request.Role = chat.UnknownRole
+	}
 }
 
 // destination returns where a reply to m goes.
@@ -153,28 +167,33 @@ func commandName(
 	m *models.Message, units []uint16, me *models.User, commands chat.Commands,
 ) (name string, args []string, argsAt int) {
 	text, entities := textOf(m)
-	typed := typedCommand(units, entities, me)
-	if typed.suffix != "" && !typed.isFor(me) {
+	typed := leadingCommand(units, entities, me)
+	if typed.namesAnotherBot(me) {
 		return "", nil, 0
 	}
 	if !typed.isFor(me) {
-		typed = typedWords{} // "@ann /price" is text about somebody else. It may still answer a question.
+		typed = typedCommand{} // "@ann /price" is text about somebody else. It may still answer a question.
 	}
 	name = typed.name
 	argsAt = typed.end
 	if name == "" && len(units) > 0 {
 		name, args = askedFor(m.ReplyToMessage, me)
-		asked, _ := commands.Find(name)
-		params, _ := asked.Params()
-		hasArgument := len(chat.Meant(strings.Fields(text), params...)) > 0
-		if isGroup(&m.Chat) && !hasArgument {
+		if isGroup(&m.Chat) && !hasArgument(text, name, commands) {
 			return "", nil, 0
 		}
 	}
-	if _, known := commands.Find(name); !known && !isPrivate(&m.Chat) {
+	_, known := commands.Find(name)
+	if !known && isGroup(&m.Chat) {
 		return "", nil, 0
 	}
 	return name, args, argsAt
+}
+
+// hasArgument reports whether a word of the text is like an argument of the command.
+func hasArgument(text, command string, commands chat.Commands) bool {
+	asked, _ := commands.Find(command)
+	params, _ := asked.Params()
+	return len(chat.Meant(strings.Fields(text), params...)) > 0
 }
 
 // guess returns the command that a message in a private chat means if commandName finds none, and where in the text the
@@ -182,7 +201,8 @@ func commandName(
 // command and for a message without any content.
 func guess(m *models.Message, units []uint16, me *models.User, commands chat.Commands) (name string, argsAt int) {
 	text, entities := textOf(m)
-	if typed := typedCommand(units, entities, me); typed.suffix != "" && !typed.isFor(me) {
+	typed := leadingCommand(units, entities, me)
+	if typed.namesAnotherBot(me) {
 		return "", 0
 	}
 	if len(units) == 0 && !hasAttachment(m) {
@@ -214,8 +234,8 @@ func (c *command) setSender(m *models.Message) {
 	c.request.CanReplyEphemerally = c.ephemeral.Arrived()
 }
 
-// parsePress returns what the state of a button asks, or nil if the state is not of this
-// version. Anybody can forge a state.
+// parsePress returns the command of a button, or nil if the button's state is not of this version. Anybody can forge a
+// state.
 func parsePress(q *callbackQuery) *command {
 	state, err := chat.ParseState(q.Data)
 	if err != nil {
@@ -279,8 +299,8 @@ func parseInline(query string, commands chat.Commands) (found []chat.Request) {
 	return found
 }
 
-// withArgument returns a request for a form if one of the words is its argument, as long as its example. Otherwise it
-// returns nil.
+// withArgument returns a request for a form with one parameter if one of the words is its argument, as long as its
+// example. Otherwise it returns nil.
 func withArgument(command string, f chat.Form, words []string) []chat.Request {
 	args := chat.Meant(words, f.Params...)
 	if len(args) != 1 || len(args[0]) != len(f.Params[0].Example) {
@@ -318,9 +338,9 @@ func followLink(m *models.Message, words []string, commands chat.Commands) (name
 	return "start", nil
 }
 
-// typedWords are a bot command at the beginning of a text.
-type typedWords struct {
-	name string // in lower case; "" is no command
+// typedCommand is a bot command at the beginning of a text, such as "/price@OurBot" or "@OurBot /price".
+type typedCommand struct {
+	name string // in lower case; "" if the text does not begin with a command
 	// suffix is the username after the command's @, or "".
 	suffix string
 	// mentioned is the username in a mention before the command, or "".
@@ -329,13 +349,16 @@ type typedWords struct {
 }
 
 // isFor reports whether the command is addressed to a bot, or to no bot in particular.
-func (w *typedWords) isFor(bot *models.User) bool {
-	addressee := cmp.Or(w.suffix, w.mentioned)
+func (c *typedCommand) isFor(bot *models.User) bool {
+	addressee := cmp.Or(c.suffix, c.mentioned)
 	return addressee == "" || strings.EqualFold(addressee, bot.Username)
 }
 
-// typedCommand returns the bot command at the very beginning of a text, or after one mention there.
-func typedCommand(units []uint16, entities []models.MessageEntity, me *models.User) typedWords {
+// namesAnotherBot reports whether the username after the command's @ is not the username of me.
+func (c *typedCommand) namesAnotherBot(me *models.User) bool { return c.suffix != "" && !c.isFor(me) }
+
+// leadingCommand returns the bot command at the very beginning of a text, or after one mention there.
+func leadingCommand(units []uint16, entities []models.MessageEntity, me *models.User) typedCommand {
 	mentioned, begin := leadingMention(units, entities, me)
 	for _, e := range entities {
 		if e.Type != models.MessageEntityTypeBotCommand || e.Offset != begin || !within(&e, units) || units[begin] != '/' {
@@ -343,9 +366,9 @@ func typedCommand(units []uint16, entities []models.MessageEntity, me *models.Us
 		}
 		end := e.Offset + e.Length
 		name, suffix, _ := strings.Cut(string(utf16.Decode(units[begin+1:end])), "@")
-		return typedWords{name: strings.ToLower(name), suffix: suffix, mentioned: mentioned, end: end}
+		return typedCommand{name: strings.ToLower(name), suffix: suffix, mentioned: mentioned, end: end}
 	}
-	return typedWords{}
+	return typedCommand{}
 }
 
 // leadingMention returns the username in a mention at the very beginning of a text, and where the text continues after
@@ -374,9 +397,8 @@ func leadingMention(units []uint16, entities []models.MessageEntity, me *models.
 	return username, end
 }
 
-// namesAnotherBot reports whether m, which may be nil, has a known command for a bot with another
-// username.
-func namesAnotherBot(m *models.Message, me *models.User, commands chat.Commands) bool {
+// isForAnotherName reports whether m has a known command for a bot with another username than me. m may be nil.
+func isForAnotherName(m *models.Message, me *models.User, commands chat.Commands) bool {
 	if m == nil {
 		return false
 	}
@@ -384,7 +406,7 @@ func namesAnotherBot(m *models.Message, me *models.User, commands chat.Commands)
 	if !strings.Contains(text, "@") { // This saves parsing most commands twice.
 		return false
 	}
-	typed := typedCommand(utf16.Encode([]rune(text)), entities, me)
+	typed := leadingCommand(utf16.Encode([]rune(text)), entities, me)
 	_, known := commands.Find(typed.name)
 	return known && !typed.isFor(me)
 }
@@ -392,9 +414,9 @@ func namesAnotherBot(m *models.Message, me *models.User, commands chat.Commands)
 // askedFor returns the command and the arguments that a user has sent already, if m, a message of this bot, asks for
 // the next argument. It returns "" if m is not such a question.
 //
-// Questions are not stored. The first character of a question is invisible and has a link that names the command.
-// Telegram quotes the link in a reply. A link in another sender's message does not count, and in this bot's messages,
-// untrusted text never becomes a link.
+// Questions are not stored. The first character of a question is invisible and has a link that names the command. An
+// update with a reply includes the question and its link. Nobody can forge the link: only a message of this bot counts,
+// and untrusted text never becomes a link in it.
 func askedFor(m *models.Message, me *models.User) (command string, args []string) {
 	if m == nil || m.From == nil || m.From.ID != me.ID {
 		return "", nil
@@ -412,10 +434,10 @@ func askedFor(m *models.Message, me *models.User) (command string, args []string
 	return "", nil
 }
 
-// cutMention returns the first person mentioned without a username after the command, or nil,
-// and the text after the command without that mention. A mention by username stays a
-// word: Telegram gives bots no ID for it.
-func cutMention(units []uint16, from int, entities []models.MessageEntity) (*models.User, string) {
+// cutMention returns the first user who is mentioned after the command, or nil, and the text after the command without
+// that mention. from is where the command ends. A mention by username stays a word, because Telegram gives bots no ID
+// for it.
+func cutMention(units []uint16, from int, entities []models.MessageEntity) (mentioned *models.User, rest string) {
 	for _, e := range entities {
 		if e.Type != models.MessageEntityTypeTextMention || e.User == nil || !within(&e, units) || e.Offset < from {
 			continue
@@ -425,9 +447,9 @@ func cutMention(units []uint16, from int, entities []models.MessageEntity) (*mod
 	return nil, string(utf16.Decode(units[from:]))
 }
 
-// repliedTo returns the person whose message m replies to. The person has the ID 0 if they spoke as a chat. repliedTo
-// returns nil if m is not a reply, or replies to this bot. It also returns nil where Telegram makes every message a
-// reply: to the first message of a topic, and to the channel's forwarded post.
+// repliedTo returns the user whose message m replies to, or nil. The user has the ID 0 if they spoke as a chat. A
+// message of this bot does not count, and neither do replies that Telegram makes of all messages: to the first message
+// of a topic, and to a channel's forwarded post.
 func repliedTo(m *models.Message, me *models.User) *models.User {
 	r := m.ReplyToMessage
 	if r == nil {

@@ -19,21 +19,23 @@ const (
 )
 
 // An update that is not acknowledged stays in Telegram's queue, and the next getUpdates returns it again at once.
-// Without a pause, the bot would poll the same updates in a busy loop. During the pause it answers some, and the next
-// call acknowledges them.
+// Without a pause, the bot would poll the same updates in a busy loop. During the pause it answers some of them, and
+// the next call acknowledges these.
 const (
-	// A batch of n updates is followed by a pause of n*pausePerUpdate, but at least minPause. For example, a batch of 100
-	// is followed by 20 ms. The pause ends early if the next batch would have few known updates.
+	// After a batch of n updates, the pause is n*pausePerUpdate, but at least minPause. For example, it is 20 ms after a
+	// batch of 100. If the batch had new updates, the pause ends early once the next batch would repeat only a few.
 	pausePerUpdate = 200 * time.Microsecond
 	minPause       = 2 * time.Millisecond
 	// sameOffsetPause is the minimum time between two calls for the same offset.
 	sameOffsetPause = 100 * time.Millisecond
 )
 
-// poller takes updates by long polling, during one Run. An update is acknowledged once it and all before it are
-// answered. If a hundred are not acknowledged, they hide all newer updates. Then the oldest ones that wait or hang are
-// acknowledged early: see tracker in updates.go. This process still answers them, even on SIGTERM, but Telegram no
-// longer keeps them. They are lost if the process is killed, or if Telegram does not accept the answer before the drain
+// poller takes updates by long polling, during one Run. Telegram keeps an update in its queue until the bot
+// acknowledges it. The bot does so once the update and all before it are answered.
+//
+// Telegram returns at most a hundred updates that are not acknowledged, so a hundred of them hide all newer ones. Then
+// the oldest ones that wait or hang are acknowledged early: see tracker in updates.go. This process still answers them,
+// even on SIGTERM. They are lost if the process is killed, or if Telegram does not accept the answer before the drain
 // ends.
 //
 // A join request is acknowledged once acceptJoin (join.go) has accepted it. If the bot then stops, the request stays
@@ -41,8 +43,8 @@ const (
 type poller struct {
 	s       *session
 	updates *tracker
-	// sent is the offset that the last call sent. It may be one less than the offset that was meant: see alternate.
-	sent int64
+	// lastSent is the offset that the last getUpdates sent, as alternate returned it.
+	lastSent int64
 }
 
 func newPoller(s *session) *poller {
@@ -64,7 +66,8 @@ func (p *poller) receive(ctx context.Context) {
 		p.s.connected()
 		p.updates.acknowledge(offset)
 		if len(batch) == 0 {
-			p.updates.forgetIDs() // After a week without updates, IDs may start again.
+			// The queue is empty, so no old ID can come again. After a week without updates, new IDs may be lower.
+			p.updates.forgetIDs()
 		}
 		anyNew := p.dispatch(ctx, batch)
 		p.pause(ctx, len(batch), anyNew)
@@ -76,24 +79,23 @@ func (p *poller) receive(ctx context.Context) {
 // deleteWebhook deletes the webhook of an earlier run. A webhook that is set later belongs to another process:
 // getUpdates then fails with a conflict until that process deletes it.
 func (p *poller) deleteWebhook(ctx context.Context) {
-	// If it fails, so does getUpdates.
 	_ = p.s.repeat(ctx, func() error {
 		_, err := botapi.Change(ctx, p.s.adapter.api, (*bot.Bot).DeleteWebhook, &bot.DeleteWebhookParams{})
 		return err
-	})
+	}) // If this fails, so does the following getUpdates.
 }
 
-// getUpdates calls Telegram until a call succeeds. The first call blocks for up to timeout if no update is
-// queued. getUpdates fails if ctx is done or the token is refused.
+// getUpdates calls Telegram until a call succeeds. If no update is queued, the first call blocks for up to timeout.
+// getUpdates fails if ctx is done or the token is refused.
 func (p *poller) getUpdates(
 	ctx context.Context, offset int64, timeout time.Duration,
 ) (batch []json.RawMessage, err error) {
 	a := p.s.adapter
 	err = p.s.repeat(ctx, func() (err error) {
-		p.sent = alternate(offset, p.sent)
-		batch, err = a.api.GetUpdates(ctx, p.sent, batchSize, timeout, a.allowedUpdates())
+		p.lastSent = alternate(offset, p.lastSent)
+		batch, err = a.api.GetUpdates(ctx, p.lastSent, batchSize, timeout, a.allowedUpdates())
 		if err != nil && ctx.Err() == nil {
-			timeout = 0 // A call that succeeds then shows at once that Telegram is back.
+			timeout = 0 // The next call returns at once if Telegram is back.
 			a.ready.Store(false)
 			a.Count("poll_failed")
 		}
@@ -102,18 +104,18 @@ func (p *poller) getUpdates(
 	return batch, err
 }
 
-// alternate returns offset, or offset-1 if the last call sent offset. In a series of calls for offset 7, it returns 7,
-// 6, 7, 6, and so on. fromEarliest stays as it is.
+// alternate returns the offset to send in a getUpdates that asks for offset: offset or, if the last call sent that,
+// offset-1. In a series of calls for offset 7, it returns 7, 6, 7, 6, and so on.
 //
-// If a getUpdates sends the same offset as the last one, and comes within half a second, Telegram returns only one
-// update (tdlib/telegram-bot-api 10.0, Client.cpp, process_get_updates_query). An update that hangs would then hide all
-// others. For offset-1 Telegram returns the same updates, because the update with that ID is acknowledged already. If
-// the call for offset failed, that update comes once more, and is known.
-func alternate(offset, sent int64) int64 {
+// If two calls within half a second send the same offset, Telegram returns only one update to the second (tdlib/
+// telegram-bot-api 10.0, Client.cpp, process_get_updates_query). An update that hangs would then hide all others. For
+// offset-1 Telegram returns the same updates, because the update with that ID is acknowledged already. If the call for
+// offset did not arrive, that update comes once more. Then dispatch skips it as known.
+func alternate(offset, lastSent int64) int64 {
 	if offset == fromEarliest { // Telegram would drop updates at a negative offset.
 		return offset
 	}
-	if offset == sent {
+	if offset == lastSent {
 		return offset - 1
 	}
 	return offset
@@ -124,7 +126,7 @@ func alternate(offset, sent int64) int64 {
 func (p *poller) dispatch(ctx context.Context, batch []json.RawMessage) (anyNew bool) {
 	for _, raw := range batch {
 		if p.updates.isKnown(leadingID(raw)) {
-			continue // begin would say so, too. This saves the work of decoding the update again.
+			continue // begin checks this, too. But this check saves decoding the update again.
 		}
 		u, answerable := p.s.adapter.read(raw)
 		if u.ID == 0 || !p.updates.begin(u.ID) {
@@ -143,8 +145,8 @@ func (p *poller) dispatch(ctx context.Context, batch []json.RawMessage) (anyNew 
 	return anyNew
 }
 
-// passOn passes on a join request to be answered. Once the drain has begun, acceptJoin takes none: the update then
-// stays in Telegram's queue, and the next process gets it.
+// passOn passes on a join request to be answered, and marks its update as done. Once the drain has begun, acceptJoin
+// accepts none: the update then stays in Telegram's queue, and the next process gets it.
 func (p *poller) passOn(u *update) {
 	if p.s.acceptJoin(u.Join) {
 		p.updates.advance(u.ID, stateDone)
@@ -164,11 +166,11 @@ func (p *poller) start(ctx context.Context, u *update) bool {
 	}
 	started := p.s.work.Go(func(id string) {
 		growStack()
-		answered := true // Also after a panic: the update would panic again.
+		answered := true // even after a panic, because the update would panic again
 		defer func() {
 			flight.leave()
-			// An update that was not answered because of a stop stays in Telegram's queue, for the next process. Without a
-			// stop, this process would not answer it again, because it is known, and it would only hide newer ones.
+			// An update that was not answered because of a stop stays in Telegram's queue for the next process. Without a
+			// stop, it is marked as done all the same: this process would not answer it again, and it would hide newer ones.
 			isForNextProcess := !answered && ctx.Err() != nil
 			if !isForNextProcess {
 				p.updates.advance(u.ID, stateDone)
@@ -189,13 +191,12 @@ func (p *poller) start(ctx context.Context, u *update) bool {
 //
 //go:noinline
 func growStack() {
-	var room [8 << 10]byte
+	var room [8 << 10]byte // A stack of 8 KiB has no room for it, so it becomes 16 KiB.
 	runtime.KeepAlive(&room)
 }
 
-// pause blocks after a batch of the given size, so that answers are delivered before the next call. It ends early once
-// at most size/4 known updates would come again. If the batch had no new update, it does not end early: the known ones
-// are still being answered.
+// pause blocks after a batch of the given size, so that answers are delivered before the next call. If the batch had
+// new updates, the pause ends early once at most size/4 known updates would come again.
 func (p *poller) pause(ctx context.Context, size int, anyNew bool) {
 	longest := max(minPause, pausePerUpdate*time.Duration(size))
 	p.await(ctx, longest, func() bool {

@@ -16,7 +16,7 @@ import (
 	faketelegram "herald/internal/demo/fake/telegram"
 )
 
-// Other commands are answered at once. Behind the first 100 updates, they are answered after hangsAfter and two pauses.
+// Within the first batch, other commands are answered at once. Later ones are answered after hangsAfter and two pauses.
 // The hanging commands are answered when the bot stops.
 func TestHangingCommandsHideNoOthers(t *testing.T) {
 	type test struct {
@@ -67,8 +67,8 @@ func TestHangingCommandsOfOneChatDelayNoOther(t *testing.T) {
 	})
 }
 
-// Fewer updates than a batch hide no others, so Telegram keeps them until they are answered, whatever they wait for.
-// Of a batch, those at the head that wait are acknowledged.
+// Fewer updates than a batch hide no others, so Telegram keeps them until they are answered, whatever they wait for. In
+// a full batch, the first updates are acknowledged early if they wait.
 func TestFewUpdatesAreNotAcknowledgedUnanswered(t *testing.T) {
 	type test struct {
 		hung    int
@@ -95,7 +95,7 @@ func TestFewUpdatesAreNotAcknowledgedUnanswered(t *testing.T) {
 	})
 }
 
-// A join request may wait for minutes. It is acknowledged as soon as the door has it, however few there are.
+// A join request may wait for minutes. It is acknowledged as soon as it is accepted, even if no update hides another.
 func TestAJoinRequestIsAcknowledgedOnceItIsTaken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := joinTest(t)
@@ -142,7 +142,7 @@ func TestPollingKeepsTheLimitsInFlight(t *testing.T) {
 	})
 }
 
-// No two calls within half a second may have one offset, and none may drop an update.
+// Two calls within half a second may not send the same offset, and no call may drop an update.
 func TestAnOffsetIsNotRepeated(t *testing.T) {
 	for _, tt := range []struct{ offset, last, want int64 }{
 		{offset: 0, last: 0, want: 0},
@@ -166,7 +166,7 @@ func TestAHangingCommandIsPolledWithPauses(t *testing.T) {
 	})
 }
 
-// Such a server returns at once, although the bot asks it to wait for an update.
+// The server returns at once, although the bot asks it to wait for an update.
 func TestAServerThatDoesNotWaitIsPolledWithPauses(t *testing.T) {
 	inBubble(t, map[string]string{
 		"nothing at once": `[]`,
@@ -328,7 +328,7 @@ func TestARefusedTokenEndsRun(t *testing.T) {
 	})
 }
 
-// Each of two who poll ends the other's poll, again and again.
+// Each of two processes that poll ends the other's poll, again and again.
 func TestTwoPollersAnnounceOnceAMinute(t *testing.T) {
 	simulated(t, func(t *testing.T, r *adapterTest) {
 		other := r.secondAdapter()

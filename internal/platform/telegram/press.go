@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// queryLasts is how long an answer to a press or an inline query is worth sending. Telegram publishes no
-	// limit, but it still accepts answers after this time.
+	// queryLasts is how long an answer to a press or an inline query is worth sending. Telegram does not publish its own
+	// limit, which is longer.
 	queryLasts = 10 * time.Second
 	// spinnerLasts is how long a pressed button shows a spinner while an answer waits
 	// for its slot or is sent.
@@ -28,8 +28,8 @@ type press struct {
 	once sync.Once
 }
 
-// answer answers the callback query, and reports whether Telegram took the answer. Later
-// calls, and calls of a nil press, return false and do nothing.
+// answer answers the callback query, and reports whether Telegram took the answer. A press is answered only once: later
+// calls return false and do nothing. So do calls on a nil press.
 func (p *press) answer(a bot.AnswerCallbackQueryParams) (taken bool) {
 	if p == nil {
 		return false
@@ -44,11 +44,11 @@ func (p *press) answer(a bot.AnswerCallbackQueryParams) (taken bool) {
 	return taken
 }
 
-// endSpinner answers the callback query with nothing.
+// endSpinner answers the callback query without showing anything.
 func (p *press) endSpinner() { p.answer(bot.AnswerCallbackQueryParams{}) }
 
-// open answers the callback query with a link that opens the private chat with the bot, which is then
-// started with the payload. It reports whether Telegram took the answer, as answer does.
+// open answers the callback query with a link that opens the private chat with the bot, and sends /start with the
+// payload there. Its result is like the result of answer.
 func (p *press) open(payload string) (taken bool) {
 	if p == nil {
 		return false
@@ -77,18 +77,18 @@ func (p *press) openBy(ctx context.Context, username, payload string) error {
 	return err
 }
 
-// toast shows a reply for a moment, and only to the person who pressed, in their language. It returns false if there is
+// toast shows a reply for a moment, and only to the user who pressed, in their language. It returns false if there is
 // no press, the press is answered already, or Telegram did not confirm the answer.
 func (a *answering) toast(r *chat.Reply) bool {
 	return a.press.answer(bot.AnswerCallbackQueryParams{Text: a.renderForPresser(r)})
 }
 
-// alert is like toast, but the reply stays until the person closes it.
+// alert is like toast, but the reply stays until the user closes it.
 func (a *answering) alert(r *chat.Reply) bool {
 	return a.press.answer(bot.AnswerCallbackQueryParams{Text: a.renderForPresser(r), ShowAlert: true})
 }
 
-// renderForPresser returns a reply as text in the language of the person who pressed.
+// renderForPresser returns a reply as text in the language of the user who pressed.
 func (a *answering) renderForPresser(r *chat.Reply) string {
 	if a.press == nil {
 		return ""
@@ -96,8 +96,8 @@ func (a *answering) renderForPresser(r *chat.Reply) string {
 	return renderAlert(r.In(a.s.work.Handler.Language(&a.cmd.request, chat.Private)))
 }
 
-// answerQuery makes the call that answers an inline query or a press, and reports whether
-// Telegram took the answer. If Telegram did not, it counts the event.
+// answerQuery makes the call that answers an inline query or a press, and reports whether Telegram took the answer. If
+// not, it counts the event.
 func (s *session) answerQuery(
 	arrived time.Time, event string, call func(context.Context) error, contents ...*outbox.Content,
 ) (taken bool) {

@@ -15,7 +15,8 @@ import (
 	"herald/internal/demo/fake/telegramtest"
 )
 
-// refreshed returns an answer with a button to refresh it. Minute 10 of its version is when simulated time begins.
+// refreshed returns an answer with a button to refresh it. The answer is as of this minute: minute 10 is when simulated
+// time begins, minute 9 is a minute before.
 func refreshed(text string, minute int) *chat.Reply {
 	begins := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 	asOf := begins.Add(time.Duration(minute-10) * time.Minute)
@@ -26,8 +27,8 @@ func refreshed(text string, minute int) *chat.Reply {
 	}
 }
 
-// card returns an adapterTest with a card in the group: answer 1. The given answers are the next ones. Each answer
-// after them is newer by a minute.
+// card returns an adapterTest that has answered one /price in the group, with a card that says "answer 1". The handler
+// returns the given answers next, and then answers that are newer by a minute each.
 func card(t *testing.T, answers ...*chat.Reply) *adapterTest {
 	t.Helper()
 	r := setUp(t)
@@ -101,7 +102,7 @@ func TestFailedPressLeavesTheAnswer(t *testing.T) {
 	})
 }
 
-// readers returns who read which messages in the group and in private, in order.
+// readers returns who read which messages in the group and in private, in order, such as "all in -1001: answer 1".
 func (r *adapterTest) readers() (all []string) {
 	for _, seen := range r.api.Seen() {
 		firstLine, _, _ := strings.Cut(seen.Text, "\n")
@@ -117,7 +118,7 @@ func (r *adapterTest) readers() (all []string) {
 	return all
 }
 
-// unansweredPress is a press below a card in the group. The toast does not show its answer.
+// unansweredPress is a press below a card in the group whose answer cannot be shown as a toast or an alert.
 type unansweredPress struct {
 	user    int64
 	command string
@@ -242,7 +243,7 @@ func TestPressIsAnsweredBelowAnUneditableMessage(t *testing.T) {
 	})
 }
 
-// buttonData returns what the button of a press carries.
+// buttonData returns the data of the button for the given press of a card. The first press is 0.
 type buttonData func(press int, card faketelegram.Sent) string
 
 // editsAfter presses a button of a card once per answer while the first edit is in flight. It returns the card in
@@ -277,9 +278,9 @@ func TestTheNewestAnswerStandsAfterConcurrentRefreshes(t *testing.T) {
 		edits   int
 	}
 	inBubble(t, map[string]test{
-		"newer ones":   {[]int{2, 3, 4, 5}, "minute 5", 2},
-		"older ones":   {[]int{5, 4, 3, 2}, "minute 5", 1},
-		"in any order": {[]int{3, 2, 9, 4}, "minute 9", 2},
+		"newer ones":   {minutes: []int{2, 3, 4, 5}, want: "minute 5", edits: 2},
+		"older ones":   {minutes: []int{5, 4, 3, 2}, want: "minute 5", edits: 1},
+		"in any order": {minutes: []int{3, 2, 9, 4}, want: "minute 9", edits: 2},
 	}, func(t *testing.T, tt test) {
 		m := editsAfter(t, tt.minutes, func(_ int, card faketelegram.Sent) string { return dataOf(card, "Refresh") })
 		check(t, "text", m.Text, tt.want)
@@ -301,16 +302,21 @@ func TestThePeriodPressedLastStands(t *testing.T) {
 func TestRefreshShowsOnlyANewerAnswer(t *testing.T) {
 	const same, newer = "Nothing newer yet", ""
 	type test struct {
-		shown, reply time.Duration // after now
-		toast        string
+		shown time.Duration // the version of the card, after now
+		reply time.Duration // the version of the new answer, after now
+		toast string
 	}
 	inBubble(t, map[string]test{
-		"the same":                     {-time.Minute, -time.Minute, same},
-		"older":                        {-time.Minute, -2 * time.Minute, same},
-		"newer":                        {-time.Minute, -time.Second, newer},
-		"of a minute before":           {-19 * time.Minute, -20 * time.Minute, same},
-		"the clock has jumped back":    {time.Hour, 0, newer},
-		"the provider's clock is fast": {time.Hour, time.Hour, same + ". Next update in about 4 min"},
+		"the same":                  {shown: -time.Minute, reply: -time.Minute, toast: same},
+		"older":                     {shown: -time.Minute, reply: -2 * time.Minute, toast: same},
+		"newer":                     {shown: -time.Minute, reply: -time.Second, toast: newer},
+		"of a minute before":        {shown: -19 * time.Minute, reply: -20 * time.Minute, toast: same},
+		"the clock has jumped back": {shown: time.Hour, reply: 0, toast: newer},
+		"the provider's clock is fast": {
+			shown: time.Hour,
+			reply: time.Hour,
+			toast: same + ". Next update in about 4 min",
+		},
 	}, func(t *testing.T, tt test) {
 		r := card(t)
 		reply := refreshed("refreshed", 0)
@@ -427,7 +433,7 @@ func atBlock(number uint64) *chat.Reply {
 	return reply
 }
 
-// Each press here is of the first button, which knows nothing of the later edits.
+// Each press is of the button of the first card, as if the app did not show the later edits.
 func TestAnOlderBlockNeverReplacesANewerOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := setUp(t)
@@ -440,10 +446,10 @@ func TestAnOlderBlockNeverReplacesANewerOne(t *testing.T) {
 			shows string
 			toast string
 		}{
-			{99, "block 100", "Nothing newer yet"},
-			{105, "block 105", ""},
-			{102, "block 105", "Nothing newer yet"},
-			{106, "block 106", ""},
+			{block: 99, shows: "block 100", toast: "Nothing newer yet"},
+			{block: 105, shows: "block 105"},
+			{block: 102, shows: "block 105", toast: "Nothing newer yet"},
+			{block: 106, shows: "block 106"},
 		} {
 			r.answerAllWith(atBlock(tt.block))
 			r.api.Press(int64(ann+i), faketelegram.Group(group), r.one().ID, firstButton)

@@ -16,15 +16,15 @@ import (
 	"herald/internal/words"
 )
 
-// syncProfile sets the bot's menus of commands and its descriptions, in every language, and the menus
-// of LanguageChats. It asks for each first, and sets only those that differ, because Telegram limits
-// how often they may be set. It blocks until all are set or refused, or ctx is done.
+// syncProfile sets the bot's menus of commands and its descriptions, in every language, and the menus of the groups in
+// LanguageChats. It first asks Telegram for each, and sets only those that differ, because Telegram limits how often
+// they may be set. It blocks until all are set or refused, or ctx is done.
 func (s *session) syncProfile(ctx context.Context) {
 	commands := s.work.Handler.Commands()
 	for _, code := range append([]chat.Language{""}, chat.Languages()...) {
 		language := code
-		if code == "" { // The empty code is for all other languages. An empty request has the default language.
-			language = s.work.Handler.Language(&chat.Request{}, chat.Public)
+		if code == "" { // for readers of all other languages
+			language = s.work.Handler.Language(&chat.Request{}, chat.Public) // the default language
 		}
 		languageCode := string(code)
 		everybodys := &bot.SetMyCommandsParams{
@@ -53,13 +53,13 @@ func (s *session) syncProfile(ctx context.Context) {
 	}
 }
 
-// syncGroupMenus sets the two menus of a group of LanguageChats, everybody's and moderators', in the
-// group's language. They have no language code, and replace the menus for all groups whatever the
-// language of a reader's app is: Telegram shows the menu of the narrowest scope.
+// syncGroupMenus sets the two menus of a group in LanguageChats, for everybody and for moderators, in the group's
+// language. Telegram shows the menu of the narrowest scope, so in this group they replace the menus of syncProfile.
+// They have no language code, and are therefore shown whatever the language of a reader's app is.
 // https://core.telegram.org/bots/api#determining-list-of-commands
 //
-// If the first is refused, such as in a group that the bot is not in, syncGroupMenus does not try the second, so that
-// such a group is logged once. It blocks until the menus are set or refused, or ctx is done.
+// If the first menu is refused, for example because the bot is not in the group, syncGroupMenus does not try the
+// second, so that the group is logged once. It blocks until the menus are set or refused, or ctx is done.
 func (s *session) syncGroupMenus(ctx context.Context, group string) {
 	commands := s.work.Handler.Commands()
 	anybody := userOf(0) // A public answer has the group's language, whoever asks.
@@ -86,8 +86,8 @@ func (s *session) syncGroupMenus(ctx context.Context, group string) {
 	})
 }
 
-// syncMenusAfterAdding starts to set the menus of a group that the bot has just been added to, if the
-// group is one of LanguageChats: Telegram refused them before. It does not block.
+// syncMenusAfterAdding starts to set the menus of a group in LanguageChats that the bot has just been added to.
+// Telegram refused them before. It does nothing for other groups, and does not block.
 func (s *session) syncMenusAfterAdding(group int64) {
 	id := strconv.FormatInt(group, 10)
 	if slices.Contains(s.adapter.LanguageChats, id) {
@@ -95,8 +95,8 @@ func (s *session) syncMenusAfterAdding(group int64) {
 	}
 }
 
-// sync makes calls until they succeed or are refused. It logs a refusal. It blocks until then, or until ctx is done or
-// the token is refused, which ends the session.
+// sync makes calls until they succeed or are refused, and logs a refusal. It blocks until then, ctx is done, or the
+// token is refused.
 func (s *session) sync(ctx context.Context, calls func() error) {
 	_ = s.repeat(ctx, func() error {
 		err := calls()
@@ -110,9 +110,9 @@ func (s *session) sync(ctx context.Context, calls func() error) {
 	})
 }
 
-// syncMenu sets a menu unless Telegram has it already. It does not compare IsEphemeral: Bot API servers before 10.2
-// never return it, so that every menu would seem changed at each start. Therefore a server that is upgraded to 10.2
-// learns which commands are ephemeral only when a name or a summary changes next.
+// syncMenu sets a menu unless Telegram has it already. It does not compare IsEphemeral. Bot API servers before 10.2
+// never return that field, and every menu would seem changed at each start. But if such a server is upgraded, it learns
+// which commands are ephemeral only when a name or a summary changes.
 func (a *Adapter) syncMenu(ctx context.Context, menu *bot.SetMyCommandsParams) error {
 	whose := &bot.GetMyCommandsParams{Scope: menu.Scope, LanguageCode: menu.LanguageCode}
 	current, err := botapi.Call(ctx, a.api, (*bot.Bot).GetMyCommands, whose)
@@ -153,7 +153,7 @@ func (a *Adapter) syncShortDescription(ctx context.Context, language, text strin
 	return err
 }
 
-// about returns a message about the topics of all commands.
+// about returns the message with this key, which names the topics of all commands.
 func about(key string, all chat.Commands) chat.Text {
 	return chat.SayWith(key, chat.Values{"topics": chat.List(all.Topics())})
 }

@@ -15,9 +15,19 @@ import (
 // Telegram's limits on one message, https://core.telegram.org/bots/api#sendmessage,
 // #sendphoto and https://core.telegram.org/api/entities.
 const (
-	maxUnits    = 4096 // UTF-16 units after entities are parsed
-	maxCaption  = 1024 // of a picture
+	maxUnits    = 4096 // UTF-16 units of the text
+	maxCaption  = 1024 // UTF-16 units of the caption of a picture
 	maxEntities = 100
+)
+
+const (
+	// maxPlaceholder limits the text in an empty field for a reply, in characters,
+	// https://core.telegram.org/bots/api#forcereply.
+	maxPlaceholder = 64
+	// maxAlert limits the text of an alert, in characters, https://core.telegram.org/bots/api#answercallbackquery.
+	maxAlert = 200
+	// maxDescription limits the description of an inline result, in characters. Apps show about as many.
+	maxDescription = 150
 )
 
 // A question for an argument has a link below its first, invisible character. The link
@@ -27,21 +37,12 @@ const (
 	askPayload = "ask-"
 )
 
-// maxPlaceholder is in characters, https://core.telegram.org/bots/api#forcereply.
-const maxPlaceholder = 64
-
-// maxAlert is in characters, https://core.telegram.org/bots/api#answercallbackquery.
-const maxAlert = 200
-
-// maxDescription limits the description of an inline result, in characters. Apps show about as many.
-const maxDescription = 150
-
 // deepLink returns a link that opens the private chat with a bot and sends /start with the
 // payload: 1 to 64 of A-Za-z0-9_-, https://core.telegram.org/bots/features#deep-linking.
 func deepLink(bot, payload string) string { return "https://t.me/" + bot + "?start=" + payload }
 
-// render returns a reply as a message, shortened to Telegram's limits. Styles are entities
-// and never markup, so nothing has to be escaped. bot is the bot's username.
+// render returns a reply as a message, shortened to Telegram's limits. Styles are entities, which mark spans of the
+// text. So nothing in the text has to be escaped. bot is the bot's username.
 func render(r *chat.Reply, bot string) outbox.Content {
 	c := words.Print(r)
 	c.FullValues = append(c.FullValues, c.Folded...)
@@ -53,7 +54,8 @@ func render(r *chat.Reply, bot string) outbox.Content {
 	}
 	p := layOut(c, bot)
 	if p.units > limit {
-		p = layOut(c.Fit(limit-words.Units(hidden+c.Sign+gap+c.Dot), lineUnits), bot)
+		unitsOfNoField := words.Units(hidden + c.Sign + gap + c.Dot)
+		p = layOut(c.Fit(limit-unitsOfNoField, lineUnits), bot)
 	}
 	content := outbox.Content{
 		Text:     p.b.String(),
@@ -85,29 +87,29 @@ func layOut(c words.Card, bot string) *page {
 		})
 		p.write(hidden)
 	}
-	title := []part{{models.MessageEntityTypeBold, c.Title}}
+	title := []part{bold(c.Title)}
 	if !c.Subtitle.Empty() {
-		title = append(title, part{"", words.Line{{Text: gap + c.Dot}}}, part{"", c.Subtitle})
+		title = append(title, plain(words.Line{{Text: gap + c.Dot}}), plain(c.Subtitle))
 	}
 	p.line(title...)
-	p.line(part{"", c.Text})
+	p.line(plain(c.Text))
 	for _, s := range c.Sections {
-		p.line(part{models.MessageEntityTypeBold, s.Heading})
+		p.line(bold(s.Heading))
 		for _, f := range s.Fields {
 			p.line(fieldParts(f)...)
 		}
 	}
-	from := p.units + p.breaks
+	quoteBegin := p.units + p.breaks
 	for _, f := range c.FullValues {
 		parts := fieldParts(f)
 		for i := range parts {
-			parts[i].style = "" // A hundred entities are too few for long lists.
+			parts[i].style = "" // maxEntities is too low for a style on each line of a long list.
 		}
 		p.line(parts...)
 	}
-	p.mark(models.MessageEntity{Type: models.MessageEntityTypeExpandableBlockquote, Offset: from})
+	p.mark(models.MessageEntity{Type: models.MessageEntityTypeExpandableBlockquote, Offset: quoteBegin})
 	for _, n := range append(c.Notes, c.Footer) {
-		p.line(part{models.MessageEntityTypeItalic, n})
+		p.line(italic(n))
 	}
 	return p
 }
@@ -117,26 +119,33 @@ const gap = "  "
 
 // part is a part of a line in one style.
 type part struct {
-	style models.MessageEntityType
+	style models.MessageEntityType // "" is no style
 	words.Line
 }
+
+func plain(l words.Line) part  { return part{Line: l} }
+func bold(l words.Line) part   { return part{style: models.MessageEntityTypeBold, Line: l} }
+func italic(l words.Line) part { return part{style: models.MessageEntityTypeItalic, Line: l} }
 
 // fieldParts returns the parts of a field's line. A value with a name is bold up to its first
 // dot, unless it has code in it.
 func fieldParts(f words.Field) []part {
 	if f.Name.Empty() || f.Value.Empty() {
-		return []part{{"", f.Name}, {"", f.Value}}
-	}
-	style := models.MessageEntityTypeBold
-	if slices.ContainsFunc(f.Value, func(s words.Span) bool { return entityOf(s).Type == models.MessageEntityTypeCode }) {
-		style = ""
+		return []part{plain(f.Name), plain(f.Value)}
 	}
 	first, rest := f.Value.CutDot()
-	return []part{{"", f.Name}, {"", words.Line{{Text: gap}}}, {style, first}, {"", rest}}
+	value := bold(first)
+	hasCode := slices.ContainsFunc(f.Value, func(s words.Span) bool {
+		return entityOf(s).Type == models.MessageEntityTypeCode
+	})
+	if hasCode {
+		value = plain(first)
+	}
+	return []part{plain(f.Name), plain(words.Line{{Text: gap}}), value, plain(rest)}
 }
 
-// lineUnits returns the length of a field's line in UTF-16 units, with the line break before it. A field without a name
-// may begin a section or the notes, and counts with two line breaks.
+// lineUnits returns the length of a field's line in UTF-16 units, with the line break before it. For a field without a
+// name, it returns one unit more.
 func lineUnits(f words.Field) int {
 	n := 1 + words.Units(gap)
 	for _, l := range []words.Line{f.Name, f.Value} {
@@ -161,17 +170,18 @@ func shownText(s words.Span) string {
 
 // page is a text that is being written.
 type page struct {
-	sign     string // to write before the first line; "" afterwards
+	sign     string // to write before the first line; "" once it is written
 	b        strings.Builder
 	units    int // the length of b in UTF-16 units
-	breaks   int // how many line breaks to write before the next line
+	breaks   int // how many line breaks to write before the next line: 0 before the first line, then 1
 	entities []models.MessageEntity
 }
 
-// line writes one line unless it would be empty. Code gets no other style, because
-// Telegram allows none.
+// line writes one line unless it would be empty. Where a part has code in it, its style leaves out the code, because
+// Telegram allows no other style there.
 func (p *page) line(parts ...part) {
-	if !slices.ContainsFunc(parts, func(p part) bool { return !p.Empty() }) {
+	hasText := slices.ContainsFunc(parts, func(p part) bool { return !p.Empty() })
+	if !hasText {
 		return
 	}
 	p.write(strings.Repeat("\n", p.breaks))
@@ -183,12 +193,13 @@ func (p *page) line(parts ...part) {
 		for _, s := range part.Line {
 			e := entityOf(s)
 			e.Offset = p.units
-			if e.Type == models.MessageEntityTypeCode {
+			isCode := e.Type == models.MessageEntityTypeCode
+			if isCode { // The style ends before the code, and begins again after it.
 				p.mark(styled)
 			}
 			p.write(shownText(s))
 			p.mark(e)
-			if e.Type == models.MessageEntityTypeCode {
+			if isCode {
 				styled.Offset = p.units
 			}
 		}
@@ -197,13 +208,13 @@ func (p *page) line(parts ...part) {
 }
 
 // entityOf returns the entity of a span, without its Offset and Length. If the entity has no Type, the span is
-// plain. A link that Telegram does not accept is left out. Untrusted text that could become a link is
-// code: Telegram makes links of domains, commands and the like anywhere else.
+// plain. A link that Telegram does not accept is left out. Untrusted text that Telegram could make a link of, such as a
+// domain or a command, becomes code, which Telegram leaves alone.
 func entityOf(s words.Span) models.MessageEntity {
 	isUser := s.Person != nil && s.Person.Platform == Platform && idOf(s.Person.ID) > 0
 	switch {
-	case isUser && s.Text == s.Person.ID:
-		return models.MessageEntity{Type: models.MessageEntityTypeTextLink, URL: userLink + s.Person.ID}
+	case isUser && s.Text == s.Person.ID: // before code, because Telegram could take an ID for a telephone number
+		return textLink(userLink + s.Person.ID)
 	case s.Style == words.Code, s.Style == words.Untrusted && maybeLink(s.Text):
 		return models.MessageEntity{Type: models.MessageEntityTypeCode}
 	case s.Moment != nil && s.Moment.Unix() > 0:
@@ -213,17 +224,21 @@ func entityOf(s words.Span) models.MessageEntity {
 			DateTimeFormat: relative,
 		}
 	case s.URL != "" && acceptsLink(s.URL):
-		return models.MessageEntity{Type: models.MessageEntityTypeTextLink, URL: s.URL}
+		return textLink(s.URL)
 	case isUser:
-		return models.MessageEntity{Type: models.MessageEntityTypeTextLink, URL: userLink + s.Person.ID}
+		return textLink(userLink + s.Person.ID)
 	case s.Style == words.Strong:
 		return models.MessageEntity{Type: models.MessageEntityTypeBold}
 	}
 	return models.MessageEntity{}
 }
 
-// userLink with a user's ID opens their profile. It notifies nobody who is not in the chat: only
-// private answers name people. https://core.telegram.org/bots/api#formatting-options
+func textLink(url string) models.MessageEntity {
+	return models.MessageEntity{Type: models.MessageEntityTypeTextLink, URL: url}
+}
+
+// userLink with a user's ID opens their profile, https://core.telegram.org/bots/api#formatting-options. Telegram
+// notifies only users in the chat of such a link, and only private answers name users.
 const userLink = "tg://user?id="
 
 // maybeLink reports whether Telegram could make a link of a part of the text: a domain, a
@@ -256,18 +271,18 @@ func (p *page) write(s string) {
 	p.units += words.Units(s)
 }
 
-// fewer drops entities until at most maxEntities are left. Quotes stay, because they fold long lists away. Code stays,
-// so that untrusted text does not become a link. If there are too many of these alone, the last one that fits is
-// extended over those that do not.
+// fewer returns at most maxEntities entities. If there are more, it keeps only quotes, which fold long lists away, and
+// code, which keeps untrusted text from becoming a link. If these are still too many, it extends the last one that fits
+// over the others.
 func fewer(entities []models.MessageEntity) []models.MessageEntity {
 	if len(entities) > maxEntities {
 		kept := []models.MessageEntityType{models.MessageEntityTypeCode, models.MessageEntityTypeExpandableBlockquote}
 		entities = slices.DeleteFunc(entities, func(e models.MessageEntity) bool { return !slices.Contains(kept, e.Type) })
 	}
 	if len(entities) > maxEntities {
-		end := entities[len(entities)-1]
-		last := &entities[maxEntities-1]
-		last.Length = end.Offset + end.Length - last.Offset
+		final := entities[len(entities)-1]
+		lastKept := &entities[maxEntities-1]
+		lastKept.Length = final.Offset + final.Length - lastKept.Offset
 		entities = entities[:maxEntities]
 	}
 	return entities
@@ -286,40 +301,46 @@ const rowWidth = 30
 // keyboard puts buttons in rows. It leaves out those with a link that Telegram does not accept. If
 // there is none left, it returns nil.
 func keyboard(buttons []words.Button, bot string) models.ReplyMarkup {
-	unacceptable := func(b words.Button) bool { return b.URL != "" && !acceptsLink(b.URL) }
-	buttons = slices.DeleteFunc(slices.Clone(buttons), unacceptable)
+	isRefused := func(b words.Button) bool { return b.URL != "" && !acceptsLink(b.URL) }
+	buttons = slices.DeleteFunc(slices.Clone(buttons), isRefused)
 	if len(buttons) == 0 {
 		return nil
 	}
 	var rows [][]models.InlineKeyboardButton
-	widest := 0 // the longest label of the last row: all buttons of a row have one width
+	var row []models.InlineKeyboardButton // the row that is being filled
+	widest := 0                           // the longest label in row: all buttons of a row get one width
 	for _, b := range buttons {
 		widest = max(widest, words.Units(b.Label))
-		if len(rows) == 0 || b.NewRow || widest*(len(rows[len(rows)-1])+1) > rowWidth {
-			rows = append(rows, nil)
+		isFull := widest*(len(row)+1) > rowWidth
+		if len(row) > 0 && (b.NewRow || isFull) {
+			rows = append(rows, row)
+			row = nil
 			widest = words.Units(b.Label)
 		}
-		row := &rows[len(rows)-1]
-		button := models.InlineKeyboardButton{Text: b.Label, CallbackData: b.State, URL: b.URL}
-		switch {
-		case b.Private:
-			button.URL = deepLink(bot, "help")
-		case b.Invite:
-			// https://core.telegram.org/bots/features#deep-linking
-			button.URL = "https://t.me/" + bot + "?startgroup=true"
-		}
-		if b.Copy != "" {
-			button.CopyText = &models.CopyTextButton{Text: b.Copy}
-		}
-		switch {
-		case b.Current:
-			button.Style = stylePrimary
-		case b.NextStep:
-			button.Style = styleSuccess
-		}
-		*row = append(*row, button)
+		row = append(row, keyboardButton(b, bot))
 	}
-	return &models.InlineKeyboardMarkup{InlineKeyboard: rows}
+	return &models.InlineKeyboardMarkup{InlineKeyboard: append(rows, row)}
+}
+
+func keyboardButton(b words.Button, bot string) models.InlineKeyboardButton {
+	button := models.InlineKeyboardButton{Text: b.Label, CallbackData: b.State, URL: b.URL}
+	switch {
+	case b.Private:
+		button.URL = deepLink(bot, "help")
+	case b.Invite:
+		// https://core.telegram.org/bots/features#deep-linking
+		button.URL = "https://t.me/" + bot + "?startgroup=true"
+	}
+	if b.Copy != "" {
+		button.CopyText = &models.CopyTextButton{Text: b.Copy}
+	}
+	switch {
+	case b.Current:
+		button.Style = stylePrimary
+	case b.NextStep:
+		button.Style = styleSuccess
+	}
+	return button
 }
 
 // renderAlert returns the text of a reply, cut to the length of an alert. It clears r.Ask, because an alert has no

@@ -19,13 +19,13 @@ type answering struct {
 	// press is the press to answer; nil if the command came in a message.
 	press  *press
 	onWait func() // update.onWait
-	// joinState is what Telegram and the sender said of the sender's join request, for the answer to a JoinCommand.
-	// approveSender sets it to requestGone; nothing is sent then.
+	// joinState is what is known about the sender's join request, for the answer to a JoinCommand. If approveSender sets
+	// it to requestGone, nothing is sent.
 	joinState joinState
 }
 
 // respond runs the command of an update, and delivers the answer. It blocks until the outcome of each message is known,
-// or the drain ends. It returns false if the same answer may still be accepted later (outbox.NotSent): the update must
+// or the drain ends. It returns false if the answer was not sent, but may be later (outbox.Retryable): the update must
 // then come again.
 func (s *session) respond(id string, u *update) (done bool) {
 	if u.InlineQuery != nil {
@@ -39,14 +39,14 @@ func (s *session) respond(id string, u *update) (done bool) {
 	}
 	s.recordGroupChange(u)
 	needsAnswer := s.waitForRelated(u, a.cmd)
-	switch {
-	case !needsAnswer:
+	if !needsAnswer {
 		return true
-	case a.cmd == nil && u.Press != nil:
-		a.cmd = oldButton(u.Press) // alert needs a command for its language.
-		a.alert(chat.OldButton())
-		return true
-	case a.cmd == nil:
+	}
+	if a.cmd == nil {
+		if u.Press != nil {
+			a.cmd = oldButton(u.Press) // alert needs a command for its language.
+			a.alert(chat.OldButton())
+		}
 		return true
 	}
 	s.seeTag(u.Message, &a.cmd.request)
@@ -58,7 +58,7 @@ func (s *session) respond(id string, u *update) (done bool) {
 }
 
 // complete sets the fields of the request that parse does not know. If this Bot API server shows ephemeral answers to
-// everybody, complete treats an ephemeral command as if it had come in a public message.
+// everybody, complete makes an ephemeral command an ordinary one.
 func (a *answering) complete(id string) {
 	a.cmd.request.ID = id
 	if a.cmd.request.Command == chat.JoinCommand {
@@ -79,7 +79,7 @@ func (a *answering) run() outbox.Receipt {
 		return outbox.Receipt{}
 	case a.joinState == requestGone:
 		return outbox.Receipt{}
-	case a.isPrivate():
+	case a.isPrivateInGroup():
 		return a.sendPrivately(content)
 	case a.press != nil:
 		return a.answerPress(reply, content)
@@ -87,8 +87,8 @@ func (a *answering) run() outbox.Receipt {
 	return a.sendNew(reply, content)
 }
 
-// handle has the Handler run the command, approves the sender's join request if the reply admits them, and renders the
-// reply.
+// handle passes the command to the Handler, approves the sender's join request if the reply admits them, and renders
+// the reply.
 func (a *answering) handle() (reply *chat.Reply, content outbox.Content) {
 	stopTyping := a.typing(a.destination())
 	defer stopTyping()
@@ -105,8 +105,8 @@ func (a *answering) handle() (reply *chat.Reply, content outbox.Content) {
 }
 
 // handleJoin approves the sender's join request if the reply admits them, and returns the reply that tells the outcome.
-// It returns any other reply as it is. If that is the reply to a JoinCommand, it remembers that the sender's request is
-// open.
+// It returns any other reply as it is. If such a reply answers a JoinCommand, the sender's request stays open, and
+// handleJoin remembers that.
 func (a *answering) handleJoin(r *chat.Reply) *chat.Reply {
 	if r.Join.Admit != nil {
 		return a.approveSender(r)
@@ -117,8 +117,8 @@ func (a *answering) handleJoin(r *chat.Reply) *chat.Reply {
 	return r
 }
 
-// withoutPublicQuestion returns r as it is, unless r asks a question about an ephemeral command. It then returns a copy
-// with a link to the private chat instead of the question: everybody in the group could read the sender's answer.
+// withoutPublicQuestion returns r. But if r asks a question about an ephemeral command, it returns a copy with a link
+// to the private chat instead: everybody in the group could read what the sender writes.
 func (a *answering) withoutPublicQuestion(r *chat.Reply) *chat.Reply {
 	if r.Ask == nil || !a.cmd.ephemeral.Arrived() {
 		return r
@@ -137,13 +137,13 @@ func (a *answering) withoutPublicQuestion(r *chat.Reply) *chat.Reply {
 // render returns a reply as a message.
 func (a *answering) render(r *chat.Reply) outbox.Content { return render(r, a.s.me().Username) }
 
-// isPrivate reports whether only the sender may read the answer, but the command came in a group.
-func (a *answering) isPrivate() bool { return a.cmd.private && !a.cmd.request.Direct }
+// isPrivateInGroup reports whether only the sender may read the answer, but the command came in a group.
+func (a *answering) isPrivateInGroup() bool { return a.cmd.private && !a.cmd.request.Direct }
 
 // destination returns where the answer is sent first: to the user if the answer is private, or else to the chat of the
 // command.
 func (a *answering) destination() outbox.Destination {
-	if a.isPrivate() && a.cmd.user != 0 {
+	if a.isPrivateInGroup() && a.cmd.user != 0 {
 		return outbox.Destination{Chat: a.cmd.user}
 	}
 	return a.cmd.to

@@ -13,9 +13,9 @@ import (
 	"herald/internal/platform/telegram/botapi"
 )
 
-// Rights reports on each group of JoinChats and StakerTags whether the bot has the rights that these settings need
-// there, and on each group of entries whether the bot is there. It stores the groups' names. It makes two calls for
-// each group, and one more if Run does not run yet.
+// Rights reports for each group in JoinChats and StakerTags whether the bot has the rights that the setting needs, and
+// for each group in entries whether the bot is a member. It also stores the groups' names. It makes two calls for each
+// group, and one more if Run does not run.
 func (a *Adapter) Rights(ctx context.Context, entries ...platform.Entry) []platform.Right {
 	if len(a.Settings.JoinChats)+len(a.Settings.StakerTags)+len(entries) == 0 {
 		return nil
@@ -31,14 +31,15 @@ func (a *Adapter) Rights(ctx context.Context, entries ...platform.Entry) []platf
 	return a.rightsOf(ctx, me.ID, entries)
 }
 
-// rightsOf is Rights for the bot whose ID is self.
+// rightsOf is Rights for the bot with the ID self.
 func (a *Adapter) rightsOf(ctx context.Context, self int64, entries []platform.Entry) (all []platform.Right) {
 	for _, group := range slices.Sorted(maps.Keys(a.Settings.JoinChats)) {
 		r := platform.Right{Setting: "JOIN_CHATS", Name: chat.NewUntrusted(fmt.Sprint(group), maxTitle)}
 		all = append(all, a.right(ctx, r, group, self, judgeLettingIn))
 	}
 	for i, tag := range a.Settings.StakerTags {
-		if i > 0 && tag.Community == a.Settings.StakerTags[i-1].Community {
+		isSameGroup := i > 0 && tag.Community == a.Settings.StakerTags[i-1].Community
+		if isSameGroup { // StakerTags is sorted by group.
 			continue
 		}
 		r := platform.Right{Setting: "STAKER_TAGS", Name: a.BadgeName(tag.Community, tag.ID)}
@@ -84,7 +85,7 @@ func (a *Adapter) right(
 	return r
 }
 
-// judgePresence sets whether the bot is in a group. Telegram describes a public group to everybody.
+// judgePresence sets whether the bot is in a group. getChat does not show that: it succeeds for every public group.
 func judgePresence(r *platform.Right, _ botapi.ChatInfo, own *models.ChatMember) {
 	if isAbsent(own) {
 		r.Problem = "the bot is not in the group: add it, or take the entry out"
@@ -110,7 +111,7 @@ func judgeLettingIn(r *platform.Right, info botapi.ChatInfo, own *models.ChatMem
 	}
 }
 
-// judgeTags sets whether the bot may set tags in a group, and nobody else.
+// judgeTags sets whether the bot may set tags in a group, and members may not set their own.
 func judgeTags(r *platform.Right, info botapi.ChatInfo, own *models.ChatMember) {
 	switch {
 	case !mayTag(own):

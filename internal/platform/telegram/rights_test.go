@@ -15,15 +15,16 @@ import (
 	"herald/internal/platform/telegram/botapi"
 )
 
-// rightCase is what a judge says about a group and the bot in it, each as JSON.
+// rightCase is a group and the bot's membership in it, and what a judge makes of them.
 type rightCase struct {
-	group  string
-	bot    string
+	group  string // as JSON
+	bot    string // as JSON
 	may    string // how Right.May begins; "" if the bot may not
 	lacks  string // how Right.Problem begins; "" if the bot may
 	advice string // how Right.Advice begins; "" if there is none
 }
 
+// judge sets May, Problem and Advice of a Right.
 type judge func(*platform.Right, botapi.ChatInfo, *models.ChatMember)
 
 func checkRights(t *testing.T, judge judge, cases map[string]rightCase) {
@@ -99,11 +100,12 @@ func TestTheRightToLetPeopleIn(t *testing.T) {
 func TestPresenceInAGroup(t *testing.T) {
 	const group = `{"title":"Lounge"}`
 	checkRights(t, judgePresence, map[string]rightCase{
-		"a member":      {group: group, bot: `{"status":"member"}`, may: "the bot is there"},
-		"left a public": {group: group, bot: `{"status":"left"}`, lacks: "the bot is not in the group"},
+		"a member":                {group: group, bot: `{"status":"member"}`, may: "the bot is there"},
+		"has left a public group": {group: group, bot: `{"status":"left"}`, lacks: "the bot is not in the group"},
 	})
 }
 
+// The bot's right to set tags does not follow from its right to pin messages.
 func TestTheRightToSetTags(t *testing.T) {
 	const (
 		group  = `{"title":"Lounge"}`
@@ -134,6 +136,7 @@ func TestTheRightToSetTags(t *testing.T) {
 	})
 }
 
+// If Telegram does not say whether members may edit their tags, they may if they may pin messages.
 func TestMembersWhoMayEditTheirOwnTags(t *testing.T) {
 	const (
 		tagging = `{"status":"administrator","can_manage_tags":true}`
@@ -146,7 +149,7 @@ func TestMembersWhoMayEditTheirOwnTags(t *testing.T) {
 			bot:   tagging,
 			lacks: editOwn,
 		},
-		"allowed by default": {
+		"not said, and they may pin": {
 			group: `{"title":"Lounge","permissions":{"can_pin_messages":true}}`,
 			bot:   tagging,
 			lacks: editOwn,
@@ -159,7 +162,7 @@ func TestMembersWhoMayEditTheirOwnTags(t *testing.T) {
 	})
 }
 
-// rightsTest makes an adapter that may let people into holders and set tags in the lounge.
+// rightsTest returns the adapterTest of a bot that may let people into holders and set tags in the lounge.
 func rightsTest(t *testing.T) *adapterTest {
 	t.Helper()
 	r := tagTest(t, withJoins)
@@ -171,9 +174,9 @@ func rightsTest(t *testing.T) *adapterTest {
 // checkedRights returns the rights that bot check shows, with the lounge in MODERATOR_CHATS and in CHAT_LANGUAGE.
 func (r *adapterTest) checkedRights() []platform.Right {
 	r.Helper()
-	moderated := platform.Entry{Setting: "MODERATOR_CHATS", ID: loungeID}
-	spoken := platform.Entry{Setting: "CHAT_LANGUAGE", ID: loungeID}
-	_, rights, err := r.adapter.Check(r.Context(), nil, moderated, spoken)
+	moderators := platform.Entry{Setting: "MODERATOR_CHATS", ID: loungeID}
+	language := platform.Entry{Setting: "CHAT_LANGUAGE", ID: loungeID}
+	_, rights, err := r.adapter.Check(r.Context(), nil, moderators, language)
 	if len(rights) != 4 || err != nil {
 		r.Fatalf("%+v, %v", rights, err)
 	}
@@ -205,23 +208,34 @@ func TestARightThatIsLostIsNoticed(t *testing.T) {
 func TestARightThatCannotBeAskedForIsAProblem(t *testing.T) {
 	unknownGroup := telegramtest.Fault{Status: http.StatusBadRequest, Description: "Bad Request: chat not found"}
 	type test struct {
-		fault   telegramtest.Fault // of the first call
-		problem string             // within Right.Problem
-		passing bool
+		fault       telegramtest.Fault // of the first call
+		problem     string             // within Right.Problem
+		isTemporary bool
 	}
 	inBubble(t, map[string]test{
-		"an unknown group": {unknownGroup, "is the ID right, and the bot in the group?", false},
-		"a broken server":  {telegramtest.Page(http.StatusBadGateway), "getChat: ", true},
-		"another token":    {telegramtest.Status(http.StatusUnauthorized), "getChat: ", true},
+		"an unknown group": {
+			fault:   unknownGroup,
+			problem: "is the ID right, and the bot in the group?",
+		},
+		"a broken server": {
+			fault:       telegramtest.Page(http.StatusBadGateway),
+			problem:     "getChat: ",
+			isTemporary: true,
+		},
+		"a token that Telegram refuses, which says nothing about the group": {
+			fault:       telegramtest.Status(http.StatusUnauthorized),
+			problem:     "getChat: ",
+			isTemporary: true,
+		},
 	}, func(t *testing.T, tt test) {
 		r := rightsTest(t)
 		r.api.Fail("getChat", tt.fault)
 		joins := r.checkedRights()[0]
-		check(t, "passing", joins.Temporary, tt.passing)
+		check(t, "temporary", joins.Temporary, tt.isTemporary)
 		if !strings.Contains(joins.Problem, tt.problem) {
 			t.Errorf("got %q, want %q", joins.Problem, tt.problem)
 		}
-		if tt.passing && strings.Contains(joins.Problem, "ID") {
+		if tt.isTemporary && strings.Contains(joins.Problem, "ID") {
 			t.Errorf("a temporary problem asks about the ID: %q", joins.Problem)
 		}
 	})

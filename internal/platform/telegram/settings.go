@@ -40,7 +40,7 @@ const TokenSetting = "TELEGRAM_BOT_TOKEN"
 // readWebhookSecret reads a secret token: https://core.telegram.org/bots/api#setwebhook
 var readWebhookSecret = config.Matching(`[A-Za-z0-9_-]{1,256}`, "1 to 256 of A-Z a-z 0-9 _ -")
 
-// readToken reads a bot's token. Discord's has two dots.
+// readToken reads a bot's token. A token with two dots is Discord's.
 var readToken = config.Except(`[\w-]+\.[\w-]+\.[\w-]+`, "looks like Discord's token (are the two swapped?)",
 	config.Matching(`[0-9]+:[A-Za-z0-9_-]+`,
 		"a bot's number, a colon, and letters, digits, _ and -, as @BotFather gives it"))
@@ -116,7 +116,7 @@ func (s *Settings) Table() []config.Setting {
 // groupID matches the ID of a group, which is negative. It has at most 18 digits, so that it fits in an int64.
 const groupID = `-[1-9][0-9]{0,17}`
 
-// readJoinChats and readStakerTags each read a list.
+// readJoinChats and readStakerTags read the entries of their settings.
 var (
 	readJoinChats = config.Entries(config.SplitList, "telegram:"+groupID+":(registered|staker(:.*)?)",
 		"telegram:ID:registered, telegram:ID:staker or telegram:ID:staker:AMOUNT with the ID of a Telegram group, "+
@@ -145,7 +145,7 @@ func (s *Settings) setJoinChats(value string) error {
 // maxTag limits a tag, in characters: https://core.telegram.org/bots/api#setchatmembertag
 const maxTag = 16
 
-// setStakerTags sets StakerTags. Within a group, tags and amounts must be unique.
+// setStakerTags sets StakerTags. It fails if a group has two entries with the same tag, or with the same amount.
 func (s *Settings) setStakerTags(value string) error {
 	entries, err := readStakerTags(value)
 	if err != nil {
@@ -158,7 +158,8 @@ func (s *Settings) setStakerTags(value string) error {
 				i+1, maxTag)
 		}
 		for j, other := range entries[:i] {
-			if e.Community == other.Community && (e.Value == other.Value || e.Amount.Equal(other.Amount)) {
+			clashes := e.Value == other.Value || e.Amount.Equal(other.Amount)
+			if e.Community == other.Community && clashes {
 				return fmt.Errorf("must have each tag of a group once, and each with an amount of its own: see entries %d and %d",
 					j+1, i+1)
 			}
@@ -180,10 +181,10 @@ func isTag(text string) bool {
 	return length >= 1 && length <= maxTag
 }
 
-// isInTag reports whether a tag may have a character. It may not have an emoji. Most emoji are symbols by Unicode, but
-// the characters of partsOfEmoji are marks or letters.
+// isInTag reports whether a character may be in a tag. Emoji may not. Most of them are symbols by Unicode, but the
+// characters of partsOfEmoji are marks or letters.
 func isInTag(r rune) bool {
-	const partsOfEmoji = "\uFE0F\u20E3\u2139" // the emoji selector, the keycap, and the information sign
+	const partsOfEmoji = "\uFE0F\u20E3\u2139" // the emoji selector, the keycap and the information sign
 	isASCII := r >= ' ' && r <= '~'
 	isText := isASCII || unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r)
 	return isText && !strings.ContainsRune(partsOfEmoji, r)

@@ -32,8 +32,8 @@ func (a *Adapter) CommunityName(group string) chat.Untrusted {
 	return chat.NewUntrusted(known.Title, maxTitle)
 }
 
-// Give implements chat.BadgeGiver. It replaces another tag: the member asked for this one.
-// Telegram has no audit log for the reason.
+// Give implements chat.BadgeGiver. It replaces another tag, because the member asked for this one. It ignores the
+// reason: Telegram has no audit log.
 func (a *Adapter) Give(ctx context.Context, group, tag, user, _ string) error {
 	return a.setTag(ctx, group, user, tag)
 }
@@ -47,8 +47,8 @@ func (a *Adapter) Remove(ctx context.Context, group, tag, user, _ string) error 
 	return a.setTag(ctx, group, user, "")
 }
 
-// Worn implements chat.BadgeGiver. It fails with chat.CannotHave for an administrator, who has a
-// title instead of a tag.
+// Worn implements chat.BadgeGiver. For an administrator, who has a title instead of a tag, it fails with
+// chat.CannotHave.
 func (a *Adapter) Worn(ctx context.Context, group, user string) ([]string, error) {
 	member, err := a.member(ctx, group, user)
 	switch {
@@ -62,7 +62,7 @@ func (a *Adapter) Worn(ctx context.Context, group, user string) ([]string, error
 	return []string{tagOf(member)}, nil
 }
 
-// Errors of a member of a chat of STAKER_TAGS.
+// The reasons why a user can have no tag in a group.
 var (
 	errAbsent = errors.New("the user is not a member")
 	errTitle  = errors.New("the user is an administrator, and has a title instead of a tag")
@@ -93,13 +93,13 @@ func (a *Adapter) setTag(ctx context.Context, group, user, tag string) error {
 	return failed
 }
 
-// idOf returns the ID of a user or a group as a number.
+// idOf returns the ID of a user or a group as a number. If id is not a number, it returns 0, which is the ID of nobody.
 func idOf(id string) int64 {
-	number, _ := strconv.ParseInt(id, 10, 64) // 0 is nobody.
+	number, _ := strconv.ParseInt(id, 10, 64)
 	return number
 }
 
-// badgeError returns the error of a failed call about a member of a group.
+// badgeError returns err, the error of a call about a member of a group, with the problem that it shows.
 func badgeError(err error) *chat.BadgeError {
 	e := botapi.ErrorOf(err)
 	failed := &chat.BadgeError{Problem: chat.BadgeFailed, RetryAfter: e.RetryAfter, Err: err}

@@ -16,9 +16,10 @@ import (
 	"herald/internal/demo/fake/telegramtest"
 )
 
+// lounge is a group with tags.
 const lounge, loungeID = int64(-1004), "-1004"
 
-// tagTest makes an adapter of a bot that may set two tags in the lounge.
+// tagTest returns the adapterTest of a bot that may set two tags in the lounge.
 func tagTest(t *testing.T, changes ...func(*Config)) *adapterTest {
 	withTags := func(c *Config) {
 		c.Settings.StakerTags = []chat.Badge{
@@ -51,8 +52,8 @@ func (r *adapterTest) removeTag(tag string) {
 	}
 }
 
-// hasTag checks which tag the adapter finds at user 7 in the lounge, "" if none.
-func (r *adapterTest) hasTag(want string) {
+// checkTag fails the test unless the adapter finds that user 7 has this tag in the lounge, or none if want is "".
+func (r *adapterTest) checkTag(want string) {
 	r.Helper()
 	tags, err := r.adapter.Worn(r.Context(), loungeID, "7")
 	if got := strings.Join(tags, ", "); got != want || err != nil {
@@ -62,11 +63,11 @@ func (r *adapterTest) hasTag(want string) {
 
 func TestGivingATagReplacesTheOldOne(t *testing.T) {
 	r := tagTest(t)
-	r.hasTag("")
+	r.checkTag("")
 	r.api.SetTag(lounge, 7, "Newcomer")
 	for _, tag := range []string{"Staker", "Staker", "Big staker"} {
 		r.giveTag(tag)
-		r.hasTag(tag)
+		r.checkTag(tag)
 	}
 	check(t, "calls that set a tag", len(r.api.TagCalls()), 3)
 }
@@ -84,9 +85,9 @@ func TestRemovingATagLeavesAnother(t *testing.T) {
 func TestATagIsRemovedOnce(t *testing.T) {
 	r := tagTest(t)
 	r.api.SetTag(lounge, 7, "Big staker")
-	r.hasTag("Big staker")
+	r.checkTag("Big staker")
 	r.removeTag("Big staker")
-	r.hasTag("")
+	r.checkTag("")
 	r.removeTag("Big staker")
 	check(t, "tag", r.api.Tag(lounge, 7), "")
 	check(t, "calls that set a tag", len(r.api.TagCalls()), 1)
@@ -105,8 +106,8 @@ func TestTagsAndGroupsHaveTheirNames(t *testing.T) {
 	check(t, "name of another group", r.adapter.CommunityName("-5"), "")
 }
 
-// standing makes user 7 a member of the lounge with a status.
-func standing(status string) func(*adapterTest) {
+// withStatus gives user 7 a status in the lounge.
+func withStatus(status string) func(*adapterTest) {
 	return func(r *adapterTest) { r.api.Promote(lounge, 7, status) }
 }
 
@@ -120,13 +121,16 @@ func refusing(method string, status int, description string) func(*adapterTest) 
 	return failing(method, telegramtest.Fault{Status: status, Description: description})
 }
 
-// tagRefusal is the problem of each call about user 7 who has the tag; "" is success.
+// tagRefusal is something that happens while user 7 has a tag, and the problem that each method then returns. The
+// problem is "" if the method succeeds.
 type tagRefusal struct {
-	happens           func(r *adapterTest)
-	give, remove, has chat.BadgeProblem
+	happens func(r *adapterTest)
+	give    chat.BadgeProblem
+	remove  chat.BadgeProblem
+	worn    chat.BadgeProblem
 }
 
-// checkTagRefusals makes the three calls in each of the cases.
+// checkTagRefusals calls the three methods in each of the cases.
 func checkTagRefusals(t *testing.T, cases map[string]tagRefusal) {
 	t.Helper()
 	for name, tt := range cases {
@@ -135,10 +139,10 @@ func checkTagRefusals(t *testing.T, cases map[string]tagRefusal) {
 		tt.happens(r)
 		giveErr := r.adapter.Give(t.Context(), loungeID, "Staker", "7", "")
 		removeErr := r.adapter.Remove(t.Context(), loungeID, "Staker", "7", "")
-		_, hasErr := r.adapter.Worn(t.Context(), loungeID, "7")
+		_, wornErr := r.adapter.Worn(t.Context(), loungeID, "7")
 		checkProblem(t, name+": give", giveErr, tt.give)
 		checkProblem(t, name+": remove", removeErr, tt.remove)
-		checkProblem(t, name+": has", hasErr, tt.has)
+		checkProblem(t, name+": worn", wornErr, tt.worn)
 	}
 }
 
@@ -158,18 +162,38 @@ func checkProblem(t *testing.T, what string, err error, want chat.BadgeProblem) 
 func TestTagRefusedByTheMembersStatus(t *testing.T) {
 	const restrictedOutside = `{"ok":true,"result":{"status":"restricted","user":{"id":7}}}`
 	checkTagRefusals(t, map[string]tagRefusal{
-		"left":       {standing("left"), chat.NotAMember, chat.NotAMember, chat.NotAMember},
-		"banned":     {standing("kicked"), chat.NotAMember, chat.NotAMember, chat.NotAMember},
-		"restricted": {standing("restricted"), "", "", ""},
+		"left": {
+			happens: withStatus("left"),
+			give:    chat.NotAMember,
+			remove:  chat.NotAMember,
+			worn:    chat.NotAMember,
+		},
+		"banned": {
+			happens: withStatus("kicked"),
+			give:    chat.NotAMember,
+			remove:  chat.NotAMember,
+			worn:    chat.NotAMember,
+		},
+		"restricted": {
+			happens: withStatus("restricted"),
+		},
 		"restricted, and outside": {
 			happens: func(r *adapterTest) {
 				r.divert("getChatMember", time.Hour, fixedAnswer(http.StatusOK, restrictedOutside))
 			},
 			remove: chat.NotAMember,
-			has:    chat.NotAMember,
+			worn:   chat.NotAMember,
 		},
-		"an administrator": {standing("administrator"), chat.CannotHave, "", chat.CannotHave},
-		"the owner":        {standing("creator"), chat.CannotHave, "", chat.CannotHave},
+		"an administrator": {
+			happens: withStatus("administrator"),
+			give:    chat.CannotHave,
+			worn:    chat.CannotHave,
+		},
+		"the owner": {
+			happens: withStatus("creator"),
+			give:    chat.CannotHave,
+			worn:    chat.CannotHave,
+		},
 	})
 }
 
@@ -178,9 +202,21 @@ func TestTagRefusedByTheBotsStatus(t *testing.T) {
 	removed := func(r *adapterTest) { r.api.Promote(lounge, faketelegram.BotID, "kicked") }
 	membersHidden := refusing("getChatMember", http.StatusBadRequest, "Bad Request: member list is inaccessible")
 	checkTagRefusals(t, map[string]tagRefusal{
-		"no right":          {noRight, chat.MissingRight, chat.MissingRight, ""},
-		"the bot removed":   {removed, chat.MissingRight, chat.MissingRight, chat.MissingRight},
-		"members not shown": {membersHidden, "", chat.MissingRight, ""},
+		"no right": {
+			happens: noRight,
+			give:    chat.MissingRight,
+			remove:  chat.MissingRight,
+		},
+		"the bot removed": {
+			happens: removed,
+			give:    chat.MissingRight,
+			remove:  chat.MissingRight,
+			worn:    chat.MissingRight,
+		},
+		"members not shown": {
+			happens: membersHidden,
+			remove:  chat.MissingRight,
+		},
 	})
 }
 
@@ -191,9 +227,22 @@ func TestTagRefusedAfterTheGroupIsGone(t *testing.T) {
 	migrated := func(r *adapterTest) { r.api.Migrate(lounge, -1005) }
 	deleted := refusing("setChatMemberTag", http.StatusForbidden, "Forbidden: the group chat was deleted")
 	checkTagRefusals(t, map[string]tagRefusal{
-		"no such group":    {unknown, chat.CommunityGone, chat.CommunityGone, chat.CommunityGone},
-		"a supergroup now": {migrated, chat.CommunityGone, chat.CommunityGone, chat.CommunityGone},
-		"deleted":          {deleted, chat.CommunityGone, "", ""},
+		"no such group": {
+			happens: unknown,
+			give:    chat.CommunityGone,
+			remove:  chat.CommunityGone,
+			worn:    chat.CommunityGone,
+		},
+		"a supergroup now": {
+			happens: migrated,
+			give:    chat.CommunityGone,
+			remove:  chat.CommunityGone,
+			worn:    chat.CommunityGone,
+		},
+		"deleted": {
+			happens: deleted,
+			give:    chat.CommunityGone,
+		},
 	})
 }
 
@@ -201,8 +250,15 @@ func TestTagCallsFail(t *testing.T) {
 	unreachable := func(r *adapterTest) { r.api.Break("getChatMember", telegramtest.ResetBefore()) }
 	newError := refusing("setChatMemberTag", http.StatusBadRequest, "Bad Request: TAG_SOMETHING")
 	checkTagRefusals(t, map[string]tagRefusal{
-		"a new error":     {newError, chat.BadgeFailed, "", ""},
-		"cannot be asked": {unreachable, "", chat.BadgeFailed, chat.BadgeFailed},
+		"a new error": {
+			happens: newError,
+			give:    chat.BadgeFailed,
+		},
+		"cannot be asked": {
+			happens: unreachable,
+			remove:  chat.BadgeFailed,
+			worn:    chat.BadgeFailed,
+		},
 	})
 }
 
@@ -238,7 +294,7 @@ func TestAFailedTagCallTellsWhatFollows(t *testing.T) {
 	}
 }
 
-// A bot can write to a user in private only after they have started it.
+// A bot may write to a user in private only after they have started it. User 8 has not.
 func TestNoticesGoToPrivateChatsThatExist(t *testing.T) {
 	for way, change := range ways {
 		synctest.Test(t, func(t *testing.T) {
@@ -297,14 +353,33 @@ func withOneTag(c *Config) { c.Settings.StakerTags = c.Settings.StakerTags[:1] }
 func TestSenderInAGroupWithTagsIsReportedWithTheirTag(t *testing.T) {
 	ephemerally := func(r *adapterTest) { r.api.PushEphemeral(writes(faketelegram.Group(lounge), 7, "/price")) }
 	cases := map[string]senderReport{
-		"without a tag":          {"", asksPriceIn(lounge), "7 -1004 []"},
-		"with another tag":       {"Helper", asksPriceIn(lounge), "7 -1004 [Helper]"},
-		"with the tag":           {"Staker", asksPriceIn(lounge), "7 -1004 [Staker]"},
-		"seen by its user alone": {"Helper", ephemerally, "7 -1004 [Helper]"},
+		"without a tag": {
+			does: asksPriceIn(lounge),
+			want: "7 -1004 []",
+		},
+		"with another tag": {
+			tag:  "Helper",
+			does: asksPriceIn(lounge),
+			want: "7 -1004 [Helper]",
+		},
+		"with the tag": {
+			tag:  "Staker",
+			does: asksPriceIn(lounge),
+			want: "7 -1004 [Staker]",
+		},
+		"seen by its user alone": {
+			tag:  "Helper",
+			does: ephemerally,
+			want: "7 -1004 [Helper]",
+		},
 	}
 	checkSenderReports(t, cases, withOneTag)
 	checkSenderReports(t, map[string]senderReport{
-		"with one of two tags": {"Staker", asksPriceIn(lounge), "7 -1004 [Staker]"},
+		"with one of two tags": {
+			tag:  "Staker",
+			does: asksPriceIn(lounge),
+			want: "7 -1004 [Staker]",
+		},
 	})
 }
 

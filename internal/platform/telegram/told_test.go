@@ -16,28 +16,28 @@ import (
 // None of the users has started the bot, so it may not write to them after their approval.
 func TestEightWithinASecondAreAllTold(t *testing.T) {
 	type test struct {
-		takes   time.Duration // a check
-		guarded bool          // the bot is the group's guardian
-		leftOut int64         // users who ask at the same time and lack what is required
+		checkTakes time.Duration
+		guarded    bool  // the bot is the group's guardian
+		leftOut    int64 // users who ask at the same time and lack what is required
 	}
 	inBubble(t, map[string]test{
 		"quick checks": {
-			takes: 10 * time.Millisecond,
+			checkTakes: 10 * time.Millisecond,
 		},
 		"slow checks": {
-			takes: 6 * time.Second,
+			checkTakes: 6 * time.Second,
 		},
 		"slow checks of queries": {
-			takes:   3 * time.Second,
-			guarded: true,
+			checkTakes: 3 * time.Second,
+			guarded:    true,
 		},
 		"beside others": {
-			takes:   10 * time.Millisecond,
-			leftOut: crowdSize - 8,
+			checkTakes: 10 * time.Millisecond,
+			leftOut:    crowdSize - 8,
 		},
 	}, func(t *testing.T, tt test) {
 		r := joinTest(t)
-		r.handler.Reply = joinReplyAfter(tt.takes)
+		r.handler.Reply = joinReplyAfter(tt.checkTakes)
 		r.runJoins()
 		for user := range tt.leftOut {
 			r.requestJoin(unqualified+user, tt.guarded)
@@ -68,7 +68,7 @@ func TestUpToCrowdSizeEverybodyIsToldWithPacing(t *testing.T) {
 	})
 }
 
-// In a crowd, those who started the bot are told after the approval.
+// In a crowd, users who started the bot are told after their approval.
 func TestACrowdIsLetInBeforeItIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const people = 2 * crowdSize
@@ -152,7 +152,7 @@ func TestAPersonIsToldAboutEachGroup(t *testing.T) {
 	}
 }
 
-// If the message before the approval was not delivered, the outcome is a new message.
+// If the message before the approval was not delivered, the outcome is told in a new message.
 func TestTheOutcomeIsToldWithoutAFirstMessage(t *testing.T) {
 	faults := map[string]telegramtest.Fault{
 		"a 429 of some seconds":    telegramtest.TooMany(25 * time.Second),
@@ -183,27 +183,27 @@ func TestTheOutcomeIsToldWithoutAFirstMessage(t *testing.T) {
 
 func TestAPersonGetsOneMessageAMinute(t *testing.T) {
 	type test struct {
-		user  int64
-		pause time.Duration      // between two requests
-		fault telegramtest.Fault // of the first message
-		told  int                // messages
+		user     int64
+		pause    time.Duration      // between two requests
+		fault    telegramtest.Fault // of the first message
+		messages int                // that the user gets
 	}
 	inBubble(t, map[string]test{
 		"let in twice within a minute": {
-			user:  qualified,
-			pause: 20 * time.Second,
-			told:  1,
+			user:     qualified,
+			pause:    20 * time.Second,
+			messages: 1,
 		},
 		"let in twice": {
-			user:  qualified,
-			pause: 64 * time.Second,
-			told:  2,
+			user:     qualified,
+			pause:    64 * time.Second,
+			messages: 2,
 		},
 		"left out twice, the first message delayed": {
-			user:  unqualified,
-			pause: 61 * time.Second,
-			fault: telegramtest.TooMany(minOutcomeTime + time.Second),
-			told:  1,
+			user:     unqualified,
+			pause:    61 * time.Second,
+			fault:    telegramtest.TooMany(minOutcomeTime + time.Second),
+			messages: 1,
 		},
 	}, func(t *testing.T, tt test) {
 		r := joinTest(t)
@@ -216,11 +216,11 @@ func TestAPersonGetsOneMessageAMinute(t *testing.T) {
 			r.api.CloseJoin(holders, tt.user, faketelegram.JoinWithdrawn)
 			r.api.Promote(holders, tt.user, "left")
 		}
-		check(t, "messages", len(r.api.Sent()), tt.told)
+		check(t, "messages", len(r.api.Sent()), tt.messages)
 	})
 }
 
-// Telegram accepts messages to those who are left out for 5 minutes after their request.
+// Telegram accepts messages to users who are not let in for 5 minutes after their request.
 func TestMessagesToThoseLeftOutArePaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const raid = 3000

@@ -14,15 +14,17 @@ import (
 	"herald/internal/transport"
 )
 
-// Telegram shows a chat action for 5 seconds, https://core.telegram.org/bots/api#sendchataction.
 const (
+	// typingAfter is how long an answer takes before "typing…" is shown.
 	typingAfter = 1500 * time.Millisecond
+	// typingLasts is the time from one call to the next. Telegram shows "typing…" for 5 seconds after a call,
+	// https://core.telegram.org/bots/api#sendchataction.
 	typingLasts = 4500 * time.Millisecond
 )
 
-// typing shows "typing…" in a chat or topic once an answer takes long, until stop is called. Commands that wait there
-// at the same time share the calls. A press shows nothing: its button has a spinner. In a channel's direct messages
-// Telegram shows nothing.
+// typing shows "typing…" in a chat or topic if an answer takes long, until stop is called. Commands that wait there at
+// the same time share the calls. typing does nothing for a press, because its button has a spinner, nor in a channel's
+// direct messages, because Telegram shows nothing there.
 func (a *answering) typing(to outbox.Destination) (stop func()) {
 	if a.press != nil || to.DirectTopic != 0 {
 		return func() {}
@@ -43,10 +45,10 @@ func (s *session) showTyping(ctx context.Context, to outbox.Destination) {
 		Every: typingLasts,
 	}
 	for ctx.Err() == nil {
-		wait, isFree := s.adapter.Limiter.Reserve(ctx, 0, limit)
-		if isFree {
+		wait, reserved := s.adapter.Limiter.Reserve(ctx, 0, limit)
+		if reserved {
 			wait = typingLasts
-			// If it fails, nobody misses it.
+			// If this call fails, nothing is lost.
 			_, _ = botapi.Change(ctx, s.adapter.api, (*bot.Bot).SendChatAction, &bot.SendChatActionParams{
 				ChatID:          to.Chat,
 				MessageThreadID: to.Thread,

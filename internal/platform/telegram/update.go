@@ -12,14 +12,14 @@ import (
 	"herald/internal/chat"
 )
 
-// update is an update of Telegram, https://core.telegram.org/bots/api#update. Press and Join
-// replace the library's members of the same JSON names.
+// update is an update of Telegram, https://core.telegram.org/bots/api#update. Press and Join replace the library's
+// fields with the same JSON names.
 type update struct {
 	models.Update
-	// Press is a callback query. The library would decode its message twice, which takes
-	// longer than all the rest of the update (BenchmarkDecode).
+	// Press is a callback query. The library decodes its message twice, which takes longer than all the rest of the
+	// update (BenchmarkDecode).
 	Press *callbackQuery `json:"callback_query"`
-	// Join is a join request. The library's has no QueryID.
+	// Join is a join request. The library's type has no QueryID.
 	Join *joinRequest `json:"chat_join_request"`
 
 	command *command // what parse returns
@@ -52,7 +52,7 @@ func (u *update) request() *chat.Request {
 }
 
 // read decodes an update. answerable is false if the update is of a kind that cannot ask anything, or cannot be
-// decoded. The latter has only its ID, so that it can be acknowledged.
+// decoded. An update that cannot be decoded has only its ID, so that it can be acknowledged.
 func (a *Adapter) read(raw []byte) (u *update, answerable bool) {
 	u = new(update)
 	if json.Unmarshal(raw, u) != nil {
@@ -127,11 +127,12 @@ func hasAttachment(m *models.Message) bool {
 // nameOf returns first and last name.
 func nameOf(u *models.User) string { return strings.TrimSpace(u.FirstName + " " + u.LastName) }
 
-// A supergroup with the number n in its t.me/c/ links has the ID maxSupergroup - n.
+// maxSupergroup is above the IDs of all supergroups. A supergroup with the ID maxSupergroup-n has the number n in its
+// links.
 const maxSupergroup = -1_000_000_000_000
 
-// linkTo returns the address that opens a group for its members, or "" if there is none. Apps
-// cannot open a private group itself, but can open its first message.
+// linkTo returns a link that opens a group for its members, or "" if there is none. Apps cannot open a private group
+// itself, but can open its first message.
 func linkTo(c *models.Chat) string {
 	switch {
 	case c.Username != "":

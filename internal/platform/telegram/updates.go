@@ -11,14 +11,14 @@ import (
 // https://core.telegram.org/bots/api#getupdates.
 const batchSize = 100
 
-// hangsAfter is how long an update runs before it counts as hanging, and may be acknowledged early.
+// hangsAfter is how long an update may run before it counts as hanging.
 const hangsAfter = time.Second
 
 // fromEarliest is the offset of a getUpdates that acknowledges nothing, and returns updates from the
 // earliest one on, https://core.telegram.org/bots/api#getupdates.
 const fromEarliest = 0
 
-// updateState is how far a polled update is. An update's state only advances.
+// updateState is how far a polled update is. It only advances.
 type updateState int
 
 const (
@@ -51,17 +51,17 @@ func (u *polledUpdate) isDoneOrStuck() bool {
 	return false
 }
 
-// tracker knows which polled updates are done, and with which offset to ask for further ones. A getUpdates
-// acknowledges all updates with IDs below its offset, and returns the first batchSize of the others. It is safe
-// for concurrent use.
+// tracker knows which polled updates are done, and chooses the offset of the next getUpdates. That call acknowledges
+// all updates with IDs below its offset, and returns the first batchSize of the others. A tracker is safe for
+// concurrent use.
 //
-// The offset passes an update if it is above the update's ID. It passes updates from the lowest ID on, as far as they
-// may be acknowledged:
+// The offset is the ID of the first update that may not be acknowledged. For example, if updates 5, 6 and 8 are done
+// and 7 is not, the offset is 7. These are the rules:
 //
-//   - An update that is done may always be acknowledged. Telegram still has the others if the process is killed.
-//   - If batchSize updates are not acknowledged, a getUpdates returns only these, and hides all newer ones. Then an
+//   - An update that is done may always be acknowledged. If the process is killed, Telegram still has the others.
+//   - If batchSize updates are not acknowledged, a getUpdates returns only these, and they hide all newer ones. Then an
 //     update that waits or hangs may be acknowledged early.
-//   - While the outbox is saturated, no update may be acknowledged early: the global rate delays all answers, and
+//   - While the outbox is saturated, no update may be acknowledged early. The global limit then delays all answers, and
 //     updates are safest in Telegram's queue.
 type tracker struct {
 	// isSaturated is Outbox.Saturated.
@@ -88,7 +88,7 @@ func (t *tracker) isKnown(id int64) bool {
 	return t.knows(id)
 }
 
-// knows is isKnown for a caller who holds mu. It does not know 0, which leadingID returns if it finds no ID.
+// knows is isKnown for a caller that holds mu. It does not know the ID 0: leadingID returns 0 if it finds no ID.
 func (t *tracker) knows(id int64) bool {
 	_, isPolled := t.find(id)
 	isAcknowledged := id != 0 && id < t.acknowledged
@@ -122,11 +122,11 @@ func (t *tracker) advance(id int64, to updateState) {
 	t.mu.Unlock()
 	select {
 	case t.changed <- struct{}{}:
-	default: // It holds a token.
+	default: // changed holds a token already.
 	}
 }
 
-// nextOffset returns the offset of the next getUpdates, and how many known updates the call would return again.
+// nextOffset returns the offset of the next getUpdates, and how many known updates that call would return again.
 func (t *tracker) nextOffset() (offset int64, known int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -137,7 +137,7 @@ func (t *tracker) nextOffset() (offset int64, known int) {
 	return t.offset((*polledUpdate).isDone)
 }
 
-// finalOffset returns the offset of the last getUpdates of a session. It passes only updates that are done.
+// finalOffset returns the offset of the last getUpdates of a session. That call acknowledges no update early.
 func (t *tracker) finalOffset() int64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -167,9 +167,9 @@ func (t *tracker) acknowledge(offset int64) {
 	t.polled = slices.Delete(t.polled, 0, i)
 }
 
-// forgetIDs makes every ID new, even a lower one than before. It does nothing if a polled update is not acknowledged.
-// poller calls it while Telegram's queue is empty: after a week without an update the next ID is random, and may be
-// lower, https://core.telegram.org/bots/api#update.
+// forgetIDs forgets which updates are acknowledged, so that an update with a lower ID counts as new. The poller calls
+// it while Telegram's queue is empty: after a week without updates the next ID is random,
+// https://core.telegram.org/bots/api#update. forgetIDs does nothing while a polled update is not acknowledged.
 func (t *tracker) forgetIDs() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -7,13 +7,24 @@ import (
 	"time"
 )
 
-// trackerWith returns a tracker of these updates. Their IDs are 1, 2, 3 and so on.
-func trackerWith(saturated bool, updates ...polledUpdate) *tracker {
-	t := newTracker(func() bool { return saturated })
+// newTestTracker returns an empty tracker whose outbox is not saturated.
+func newTestTracker() *tracker { return newTracker(func() bool { return false }) }
+
+// trackerWith returns a tracker of these updates, whose outbox is not saturated. The IDs of the updates are 1, 2, 3 and
+// so on.
+func trackerWith(updates ...polledUpdate) *tracker {
+	t := newTestTracker()
 	for i, u := range updates {
 		u.id = int64(i + 1)
 		t.polled = append(t.polled, u)
 	}
+	return t
+}
+
+// saturatedTrackerWith is like trackerWith, but the outbox is saturated: the global limit delays answers.
+func saturatedTrackerWith(updates ...polledUpdate) *tracker {
+	t := trackerWith(updates...)
+	t.isSaturated = func() bool { return true }
 	return t
 }
 
@@ -22,24 +33,27 @@ func polledIn(state updateState, ago time.Duration) polledUpdate {
 	return polledUpdate{state: state, begun: time.Now().Add(-ago)}
 }
 
-// offsetCase is what was polled, the next offset to poll from, and how many of the updates it returns again.
+// offsetCase is what was polled, and what nextOffset then returns.
 type offsetCase struct {
 	updates []polledUpdate
 	offset  int64
-	again   int
+	again   int // how many of the updates the next call returns again
 }
 
-// checkOffsets checks each of the cases, while the global rate delays answers if saturated is set.
-func checkOffsets(t *testing.T, saturated bool, cases map[string]offsetCase) {
+// checkOffsets checks each of the cases with a tracker that newTracker returns.
+func checkOffsets(
+	t *testing.T, newTracker func(...polledUpdate) *tracker, cases map[string]offsetCase,
+) {
 	t.Helper()
 	for name, tt := range cases {
-		offset, again := trackerWith(saturated, tt.updates...).nextOffset()
+		offset, again := newTracker(tt.updates...).nextOffset()
 		check(t, name+": offset", offset, tt.offset)
 		check(t, name+": returned again", again, tt.again)
 	}
 }
 
-// updatesInEachState must be called in simulated time, as must fullBatch.
+// updatesInEachState returns an update that is answered, one that runs for as long as it may, one that hangs and one
+// that waits. It must be called in simulated time, and so must fullBatch.
 func updatesInEachState() (answered, running, hanging, waiting polledUpdate) {
 	answered = polledIn(stateDone, 0)
 	running = polledIn(stateRunning, hangsAfter)
@@ -57,8 +71,7 @@ func fullBatch(first ...polledUpdate) []polledUpdate {
 func TestTheOffsetPassesAnsweredUpdatesOfAPartBatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		answered, running, hanging, waiting := updatesInEachState()
-		const saturated = false
-		checkOffsets(t, saturated, map[string]offsetCase{
+		checkOffsets(t, trackerWith, map[string]offsetCase{
 			"nothing is polled": {
 				offset: fromEarliest,
 			},
@@ -94,8 +107,7 @@ func TestTheOffsetPassesAnsweredUpdatesOfAPartBatch(t *testing.T) {
 func TestTheOffsetPassesWaitingUpdatesOfAFullBatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		answered, running, hanging, waiting := updatesInEachState()
-		const saturated = false
-		checkOffsets(t, saturated, map[string]offsetCase{
+		checkOffsets(t, trackerWith, map[string]offsetCase{
 			"the first runs": {
 				updates: fullBatch(running, waiting, hanging),
 				offset:  1,
@@ -114,12 +126,11 @@ func TestTheOffsetPassesWaitingUpdatesOfAFullBatch(t *testing.T) {
 	})
 }
 
-// While the global rate delays answers, later updates would only wait, too.
+// While the global limit delays all answers, the answers to later updates would also wait.
 func TestTheOffsetPassesOnlyAnsweredUpdatesWhileSaturated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		answered, _, hanging, waiting := updatesInEachState()
-		const saturated = true
-		checkOffsets(t, saturated, map[string]offsetCase{
+		checkOffsets(t, saturatedTrackerWith, map[string]offsetCase{
 			"the first waits": {
 				updates: fullBatch(waiting, hanging),
 				offset:  1,
@@ -139,10 +150,10 @@ func TestTheLastOffsetPassesOnlyWhatIsDone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		waiting := polledIn(stateWaiting, time.Hour)
 		all := slices.Repeat([]polledUpdate{waiting}, batchSize)
-		check(t, "all wait", trackerWith(false, all...).finalOffset(), 1)
+		check(t, "all wait", trackerWith(all...).finalOffset(), 1)
 		all[0].state = stateDone
-		check(t, "the first is answered", trackerWith(false, all...).finalOffset(), 2)
-		check(t, "nothing was polled", trackerWith(false).finalOffset(), fromEarliest)
+		check(t, "the first is answered", trackerWith(all...).finalOffset(), 2)
+		check(t, "nothing was polled", trackerWith().finalOffset(), fromEarliest)
 	})
 }
 
@@ -153,7 +164,7 @@ func TestAStateOnlyAdvances(t *testing.T) {
 		stateDone:    {stateRunning: stateDone, stateWaiting: stateDone, stateDone: stateDone},
 	} {
 		for given, want := range to {
-			tracker := trackerWith(false, polledIn(from, 0))
+			tracker := trackerWith(polledIn(from, 0))
 			tracker.advance(1, given)
 			if got := tracker.polled[0].state; got != want {
 				t.Errorf("from %d, advance to %d sets %d, want %d", from, given, got, want)
@@ -162,9 +173,9 @@ func TestAStateOnlyAdvances(t *testing.T) {
 	}
 }
 
-// An update that is acknowledged early is still answered, and then changes nothing.
+// An update that is acknowledged early is still answered. Its tracker then ignores that it is done.
 func TestAnAcknowledgedUpdateIsForgotten(t *testing.T) {
-	tracker := trackerWith(false, polledIn(stateWaiting, 0), polledIn(stateRunning, 0))
+	tracker := trackerWith(polledIn(stateWaiting, 0), polledIn(stateRunning, 0))
 	tracker.acknowledge(2)
 	tracker.advance(1, stateDone)
 	offset, again := tracker.nextOffset()
@@ -173,7 +184,7 @@ func TestAnAcknowledgedUpdateIsForgotten(t *testing.T) {
 }
 
 func TestAnUpdateBeginsOnce(t *testing.T) {
-	tracker := newTracker(func() bool { return false })
+	tracker := newTestTracker()
 	for _, tt := range []struct {
 		id   int64
 		want bool
@@ -195,9 +206,9 @@ func TestAnUpdateBeginsOnce(t *testing.T) {
 	check(t, "returned again", again, 2)
 }
 
-// Telegram may go on with lower numbers once its queue was empty for long.
+// After its queue was empty for a week, Telegram may continue with lower IDs.
 func TestAfterAnEmptyQueueAnyIDIsNew(t *testing.T) {
-	tracker := newTracker(func() bool { return false })
+	tracker := newTestTracker()
 	tracker.begin(4000)
 	tracker.forgetIDs()
 	check(t, "a lower ID while one is not acknowledged", tracker.finalOffset(), 4000)

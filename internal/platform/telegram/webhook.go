@@ -19,7 +19,7 @@ import (
 const (
 	// maxUpdate limits a delivery's body, in bytes.
 	maxUpdate = 1 << 20
-	// maxDeliveries is how many Telegram makes at a time,
+	// maxDeliveries is how many deliveries Telegram makes at a time,
 	// https://core.telegram.org/bots/api#setwebhook.
 	maxDeliveries = 100
 	// ackAfter is how long a delivery waits for its answer before it is acknowledged.
@@ -32,24 +32,24 @@ const (
 	deliveredFor = 24 * time.Hour
 	// watchEvery is the time between two checks that Telegram still delivers here.
 	watchEvery = time.Minute
-	// failureUnknown is the value of failedAt from the call that sets the webhook to the next check.
+	// failureUnknown is the value of webhook.failedAt between the call that sets the webhook and the next check.
 	failureUnknown = -1
 )
 
 // webhook takes the updates that Telegram delivers to ServeHTTP, during one Run.
 type webhook struct {
 	s *session
-	// failedAt is the time of the last failed delivery before the webhook was set, in Unix seconds by Telegram's
-	// clock. The first check after the call that sets the webhook stores it. Telegram goes on reporting an old failure
-	// for more than an hour, and only a failure at another time is new.
+	// failedAt is the time of the last failed delivery before the webhook was set, in Unix seconds by Telegram's clock.
+	// Telegram reports an old failure for more than an hour. So the first check after the call that sets the webhook
+	// stores its time, and a later failure is new if it has another time.
 	failedAt int
 }
 
 // receive sets the webhook, so that Telegram delivers updates to ServeHTTP. It sets the webhook again if another
 // process changes or deletes it. It blocks until ctx is done or the token is refused.
 //
-// A call without the secret may come from a stranger, and changes nothing here. If it comes from Telegram, with the
-// secret of another process, check finds it in Telegram's report.
+// A delivery without the secret may come from a stranger, and does not change the webhook. If it comes from Telegram,
+// with the secret of another process, check finds it in Telegram's report.
 func (h *webhook) receive(ctx context.Context) {
 	h.s.adapter.hook.Store(h)
 	defer h.s.adapter.hook.Store(nil)
@@ -81,8 +81,8 @@ func (h *webhook) set(ctx context.Context) error {
 	return err
 }
 
-// check sets the webhook again if Telegram has another URL, or reports that a delivery was refused since the webhook
-// was set. The first check after that only stores the time of the last failure.
+// check asks Telegram about the webhook. It sets the webhook again if Telegram has another URL, or reports that this
+// bot has refused a delivery since the webhook was set: Telegram then has another secret.
 func (h *webhook) check(ctx context.Context) error {
 	a := h.s.adapter
 	info, err := a.api.GetWebhookInfo(ctx)
@@ -95,7 +95,7 @@ func (h *webhook) check(ctx context.Context) error {
 	if h.failedAt == failureUnknown {
 		h.failedAt = info.LastErrorDate
 	}
-	isNewFailure := info.LastErrorDate != h.failedAt
+	isNewFailure := info.LastErrorDate != h.failedAt // never in the first check after set
 	secretDiffers := isNewFailure && strings.Contains(info.LastErrorMessage, "401")
 	if info.URL == a.Settings.WebhookURL && !secretDiffers {
 		return nil
@@ -109,11 +109,14 @@ func (h *webhook) check(ctx context.Context) error {
 	return nil
 }
 
-// ServeHTTP takes one webhook delivery, a POST. It responds 200 once the update's answer is delivered, after
-// ackAfter, or if delivering the update again would change nothing. It responds 503 if Telegram is to deliver the
-// update again in a second, 401 without the secret, and 400 if the body cannot be read.
+// ServeHTTP takes one webhook delivery, a POST. It responds:
+//
+//	200  the answer is delivered, takes longer than ackAfter, or delivering the update again would change nothing
+//	503  Telegram is to deliver the update again in a second
+//	401  the secret is missing or wrong
+//	400  the body cannot be read
 func (a *Adapter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	// Telegram reads this header of a 503. Without it, Telegram would hold back the chat longer each time, up to two
+	// Telegram reads this header of a 503. If it is missing, Telegram holds back the chat longer each time, up to two
 	// minutes (tdlib/telegram-bot-api, WebhookActor.cpp).
 	w.Header().Set("Retry-After", "1")
 	w.WriteHeader(a.serve(r))
@@ -173,7 +176,7 @@ func (h *webhook) start(u *update) (status int) {
 	u.onWait = flight.stopRunning
 	ended := make(chan int, 1)
 	started := h.s.work.Go(func(id string) {
-		result := http.StatusOK // Also after a panic: the update would panic again.
+		result := http.StatusOK // even after a panic, because the update would panic again
 		defer func() {
 			flight.leave()
 			ended <- result
@@ -200,12 +203,11 @@ func (h *webhook) answer(id string, u *update) (status int) {
 		return h.repeated(progress)
 	}
 	markDone := func() { h.s.adapter.Dedup.MarkDone(key, deliveredFor) }
-	// A command may take longer than its claim lasts.
-	acknowledged := time.AfterFunc(ackAfter, markDone)
-	answered := true // Also after a panic: the update would panic again.
+	acknowledged := time.AfterFunc(ackAfter, markDone) // because a command may take longer than its claim lasts
+	answered := true                                   // even after a panic, because the update would panic again
 	defer func() {
 		switch {
-		case !acknowledged.Stop(): // It is marked as done already.
+		case !acknowledged.Stop(): // The update is marked as done already.
 		case answered:
 			markDone()
 		default:
@@ -219,15 +221,16 @@ func (h *webhook) answer(id string, u *update) (status int) {
 	return http.StatusOK
 }
 
-// claim claims the answer to an update, and returns its key and its progress before that.
+// claim claims the right to answer an update among all replicas. It returns the claim's key, and how far the answer was
+// before.
 func (h *webhook) claim(u *update) (key string, p claim.Progress) {
 	// Several bots may share one store.
 	key = fmt.Sprintf("telegram:update:%d:%d", h.s.me().ID, u.ID)
 	return key, h.s.work.Claim(h.s.adapter.Dedup, key, u.request())
 }
 
-// repeated counts a delivery of an update that is not New, and returns the status for Telegram. An update in flight
-// is to be delivered again, because it may still fail where it is answered.
+// repeated counts a delivery of an update whose claim is not New, and returns the status for Telegram. If the answer is
+// in flight, Telegram is to deliver the update again, because that answer may still fail.
 func (h *webhook) repeated(p claim.Progress) (status int) {
 	h.s.adapter.Count("update_repeated")
 	if p == claim.InFlight {

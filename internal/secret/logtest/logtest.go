@@ -8,8 +8,7 @@ import (
 	"sync"
 )
 
-// Buffer is a log that can be read while it is written. Its zero value is empty
-// and ready to use.
+// Buffer is a log that can be read while it is written. Its zero value is empty and ready to use.
 type Buffer struct {
 	mu      sync.Mutex
 	written bytes.Buffer
@@ -40,8 +39,7 @@ func (b *Buffer) Lines(text string) int {
 	return n
 }
 
-// Logger returns a logger that writes every level to b, one line a record, and redacts
-// nothing.
+// Logger returns a logger that writes records of every level to b, one line each, and redacts nothing.
 func (b *Buffer) Logger() *slog.Logger {
 	return slog.New(slog.NewTextHandler(b, &slog.HandlerOptions{Level: slog.LevelDebug}))
 }

@@ -17,8 +17,8 @@ import (
 const (
 	// retryRefused is how long to wait after a refusal that only an operator can end.
 	retryRefused = time.Minute
-	// retryUsedUp is the maximum time to wait after a plan was used up. The plan may be upgraded, this machine's clock
-	// may be wrong, and the plan's month may not be the calendar's.
+	// retryUsedUp is the maximum time to wait after a plan was used up. It is short, because the plan may be upgraded,
+	// this machine's clock may be wrong, and the plan's month may not be the calendar's.
 	retryUsedUp = time.Hour
 )
 
@@ -86,9 +86,9 @@ func (c *Client) get(ctx context.Context, attempt, path string, parameters url.V
 	return ended
 }
 
-// errorOf returns the error of a call with a response. byStatus is the error that its status and header stand for, and
-// refusal what parseAnswer returned for its body. Each is nil if it reports no failure. If the status is a failure, the
-// refusal counts only if it says more.
+// errorOf returns the error of a call with a response, or nil if it succeeded. byStatus is the error that its status
+// and header stand for, and refusal is what parseAnswer returned for its body. Either may be nil. If both are failures,
+// the refusal counts only if it says more.
 func (c call) errorOf(attempt string, byStatus error, refusal *core.Error) error {
 	switch {
 	case byStatus == nil && refusal == nil:
@@ -102,7 +102,7 @@ func (c call) errorOf(attempt string, byStatus error, refusal *core.Error) error
 }
 
 // saysMoreThanStatus reports whether the body of a failed response refuses the call for a known reason. refusal is what
-// parseAnswer returned for the body: nil if the body refuses nothing.
+// parseAnswer returned for the body. It may be nil.
 func saysMoreThanStatus(refusal *core.Error) bool {
 	if refusal == nil || refusal.Reason == core.Malformed {
 		return false
@@ -125,8 +125,8 @@ func withLongerWait(refusal *core.Error, byStatus error) *core.Error {
 	return &longer
 }
 
-// logRefusal logs the provider's sentence about a refusal, unless the same sentence was the last one that was logged.
-// No error contains the sentence, because errors contain no text of a service.
+// logRefusal logs the provider's sentence about a refusal, unless it was also the last sentence that was logged. The
+// sentence is not in the error, because errors contain no text of a service.
 func (c *Client) logRefusal(ctx context.Context, resp *rest.Response) {
 	said := sentence(resp.Body)
 	if said == "" {

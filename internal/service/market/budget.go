@@ -1,7 +1,6 @@
 package market
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -12,22 +11,6 @@ import (
 	"herald/internal/core"
 	"herald/internal/ratelimit"
 	"herald/internal/service/rest"
-)
-
-const (
-	// month is the longest month of a plan.
-	month = 31 * 24 * time.Hour
-	// defaultPlan is the number of credits per month if neither the operator nor the provider names one.
-	// CoinMarketCap's smallest plan has 10,000. https://coinmarketcap.com/api/pricing/
-	defaultPlan = 10_000
-	// fallbackPercent is the percentage of a month's credits that fallbackLimit spreads. The rest is for `bot check` and
-	// for one start per day.
-	fallbackPercent = 85
-	// A bucket holds 1/burstDivisor of the credits for the rest of the month. A process starts with a full bucket, so this
-	// is also the cost of a restart.
-	burstDivisor = 400
-	// othersFactor is how much longer a credit takes to come back while others spend credits with the same key.
-	othersFactor = 3
 )
 
 const (
@@ -49,9 +32,9 @@ type Reading struct {
 
 // Budget spreads the credits of PRICE_API_KEY over the plan's month. One credit pays for one call.
 //
-// Each credit is a slot of one ratelimit.Limit, and every Reading replaces that limit. So nothing has to be saved, and
-// others may spend credits of the same key, such as replicas and other programs: the next Reading shows how many they
-// left. Without a Reading of this month, the limit is fallbackLimit.
+// Each credit is a slot of one ratelimit.Limit. Every Reading sets the limit anew, from the credits that are left. So
+// nothing has to be saved, and others may spend credits of the same key, such as replicas and other programs. If there
+// is no Reading of this month, the limit is fallbackLimit.
 //
 // Budget implements query.Budget. It is safe for concurrent use.
 type Budget struct {
@@ -75,60 +58,12 @@ type Budget struct {
 	pausedUntil time.Time
 }
 
-// newBudget returns a Budget of perMonth credits a month. 0 stands for as many credits as the provider says are left
-// or, if it does not say, for defaultPlan a month.
+// newBudget returns a Budget of perMonth credits a month. If perMonth is 0, the Budget spends what the provider says is
+// left. If the provider does not say, it spends defaultPlan a month.
 func newBudget(perMonth int, read func(context.Context) (Reading, error), isFailing func() bool) *Budget {
 	b := &Budget{perMonth: perMonth, read: read, isFailing: isFailing, bucket: ratelimit.NewMemory()}
 	b.limit = b.fallbackLimit()
 	return b
-}
-
-// fallbackLimit returns the limit if there is no Reading of this month.
-//
-// For example, 85 % of 10,000 credits in 31 days are one every 315 s, and 21 at once.
-func (b *Budget) fallbackLimit() ratelimit.Limit { return spread(b.fallbackInterval(), month) }
-
-// fallbackInterval returns how long a credit takes to come back by the operator's limit or the default plan.
-func (b *Budget) fallbackInterval() time.Duration {
-	credits := time.Duration(cmp.Or(b.perMonth, defaultPlan))
-	return month / credits * 100 / fallbackPercent
-}
-
-// limitBy returns the limit that a Reading sets: the credits that are left are spread over the rest of the month.
-//
-// For example, 11,988 credits left for 10 days are one every 72 s, and 29 at once. If the operator's limit is 5,000 a
-// month, they are one every 630 s, and 3 at once.
-func (b *Budget) limitBy(r Reading) ratelimit.Limit {
-	const minInterval = time.Millisecond // not 0, by which spread could not divide
-	every := max(r.MonthEndsIn/time.Duration(max(r.Left, 1)), minInterval)
-	if r.othersSpend() {
-		every *= othersFactor
-	}
-	if b.perMonth > 0 {
-		every = max(every, b.fallbackInterval())
-	}
-	return spread(every, r.MonthEndsIn)
-}
-
-// spread returns the limit that lets one credit be spent per interval, for the rest of the month.
-func spread(interval, rest time.Duration) ratelimit.Limit {
-	credits := int(rest / interval)
-	return ratelimit.Limit{Key: "credits", Burst: max(credits/burstDivisor, 1), Every: interval}
-}
-
-// othersSpend reports whether others seem to spend credits of the same key. A Budget spends its plan evenly. So if
-// clearly fewer credits are left than after even spending, others spend, too. limitBy then applies othersFactor: if the
-// Budget spread all credits that others leave, the plan could be used up before the month ends. If the size of the plan
-// is unknown, othersSpend returns false.
-//
-// For example, if 15,000 credits are spent evenly, 4,838 are left for the last 10 days. If fewer than 4,789 are left,
-// others spend credits, too.
-func (r Reading) othersSpend() bool {
-	// A Budget alone may have spent this much more than evenly.
-	const tolerance = 0.01 // of the credits that would be left
-	const toleratedCredits = 2
-	leftIfEven := float64(r.Plan) * float64(min(r.MonthEndsIn, month)) / float64(month)
-	return float64(r.Left)+toleratedCredits < (1-tolerance)*leftIfEven
 }
 
 var (
@@ -188,7 +123,8 @@ func (b *Budget) spend() (wait time.Duration, reason core.Reason) {
 	if usedUpFor := b.usedUpFor(); usedUpFor > 0 {
 		return usedUpFor, core.UsedUp
 	}
-	wait, isSpent := b.bucket.Reserve(context.Background(), 0, b.limit)
+	const now = 0 // only a credit that is there already
+	wait, isSpent := b.bucket.Reserve(context.Background(), now, b.limit)
 	if !isSpent {
 		return wait, core.NoCredit
 	}
@@ -224,9 +160,9 @@ func (b *Budget) pauseFor(wait time.Duration) {
 	b.pausedUntil = time.Now().Add(wait)
 }
 
-// NoteReplicaCall implements query.Budget. It counts a call that another replica made: it spends a credit of this
-// Budget, because each replica's Budget spreads all credits that are left. If no credit is due, it spends the next one
-// in advance. If that one is spent already, it only subtracts from left.
+// NoteReplicaCall implements query.Budget. For a call that another replica made, it spends a credit of this Budget,
+// because each replica's Budget spreads all credits that are left. It takes a credit that is there, or else the next
+// one that comes back. If that is taken already, only left goes down.
 func (b *Budget) NoteReplicaCall() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

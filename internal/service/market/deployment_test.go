@@ -9,34 +9,37 @@ import (
 
 const day = 24 * time.Hour
 
-// provider counts the calls of everybody who has its key, and refuses calls beyond the plan.
+// provider is a price provider. It counts the calls of everybody who has its key, and refuses calls beyond the plan.
 type provider struct {
-	plan    int       // credits of a month
-	month   time.Time // when the month began
-	refused int       // calls, because the plan was used up
+	plan       int       // the credits of a month
+	monthBegan time.Time // when the current month began
+	refused    int       // how many calls were refused, because the plan was used up
 
-	spent, maxSpent           int // credits of this month, and of the busiest one
-	byReplicas, maxByReplicas int // the part of these that the deployment spent
+	spent, maxSpent           int // credits of the current month, and of the busiest one
+	byReplicas, maxByReplicas int // how many of these the replicas of the deployment spent
 }
 
-// pass lets time pass, and begins a new month if it is time.
+// pass lets time pass, and begins a new month if the current one is over.
 func (p *provider) pass(d time.Duration) {
 	time.Sleep(d)
-	if time.Now().Before(p.month.Add(month)) {
+	if time.Now().Before(p.monthEnds()) {
 		return
 	}
-	p.month = p.month.Add(month)
+	p.monthBegan = p.monthEnds()
 	p.maxSpent = max(p.maxSpent, p.spent)
 	p.spent = 0
 	p.maxByReplicas = max(p.maxByReplicas, p.byReplicas)
 	p.byReplicas = 0
 }
 
+func (p *provider) monthEnds() time.Time { return p.monthBegan.Add(month) }
+
+// reading returns what the provider says of the plan.
 func (p *provider) reading() Reading {
 	return Reading{
 		Left:        p.plan - p.spent,
 		Plan:        p.plan,
-		MonthEndsIn: time.Until(p.month.Add(month)),
+		MonthEndsIn: time.Until(p.monthEnds()),
 	}
 }
 
@@ -50,52 +53,61 @@ func (p *provider) call() bool {
 	return true
 }
 
-// calls spends n credits, for somebody else who has the key.
-func (p *provider) calls(n int) {
+// callByOthers spends n credits, as another program with the same key.
+func (p *provider) callByOthers(n int) {
 	for range n {
 		p.call()
 	}
 }
 
-// deployment is replicas that ask for the price all the time, and share the latest price.
+// deployment is the Budgets of several replicas, which ask a provider for the price all the time, and share the latest
+// price.
 type deployment struct {
 	*provider
 	perMonth int  // the operator's limit; 0: none
 	silent   bool // the provider does not say what is left
 	replicas []*Budget
-	priced   time.Time     // when the latest price was fetched
-	maxAge   time.Duration // the oldest that a price became
-	read     time.Time     // when the latest Reading was
+	pricedAt time.Time     // when the latest price was fetched
+	maxAge   time.Duration // how old a price became at most
+	readAt   time.Time     // when the replicas last got a Reading
 }
 
 func newDeployment(plan, perMonth, replicas int, silent bool) *deployment {
 	start := time.Now()
 	d := &deployment{
-		provider: &provider{plan: plan, month: start},
+		provider: &provider{plan: plan, monthBegan: start},
 		perMonth: perMonth,
 		silent:   silent,
 		replicas: make([]*Budget, replicas),
-		priced:   start,
+		pricedAt: start,
 	}
 	d.restart()
 	return d
 }
 
-// restart replaces every replica. Nothing is kept.
+// restart replaces every replica. The new ones know nothing.
 func (d *deployment) restart() {
 	for i := range d.replicas {
 		d.replicas[i] = newBudget(d.perMonth, nil, nil)
 	}
-	d.read = time.Time{}
+	d.readAt = time.Time{}
 }
 
-// step is the TTL of a price.
+// readPlan gives every replica a Reading.
+func (d *deployment) readPlan() {
+	d.readAt = time.Now()
+	for _, b := range d.replicas {
+		b.learn(d.reading())
+	}
+}
+
+// step is the shortest time that run simulates. It is also the TTL of a price.
 const step = 30 * time.Second
 
-// ask lets a replica ask for the price, if the latest one is older than a TTL. It returns how long that
-// replica then has nothing to do.
+// ask makes replica i ask for the price, unless the latest one is fresh. It returns for how long the replica then has
+// nothing to do.
 func (d *deployment) ask(i int) (idle time.Duration) {
-	if time.Since(d.priced) < step {
+	if time.Since(d.pricedAt) < step {
 		return step
 	}
 	if wait, reason := d.replicas[i].spend(); reason != "" {
@@ -106,8 +118,8 @@ func (d *deployment) ask(i int) (idle time.Duration) {
 		return step
 	}
 	d.byReplicas++
-	d.maxAge = max(d.maxAge, time.Since(d.priced))
-	d.priced = time.Now()
+	d.maxAge = max(d.maxAge, time.Since(d.pricedAt))
+	d.pricedAt = time.Now()
 	for j, other := range d.replicas {
 		if j != i {
 			other.NoteReplicaCall()
@@ -116,37 +128,32 @@ func (d *deployment) ask(i int) (idle time.Duration) {
 	return step
 }
 
-// run lets a time pass, and calls event every hour. It leaves out steps in which nothing can happen.
+// run simulates a time, and calls event every hour. If no replica has anything to do, it skips steps, but at most until
+// the next Reading is due.
 func (d *deployment) run(lasts time.Duration, event func(hour int)) {
 	for past := time.Duration(0); past < lasts; {
 		if past%time.Hour == 0 {
 			event(int(past / time.Hour))
 		}
-		if !d.silent && time.Since(d.read) >= readEvery {
+		if !d.silent && time.Since(d.readAt) >= readEvery {
 			d.readPlan()
 		}
 		idle := readEvery - past%readEvery
 		for i := range d.replicas {
+			// In each step another replica asks first.
 			turn := (i + int(past/step)) % len(d.replicas)
 			idle = min(idle, d.ask(turn))
 		}
-		wholeSteps := max((idle+step-1)/step, 1)
+		wholeSteps := max((idle+step-1)/step, 1) // rounded up
 		d.pass(wholeSteps * step)
 		past += wholeSteps * step
 	}
 }
 
-func (d *deployment) readPlan() {
-	d.read = time.Now()
-	for _, b := range d.replicas {
-		b.learn(d.reading())
-	}
-}
-
-// A month has 744 hours.
+// hoursPerMonth is 744.
 const hoursPerMonth = int(month / time.Hour)
 
-// Events of an hour.
+// The following functions are events of a scenario. They get the number of hours since its beginning.
 
 func nothing(*deployment, int) {}
 
@@ -166,28 +173,28 @@ func silentForDays(d *deployment, hour int) {
 
 // othersSpendHourly makes others spend n credits in each hour.
 func othersSpendHourly(n int) func(*deployment, int) {
-	return func(d *deployment, _ int) { d.calls(n) }
+	return func(d *deployment, _ int) { d.callByOthers(n) }
 }
 
 // othersSpendAt makes others spend n credits in one hour of each month.
 func othersSpendAt(hourOfMonth, n int) func(*deployment, int) {
 	return func(d *deployment, hour int) {
 		if hour%hoursPerMonth == hourOfMonth {
-			d.calls(n)
+			d.callByOthers(n)
 		}
 	}
 }
 
-// scenario is what happens to a deployment in three months, and what may come of it.
+// scenario is what happens to a deployment in three months, and what must be true afterwards.
 type scenario struct {
-	plan     int
-	perMonth int  // the operator's limit; 0: none
-	silent   bool // the provider does not say what is left
-	event    func(d *deployment, hour int)
+	plan     int                           // the credits of a month
+	perMonth int                           // the operator's limit; 0: none
+	silent   bool                          // the provider does not say what is left
+	event    func(d *deployment, hour int) // what happens in an hour
 
-	minSpent float64 // the part of the plan that must be spent in the busiest month
-	maxAge   time.Duration
-	mayEnd   bool // whether the plan may be used up
+	minSpent    float64       // the part of the plan that must be spent in the busiest month
+	maxAge      time.Duration // the age that a price must not exceed
+	mayBeUsedUp bool          // whether calls may be refused because the plan is used up
 }
 
 var scenarios = map[string]scenario{
@@ -228,11 +235,11 @@ var scenarios = map[string]scenario{
 		maxAge:   20 * time.Minute,
 	},
 	"others spend it all at once": {
-		plan:     15_000,
-		event:    othersSpendAt(743, 15_000),
-		minSpent: 0.97,
-		maxAge:   2 * time.Hour,
-		mayEnd:   true,
+		plan:        15_000,
+		event:       othersSpendAt(743, 15_000),
+		minSpent:    0.97,
+		maxAge:      2 * time.Hour,
+		mayBeUsedUp: true,
 	},
 	"the provider says nothing for three days": {
 		plan:     15_000,
@@ -310,7 +317,7 @@ func TestAMonthsCreditsLastAMonth(t *testing.T) {
 // verify fails the test if credits ran out, too few were spent, or a price became too old.
 func (d *deployment) verify(t *testing.T, s scenario) {
 	t.Helper()
-	if d.refused > 0 && !s.mayEnd {
+	if d.refused > 0 && !s.mayBeUsedUp {
 		t.Errorf("%d calls were refused", d.refused)
 	}
 	if want := int(s.minSpent * float64(s.plan)); d.maxSpent < want {

@@ -11,6 +11,7 @@ import (
 
 const noon = "2026-11-20T12:00:00Z"
 
+// errorCodes are the provider's error codes, with the reason and the wait that they stand for at a time.
 var errorCodes = []struct {
 	codes      []int
 	at         string

@@ -1,13 +1,14 @@
 // Package market asks a price provider that speaks CoinMarketCap's API for the token's quote.
 //
-// Many tokens share a symbol, and a wrong price is worse than none. So an entry counts only if it is certainly the
-// requested token, and its price and time are possible. Other impossible numbers are left out. Package belief decides
-// whether a price is plausible. If the API is asked by symbol, it answers with the token that the provider ranks first,
-// so an ID is safer.
+// An answer lists tokens, each in an entry. Many tokens share a symbol, and a wrong price is worse than none. So an
+// entry counts only if it is certainly the requested token, its price is above 0, and its time is not in the future.
+// Other impossible numbers are left out. Package belief decides whether a price is plausible. If the API is asked by
+// symbol, it answers with the token that the provider ranks first, so an ID is safer.
 //
 // The files, in reading order: market.go (the client), versions.go (which version of the API is called), answer.go (one
-// call, and how the provider refuses it), quote.go (the token's quote in an answer), budget.go and plan.go (the credits
-// of the API key), settings.go.
+// call, and how the provider refuses it), quote.go (the token's quote in an answer), budget.go (the credits of the API
+// key), limit.go (how the credits are spread over a month), plan.go (what the provider says of the credits),
+// settings.go.
 package market
 
 import (
@@ -53,8 +54,8 @@ type Client struct {
 	parameters url.Values
 	rest       *rest.Client
 	log        *slog.Logger
-	// v1GoneAt is the last time at which version 1 was gone and version 3 answered, in Unix nanoseconds. It is 0 if that
-	// has never happened.
+	// v1GoneAt is the last time at which version 1 was gone and version 3 answered, in Unix nanoseconds. For an hour after
+	// it, only version 3 is called (versions.go). It is 0 if that has never happened.
 	v1GoneAt atomic.Int64
 	// isV1GoneLogged is set once the log says that version 1 is gone.
 	isV1GoneLogged atomic.Bool
@@ -72,15 +73,17 @@ func New(s Settings, cache *query.Cache, log *slog.Logger) *Client {
 	}
 	var budget query.Budget // An interface with a nil *Budget would not be nil.
 	if !s.Unlimited {
+		// Credits and isFailing use c.Upstream, which is set below. They are only called later.
 		isFailing := func() bool { return !c.Health().FailingSince.IsZero() }
 		c.Budget = newBudget(s.MonthlyCredits, c.Credits, isFailing)
 		budget = c.Budget
 	}
 	c.Upstream = query.NewUpstream(cache, Service, s.TTL, budget)
 	c.Price = query.New(c.Upstream, query.Config[struct{}, *core.Quote]{
-		Name:     "price",
-		TTL:      s.TTL,
-		Fetch:    c.fetchPrice,
+		Name:  "price",
+		TTL:   s.TTL,
+		Fetch: c.fetchPrice,
+		// Replicas share a quote if these settings are the same. checkLoaded checks a quote of another replica.
 		SharedAs: fmt.Sprint(s.URL, " ", c.parameters.Encode(), " ", s.Symbol, " ", s.MaxPriceAge),
 		Check:    checkLoaded,
 	})
@@ -93,7 +96,10 @@ func (c *Client) fetchPrice(ctx context.Context, _ struct{}) (*core.Quote, error
 	if c.Budget != nil {
 		c.Budget.recordCall(status, err)
 	}
-	return &found.Quote, err
+	if err != nil {
+		return nil, err
+	}
+	return &found.Quote, nil
 }
 
 // Listing is a token as the provider lists it. Its texts are the provider's and not sanitized. A missing text is empty.
@@ -104,7 +110,7 @@ type Listing struct {
 	Quote  core.Quote
 }
 
-// Probe asks for the quote, past the cache and the budget.
+// Probe asks for the quote, without the cache, and without spending a credit of the Budget.
 func (c *Client) Probe(ctx context.Context) (Listing, error) {
 	found, _, err := c.fetchListing(ctx)
 	return found, err

@@ -21,7 +21,7 @@ import (
 	"herald/internal/service/rest/resttest"
 )
 
-// usd is the members of a quote in US dollars.
+// usd has the members of a quote in US dollars.
 const usd = `"price":0.00001234567890123456789,` +
 	`"volume_24h":0,` +
 	`"percent_change_1h":-1.5,` +
@@ -40,16 +40,19 @@ const (
 	foreign = `{"id":44,"symbol":"XYZ","slug":"xyz","quote":{"USD":{"price":9}}}`
 )
 
-// ok returns an answer without an error.
+// ok returns the body of an answer that has data and no error.
 func ok(data string) string {
 	return `{"status":{"error_code":0,"error_message":null},"data":` + data + `}`
 }
 
-// quote fetches a quote, past the cache.
-func quote(ctx context.Context, s market.Settings) (core.Quote, error) {
+// fetchQuote fetches a quote, without the cache.
+func fetchQuote(ctx context.Context, s market.Settings) (core.Quote, error) {
 	s.Unlimited = true
 	found, err := newClient(s).Price.Fetch(ctx, struct{}{})
-	return *found, err
+	if err != nil {
+		return core.Quote{}, err
+	}
+	return *found, nil
 }
 
 func newClient(s market.Settings) *market.Client {
@@ -71,10 +74,10 @@ func serve(t *testing.T, status int, body string) string {
 	})
 }
 
-// quoteBy fetches a quote of a token named by its "id" or "symbol" from a provider that gives this answer.
-func quoteBy(t *testing.T, by, token string, status int, body string) (core.Quote, error) {
+// fetchQuoteBy fetches a quote of a token named by its "id" or "symbol" from a provider that gives this answer.
+func fetchQuoteBy(t *testing.T, by, token string, status int, body string) (core.Quote, error) {
 	t.Helper()
-	return quote(t.Context(), market.Settings{
+	return fetchQuote(t.Context(), market.Settings{
 		URL:     serve(t, status, body),
 		TokenBy: by,
 		Token:   token,
@@ -82,19 +85,19 @@ func quoteBy(t *testing.T, by, token string, status int, body string) (core.Quot
 	})
 }
 
-// quoteFrom is quoteBy for the token with the ID 42.
-func quoteFrom(t *testing.T, status int, body string) (core.Quote, error) {
+// fetchQuoteFrom is fetchQuoteBy for the token with the ID 42.
+func fetchQuoteFrom(t *testing.T, status int, body string) (core.Quote, error) {
 	t.Helper()
-	return quoteBy(t, "id", "42", status, body)
+	return fetchQuoteBy(t, "id", "42", status, body)
 }
 
-// requestWith returns the request for a quote that these settings lead to.
-func requestWith(t *testing.T, environ ...string) (got *http.Request) {
+// captureRequest fetches a quote with these settings, and returns the request that the provider got.
+func captureRequest(t *testing.T, environ ...string) (got *http.Request) {
 	t.Helper()
 	url := resttest.Serve(t, func(_ http.ResponseWriter, r *http.Request) { got = r })
 	var s market.Settings
 	configtest.Fill(t, s.Table(), append(environ, "PRICE_API_URL="+url)...)
-	quote(t.Context(), s)
+	fetchQuote(t.Context(), s)
 	return got
 }
 
@@ -103,7 +106,7 @@ func TestTheIDNamesTheTokenRatherThanTheSymbol(t *testing.T) {
 		"convert=USD&id=42":        {"PRICE_TOKEN_ID=42", "TOKEN_SYMBOL=H&D"},
 		"convert=USD&symbol=H%26D": {"TOKEN_SYMBOL=H&D"},
 	} {
-		got := requestWith(t, environ...)
+		got := captureRequest(t, environ...)
 		if got.Method != "GET" || got.URL.Path != "/v1/cryptocurrency/quotes/latest" || got.URL.RawQuery != wantQuery {
 			t.Errorf("%q: requested %s %s, want %s", environ, got.Method, got.URL, wantQuery)
 		}
@@ -111,11 +114,11 @@ func TestTheIDNamesTheTokenRatherThanTheSymbol(t *testing.T) {
 }
 
 func TestTheKeyIsSentIfThereIsOne(t *testing.T) {
-	header := requestWith(t, "TOKEN_SYMBOL=HRD", "PRICE_API_KEY=k3y").Header
+	header := captureRequest(t, "TOKEN_SYMBOL=HRD", "PRICE_API_KEY=k3y").Header
 	if got := header.Get("X-CMC_PRO_API_KEY"); got != "k3y" {
 		t.Errorf("the header has the key %q", got)
 	}
-	header = requestWith(t, "TOKEN_SYMBOL=HRD").Header
+	header = captureRequest(t, "TOKEN_SYMBOL=HRD").Header
 	if _, sent := header["X-Cmc_pro_api_key"]; sent {
 		t.Errorf("without a key, the header is %v", header)
 	}
@@ -155,7 +158,7 @@ func TestImpossiblePricesAndTimesAreMalformed(t *testing.T) {
 		`{"USD":{"price":1,"last_updated":"9999-01-01T00:00:00Z"}}`,
 	} {
 		t.Log(quote)
-		_, err := quoteFrom(t, 200, ok(`{"42":{"id":42,"symbol":"HRD","quote":`+quote+`}}`))
+		_, err := fetchQuoteFrom(t, 200, ok(`{"42":{"id":42,"symbol":"HRD","quote":`+quote+`}}`))
 		resttest.WantReason(t, err, market.Service, core.Malformed)
 	}
 }
@@ -172,8 +175,8 @@ var optional = map[string][]string{
 	"total_supply":       {"-1", "1e41", "0"},
 }
 
-// quoteWith fetches a quote of $1.5 in which one optional number has a value, and the others are 25.
-func quoteWith(t *testing.T, name, value string) core.Quote {
+// fetchQuoteWith fetches a quote of $1.5 in which one optional number has a value, and the others are 25.
+func fetchQuoteWith(t *testing.T, name, value string) core.Quote {
 	t.Helper()
 	usd := map[string]string{"price": "1.5"}
 	counts := map[string]string{}
@@ -184,7 +187,7 @@ func quoteWith(t *testing.T, name, value string) core.Quote {
 	usd[name] = value
 	counts[name] = value
 	entry := `{"id":42,"symbol":"HRD",` + members(counts) + `,"quote":{"USD":{` + members(usd) + `}}}`
-	q, err := quoteFrom(t, http.StatusOK, ok(`{"42":`+entry+`}`))
+	q, err := fetchQuoteFrom(t, http.StatusOK, ok(`{"42":`+entry+`}`))
 	if err != nil || q.Price.String() != "1.5" {
 		t.Errorf("%s is %s: the price is %v, %v", name, value, q.Price, err)
 	}
@@ -195,7 +198,7 @@ func TestAnImpossibleOptionalNumberIsLeftOut(t *testing.T) {
 	everywhere := []string{"null", `"much"`, `""`, "true", "[]", "{}", "[5]", "1e400", "1e-999999999"}
 	for name, impossible := range optional {
 		for _, value := range append(impossible, everywhere...) {
-			numbers := numbersOf(quoteWith(t, name, value))
+			numbers := numbersOf(fetchQuoteWith(t, name, value))
 			if len(numbers) != len(optional) {
 				t.Fatalf("numbersOf returns %v, want the keys of optional", numbers)
 			}
@@ -239,7 +242,7 @@ func number(s string) decimal.NullDecimal {
 }
 
 func TestQuoteIsExact(t *testing.T) {
-	got, err := quoteFrom(t, http.StatusOK, ok(`{"42":`+entry+`}`))
+	got, err := fetchQuoteFrom(t, http.StatusOK, ok(`{"42":`+entry+`}`))
 	want := core.Quote{
 		Source:      "CoinMarketCap",
 		Endpoint:    "/v1/cryptocurrency/quotes/latest",
@@ -276,7 +279,7 @@ func TestAQuoteMayHaveOnlyAPrice(t *testing.T) {
 	} {
 		want.Source = "CoinMarketCap"
 		want.Endpoint = "/v1/cryptocurrency/quotes/latest"
-		got, err := quoteFrom(t, http.StatusOK, ok(`{"42":{"id":42,"symbol":"HRD","quote":{"USD":{`+usd+`}}}}`))
+		got, err := fetchQuoteFrom(t, http.StatusOK, ok(`{"42":{"id":42,"symbol":"HRD","quote":{"USD":{`+usd+`}}}}`))
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: %v\ngot  %+v\nwant %+v", usd, err, got, want)
 		}
@@ -298,7 +301,7 @@ func TestOnlyAPlainSlugNamesAPage(t *testing.T) {
 		`"` + strings.Repeat("a", 65) + `"`: false,
 	} {
 		entry := `{"id":42,"symbol":"HRD","slug":` + slug + `,"quote":{"USD":{"price":1}}}`
-		got, err := quoteFrom(t, http.StatusOK, ok(`{"42":`+entry+`}`))
+		got, err := fetchQuoteFrom(t, http.StatusOK, ok(`{"42":`+entry+`}`))
 		want := ""
 		if named {
 			want = "https://coinmarketcap.com/currencies/" + strings.Trim(slug, `"`) + "/"
@@ -314,7 +317,7 @@ func TestAQuoteIsOldAfterMaxPriceAge(t *testing.T) {
 		var s market.Settings
 		configtest.Fill(t, s.Table(), "TOKEN_SYMBOL=HRD", "MAX_PRICE_AGE="+setting)
 		s.URL = serve(t, 200, ok(`{"42":`+entry+`}`))
-		q, err := quote(t.Context(), s)
+		q, err := fetchQuote(t.Context(), s)
 		if err != nil || q.Old() != (want > 0) || want > 0 && q.CurrentUntil.Sub(q.LastUpdated) != want {
 			t.Errorf("%q: %v, old from %v, %v", setting, q.LastUpdated, q.CurrentUntil, err)
 		}
@@ -324,7 +327,7 @@ func TestAQuoteIsOldAfterMaxPriceAge(t *testing.T) {
 // wantPrice fails the test unless the answer holds the price of entry.
 func wantPrice(t *testing.T, by, token, data string) {
 	t.Helper()
-	got, err := quoteBy(t, by, token, http.StatusOK, ok(data))
+	got, err := fetchQuoteBy(t, by, token, http.StatusOK, ok(data))
 	if err != nil || got.Price.String() != "0.00001234567890123456789" {
 		t.Errorf("by %s in %s: got %v, %v", by, data, got.Price, err)
 	}
@@ -334,7 +337,7 @@ func wantPrice(t *testing.T, by, token, data string) {
 func wantMalformed(t *testing.T, by, token, data string) {
 	t.Helper()
 	t.Log(data)
-	_, err := quoteBy(t, by, token, http.StatusOK, ok(data))
+	_, err := fetchQuoteBy(t, by, token, http.StatusOK, ok(data))
 	resttest.WantReason(t, err, market.Service, core.Malformed)
 }
 
@@ -387,14 +390,14 @@ func TestATokenIsFoundByASymbolThatOnlyOneHas(t *testing.T) {
 	}
 }
 
-// An upgrade of the plan may end that before the month does.
+// The provider asks to wait until the month ends, but the plan may be upgraded earlier.
 func TestAUsedUpPlanIsTriedAgainWithinTheHour(t *testing.T) {
 	url := resttest.Serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Retry-After", "2678400")
 		w.WriteHeader(http.StatusTooManyRequests)
 		_, _ = io.WriteString(w, `{"status":{"error_code":1010}}`)
 	})
-	_, err := quote(t.Context(), market.Settings{URL: url, TokenBy: "id", Token: "42", Symbol: "hrd"})
+	_, err := fetchQuote(t.Context(), market.Settings{URL: url, TokenBy: "id", Token: "42", Symbol: "hrd"})
 	if failed := resttest.WantReason(t, err, market.Service, core.UsedUp); failed.RetryAfter > time.Hour {
 		t.Errorf("retry after %v, want at most an hour", failed.RetryAfter)
 	}
@@ -404,7 +407,7 @@ func TestTheErrorCodeDecidesAtAnyStatus(t *testing.T) {
 	for code, want := range map[string]core.Reason{"1001": core.Denied, `"1010"`: core.UsedUp} {
 		for _, status := range []int{200, 400, 401, 402, 429, 500} {
 			body := `{"status":{"error_code":` + code + `},"data":{"42":` + entry + `}}`
-			_, err := quoteFrom(t, status, body)
+			_, err := fetchQuoteFrom(t, status, body)
 			resttest.WantReason(t, err, market.Service, want)
 		}
 	}
@@ -412,7 +415,7 @@ func TestTheErrorCodeDecidesAtAnyStatus(t *testing.T) {
 
 func TestTheErrorCodeMayBeAText(t *testing.T) {
 	body := `{"status":{"error_code":"0"},"data":{"42":` + entry + `}}`
-	if _, err := quoteFrom(t, http.StatusOK, body); err != nil {
+	if _, err := fetchQuoteFrom(t, http.StatusOK, body); err != nil {
 		t.Error(err)
 	}
 }
@@ -436,7 +439,7 @@ func TestWithoutAKnownErrorCodeTheStatusDecides(t *testing.T) {
 		{200, `[]`, core.Malformed},
 	} {
 		t.Log(test.status, test.body)
-		_, err := quoteFrom(t, test.status, test.body)
+		_, err := fetchQuoteFrom(t, test.status, test.body)
 		resttest.WantReason(t, err, market.Service, test.want)
 	}
 }
@@ -449,7 +452,7 @@ func TestTheLongerOfTwoWaitsCounts(t *testing.T) {
 			w.WriteHeader(http.StatusTooManyRequests)
 			io.WriteString(w, `{"status":{"error_code":1008}}`)
 		})
-		_, err := quote(t.Context(), market.Settings{URL: url, TokenBy: "id", Token: "42", Symbol: "hrd"})
+		_, err := fetchQuote(t.Context(), market.Settings{URL: url, TokenBy: "id", Token: "42", Symbol: "hrd"})
 		failed := resttest.WantReason(t, err, market.Service, core.Limited)
 		if failed.RetryAfter != want {
 			t.Errorf("Retry-After is %q: retry after %v, want %v", retryAfter, failed.RetryAfter, want)
@@ -475,6 +478,7 @@ func probeTwice(t *testing.T, body string) (err error, log string) {
 	return err, out.String()
 }
 
+// refused returns the body of a refusal with this message, which is JSON.
 func refused(message string) string {
 	return `{"status":{"error_code":400,"error_message":` + message + `}}`
 }

@@ -57,8 +57,9 @@ func (c *Client) callKeyInfo(ctx context.Context) call {
 }
 
 // parseCredits reads the data of an answer about the plan. providerNow is the provider's time, because this machine's
-// clock may be a day off. parseCredits fails if the plan has no limit: the credits left are then null. If the plan's
-// reset is in the past or more than two months ahead, it is wrong, and parseCredits takes it to be a month ahead.
+// clock may be a day off. parseCredits fails if the plan has no limit, because the credits left are then null, and if
+// the plan's reset cannot be read. If the reset is in the past or more than two months ahead, or if providerNow is
+// zero, parseCredits takes it to be a month ahead.
 func parseCredits(data any, providerNow time.Time) (Reading, error) {
 	left, err := count(valueAt(data, "usage", "current_month", "credits_left"))
 	if err != nil {

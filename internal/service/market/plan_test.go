@@ -21,26 +21,27 @@ import (
 	"herald/internal/service/rest/resttest"
 )
 
-// provider is a price provider in simulated time. It counts a credit for each quote with
-// status 200.
+// provider is a price provider in simulated time. It counts a credit for each quote with status 200. Its info says how
+// many credits are left of the month.
 type provider struct {
-	plan       int64         // the credits of a month at first
-	resets     time.Duration // from the beginning until the month ends
-	noInfo     bool          // it does not say what is left
-	silentInfo bool          // it never answers a request for what is left
+	plan      int64         // the credits of a month when the test begins
+	resets    time.Duration // from the beginning of the test until the month ends
+	hasNoInfo bool          // a request for the info is answered with status 404
+	infoHangs bool          // a request for the info is never answered
 
-	began       time.Time
-	limit, used atomic.Int64 // credits
-	fault       atomic.Pointer[quoteFault]
-	quotes      atomic.Int64 // requests for a quote
-	infos       atomic.Int64 // requests for what is left
-	log         bytes.Buffer // the client's
+	began  time.Time
+	limit  atomic.Int64               // the credits of a month; a test may change them
+	used   atomic.Int64               // the credits that were counted
+	fault  atomic.Pointer[quoteFault] // nil: quotes do not fail
+	quotes atomic.Int64               // requests for a quote
+	infos  atomic.Int64               // requests for the info
+	log    bytes.Buffer               // of the client
 }
 
 // quoteFault answers a request for a quote and returns true, or does nothing and returns false.
 type quoteFault func(http.ResponseWriter, *http.Request) bool
 
-// counted counts a credit if the response has the status 200.
+// counted is a response of a provider. It counts a credit if its status is 200.
 type counted struct {
 	http.ResponseWriter
 	p *provider
@@ -66,9 +67,9 @@ func (p *provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (p *provider) serveInfo(w http.ResponseWriter, r *http.Request) {
 	p.infos.Add(1)
 	switch {
-	case p.noInfo:
+	case p.hasNoInfo:
 		http.NotFound(w, r)
-	case p.silentInfo:
+	case p.infoHangs:
 		silence(w, r)
 	default:
 		fmt.Fprint(w, keyInfo(p.limit.Load(), p.limit.Load()-p.used.Load(), p.began.Add(p.resets)))
@@ -91,7 +92,7 @@ func (p *provider) serveQuote(w counted, r *http.Request) {
 	io.WriteString(w, ok(`{"42":{"id":42,"symbol":"HRD","quote":`+quote+`}}`))
 }
 
-// keyInfo returns the provider's answer about a plan.
+// keyInfo returns the info of a provider.
 func keyInfo(limit, left int64, resets time.Time) string {
 	const format = `{
 		"status": {"error_code": 0},
@@ -141,7 +142,7 @@ func inBubble(t *testing.T, p *provider, test func(*testing.T, *market.Client)) 
 	})
 }
 
-// askEvery asks for the price again and again for a time, and ignores the answers.
+// askEvery asks for the price for a time, with pauses, and ignores the answers.
 func askEvery(t *testing.T, c *market.Client, pause, lasts time.Duration) {
 	for began := time.Now(); time.Since(began) < lasts; time.Sleep(pause) {
 		c.Price.Get(t.Context(), struct{}{})
@@ -160,6 +161,7 @@ var temporaryFaults = map[string]quoteFault{
 	"a connection that breaks": reset,
 }
 
+// status returns a fault that answers with this status and body.
 func status(code int, body string) quoteFault {
 	return func(w http.ResponseWriter, _ *http.Request) bool {
 		w.WriteHeader(code)
@@ -177,19 +179,19 @@ func silence(_ http.ResponseWriter, r *http.Request) bool {
 // reset resets the connection.
 func reset(http.ResponseWriter, *http.Request) bool { panic(http.ErrAbortHandler) }
 
-// After an outage of a minute the price is fresh within 15 seconds, whether the bot has just
-// started or not, and whether the provider says what is left or not.
+// After an outage of a minute, the price is fresh within 15 seconds. The bot may have just started, and the provider
+// may have no info.
 func TestThePriceIsBackSoonAfterAnOutage(t *testing.T) {
 	for name, fault := range temporaryFaults {
-		for _, noInfo := range []bool{false, true} {
-			for _, running := range []time.Duration{0, time.Hour} {
-				p := &provider{plan: 15_000, resets: 15 * 24 * time.Hour, noInfo: noInfo}
+		for _, hasNoInfo := range []bool{false, true} {
+			for _, runningFor := range []time.Duration{0, time.Hour} {
+				p := &provider{plan: 15_000, resets: 15 * 24 * time.Hour, hasNoInfo: hasNoInfo}
 				inBubble(t, p, func(t *testing.T, c *market.Client) {
-					askEvery(t, c, 5*time.Minute, running)
+					askEvery(t, c, 5*time.Minute, runningFor)
 					p.fault.Store(&fault)
 					askEvery(t, c, 2*time.Second, time.Minute)
 					p.fault.Store(nil)
-					t.Logf("%s, the provider says nothing about credits: %t, started %v before", name, noInfo, running)
+					t.Logf("%s, no info: %t, the bot started %v before", name, hasNoInfo, runningFor)
 					wantFreshPrice(t, c, 15*time.Second)
 				})
 			}
@@ -211,17 +213,16 @@ func wantFreshPrice(t *testing.T, c *market.Client, within time.Duration) {
 	}
 }
 
-// In 3 hours a plan of 15,000 credits for 15 days allows about 161 calls, and about 54 if the
-// provider does not say what is left.
+// In 3 hours, a plan of 15,000 credits for 15 days allows about 161 calls, and about 54 if the provider has no info.
 const (
 	minCalls, maxCalls                       = 140, 165
 	minCallsWithoutInfo, maxCallsWithoutInfo = 45, 60
 )
 
-// quotesInThreeHours returns how often a quote is requested in 3 hours in which all requests fail.
-func quotesInThreeHours(t *testing.T, fault quoteFault, noInfo bool) int64 {
+// countQuotesInThreeHours returns how often a quote is requested in 3 hours, in which all quotes fail.
+func countQuotesInThreeHours(t *testing.T, fault quoteFault, hasNoInfo bool) int64 {
 	t.Helper()
-	p := &provider{plan: 15_000, resets: 15 * 24 * time.Hour, noInfo: noInfo}
+	p := &provider{plan: 15_000, resets: 15 * 24 * time.Hour, hasNoInfo: hasNoInfo}
 	p.fault.Store(&fault)
 	inBubble(t, p, func(t *testing.T, c *market.Client) {
 		askEvery(t, c, time.Second, 3*time.Hour)
@@ -230,14 +231,14 @@ func quotesInThreeHours(t *testing.T, fault quoteFault, noInfo bool) int64 {
 }
 
 // wantQuotes fails the test unless the number of quotes is within these limits.
-func wantQuotes(t *testing.T, name string, got, least, most int64) {
+func wantQuotes(t *testing.T, name string, got, wantMin, wantMax int64) {
 	t.Helper()
-	if got < least || got > most {
-		t.Errorf("%s: %d quotes requested, want %d to %d", name, got, least, most)
+	if got < wantMin || got > wantMax {
+		t.Errorf("%s: %d quotes requested, want %d to %d", name, got, wantMin, wantMax)
 	}
 }
 
-// The provider may have counted it.
+// The provider may have counted the call.
 func TestACallWithoutAnAnswerCostsACredit(t *testing.T) {
 	for name, fault := range map[string]quoteFault{
 		"silence":                  silence,
@@ -247,24 +248,24 @@ func TestACallWithoutAnAnswerCostsACredit(t *testing.T) {
 		"a connection that breaks": reset,
 		"a break that is counted":  countedReset,
 	} {
-		wantQuotes(t, name, quotesInThreeHours(t, fault, false), minCalls, maxCalls)
+		wantQuotes(t, name, countQuotesInThreeHours(t, fault, false), minCalls, maxCalls)
 	}
 	for name, fault := range map[string]quoteFault{
 		"silence, without info":                  silence,
 		"a connection that breaks, without info": reset,
 	} {
-		wantQuotes(t, name, quotesInThreeHours(t, fault, true), minCallsWithoutInfo, maxCallsWithoutInfo)
+		wantQuotes(t, name, countQuotesInThreeHours(t, fault, true), minCallsWithoutInfo, maxCallsWithoutInfo)
 	}
 }
 
 func TestARefusedCallIsFree(t *testing.T) {
-	wantQuotes(t, "status 429", quotesInThreeHours(t, status(429, ""), false), 2000, 5000)
+	wantQuotes(t, "status 429", countQuotesInThreeHours(t, status(429, ""), false), 2000, 5000)
 }
 
 func TestAUsedUpPlanIsTriedOnceAnHourUnlessCreditsAreLeft(t *testing.T) {
 	usedUp := status(429, `{"status":{"error_code":1010}}`)
-	wantQuotes(t, "it does not say what is left", quotesInThreeHours(t, usedUp, true), 3, 3)
-	wantQuotes(t, "it says that more is left", quotesInThreeHours(t, usedUp, false), 30, 40)
+	wantQuotes(t, "no info", countQuotesInThreeHours(t, usedUp, true), 3, 3)
+	wantQuotes(t, "credits are left", countQuotesInThreeHours(t, usedUp, false), 30, 40)
 }
 
 // countedSilence never answers, but the provider counts the request.
@@ -273,7 +274,7 @@ func countedSilence(w http.ResponseWriter, r *http.Request) bool {
 	return silence(w, r)
 }
 
-// silenceInBody answers with the header alone.
+// silenceInBody answers only with the header.
 func silenceInBody(w http.ResponseWriter, r *http.Request) bool {
 	w.WriteHeader(http.StatusOK)
 	_ = http.NewResponseController(w).Flush()
@@ -293,16 +294,17 @@ func countedReset(w http.ResponseWriter, r *http.Request) bool {
 	return reset(w, r)
 }
 
-// These are the last three days of a month, with as many credits as they are due.
+// The provider counts each quote, but a proxy resets the connection. The plan has 1000 credits for the last three days
+// of the month.
 func TestCreditsLastBehindAProxyThatResets(t *testing.T) {
 	fault := quoteFault(countedReset)
-	for _, noInfo := range []bool{false, true} {
-		p := &provider{plan: 1000, resets: 3 * 24 * time.Hour, noInfo: noInfo}
+	for _, hasNoInfo := range []bool{false, true} {
+		p := &provider{plan: 1000, resets: 3 * 24 * time.Hour, hasNoInfo: hasNoInfo}
 		p.fault.Store(&fault)
 		inBubble(t, p, func(t *testing.T, c *market.Client) {
-			askEvery(t, c, time.Minute, p.resets)
+			askEvery(t, c, 2*time.Minute, p.resets)
 			if used := p.used.Load(); used < 750 || used > p.plan {
-				t.Errorf("without info %t: %d calls counted, want at most %d", noInfo, used, p.plan)
+				t.Errorf("without info %t: %d calls counted, want at most %d", hasNoInfo, used, p.plan)
 			}
 		})
 	}
@@ -331,7 +333,7 @@ func TestHowOftenThePlanIsRead(t *testing.T) {
 }
 
 func TestASilentPlanDelaysAPriceByTwoSeconds(t *testing.T) {
-	p := &provider{plan: 1, silentInfo: true}
+	p := &provider{plan: 1, infoHangs: true}
 	inBubble(t, p, func(t *testing.T, c *market.Client) {
 		began := time.Now()
 		_, err := c.Price.Get(t.Context(), struct{}{})
@@ -385,8 +387,8 @@ var providersDate = time.Now().UTC().Truncate(time.Second).Add(-24 * time.Hour)
 
 var inTenDays = providersDate.Add(10 * 24 * time.Hour)
 
-// credits returns what a client reads from an answer about the plan.
-func credits(t *testing.T, status int, body string) (market.Reading, error) {
+// readCredits returns what a client reads from an answer about the plan.
+func readCredits(t *testing.T, status int, body string) (market.Reading, error) {
 	t.Helper()
 	url := resttest.Serve(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Date", providersDate.Format(http.TimeFormat))
@@ -438,7 +440,7 @@ func TestThePlanIsRead(t *testing.T) {
 			resets: 10 * 24 * time.Hour,
 		},
 	} {
-		got, err := credits(t, http.StatusOK, test.body)
+		got, err := readCredits(t, http.StatusOK, test.body)
 		if err != nil || got.Left != test.left || got.MonthEndsIn != test.resets {
 			t.Errorf("%s: got %+v, %v; want %d left for %v", name, got, err, test.left, test.resets)
 		}
@@ -452,7 +454,7 @@ func TestAnAnswerWithoutTheCreditsLeftIsAnError(t *testing.T) {
 		status int
 		body   string
 	}{
-		"a negative number":    {200, keyInfo(15_000, -1, inTenDays)},
+		"less than zero left":  {200, keyInfo(15_000, -1, inTenDays)},
 		"a negative limit":     {200, keyInfo(-1, 11_988, inTenDays)},
 		"a plan without limit": {200, left("null")},
 		"a fraction":           {200, left("11988.5")},
@@ -464,7 +466,7 @@ func TestAnAnswerWithoutTheCreditsLeftIsAnError(t *testing.T) {
 		"401":                  {401, `{"status":{"error_code":1001}}`},
 		"404":                  {404, "not found"},
 	} {
-		if got, err := credits(t, test.status, test.body); err == nil {
+		if got, err := readCredits(t, test.status, test.body); err == nil {
 			t.Errorf("%s: got %+v, want an error", name, got)
 		}
 	}

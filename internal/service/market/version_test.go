@@ -19,9 +19,9 @@ import (
 
 // versions is a provider that has two versions of its quotes.
 type versions struct {
-	v1, v3 int    // the status of each
-	data   string // in every answer
-	v1Asks int    // requests of version 1
+	v1, v3 int    // the HTTP status of each version
+	data   string // the data in every answer
+	v1Asks int    // how often version 1 was requested
 }
 
 func (v *versions) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -34,9 +34,9 @@ func (v *versions) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	io.WriteString(w, ok(v.data))
 }
 
-// probe asks the provider three times with one client. It passes each answer to check, and returns the
+// probeThreeTimes asks the provider three times with one client. It passes each answer to check, and returns the
 // client's log.
-func (v *versions) probe(t *testing.T, check func(market.Listing, error)) (log string) {
+func (v *versions) probeThreeTimes(t *testing.T, check func(market.Listing, error)) (log string) {
 	t.Helper()
 	var out bytes.Buffer
 	settings := market.Settings{
@@ -65,7 +65,7 @@ const v1Ended = "has ended version 1"
 func TestVersion3IsUsedIfVersion1IsGone(t *testing.T) {
 	for _, gone := range []int{http.StatusNotFound, http.StatusGone} {
 		v := &versions{v1: gone, v3: http.StatusOK, data: dataV3}
-		log := v.probe(t, func(found market.Listing, err error) {
+		log := v.probeThreeTimes(t, func(found market.Listing, err error) {
 			if err != nil || found.Quote.Price.String() != "1.5" || !found.IsV1Gone() {
 				t.Errorf("version 1 answers %d: got %+v, %v", gone, found, err)
 			}
@@ -81,7 +81,7 @@ func TestVersion3IsUsedIfVersion1IsGone(t *testing.T) {
 
 func TestVersion1IsUsedWhileItAnswers(t *testing.T) {
 	v := &versions{v1: http.StatusOK, v3: http.StatusOK, data: dataV1}
-	log := v.probe(t, func(found market.Listing, err error) {
+	log := v.probeThreeTimes(t, func(found market.Listing, err error) {
 		if err != nil || found.Quote.Price.String() != "1.5" || found.IsV1Gone() {
 			t.Errorf("got %+v, %v", found, err)
 		}
@@ -91,29 +91,46 @@ func TestVersion1IsUsedWhileItAnswers(t *testing.T) {
 	}
 }
 
-// Version 1 may recover first, so it is requested each time.
-func TestVersion1IsTriedAgainWhileVersion3Fails(t *testing.T) {
+// Version 1 may recover first, so it is requested each time. If both are gone, the URL is probably wrong. So there is
+// no warning about version 1.
+func TestVersion1IsTriedAgainWhileVersion3HasNoAnswer(t *testing.T) {
 	for _, test := range []struct {
-		v1, v3   int
-		want     core.Reason
-		warnings int
+		v1, v3       int // HTTP statuses
+		want         core.Reason
+		wantWarnings int
 	}{
-		{404, 404, core.Rejected, 0},
-		{410, 503, core.Unreachable, 1},
+		{v1: 404, v3: 404, want: core.Rejected, wantWarnings: 0},
+		{v1: 410, v3: 503, want: core.Unreachable, wantWarnings: 1},
 	} {
 		v := &versions{v1: test.v1, v3: test.v3, data: dataV3}
-		log := v.probe(t, func(_ market.Listing, err error) {
+		log := v.probeThreeTimes(t, func(_ market.Listing, err error) {
 			resttest.WantReason(t, err, market.Service, test.want)
 		})
 		if v.v1Asks != 3 {
 			t.Errorf("%+v: version 1 was requested %d times of three", test, v.v1Asks)
 		}
-		if n := strings.Count(log, v1Ended); n != test.warnings {
+		if n := strings.Count(log, v1Ended); n != test.wantWarnings {
 			t.Errorf("%+v: %d warnings", test, n)
 		}
 	}
 }
 
+func TestVersion1IsTriedAgainOnceVersion3Fails(t *testing.T) {
+	for _, status := range []int{http.StatusServiceUnavailable, http.StatusNotFound} {
+		v := &versions{v1: http.StatusGone, v3: http.StatusOK, data: dataV3}
+		probes := 0
+		v.probeThreeTimes(t, func(_ market.Listing, err error) {
+			probes++
+			wantsError := probes == 2
+			if (err != nil) != wantsError {
+				t.Errorf("version 3 answers %d: probe %d: %v", status, probes, err)
+			}
+			v.v1, v.v3, v.data = http.StatusOK, status, dataV1
+		})
+	}
+}
+
+// A quote that cannot be understood is an answer, so version 1 counts as gone.
 func TestAnUnclearQuoteOfVersion3IsMalformed(t *testing.T) {
 	for name, data := range map[string]string{
 		"two in USD":        strings.Replace(dataV3, "EUR", "USD", 1),
@@ -121,7 +138,7 @@ func TestAnUnclearQuoteOfVersion3IsMalformed(t *testing.T) {
 		"no list of quotes": `[{"id":42,"symbol":"HRD","quote":5}]`,
 	} {
 		v := &versions{v1: http.StatusNotFound, v3: http.StatusOK, data: data}
-		log := v.probe(t, func(_ market.Listing, err error) {
+		log := v.probeThreeTimes(t, func(_ market.Listing, err error) {
 			resttest.WantReason(t, err, market.Service, core.Malformed)
 		})
 		if v.v1Asks != 1 || strings.Count(log, v1Ended) != 1 {
@@ -130,7 +147,7 @@ func TestAnUnclearQuoteOfVersion3IsMalformed(t *testing.T) {
 	}
 }
 
-// answering returns a handler that always gives this answer.
+// answering is status as an http.HandlerFunc.
 func answering(code int, body string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) { status(code, body)(w, r) }
 }
@@ -138,8 +155,9 @@ func answering(code int, body string) http.HandlerFunc {
 func TestAnErrorOfVersion3NamesVersion1(t *testing.T) {
 	const both = "/v1/cryptocurrency/quotes/latest is gone, and /v3/cryptocurrency/quotes/latest fails"
 	for name, test := range map[string]struct {
-		v3     http.HandlerFunc
-		want   core.Reason
+		v3   http.HandlerFunc
+		want core.Reason
+		// state is ReplacementRefuses for an HTTP status that is a failure, and otherwise ReplacementBroken.
 		state  query.ReplacementState
 		status int    // in the error
 		text   string // in the error
@@ -213,7 +231,7 @@ func TestBothVersionsGiveTheSameQuote(t *testing.T) {
 			}
 			io.WriteString(w, ok(data))
 		})
-		q, err := quote(t.Context(), market.Settings{URL: url, TokenBy: "id", Token: "42", Symbol: "hrd"})
+		q, err := fetchQuote(t.Context(), market.Settings{URL: url, TokenBy: "id", Token: "42", Symbol: "hrd"})
 		if err != nil || !strings.HasPrefix(q.Endpoint, version) {
 			t.Fatalf("%s: got %+v, %v", version, q, err)
 		}

@@ -11,20 +11,25 @@ import (
 	"herald/internal/query"
 )
 
-// The endpoints of the provider's quotes. Version 1 is deprecated. It is called until the provider answers that it is
-// gone, with the status 404 or 410; then version 3 is called instead.
+// The endpoints of the provider's quotes. Version 1 is deprecated. It is called until the provider answers with the
+// status 404 or 410, which means that it is gone. Then version 3 is called instead.
 const (
 	pathV1 = "/v1/cryptocurrency/quotes/latest"
 	pathV3 = "/v3/cryptocurrency/quotes/latest"
 )
 
-// retryV1 is how long only version 3 is called after version 1 was gone. Then version 1 is called again.
+// retryV1 is how long only version 3 is called after version 1 was gone. Then version 1 is called again. If version 3
+// goes away or cannot be reached, version 1 is called again at once: it may be back.
 const retryV1 = time.Hour
 
 // callQuotes calls version 1 of the quotes or, if that is gone, version 3. It returns the last call.
 func (c *Client) callQuotes(ctx context.Context) call {
 	if c.isV1Gone() {
-		return c.callVersion(ctx, pathV3)
+		v3 := c.callVersion(ctx, pathV3)
+		if v3.isGone() || core.ReasonOf(v3.err) == core.Unreachable {
+			c.v1GoneAt.Store(0)
+		}
+		return v3
 	}
 	v1 := c.callVersion(ctx, pathV1)
 	if !v1.isGone() {
@@ -75,15 +80,16 @@ func (e *V1GoneError) Error() string {
 
 func (e *V1GoneError) Unwrap() error { return e.Err }
 
-// withV1Gone returns a copy of err, an error of version 3, with a V1GoneError in it. It returns nil if err is nil.
-// status is the HTTP status of version 3, or noResponse.
+// withV1Gone returns a copy of err that wraps a V1GoneError. err is an error of version 3, and status its HTTP status
+// or noResponse. If err is nil, withV1Gone returns nil.
 func withV1Gone(err error, status int) error {
 	failed, is := errors.AsType[*core.Error](err)
 	if !is {
 		return err
 	}
 	gone := &V1GoneError{State: query.ReplacementBroken, Err: failed.Err}
-	if isRefused := status != noResponse && status != http.StatusOK; isRefused {
+	isRefused := status != noResponse && status != http.StatusOK
+	if isRefused {
 		gone.State = query.ReplacementRefuses
 		gone.Status = status
 	}

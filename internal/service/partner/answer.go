@@ -23,7 +23,7 @@ type answer struct {
 const noCode = ""
 
 // parse returns the answer in a body. If the code is not 0, parse returns the code and a Rejected error. It treats
-// missing data as null, unless another member may hold the answer.
+// missing data as null, but fails if another member may be the answer.
 func (e endpoint) parse(body []byte) (answer, error) {
 	v, err := rest.Parse(body)
 	if err != nil {
@@ -46,7 +46,7 @@ func (e endpoint) parse(body []byte) (answer, error) {
 	if hasData {
 		return answer{data: data}, nil
 	}
-	delete(object, "success") // It repeats the code.
+	delete(object, "success") // It repeats the code. mayBeAnswer would take its true for an answer.
 	if slices.ContainsFunc(slices.Collect(maps.Values(object)), mayBeAnswer) {
 		return answer{}, e.malformed("no data, and something else in its place")
 	}
@@ -65,7 +65,7 @@ func errorWithCode(code string) error {
 }
 
 // mayBeAnswer reports whether the value of an unknown member may be the answer: a DID, true, an object or a list. A
-// message or a time is not.
+// message or a time cannot be.
 func mayBeAnswer(v any) bool {
 	switch v := v.(type) {
 	case map[string]any, []any:
@@ -105,8 +105,8 @@ var earliestLogin = time.Unix(1_000_000_000, 0)
 // maxAhead is how far a login's time may be after now. A number of milliseconds would be a much later time.
 const maxAhead = time.Hour
 
-// parseLogins returns the logins of the past 30 days, newest first. data must be a list: null is an error. A record may
-// have an empty name, but must have one.
+// parseLogins returns the logins of the past 30 days, newest first. data must be a list: null is an error. The names in
+// a record may be empty, but must not be missing.
 func parseLogins(data any, now time.Time) (logins []core.Login, err error) {
 	records, isList := data.([]any)
 	if !isList {

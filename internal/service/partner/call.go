@@ -28,7 +28,7 @@ var (
 	loginHistory   = endpoint{name: "login history", path: "/api/v1/partner/user/dapps/login/log"}
 )
 
-// fail returns the error of a call of the endpoint that fails for a reason.
+// fail returns the error of a call of the endpoint that failed for a reason.
 func (e endpoint) fail(reason core.Reason, err error) error {
 	failed := Service.Fail(reason, err).During(e.name)
 	failed.Asked = http.MethodPost + " " + e.path
@@ -44,8 +44,9 @@ func (c *Client) Skew() time.Duration { return time.Duration(c.skew.Load()) }
 // tolerance is the minimum difference between skew and correction for a second attempt. A Date has whole seconds.
 const tolerance = 2 * time.Second
 
-// ask makes a signed call, and a second one if the API refuses the first and a wrong clock may be the reason. It
-// updates correction. If the API returns a code other than 0, ask returns the code and an error.
+// ask makes a signed call of an endpoint, with these members as the question. If the API refuses the call, and a wrong
+// clock may be the reason, ask makes a second one. It updates correction. If the API returns a code other than 0, ask
+// returns the code and an error.
 func (c *Client) ask(ctx context.Context, e endpoint, members map[string]string) (answer, error) {
 	inner := canonical(members)
 	correction := time.Duration(c.correction.Load())
@@ -77,7 +78,8 @@ func (c *Client) isRefused(got answer, err error) bool {
 }
 
 // attempt makes one call, signed with this machine's time plus the correction, and sets skew. inner is the JSON that is
-// signed. If the HTTP status rejects the request, the body counts only if it has a code other than 0.
+// signed, and sent as a text in the request's JSON. If the HTTP status rejects the request, the body counts only if it
+// has a code other than 0.
 func (c *Client) attempt(ctx context.Context, e endpoint, inner string, correction time.Duration) (answer, error) {
 	address, err := url.Parse(c.settings.URL + e.path)
 	if err != nil {

@@ -33,5 +33,5 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// SetClock makes now this machine's clock.
+// SetClock replaces this machine's clock by now.
 func (c *Client) SetClock(now func() time.Time) { c.now = now }

@@ -1,11 +1,11 @@
 // Package partner asks the partner API whether a person is registered, and for their logins.
 //
-// Both answers are about people, so any doubt is an error. Only the documented forms of an answer and
-// PARTNER_NOT_FOUND_CODES mean "not registered", and only the documented form means "no logins". An error never
-// contains a DID, a user ID or text of the service.
+// An answer has a code. 0 is a success. A code that the operator lists in PARTNER_NOT_FOUND_CODES means "no such user"
+// and is called a NotFoundCode here. Any other code is a refusal.
 //
-// An answer has a code: 0 for success, and another one for a refusal. The operator lists the codes that mean "no such
-// user"; they are called NotFoundCodes.
+// The answers are about people, so an answer that is not clear is an error. Only the documented form of an answer and a
+// NotFoundCode mean "not registered", and only the documented form means "no logins". An error never contains a DID, a
+// user ID or text of the service.
 //
 // The files: partner.go (the client and its questions), call.go (a signed call, and the clock), answer.go (the forms of
 // answers), settings.go.
@@ -36,14 +36,15 @@ var Service = &core.Service{
 
 // Client asks the API.
 //
-// Client signs calls with this machine's time plus a correction, which is 0 at first. The skew is how far the clock of
-// the API was ahead at its last answer. If a call is refused, and skew and correction differ by more than 2 seconds,
-// Client makes the call once more with the skew as its correction. It keeps a correction that the API accepted, until
-// the next refusal.
+// Client signs calls with this machine's time plus a correction, which is 0 at first. The skew is how far the Date
+// header of the API's last answer was ahead of this machine. If a call is refused, and skew and correction differ by
+// more than 2 seconds, Client makes the call once more with the skew as its correction. It keeps a correction that the
+// API accepted, until the next refusal. A NotFoundCode is no refusal.
 type Client struct {
 	*query.Upstream
-	// Accounts returns a person's account. The person is not registered if the API reports success without a DID or
-	// returns a NotFoundCode, even with a status of 4xx. The statuses 401, 402, 403, 408 and 429 always are errors.
+	// Accounts returns a person's account. The person is not registered if the API reports success without a DID, or if it
+	// returns a NotFoundCode. A NotFoundCode also counts if the HTTP status is 4xx, except 401, 402, 403, 408 and 429,
+	// which always are errors.
 	Accounts *query.Query[core.Identity, core.Account]
 	// Logins returns the logins of a DID in the past 30 days, newest first.
 	Logins *query.Query[string, []core.Login]
@@ -53,7 +54,7 @@ type Client struct {
 	settings Settings
 	rest     *rest.Client
 	now      func() time.Time
-	// skew is how far the last Date was ahead of now, in nanoseconds. A proxy may have written that Date.
+	// skew is in nanoseconds. A proxy may have written the Date header.
 	skew atomic.Int64
 	// correction is added to now in timestamps, in nanoseconds. The API has accepted it, or it is 0.
 	correction atomic.Int64
@@ -84,14 +85,14 @@ func New(s Settings, cache *query.Cache) *Client {
 	return client
 }
 
-// Probe asks for the account of anyIdentity, past the cache. It returns nil only if the API accepted the signature.
+// Probe asks for the account of anyIdentity, without the cache. It returns nil only if the API accepted the signature.
 func (c *Client) Probe(ctx context.Context) error {
 	_, err := c.fetchAccount(ctx, anyIdentity)
 	return err
 }
 
-// fetchAccount returns the account of id. It returns an unregistered one only if the API does not know any spelling of
-// the ID.
+// fetchAccount returns the account of id. It asks for one spelling of the ID after another, until the API knows one. If
+// the API knows none, the account is unregistered.
 func (c *Client) fetchAccount(ctx context.Context, id core.Identity) (core.Account, error) {
 	for _, uid := range id.Spellings() {
 		found, err := c.fetchSpelling(ctx, id.Platform, uid)
@@ -107,7 +108,7 @@ func (c *Client) fetchAccount(ctx context.Context, id core.Identity) (core.Accou
 func (c *Client) fetchSpelling(ctx context.Context, platform, uid string) (core.Account, error) {
 	got, err := c.ask(ctx, existenceCheck, map[string]string{"platform": platform, "platform_uid": uid})
 	if c.isNotFound(got) {
-		return core.Account{}, nil // err is the error of the code.
+		return core.Account{}, nil // ask returns no code with a status that is always an error: see Accounts.
 	}
 	if err != nil {
 		return core.Account{}, err
@@ -115,7 +116,7 @@ func (c *Client) fetchSpelling(ctx context.Context, platform, uid string) (core.
 	return parseAccount(got.data)
 }
 
-// isNotFound reports whether the answer's code means "no such user".
+// isNotFound reports whether the answer's code means "no such user". A success and an unreadable answer have noCode.
 func (c *Client) isNotFound(got answer) bool {
 	return got.code != noCode && slices.Contains(c.settings.NotFoundCodes, got.code)
 }

@@ -47,7 +47,7 @@ func clientOf(t *testing.T, status int, body string) *partner.Client {
 	return c
 }
 
-// wantReason fails the test unless err has this reason, and repeats nothing about the user.
+// wantReason ends the test unless err has this reason. It fails the test if err contains anything about the user.
 func wantReason(t *testing.T, err error, want core.Reason) {
 	t.Helper()
 	resttest.WantReason(t, err, partner.Service, want, did, ann.UID, "NO_USER", "1234567")
@@ -232,11 +232,11 @@ const (
 	raw           = "0:b113a994b5024a16719f69139328eb759596c38a25f59028b146fecdc3621dfe"
 )
 
-// directory is a partner that knows at most one spelling of a wallet.
+// directory is a partner API that knows at most one spelling of a wallet.
 type directory struct {
-	known string   // has an account
-	fails string   // is answered with status 500
-	asked []string // the spellings so far
+	known string   // the spelling that has an account; empty: none
+	fails string   // the spelling that is answered with status 500; empty: none
+	asked []string // the spellings that were requested so far
 }
 
 var sentUID = regexp.MustCompile(`platform_uid\\":\\"([^\\]+)`)
@@ -315,9 +315,9 @@ func TestUnregisteredOnlyIfEverySpellingIsUnknown(t *testing.T) {
 		platform, typed string
 		asked           []string
 	}{
-		{"EVM", checksummed, []string{checksummed, lowercase}},
-		{"TON", nonBounceable, []string{bounceable, nonBounceable, raw}},
-		{"SOL", solana, []string{solana}},
+		{platform: "EVM", typed: checksummed, asked: []string{checksummed, lowercase}},
+		{platform: "TON", typed: nonBounceable, asked: []string{bounceable, nonBounceable, raw}},
+		{platform: "SOL", typed: solana, asked: []string{solana}},
 	} {
 		d := new(directory)
 		got, err := d.fetch(t, test.platform, test.typed)
@@ -357,8 +357,8 @@ func TestRequestIsSignedAsSent(t *testing.T) {
 	for _, test := range []struct {
 		prefix string // of the URL's path
 		fetch  func(*partner.Client)
-		path   string
-		inner  string // the request's body, before it is quoted
+		path   string // that is requested
+		inner  string // the JSON that is signed, and sent as a text
 		sign   string
 	}{
 		{
@@ -402,16 +402,16 @@ func TestRequestIsSignedAsSent(t *testing.T) {
 	}
 }
 
-// strictService is a partner that refuses a timestamp more than 5 seconds from its own clock, and
-// gives its time in Date.
+// strictService is a partner API that refuses a timestamp more than 5 seconds from its own clock. Its answers have its
+// time in Date.
 type strictService struct {
-	ahead   time.Duration             // how far its clock is ahead of the client's
-	refuse  func(http.ResponseWriter) // nil: with status 401
-	unknown bool                      // it knows no user
-	always  bool                      // it refuses every timestamp
-	undated bool                      // its answers have no Date
-	dateOff time.Duration             // how far a proxy sets Date ahead of its clock
-	slow    time.Duration             // how long an answer takes, by both clocks
+	ahead       time.Duration             // how far its clock is ahead of the client's
+	refuse      func(http.ResponseWriter) // writes a refusal; nil: with status 401
+	refusesAll  bool                      // it refuses every timestamp
+	knowsNobody bool                      // it answers that it does not know the user
+	undated     bool                      // its answers have no Date
+	dateAhead   time.Duration             // how far a proxy sets Date ahead of the service's clock
+	answerTakes time.Duration             // how long an answer takes, by both clocks
 
 	client time.Time // the client's clock
 	calls  int
@@ -420,16 +420,16 @@ type strictService struct {
 func (s *strictService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.calls++
 	received := s.client.Add(s.ahead)
-	s.client = s.client.Add(s.slow)
-	w.Header().Set("Date", received.Add(s.dateOff).UTC().Format(http.TimeFormat))
+	s.client = s.client.Add(s.answerTakes)
+	w.Header().Set("Date", received.Add(s.dateAhead).UTC().Format(http.TimeFormat))
 	if s.undated {
 		w.Header()["Date"] = nil
 	}
 	sent, _ := strconv.ParseInt(r.Header.Get("timestamp"), 10, 64)
 	switch {
-	case s.always || received.Sub(time.UnixMilli(sent)).Abs() > 5*time.Second:
+	case s.refusesAll || received.Sub(time.UnixMilli(sent)).Abs() > 5*time.Second:
 		s.refuse(w)
-	case s.unknown:
+	case s.knowsNobody:
 		io.WriteString(w, `{"code":404}`)
 	default:
 		io.WriteString(w, `{"code":0,"data":{"did":"`+did+`"}}`)
@@ -456,18 +456,24 @@ func answer(status int, body string) func(http.ResponseWriter) {
 	}
 }
 
-// wantAnswers fails the test unless five questions are all answered, with this many calls in total.
-func wantAnswers(t *testing.T, s *strictService, c *partner.Client, calls int) {
+// Calls for five questions.
+const (
+	noneRefused  = 5
+	firstRefused = 6 // The first question takes two calls.
+)
+
+// askFiveTimes fails the test unless five questions are all answered, with this number of calls in total.
+func askFiveTimes(t *testing.T, s *strictService, c *partner.Client, wantCalls int) {
 	t.Helper()
 	s.calls = 0
 	for range 5 {
 		got, err := c.Accounts.Fetch(t.Context(), ann)
-		if err != nil || got.Registered() == s.unknown {
+		if err != nil || got.Registered() == s.knowsNobody {
 			t.Errorf("%v ahead: %v, %v", s.ahead, got, err)
 		}
 	}
-	if s.calls != calls {
-		t.Errorf("%v ahead: %d calls for 5 questions, want %d", s.ahead, s.calls, calls)
+	if s.calls != wantCalls {
+		t.Errorf("%v ahead: %d calls for 5 questions, want %d", s.ahead, s.calls, wantCalls)
 	}
 }
 
@@ -479,9 +485,9 @@ func TestARefusalForTheClockIsRepeatedOnce(t *testing.T) {
 	}
 	for _, refuse := range refusals {
 		for _, ahead := range []time.Duration{time.Hour, -time.Hour, 6 * time.Second, -6 * time.Second} {
-			for _, unknown := range []bool{false, true} {
-				s := &strictService{ahead: ahead, refuse: refuse, unknown: unknown}
-				wantAnswers(t, s, s.start(t), 6)
+			for _, knowsNobody := range []bool{false, true} {
+				s := &strictService{ahead: ahead, refuse: refuse, knowsNobody: knowsNobody}
+				askFiveTimes(t, s, s.start(t), firstRefused)
 			}
 		}
 	}
@@ -491,12 +497,12 @@ func TestARefusalForAnotherReasonIsNotRepeated(t *testing.T) {
 	for name, s := range map[string]*strictService{
 		"correct clock":        {},
 		"nearly correct clock": {ahead: -1400 * time.Millisecond},
-		"slow answer":          {slow: 20 * time.Second},
+		"slow answer":          {answerTakes: 20 * time.Second},
 		"no date":              {ahead: time.Hour, undated: true},
 		"not a refusal":        {ahead: time.Hour, refuse: answer(http.StatusBadGateway, "")},
-		"no answer":            {ahead: time.Hour, refuse: answer(http.StatusNotFound, "<html>")},
+		"no code":              {ahead: time.Hour, refuse: answer(http.StatusNotFound, "<html>")},
 	} {
-		s.always = true
+		s.refusesAll = true
 		_, err := s.start(t).Accounts.Fetch(t.Context(), ann)
 		if err == nil || s.calls != 1 {
 			t.Errorf("%s: %v after %d calls, want an error after 1", name, err, s.calls)
@@ -504,8 +510,8 @@ func TestARefusalForAnotherReasonIsNotRepeated(t *testing.T) {
 	}
 }
 
-func TestARefusalForTheClockThatIsRepeatedInVainIsAnError(t *testing.T) {
-	s := &strictService{ahead: time.Hour, always: true} // as if the key were wrong, too
+func TestASecondRefusalIsAnError(t *testing.T) {
+	s := &strictService{ahead: time.Hour, refusesAll: true} // as if the key were wrong, too
 	_, err := s.start(t).Accounts.Fetch(t.Context(), ann)
 	if err == nil || s.calls != 2 {
 		t.Errorf("%v after %d calls, want an error after 2", err, s.calls)
@@ -513,34 +519,38 @@ func TestARefusalForTheClockThatIsRepeatedInVainIsAnError(t *testing.T) {
 }
 
 func TestAnUnknownUserIsAnAnswerEvenIfTheClockIsWrong(t *testing.T) {
-	s := &strictService{ahead: time.Hour, always: true, refuse: answer(http.StatusOK, `{"code":404}`)}
+	s := &strictService{ahead: time.Hour, refusesAll: true, refuse: answer(http.StatusOK, `{"code":404}`)}
 	_, err := s.start(t).Accounts.Fetch(t.Context(), ann)
 	if err != nil || s.calls != 1 {
 		t.Errorf("%v after %d calls, want an answer after 1", err, s.calls)
 	}
 }
 
-func TestAClockThatIsCorrectedIsNoticed(t *testing.T) {
+func TestAClockThatIsFixedIsNoticed(t *testing.T) {
 	s := &strictService{ahead: time.Hour}
 	c := s.start(t)
-	wantAnswers(t, s, c, 6)
-	s.client = s.client.Add(time.Hour)
-	s.ahead = 0
-	wantAnswers(t, s, c, 6)
+	askFiveTimes(t, s, c, firstRefused)
+	s.fixClientsClock()
+	askFiveTimes(t, s, c, firstRefused)
 }
 
-// A proxy sets Date wrong after the client's clock has been corrected.
-func TestAWrongDateAfterACorrectionCostsOneAnswer(t *testing.T) {
-	for _, dateOff := range []time.Duration{time.Hour, -time.Hour, 2 * time.Hour} {
+// fixClientsClock makes the client's clock right. It was behind the service's.
+func (s *strictService) fixClientsClock() {
+	s.client = s.client.Add(s.ahead)
+	s.ahead = 0
+}
+
+// After the client's clock was fixed, a proxy sets a wrong Date.
+func TestAWrongDateAfterTheClockWasFixedCostsOneAnswer(t *testing.T) {
+	for _, dateAhead := range []time.Duration{time.Hour, -time.Hour, 2 * time.Hour} {
 		s := &strictService{ahead: time.Hour}
 		c := s.start(t)
-		wantAnswers(t, s, c, 6)
-		s.client = s.client.Add(time.Hour)
-		s.ahead = 0
-		s.dateOff = dateOff
+		askFiveTimes(t, s, c, firstRefused)
+		s.fixClientsClock()
+		s.dateAhead = dateAhead
 		_, err := c.Accounts.Fetch(t.Context(), ann)
 		wantReason(t, err, core.Denied)
-		wantAnswers(t, s, c, 5)
+		askFiveTimes(t, s, c, noneRefused)
 	}
 }
 
@@ -554,23 +564,23 @@ func TestTheSkewOfTheServicesClockIsMeasured(t *testing.T) {
 			want:    time.Second,
 		},
 		"a slow answer": {
-			service: strictService{slow: 30 * time.Second},
+			service: strictService{answerTakes: 30 * time.Second},
 			want:    0,
 		},
 		"no Date": {
 			service: strictService{ahead: time.Hour, undated: true, refuse: answer(http.StatusOK, `{"code":404}`)},
 			want:    0,
 		},
-		"ahead": {
+		"ten minutes ahead": {
 			service: strictService{ahead: 10 * time.Minute},
 			want:    10 * time.Minute,
 		},
-		"behind": {
+		"ten minutes behind": {
 			service: strictService{ahead: -10 * time.Minute},
 			want:    -10 * time.Minute,
 		},
 		"a proxy's Date": {
-			service: strictService{dateOff: -10 * time.Minute},
+			service: strictService{dateAhead: -10 * time.Minute},
 			want:    -10 * time.Minute,
 		},
 	} {

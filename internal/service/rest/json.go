@@ -14,8 +14,8 @@ import (
 var errNotJSON = errors.New("not JSON, or not one JSON value")
 
 // Parse reads one JSON value: nil, bool, string, json.Number, []any or map[string]any. Members keep the case of their
-// names. Parse fails if there is text after the value, and if an object has two members with the same name. Errors hold
-// nothing of the text.
+// names. Parse fails if there is text after the value, and if an object has two members with the same name. The text of
+// an error contains nothing of body.
 func Parse(body []byte) (v any, err error) {
 	if bytes.HasPrefix(bytes.TrimSpace(body), []byte("<")) {
 		return nil, errors.New("HTML or XML instead of JSON")
@@ -85,14 +85,14 @@ func Decimal(v any) (decimal.Decimal, bool) {
 	return d, err == nil
 }
 
-// IsBounded reports whether d is short enough to be compared and printed. Decimal returns nothing longer.
+// IsBounded reports whether d is short enough to be compared and printed. All numbers that Decimal returns are bounded.
 func IsBounded(d decimal.Decimal) bool {
 	// A number of maxDigits bytes may be 0.…1E-99 with 94 digits after the point, which has the exponent -193.
 	const limit = 2 * maxDigits
 	return d.NumDigits() <= limit && -limit <= d.Exponent() && d.Exponent() <= limit
 }
 
-// figure returns the number in a response, as Client.Figure does.
+// figure returns the number in a response: the body, or its only member if that has one of these names (Client.Figure).
 func (r *Response) figure(names []string) (decimal.Decimal, error) {
 	v, err := Parse(r.Body)
 	if errors.Is(err, errNotJSON) {

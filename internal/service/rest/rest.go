@@ -42,9 +42,10 @@ func New(service *core.Service, timeout time.Duration) *Client {
 type Request struct {
 	// Attempt names the call in errors.
 	Attempt string
-	// Base is the URL that an operator has set. Errors do not hold it, because it may hold a key.
+	// Base is the URL that an operator has set. Errors do not contain it, because it may contain a key.
 	Base string
-	// Path is appended to Base. It may have a query. Errors hold it in Asked, so it must not hold a secret.
+	// Path is appended to Base. It may have a query. Errors contain it, in core.Error.Asked, so it must not contain a
+	// secret.
 	Path   string
 	Header http.Header
 	Body   []byte
@@ -66,10 +67,10 @@ func (r Request) fail(failure *core.Error) *core.Error {
 	return failed
 }
 
-// Response is an answer of any status.
+// Response is an answer. It may have any status.
 type Response struct {
 	Status int
-	// Date is the time of the answer by the service's clock, in whole seconds. It is zero if the answer does not say.
+	// Date is the time in the answer's header Date, in whole seconds. It is zero if there is none.
 	Date time.Time
 	// Body does not begin with a ByteOrderMark.
 	Body []byte
@@ -114,7 +115,7 @@ func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
 	return &answer, nil
 }
 
-// NeverSent reports whether err, which Do returned, proves that the request did not reach the service.
+// NeverSent reports whether err, an error of Do, proves that the request did not reach the service.
 func NeverSent(err error) bool { return transport.NeverSent(err) }
 
 // Figure sends r as Do does, and returns the number in the answer, which must be above zero. The answer is a number,
@@ -132,8 +133,8 @@ func (c *Client) Figure(ctx context.Context, r Request, names ...string) (decima
 	return figure, nil
 }
 
-// StatusError returns the error that a response's status and Retry-After stand for, or nil for a success. 206 is not a
-// success, because a part of a number is another number. It is Malformed, as is a redirect.
+// StatusError returns the error that a response's status and Retry-After stand for, or nil for a success. A redirect is
+// Malformed. So is 206, because a part of a number is another number.
 func StatusError(service *core.Service, resp *http.Response) *core.Error {
 	status := resp.StatusCode
 	isSuccess := status >= 200 && status < 300 && status != http.StatusPartialContent
@@ -173,7 +174,7 @@ func CallError(service *core.Service, err error) *core.Error {
 	return failure
 }
 
-// isTimeout reports whether err says of itself that a time limit was reached, as errors of package net do.
+// isTimeout reports whether err is a net.Error that says that a time limit was reached.
 func isTimeout(err error) bool {
 	timeout, is := errors.AsType[net.Error](err)
 	return is && timeout.Timeout()

@@ -1,6 +1,7 @@
 package rest_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -41,81 +42,83 @@ func TestEveryFaultBecomesATypedErrorWithoutSecrets(t *testing.T) {
 	}, secret, path, query)
 }
 
-// A body of more than 1 MiB is not kept.
-func TestARefusalKeepsItsBodyAndIsNotRepeated(t *testing.T) {
-	tooLarge := make([]byte, 1<<20+1)
-	for status, c := range map[int]struct {
-		want core.Reason
-		body []byte
-		kept bool
+func TestAFailedCallKeepsItsBodyAndIsNotRepeated(t *testing.T) {
+	short := []byte(`{"code":7}`)
+	largest := make([]byte, rest.MaxBody)
+	tooLarge := make([]byte, rest.MaxBody+1)
+	for status, test := range map[int]struct {
+		body     []byte
+		want     core.Reason
+		wantBody []byte
 	}{
-		404: {core.Rejected, []byte(`{"code":7}`), true},
-		200: {core.Malformed, tooLarge, false},
-		429: {core.Limited, tooLarge, false},
-		503: {core.Unreachable, make([]byte, 1<<20), true},
+		404: {body: short, want: core.Rejected, wantBody: short},
+		503: {body: largest, want: core.Unreachable, wantBody: largest},
+		200: {body: tooLarge, want: core.Malformed, wantBody: nil},
+		429: {body: tooLarge, want: core.Limited, wantBody: nil},
 	} {
 		calls := 0
 		url := resttest.Serve(t, func(w http.ResponseWriter, _ *http.Request) {
 			calls++
 			w.WriteHeader(status)
-			w.Write(c.body)
+			w.Write(test.body)
 		})
 		resp, err := rest.New(service, time.Minute).Do(t.Context(), rest.Request{Base: url})
 		failure, ok := errors.AsType[*core.Error](err)
-		if !ok || failure.Service != service || failure.Reason != c.want || calls != 1 {
-			t.Errorf("%d: got %v after %d calls, want %s after 1", status, err, calls, c.want)
+		if !ok || failure.Service != service || failure.Reason != test.want || calls != 1 {
+			t.Errorf("%d: got %v after %d calls, want %s after 1", status, err, calls, test.want)
 		}
-		if resp == nil || (resp.Body != nil) != c.kept || c.kept && string(resp.Body) != string(c.body) {
-			t.Errorf("%d: the response is %.100v; its body is kept: want %t", status, resp, c.kept)
+		if resp == nil || !bytes.Equal(resp.Body, test.wantBody) {
+			t.Errorf("%d: the response is %.100v, want a body of %d bytes", status, resp, len(test.wantBody))
 		}
 	}
 }
 
-// Only an answer that is shorter than announced is incomplete.
+// HTTP has three ways to mark the end of an answer: a length, chunks, and the end of the connection. An answer that is
+// shorter than announced is incomplete.
 func TestAnswersEndInEveryWayOfHTTP(t *testing.T) {
 	const number = "98765"
 	for name, test := range map[string]struct {
 		serve http.HandlerFunc
-		want  core.Reason // "": the number is read
+		want  core.Reason // empty: the number is read
 	}{
 		"a length": {
-			serve: broken("1.1", "Content-Length: 5", number),
+			serve: thenClose("1.1", "Content-Length: 5", number),
 			want:  "",
 		},
-		"a close": {
-			serve: broken("1.1", "Connection: close", number),
+		"the end of the connection": {
+			serve: thenClose("1.1", "Connection: close", number),
 			want:  "",
 		},
-		"a close, HTTP/1.0": {
-			serve: broken("1.0", "Server: old", number),
+		"the end of the connection, HTTP/1.0": {
+			serve: thenClose("1.0", "Server: old", number),
 			want:  "",
 		},
 		"chunks": {
 			serve: inChunks("987", "65"),
 			want:  "",
 		},
-		"a byte order mark": {
+		"chunks, after a byte order mark": {
 			serve: inChunks("\uFEFF" + number),
 			want:  "",
 		},
-		"half a length": {
-			serve: broken("1.1", "Content-Length: 9", number),
+		"shorter than the length": {
+			serve: thenClose("1.1", "Content-Length: 9", number),
 			want:  core.Unreachable,
 		},
-		"a length, HTTP/1.0": {
-			serve: broken("1.0", "Content-Length: 9", number),
+		"shorter than the length, HTTP/1.0": {
+			serve: thenClose("1.0", "Content-Length: 9", number),
 			want:  core.Unreachable,
 		},
-		"half a chunk": {
-			serve: broken("1.1", "Transfer-Encoding: chunked", "9\r\n"+number),
+		"shorter than the chunk": {
+			serve: thenClose("1.1", "Transfer-Encoding: chunked", "9\r\n"+number),
 			want:  core.Unreachable,
 		},
 		"two byte order marks": {
 			serve: inChunks("\uFEFF\uFEFF" + number),
 			want:  core.Malformed,
 		},
-		"nothing": {
-			serve: broken("1.0", "Server: old", ""),
+		"an empty body": {
+			serve: thenClose("1.0", "Server: old", ""),
 			want:  core.Malformed,
 		},
 	} {
@@ -127,17 +130,16 @@ func TestAnswersEndInEveryWayOfHTTP(t *testing.T) {
 	}
 }
 
-// broken returns a handler that answers with a version of HTTP, a header and a body, and closes the
-// connection.
-func broken(version, header, body string) http.HandlerFunc {
+// thenClose returns a handler that answers with this version of HTTP, header and body, and then closes the connection.
+func thenClose(version, header, body string) http.HandlerFunc {
 	return resttest.Broken("HTTP/" + version + " 200 OK\r\n" + header + "\r\n\r\n" + body).ServeHTTP
 }
 
 // inChunks returns a handler that answers with these chunks.
-func inChunks(parts ...string) http.HandlerFunc {
+func inChunks(chunks ...string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
-		for _, part := range parts {
-			io.WriteString(w, part)
+		for _, chunk := range chunks {
+			io.WriteString(w, chunk)
 			w.(http.Flusher).Flush()
 		}
 	}

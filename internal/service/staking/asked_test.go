@@ -9,41 +9,41 @@ import (
 	"herald/internal/demo/fake/transporttest"
 )
 
-// TestAFailureNamesTheRefusedMethod checks what `bot check` prints of a request: methods, and no part of the URL.
+// `bot check` prints the method of a request that failed, but no part of the URL.
 func TestAFailureNamesTheRefusedMethod(t *testing.T) {
 	refuse := func(n *node) {
 		n.respond = func(w http.ResponseWriter, _ []byte) { w.WriteHeader(http.StatusUnauthorized) }
 	}
 	reverting, pools := deploy(pool(nil, nil))
 	for name, test := range map[string]struct {
-		config func(*Settings)
-		change func(*node)
-		want   string
+		changeSettings func(*Settings)
+		changeNode     func(*node)
+		want           string
 	}{
 		"Multicall3 is refused": {
-			config: func(*Settings) {},
-			change: refuse,
-			want:   "eth_call",
+			changeSettings: func(*Settings) {},
+			changeNode:     refuse,
+			want:           "eth_call",
 		},
 		"the newest block is refused": {
-			config: withoutMulticall,
-			change: refuse,
-			want:   "eth_getBlockByNumber",
+			changeSettings: withoutMulticall,
+			changeNode:     refuse,
+			want:           "eth_getBlockByNumber",
 		},
-		"pools revert in Multicall3": {
-			config: func(*Settings) {},
-			change: func(*node) {},
-			want:   "eth_call",
+		"the only pool reverts in Multicall3": {
+			changeSettings: func(*Settings) {},
+			changeNode:     func(*node) {},
+			want:           "eth_call",
 		},
-		"pools revert in a batch": {
-			config: withoutMulticall,
-			change: func(*node) {},
-			want:   "eth_call",
+		"the only pool reverts in a batch": {
+			changeSettings: withoutMulticall,
+			changeNode:     func(*node) {},
+			want:           "eth_call",
 		},
 	} {
 		n := newNode(t, reverting)
-		test.change(n)
-		_, err := newClient(t, n, pools, test.config).Stakes.Fetch(t.Context(), ann)
+		test.changeNode(n)
+		_, err := newClient(t, n, pools, test.changeSettings).Stakes.Fetch(t.Context(), ann)
 		if failed, ok := errors.AsType[*core.Error](err); !ok || failed.Asked != test.want {
 			t.Errorf("%s: %v asked %q, want %q", name, err, failed.Asked, test.want)
 		}

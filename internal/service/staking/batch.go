@@ -23,9 +23,9 @@ const maxBatchCalls = 1100
 // If the node cannot execute an eth_call of this size, or refuses it because of its size, StakesOf halves the number of
 // wallets per eth_call. It reads a single wallet as Stakes does.
 func (c *Client) StakesOf(ctx context.Context, wallets []common.Address) (answers []query.Answer[core.Stake]) {
-	walletsPerCall := max(1, maxBatchCalls/len(c.settings.Pools))
-	if !c.usesMulticall() {
-		walletsPerCall = 1
+	walletsPerCall := 1
+	if c.usesMulticall() {
+		walletsPerCall = max(1, maxBatchCalls/len(c.settings.Pools))
 	}
 	for len(answers) < len(wallets) {
 		left := wallets[len(answers):]
@@ -53,8 +53,8 @@ func (c *Client) StakesOf(ctx context.Context, wallets []common.Address) (answer
 	return answers
 }
 
-// readMany returns a stake for each wallet. It returns tooMany and no error if the node cannot read this number of
-// wallets at once. That is never so for one wallet.
+// readMany returns a stake for each wallet. If the node cannot read this number of wallets at once, readMany returns
+// tooMany and no error. One wallet is never too many.
 func (c *Client) readMany(ctx context.Context, wallets []common.Address) (
 	stakes []core.Stake, tooMany bool, err error,
 ) {

@@ -15,16 +15,19 @@ import (
 	"herald/internal/query"
 )
 
-// walletNo returns the wallet that stakes n tokens in a counting pool.
+// walletNo returns wallet n, which stakes n tokens in a counting pool.
 func walletNo(n int) (wallet common.Address) {
 	binary.BigEndian.PutUint32(wallet[16:], uint32(n))
 	return wallet
 }
 
-// countingPool is a pool in which walletNo(n) stakes n tokens. It reverts for the wallet 13.
+// revertingWallet is the wallet for which a counting pool reverts.
+const revertingWallet = 13
+
+// countingPool is a pool in which wallet n stakes n tokens.
 func countingPool(_ services.Node, _ uint64, input []byte) ([]byte, error) {
 	n := binary.BigEndian.Uint32(input[len(input)-4:])
-	if n == 13 {
+	if n == revertingWallet {
 		return nil, services.Reverted("")
 	}
 	return tokensOf(int64(n)), nil
@@ -39,25 +42,25 @@ func countingNode(t *testing.T) (*node, []core.Pool) {
 	return newNode(t, chain), pools
 }
 
-// walletsTo returns the wallets from n-1 down to 0, so that their bytes are not in ascending order.
-func walletsTo(n int) (wallets []common.Address) {
+// descending returns the wallets from n-1 down to 0. They are not in ascending order, so that a mix-up is noticed.
+func descending(n int) (wallets []common.Address) {
 	for i := range n {
 		wallets = append(wallets, walletNo(n-1-i))
 	}
 	return wallets
 }
 
-// stakesOf returns the answers of c for walletsTo(n). It ends the test unless each wallet has an answer.
+// stakesOf returns the answers of c for descending(n). It ends the test unless each wallet has an answer.
 func stakesOf(ctx context.Context, t *testing.T, c *Client, n int) []query.Answer[core.Stake] {
 	t.Helper()
-	answers := c.StakesOf(ctx, walletsTo(n))
+	answers := c.StakesOf(ctx, descending(n))
 	if len(answers) != n {
 		t.Fatalf("%d answers for %d wallets", len(answers), n)
 	}
 	return answers
 }
 
-// wantStakes fails the test unless c reads the stakes of walletsTo(wallets) correctly.
+// wantStakes fails the test unless c reads the stakes of descending(wallets) correctly.
 func wantStakes(t *testing.T, c *Client, wallets int) {
 	t.Helper()
 	for i, a := range stakesOf(t.Context(), t, c, wallets) {
@@ -66,7 +69,7 @@ func wantStakes(t *testing.T, c *Client, wallets int) {
 		switch n {
 		case 0:
 			want = core.NotStaker
-		case 13:
+		case revertingWallet:
 			want = core.Undetermined
 		}
 		if a.Err != nil || a.Value.StakerStatus() != want || a.Value.BlockTime.IsZero() {
@@ -79,37 +82,48 @@ func wantStakes(t *testing.T, c *Client, wallets int) {
 }
 
 func TestManyWalletsAreReadInFewCalls(t *testing.T) {
-	for wallets, trips := range map[int]int{0: 0, 1: 1, perCall: 1, perCall + 1: 2, 2*perCall + 1: 3} {
+	for wallets, wantTrips := range map[int]int{
+		0:             0,
+		1:             1,
+		perCall:       1,
+		perCall + 1:   2,
+		2*perCall + 1: 3,
+	} {
 		node, pools := countingNode(t)
 		wantStakes(t, newClient(t, node, pools), wallets)
-		if node.trips != trips {
-			t.Errorf("%d wallets were read in %d calls, want %d", wallets, node.trips, trips)
+		if node.trips != wantTrips {
+			t.Errorf("%d wallets were read in %d calls, want %d", wallets, node.trips, wantTrips)
 		}
 	}
 }
 
-// The counting pool reverts for wallet 13.
 func TestAPoolThatIsUnreadForAWalletIsReportedOnce(t *testing.T) {
-	for wallets, reports := range map[int]int{0: 0, 1: 0, 13: 0, 14: 1, perCall: 1, 2*perCall + 1: 1} {
+	for wallets, wantReports := range map[int]int{
+		0:                   0,
+		revertingWallet:     0, // not among the wallets, which end with the one before
+		revertingWallet + 1: 1,
+		perCall:             1,
+		2*perCall + 1:       1,
+	} {
 		node, pools := countingNode(t)
 		c := newClient(t, node, pools)
 		counts := countUnread(c)
 		stakesOf(t.Context(), t, c, wallets)
-		if counts[pools[20]] != reports {
-			t.Errorf("%d wallets: %d reports, want %d", wallets, counts[pools[20]], reports)
+		if counts[pools[20]] != wantReports {
+			t.Errorf("%d wallets: %d reports, want %d", wallets, counts[pools[20]], wantReports)
 		}
 	}
 }
 
-// limitCalls makes the node refuse an eth_call to Multicall3 with more than most inner calls, as a limit on gas
-// does. refused counts the refusals.
-func limitCalls(n *node, most int) (refused *int) {
+// limitCalls makes the node refuse an eth_call to Multicall3 that contains more than maxCalls calls, as a limit on gas
+// does. *refused counts the refusals.
+func limitCalls(n *node, maxCalls int) (refused *int) {
 	refused = new(int)
 	inner := n.Contracts[multicallAddr]
 	n.Contracts[multicallAddr] = func(node services.Node, block uint64, input []byte) ([]byte, error) {
 		const lengthAt = 4 + 32 // after the selector and the list's offset
 		const lengthEnd = lengthAt + 32
-		if len(input) > lengthEnd && binary.BigEndian.Uint32(input[lengthEnd-4:]) > uint32(most) {
+		if len(input) > lengthEnd && binary.BigEndian.Uint32(input[lengthEnd-4:]) > uint32(maxCalls) {
 			*refused++
 			return nil, services.Reverted("out of gas")
 		}
@@ -135,27 +149,28 @@ func TestManyWalletsAreReadInEveryWay(t *testing.T) {
 	for _, way := range ways {
 		t.Run(way.name, func(t *testing.T) {
 			node, pools := countingNode(t)
-			way.node(node)
-			wantStakes(t, newClient(t, node, pools, way.config), 30)
+			way.changeNode(node)
+			wantStakes(t, newClient(t, node, pools, way.changeSettings), 30)
 		})
 	}
 }
 
 func TestManyWalletsAreReadIfMulticallCanReadOneWalletOrNone(t *testing.T) {
-	for name, most := range map[string]int{
+	for name, maxCalls := range map[string]int{
 		"one wallet": 21 + 3, // the pools, and three calls about the block
 		"none":       0,
 	} {
 		t.Run(name, func(t *testing.T) {
 			node, pools := countingNode(t)
-			limitCalls(node, most)
+			limitCalls(node, maxCalls)
 			wantStakes(t, newClient(t, node, pools), 30)
 		})
 	}
 }
 
-// No wallet may get an answer that was not read: neither that it stakes, nor that it does not.
+// A wallet whose stake was not read must not count as staking, nor as not staking.
 func TestABrokenBatchIsAnErrorForEveryWallet(t *testing.T) {
+	t.Parallel() // The client waits before it retries.
 	for name, change := range map[string]func(n *node){
 		"another chain": func(n *node) { n.ChainID++ },
 		"an old block":  func(n *node) { n.setClock(time.Now().Add(-time.Hour)) },
@@ -186,8 +201,8 @@ func TestABrokenBatchIsAnErrorForEveryWallet(t *testing.T) {
 	}
 }
 
-// Multicall3's output lacks its last word: the stake of the last wallet of the call, in the last pool. Then nothing of
-// the output counts, and each pool is called.
+// Multicall3's output lacks its last word, which is the stake of the last wallet in the last pool. So the client
+// ignores the output, and calls each pool.
 func TestAMissingResultDoesNotMeanNotStaking(t *testing.T) {
 	node, pools := countingNode(t)
 	multicall := node.Contracts[multicallAddr]

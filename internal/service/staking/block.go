@@ -114,10 +114,10 @@ func (c *Client) verify(b block) error {
 	return nil
 }
 
-// blockMethods are methods of Multicall3 itself. blockOf returns the block in their results.
+// blockMethods are methods of Multicall3 itself, which describe the block at which it is called.
 var blockMethods = []string{"getChainId()", "getBlockNumber()", "getCurrentBlockTimestamp()"}
 
-// blockOf returns the block in the results of blockMethods.
+// blockOf returns the block that the results of blockMethods describe.
 func blockOf(results []evmabi.Tuple) (block, error) {
 	var numbers []*big.Int
 	for _, result := range results {

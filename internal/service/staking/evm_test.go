@@ -33,7 +33,7 @@ type evm struct {
 	contracts
 }
 
-// newEVM returns a chain without contracts, on which ann is rich.
+// newEVM returns a chain without contracts. Ann has coins on it.
 func newEVM(t *testing.T) *evm {
 	db, err := state.New(types.EmptyRootHash, state.NewDatabaseForTesting())
 	if err != nil {
@@ -121,13 +121,13 @@ const (
 	evmDelay = 100 // the contract's DELAY in blocks
 	// evmUnstaked is how many blocks ago ann unstaked 25 tokens.
 	evmUnstaked = 60
-	// evmWait is how long these are not withdrawable yet. The node has a block every two seconds.
+	// evmWait is how long it takes until these can be withdrawn. The node has a block every two seconds.
 	evmWait = (evmDelay - evmUnstaked) * 2 * time.Second
 )
 
-// evmStakes returns a chain with three StakingPools: 0, 1 and 4. Ann staked 1500 tokens in pool 1 and a tiny amount in
-// pool 4. She has unstaked 300 of the 1500, which are withdrawable, and 25 more, which are not yet. Pool 2 reverts, and
-// pool 3 has no code.
+// evmStakes returns a chain with five pools. Pools 0, 1 and 4 are StakingPools, pool 2 reverts, and pool 3 has no code.
+// Ann has staked 1500 tokens in pool 1, and a tiny amount in pool 4. Of the 1500 tokens she has unstaked 300, which can
+// be withdrawn, and 25, which cannot be withdrawn yet.
 func evmStakes(t *testing.T) (*evm, *node, []core.Pool) {
 	t.Helper()
 	chain := newEVM(t)
@@ -140,7 +140,7 @@ func evmStakes(t *testing.T) (*evm, *node, []core.Pool) {
 	return chain, n, pools
 }
 
-// wantEVMStakes fails the test unless stake is what evmStakes says. The next withdrawal must have the time
+// wantEVMStakes fails the test unless stake is ann's in the chain of evmStakes. The next withdrawal must have the time
 // at, which may be zero.
 func wantEVMStakes(t *testing.T, stake core.Stake, n *node, pools []core.Pool, at time.Time) {
 	t.Helper()
@@ -159,14 +159,14 @@ func wantEVMStakes(t *testing.T, stake core.Stake, n *node, pools []core.Pool, a
 	}
 }
 
-// The EVM and the node disagree about the times of blocks. So by multicall, the next withdrawal has no time: two nodes
-// seem to have answered.
+// The EVM and the node have different times for a block. If Multicall3 is used, it seems that two nodes have answered,
+// so the next withdrawal has no time.
 func TestEVMStakesAreReadInEveryWay(t *testing.T) {
 	for _, way := range ways {
 		t.Run(way.name, func(t *testing.T) {
 			_, n, pools := evmStakes(t)
-			way.node(n)
-			c := newClient(t, n, pools, way.config, withClaimBlocks(evmDelay))
+			way.changeNode(n)
+			c := newClient(t, n, pools, way.changeSettings, withClaimBlocks(evmDelay))
 			stake, err := c.Stakes.Fetch(t.Context(), ann)
 			if err != nil {
 				t.Fatal(err)
@@ -183,13 +183,13 @@ func TestEVMStakesAreReadInEveryWay(t *testing.T) {
 	}
 }
 
-// The pool leaves no gas for the pools after it in the aggregate, nor for Multicall3 to read the block.
+// The pool uses up the gas for the later calls in the aggregate, including the calls for the block.
 func TestEVMAPoolThatBurnsTheGasSpoilsNoOther(t *testing.T) {
 	for _, way := range ways {
 		t.Run(way.name, func(t *testing.T) {
 			chain, n, pools := evmStakes(t)
-			way.node(n)
-			c := newClient(t, n, pools, way.config, withClaimBlocks(evmDelay))
+			way.changeNode(n)
+			c := newClient(t, n, pools, way.changeSettings, withClaimBlocks(evmDelay))
 			chain.deploy("BurningPool", pools[3].Address)
 			stake, err := c.Stakes.Fetch(t.Context(), ann)
 			if err != nil {
@@ -206,7 +206,7 @@ func TestEVMManyWalletsGetTheSameAnswersAsOneByOne(t *testing.T) {
 	chain.transact(500, pools[4], ether(7), "stake()")
 	n := newNode(t, chain.contracts)
 	c := newClient(t, n, pools)
-	wallets := append(walletsTo(perCall-1), ann)
+	wallets := append(descending(perCall-1), ann)
 	answers := c.StakesOf(t.Context(), wallets)
 	if len(answers) != len(wallets) || n.trips != 1 {
 		t.Fatalf("%d answers in %d round trips, want %d in 1", len(answers), n.trips, len(wallets))

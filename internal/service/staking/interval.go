@@ -12,18 +12,18 @@ import (
 const (
 	// intervalTTL is how long the chain's block interval is cached.
 	intervalTTL = time.Hour
-	// maxIntervalWait is the maximum time that a stake waits for the block interval. Everything else about the stake has
-	// been read before the wait begins.
+	// maxIntervalWait is the maximum time that a stake waits for the block interval. By then, everything else about the
+	// stake has been read.
 	maxIntervalWait = time.Second
 	// intervalBlocks is the number of blocks over which the interval is measured if ClaimBlocks is 0: 14 hours at two
 	// blocks per second, two weeks at one block every 12 seconds.
 	intervalBlocks = 100_000
-	// otherChainGap: if two blocks with the same number are at least this far apart in time, they are of two chains. If
-	// they are closer, two nodes may have answered.
+	// otherChainGap: two blocks with the same number are of two chains if their times are at least this far apart. If they
+	// are closer, two nodes of the same chain may have answered.
 	otherChainGap = time.Hour
 )
 
-// interval is the time between two blocks as contracts count blocks.
+// interval is the time between two blocks, as contracts count blocks.
 type interval struct {
 	state  intervalState
 	length time.Duration // above 0 if the state is intervalKnown
@@ -48,11 +48,12 @@ func (i interval) isCacheable() bool { return i.state != intervalUnknown }
 // intervalBlocks if ClaimBlocks is 0. It goes back to block 1 at most, because the time of a genesis block is
 // arbitrary. ClaimBlocks must not be nil.
 //
-// If the height of the newest block is 1000 and ClaimBlocks is 100, it compares the times of the blocks 1000 and 900.
+// For example, if the height of the newest block is 1000 and ClaimBlocks is 100, measureInterval compares the times of
+// the blocks 1000 and 900.
 //
-// On some chains, contracts count the blocks of another one: on Arbitrum they read Ethereum's block number. There, the
-// node's block with that number is an old one of its own chain, far in time from the newest, so the result is
-// intervalUnknowable.
+// On some rollups, contracts count the blocks of another chain: on Arbitrum they read Ethereum's block number. If the
+// node is asked for the header with that number, it returns an old block of its own chain. The times then are far
+// apart, and the result is intervalUnknowable.
 func (c *Client) measureInterval(ctx context.Context, _ struct{}) (interval, error) {
 	now, err := c.read(ctx, nil)
 	if err != nil {

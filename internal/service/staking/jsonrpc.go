@@ -142,9 +142,9 @@ func (c *rpcClient) newRequest(method string, args []any) request {
 	return request{Version: "2.0", ID: json.Number(id), Method: method, Params: args}
 }
 
-// post sends requests in one body of this form, and returns the messages of the answer by ID, as checkAnswer does. A
-// single body has exactly one request. post blocks until fewer than query.MaxCalls requests are in flight, and then
-// until the answer is read.
+// post sends requests in one body of this form, and returns the messages of the answer by ID. A single body has exactly
+// one request. post fails as checkAnswer does, which is below. It blocks until fewer than query.MaxCalls requests are
+// in flight, and then until the answer is read.
 func (c *rpcClient) post(ctx context.Context, form bodyForm, sent []request) (map[json.Number]message, error) {
 	var value any = sent
 	if form == single {
@@ -178,8 +178,8 @@ func (c *rpcClient) post(ctx context.Context, form bodyForm, sent []request) (ma
 	return messages, err
 }
 
-// readAnswer returns the messages of the answer to requests by ID, as checkAnswer does. It also fails if the HTTP
-// status is a failure, and if the body cannot be read to its end.
+// readAnswer returns the messages of the answer to requests by ID. It fails if the HTTP status is a failure, if the
+// body cannot be read to its end, and as checkAnswer does.
 func readAnswer(form bodyForm, sent []request, resp *http.Response) (map[json.Number]message, error) {
 	body, readErr := io.ReadAll(resp.Body)
 	body = bytes.TrimPrefix(body, rest.ByteOrderMark)
@@ -197,8 +197,11 @@ func readAnswer(form bodyForm, sent []request, resp *http.Response) (map[json.Nu
 // statusError returns the error of an answer whose HTTP status is a failure. byStatus is the error that the status
 // stands for, and form is the form of the request's body.
 //
-// 413 always means errTooLarge. 401, 402 and 429 outweigh the body. For any other status, a JSON-RPC error in the body
-// wins if it says more than Rejected, or if a batch was refused with a status that some nodes use for every batch.
+//   - 413 always means errTooLarge.
+//   - 401, 402 and 429 outweigh the body.
+//   - If a batch was answered with 403 or 5xx, an error in the body outweighs the status. It may be Rejected: sendAll
+//     then makes the calls one by one.
+//   - For any other status, an error in the body outweighs the status only if it says more than Rejected.
 func statusError(form bodyForm, body []byte, status int, byStatus *core.Error) error {
 	switch status {
 	case http.StatusRequestEntityTooLarge:
@@ -232,8 +235,7 @@ func saysMoreThanRejected(byBody *core.Error) bool {
 	return byBody.Reason != core.Rejected || errors.Is(byBody, errExecution) || errors.Is(byBody, errTooLarge)
 }
 
-// refusesBatches reports whether some nodes refuse every batch with this HTTP status. The error in the body of such an
-// answer is Rejected, and after that sendAll makes the calls one by one.
+// refusesBatches reports whether some nodes refuse every batch with this HTTP status.
 func refusesBatches(status int) bool {
 	return status == http.StatusForbidden || status >= http.StatusInternalServerError
 }
@@ -259,7 +261,7 @@ func (m message) decode(result any) error {
 	return nil
 }
 
-// parseMessages reads the messages in a body, and reports the body's form. A single body has exactly one message.
+// parseMessages reads the messages in a body, and returns the body's form. A single body has exactly one message.
 func parseMessages(body []byte) (messages []message, form bodyForm, err error) {
 	if bytes.HasPrefix(bytes.TrimSpace(body), []byte("[")) {
 		form = batch
@@ -274,10 +276,12 @@ func parseMessages(body []byte) (messages []message, form bodyForm, err error) {
 	return messages, form, err
 }
 
-// checkAnswer returns the messages in the body of an answer by ID. sentForm is the form of the body with the requests.
-// In a batch, a request may have no message. checkAnswer fails if the answer is one error about everything that was
-// sent. It returns errMismatch if a message belongs to no request, if two messages belong to the same request, or if
-// the answer does not have sentForm.
+// checkAnswer returns the messages in the body of an answer, by ID. sentForm is the form of the body with the requests.
+// In a batch, the answer may lack the messages of some requests.
+//
+// If the answer is one error about everything that was sent, checkAnswer returns that error. It returns errMismatch if
+// a message does not belong to a request, if two messages belong to the same request, or if the answer does not have
+// sentForm.
 func checkAnswer(sentForm bodyForm, sent []request, body []byte) (map[json.Number]message, error) {
 	messages, form, err := parseMessages(body)
 	if err != nil {
@@ -289,7 +293,7 @@ func checkAnswer(sentForm bodyForm, sent []request, body []byte) (map[json.Numbe
 	}
 	if form == single && messages[0].Error != nil {
 		id := messages[0].id()
-		hasNoID := id == "" || id == "null" // An error about an unreadable request has none.
+		hasNoID := id == "" || id == "null" // An error about a request that the node could not read has no ID.
 		if sentForm == batch || hasNoID || expected[id] {
 			return nil, messages[0].Error.reason()
 		}
@@ -319,8 +323,8 @@ func malformed(problem string) *core.Error {
 	return Service.Fail(core.Malformed, errors.New(problem))
 }
 
-// during returns the *core.Error of an attempt that failed with err, as failure does. If the call was sent, the error
-// names its method.
+// during returns the *core.Error of an attempt that failed with err, as failure does. attempt names what was asked,
+// such as "total supply". If the call was sent, the error names its method.
 func during(attempt string, err error) *core.Error {
 	failed := failure(err).During(attempt)
 	called, is := errors.AsType[*methodError](err)

@@ -47,6 +47,7 @@ func TestRequestsHaveTheFormOfJSONRPC(t *testing.T) {
 	}
 }
 
+// FuzzCheckAnswer checks that each message of an accepted answer belongs to a request.
 func FuzzCheckAnswer(f *testing.F) {
 	for _, seed := range []string{
 		`[{"jsonrpc":"2.0","id":1,"result":"0x1"},{"jsonrpc":"2.0","id":2,"error":{"code":3}}]`,
@@ -58,20 +59,22 @@ func FuzzCheckAnswer(f *testing.F) {
 		f.Add([]byte(seed), false)
 	}
 	f.Fuzz(func(t *testing.T, body []byte, inBatch bool) {
-		sent, asked := single, []request{{ID: "1"}}
+		form := single
+		sent := []request{{ID: "1"}}
 		if inBatch {
-			sent, asked = batch, []request{{ID: "1"}, {ID: "2"}}
+			form = batch
+			sent = []request{{ID: "1"}, {ID: "2"}}
 		}
-		answers, err := checkAnswer(sent, asked, body)
+		messages, err := checkAnswer(form, sent, body)
 		if err != nil {
 			return
 		}
-		if sent == single && len(answers) != 1 {
-			t.Fatalf("%q: %d answers to one call", body, len(answers))
+		if form == single && len(messages) != 1 {
+			t.Fatalf("%q: %d messages for one request", body, len(messages))
 		}
-		for id := range answers {
-			if !slices.ContainsFunc(asked, func(r request) bool { return r.ID == id }) {
-				t.Fatalf("%q: an answer to %s, which was not asked", body, id)
+		for id := range messages {
+			if !slices.ContainsFunc(sent, func(r request) bool { return r.ID == id }) {
+				t.Fatalf("%q: a message with the ID %s, which was not sent", body, id)
 			}
 		}
 	})

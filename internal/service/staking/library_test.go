@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// go-ethereum's rlp makes the program a third larger: its type typekey embeds reflect.Type, so the
-// linker keeps every method of every type. So Herald does not import what imports rlp. If this test
-// fails, that may be no longer necessary.
+// go-ethereum's package rlp makes the program a third larger: its type typekey embeds reflect.Type, so the linker keeps
+// every method of every type. So Herald does not import packages that import rlp. If this test fails, Herald may be
+// able to import them.
 func TestGoEthereumStillImportsRLP(t *testing.T) {
 	const ethereum = "github.com/ethereum/go-ethereum/"
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-f", "{{.Dir}} {{.Deps}} ",

@@ -13,7 +13,7 @@ import (
 	"herald/internal/core"
 )
 
-// Found is the result of Probe. If Probe fails, the fields that it would have set later are zero.
+// Found is the result of Probe. If Probe fails, the fields that it has not yet set are zero.
 type Found struct {
 	ChainID *big.Int // the ID of the node's chain
 	Block   uint64   // the number in the header of the node's newest block
@@ -34,9 +34,9 @@ type Found struct {
 	ReadAt uint64
 }
 
-// Probe asks the node, past the cache, for the ID and the newest block of its chain, for the code at every pool's
-// address, and for a stake. If wallet is an address, it then asks for the wallet's withdrawals. It fails as verify
-// does, and if a pool has no code or does not answer the methods.
+// Probe asks the node, without the cache, for the ID and the newest block of its chain, for the code at every pool's
+// address, and for a stake. If wallet is an address, it then asks for the wallet's withdrawals. It fails if verify
+// refuses the block, and if a pool has no code or does not answer the methods.
 func (c *Client) Probe(ctx context.Context, wallet string) (found Found, err error) {
 	newest, err := c.readPinned(ctx, nil)
 	if isReported := newest.Number != nil; isReported {
@@ -98,12 +98,12 @@ func (c *Client) probePools(ctx context.Context) (way string, err error) {
 			continue
 		}
 		first := method.unread[0]
-		switch first.Err.Reason {
-		case core.Rejected, core.Malformed:
+		lacksMethod := first.Err.Reason == core.Rejected || first.Err.Reason == core.Malformed
+		if lacksMethod {
 			return way, fmt.Errorf("%s is not answered by %s", method.setting, addresses(method.unread))
-		default: // The node failed, and perhaps the pools have the method.
-			return way, duringPoolCall("ask the pools for "+method.setting, first)
 		}
+		// The node failed. The pools may have the method.
+		return way, duringPoolCall("ask the pools for "+method.setting, first)
 	}
 	return way, nil
 }

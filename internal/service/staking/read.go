@@ -3,6 +3,7 @@ package staking
 import (
 	"context"
 	"errors"
+	"math/big"
 	"slices"
 	"sync"
 	"time"
@@ -18,7 +19,7 @@ import (
 // ethCall is a call of a contract. Making the call sets data or err.
 type ethCall struct {
 	to    common.Address
-	input []byte
+	input []byte // the method's selector and its arguments
 	data  hexutil.Bytes
 	err   error
 }
@@ -45,7 +46,8 @@ func (c *Client) usesMulticall() bool {
 var errNoMulticall = errors.New("Multicall3 does not answer")
 
 // read makes all calls at one block, sets their results, and returns the block. It uses Multicall3. If Multicall3 is
-// off or fails, or if the request or its answer would be too large, it uses readPinned. It fails as verify does.
+// off or fails, or if the request or its answer would be too large, it uses readPinned. It also fails if verify refuses
+// the block.
 func (c *Client) read(ctx context.Context, calls []ethCall) (block, error) {
 	if !c.usesMulticall() {
 		return c.readPinned(ctx, calls)
@@ -73,9 +75,10 @@ var aggregate3 = evmabi.Selector("aggregate3((address,bool,bytes)[])")
 // errReverted is the err of an ethCall that failed when Multicall3 executed it.
 var errReverted = Service.Fail(core.Rejected, errors.New("the pool reverted the call"))
 
-// aggregate makes all calls in one eth_call to Multicall3, and sets their results. The same eth_call asks for the chain
-// and the block, because a load balancer may pass a second request on to another node. aggregate returns errNoMulticall
-// if the call fails when it is executed, or if its result is not a result of Multicall3. It also fails as verify does.
+// aggregate makes all calls in one eth_call to Multicall3, sets their results, and returns the block. The same eth_call
+// asks for the chain and the block, because a load balancer may pass a second request on to another node. aggregate
+// returns errNoMulticall if the eth_call fails when it is executed, or if its result is not a result of Multicall3. It
+// also fails if verify refuses the block.
 func (c *Client) aggregate(ctx context.Context, calls []ethCall) (block, error) {
 	self := *c.settings.Multicall
 	var packed []evmabi.Tuple
@@ -118,16 +121,14 @@ func call3(to common.Address, input []byte) evmabi.Tuple {
 	return evmabi.Tuple{Words: append(evmabi.Address(to), allowFailure...), Content: input}
 }
 
-// readPinned makes each call as an eth_call of its own, at the node's newest block, and sets its result. It also asks
-// for the chain's ID and for the block's height. If the node refuses to report the height, the height of the returned
-// block is nil. readPinned fails as verify does, and then still returns the block.
+// readPinned finds the node's newest block, makes each call as an eth_call of its own at the number of that block, and
+// sets the results. With the calls it also asks for the chain's ID and for the block's height. If the node refuses to
+// report the height, the height of the returned block is nil. readPinned also fails if verify refuses the block, and
+// then still returns the block.
 func (c *Client) readPinned(ctx context.Context, calls []ethCall) (at block, err error) {
-	// eth_blockNumber would not return the block's time.
-	if err := c.rpc.call(ctx, &at, "eth_getBlockByNumber", "latest", withoutTransactions); err != nil {
+	at, err = c.newestBlock(ctx)
+	if err != nil {
 		return block{}, err
-	}
-	if at.Number == nil || !at.Number.toInt().IsUint64() {
-		return block{}, errNotBlock
 	}
 	var id quantity
 	var height hexutil.Bytes
@@ -151,10 +152,7 @@ func (c *Client) readPinned(ctx context.Context, calls []ethCall) (at block, err
 	}
 	at.chainID = id.toInt()
 	if heightCall.err == nil {
-		n, err := decodeUint256(height)
-		if err == nil && n.IsUint64() {
-			at.height = n
-		}
+		at.height = heightIn(height)
 	}
 	for i := range calls {
 		calls[i].err = contractCalls[i].err
@@ -162,9 +160,33 @@ func (c *Client) readPinned(ctx context.Context, calls []ethCall) (at block, err
 	return at, c.verify(at)
 }
 
+// newestBlock returns the node's newest block. The block has no chainID and no height.
+func (c *Client) newestBlock(ctx context.Context) (newest block, err error) {
+	// eth_blockNumber would not return the block's time.
+	err = c.rpc.call(ctx, &newest, "eth_getBlockByNumber", "latest", withoutTransactions)
+	if err != nil {
+		return block{}, err
+	}
+	if newest.Number == nil || !newest.Number.toInt().IsUint64() {
+		return block{}, errNotBlock
+	}
+	return newest, nil
+}
+
+// heightIn returns the block number in the result of the call with heightParams, or nil if there is no possible one.
+func heightIn(data []byte) *big.Int {
+	n, err := decodeUint256(data)
+	if err != nil || !n.IsUint64() {
+		return nil
+	}
+	return n
+}
+
 // sendAll makes the calls as one batch, and sets their results or errors. If the node refuses the batch, answers only
-// some of its calls, or sends more than maxBody, sendAll makes all calls one by one. But it makes no more calls if the
-// node has limited one of them: the calls that the node left unanswered then get the same error.
+// some of its calls, or sends more than maxBody, sendAll makes all calls again, one by one.
+//
+// There is one exception: if the node says of a call that there were too many calls, sendAll does not make more. The
+// calls that the node left unanswered then get the same error.
 func (c *Client) sendAll(ctx context.Context, calls []rpcCall) error {
 	err := c.rpc.callBatch(ctx, calls)
 	if err != nil {
@@ -174,7 +196,8 @@ func (c *Client) sendAll(ctx context.Context, calls []rpcCall) error {
 		c.sendEach(ctx, calls)
 		return nil
 	}
-	if !slices.ContainsFunc(calls, rpcCall.isUnanswered) {
+	isComplete := !slices.ContainsFunc(calls, rpcCall.isUnanswered)
+	if isComplete {
 		return nil
 	}
 	firstLimited := slices.IndexFunc(calls, rpcCall.isLimited)

@@ -13,15 +13,16 @@ import (
 // parentBlock is the block number that contracts on the rollup read: the parent chain's.
 const parentBlock = 234_567
 
-// rollupWays are the ways of reading a rollup: ways, and the batch after Multicall3 failed.
+// rollupWays are ways, and the batch after Multicall3 failed.
 var rollupWays = append(slices.Clone(ways), way{
-	name:   "batch after Multicall3 failed",
-	config: func(*Settings) {},
-	node:   func(n *node) { delete(n.Contracts, multicallAddr) },
+	name:           "batch after Multicall3 failed",
+	changeSettings: func(*Settings) {},
+	changeNode:     func(n *node) { delete(n.Contracts, multicallAddr) },
 })
 
-// onRollups runs a test for each way of reading a rollup. Pool 20 has two withdrawals: 500 tokens began
-// 100 blocks ago, and 7 tokens began as many blocks ago as a withdrawal takes.
+// onRollups runs a test once for each way of reading a rollup. On a rollup, contracts read the block number of another
+// chain, the parent. Pool 20 has two withdrawals: 500 tokens from 100 blocks ago, and 7 tokens from so long ago that
+// they can be withdrawn.
 func onRollups(t *testing.T, test func(t *testing.T, n *node, c *Client)) {
 	t.Helper()
 	const delay = 50_400
@@ -29,13 +30,13 @@ func onRollups(t *testing.T, test func(t *testing.T, n *node, c *Client)) {
 		t.Run(way.name, func(t *testing.T) {
 			chain, pools := stakers()
 			chain[poolAt(20).Address] = pool(tokensOf(3), entriesAt(parentBlock,
-				entry{tokens: 500, after: -100},
-				entry{tokens: 7, after: -delay},
+				entry{tokens: 500, offset: -100},
+				entry{tokens: 7, offset: -delay},
 			))
 			n := newNode(t, chain)
 			n.Height = func(uint64) uint64 { return parentBlock }
-			way.node(n)
-			test(t, n, newClient(t, n, pools, way.config, withClaimBlocks(delay)))
+			way.changeNode(n)
+			test(t, n, newClient(t, n, pools, way.changeSettings, withClaimBlocks(delay)))
 		})
 	}
 }
@@ -54,7 +55,7 @@ func TestWithdrawalsOnARollupAreSplitByTheParentsBlock(t *testing.T) {
 	})
 }
 
-// The second fetch has no round trip for the block interval.
+// The second fetch takes no round trip for the block interval, although the first one could not measure it.
 func TestTheBlockIntervalOfARollupIsRequestedOnce(t *testing.T) {
 	onRollups(t, func(t *testing.T, n *node, c *Client) {
 		fetch := func() { _, _ = c.Stakes.Fetch(t.Context(), ann) }
@@ -77,7 +78,7 @@ func TestTheBlockIntervalOfARollupIsRequestedOnce(t *testing.T) {
 func TestTheNextWithdrawalHasATimeIfContractsCountTheChainsBlocks(t *testing.T) {
 	onRollups(t, func(t *testing.T, n *node, c *Client) {
 		n.Height = nil // as on chains that are not rollups
-		n.Contracts[poolAt(20).Address] = pool(tokensOf(3), entriesAt(n.Block(), entry{tokens: 500, after: -50_399}))
+		n.Contracts[poolAt(20).Address] = pool(tokensOf(3), entriesAt(n.Block(), entry{tokens: 500, offset: -50_399}))
 		stake, err := c.Stakes.Fetch(t.Context(), ann)
 		if want := stake.BlockTime.Add(2 * time.Second); err != nil || !stake.NextWithdrawal.At.Equal(want) {
 			t.Errorf("the next withdrawal is %+v, want at %v; %v", stake.NextWithdrawal, want, err)
@@ -85,7 +86,7 @@ func TestTheNextWithdrawalHasATimeIfContractsCountTheChainsBlocks(t *testing.T) 
 	})
 }
 
-// heightSpoilers spoil the answer to the call for the block number that contracts read.
+// heightSpoilers spoil the answer to the call for the height: the block number that contracts read.
 var heightSpoilers = map[string]func(answer map[string]any){
 	"refused": func(answer map[string]any) {
 		delete(answer, "result")
@@ -105,7 +106,7 @@ func TestWithdrawalsStayUnbondingIfTheHeightIsUnknown(t *testing.T) {
 	for name, spoil := range heightSpoilers {
 		chain, pools := stakers()
 		n := newNode(t, chain)
-		chain[poolAt(20).Address] = pool(tokensOf(3), entriesAt(parentBlock, entry{tokens: 500, after: -100}))
+		chain[poolAt(20).Address] = pool(tokensOf(3), entriesAt(parentBlock, entry{tokens: 500, offset: -100}))
 		c := newClient(t, n, pools, withoutMulticall, withClaimBlocks(50_400))
 		n.respond = onBatches(func(w http.ResponseWriter, answers []map[string]any) {
 			spoil(answers[heightIndex])

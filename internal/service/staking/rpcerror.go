@@ -77,7 +77,7 @@ var (
 		`cannot query unfinalized data|no state available|block is out of range`)
 	// limitText is about too many calls in a time.
 	limitText = regexp.MustCompile(`(?i)\b429\b|\brate|quota|per (second|minute|day)`)
-	// crowdText is about too many calls in a time or, if batchText matches, too, in one batch.
+	// crowdText is about too many calls: in one batch if batchText also matches, and otherwise in a time.
 	crowdText = regexp.MustCompile(`(?i)too many|capacity|throughput`)
 	batchText = regexp.MustCompile(`(?i)batch`)
 	sizeText  = regexp.MustCompile(`(?i)too (large|big|long)|oversized`)
@@ -95,7 +95,7 @@ func (e *rpcError) reason() *core.Error {
 	case slices.Contains(limitCodes, e.Code):
 		failed.Reason = core.Limited
 	case e.Code == executionReverted, e.says(executionText):
-		// This case comes before those of the other texts, because a contract chooses the text of its revert.
+		// This case comes before the cases of other texts, because a contract chooses the text of its revert.
 		failed.Err = fmt.Errorf("%w: %w", failed.Err, errExecution)
 	case e.says(missingText):
 		return errUnknownBlock
@@ -107,4 +107,5 @@ func (e *rpcError) reason() *core.Error {
 	return failed
 }
 
+// says reports whether the error's message matches text.
 func (e *rpcError) says(text *regexp.Regexp) bool { return text.MatchString(e.Message) }

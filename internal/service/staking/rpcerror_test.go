@@ -14,7 +14,7 @@ import (
 	"herald/internal/core"
 )
 
-// errorObjects are errors of nodes and their providers, with the reason that Herald takes each for.
+// errorObjects are error objects of nodes and their providers, with the reason that each stands for.
 var errorObjects = map[string]core.Reason{
 	`{"code":-32005,"message":"limit exceeded"}`:                                              core.Limited,
 	`{"code":-32007,"message":"50 a second are allowed"}`:                                     core.Limited,
@@ -63,7 +63,7 @@ func TestEveryErrorOfANodeHasItsReason(t *testing.T) {
 	}
 }
 
-// failWith returns a function that answers each request with this error.
+// failWith returns a node.respond that answers each request with this status and error object.
 func failWith(status int, object string) func(http.ResponseWriter, []byte) {
 	return func(w http.ResponseWriter, correct []byte) {
 		w.WriteHeader(status)
@@ -83,6 +83,7 @@ func idIn(correct []byte) string {
 }
 
 func TestALimitCostsOneRequestAndKeepsMulticall(t *testing.T) {
+	t.Parallel() // The client waits before it retries.
 	for object, reason := range errorObjects {
 		if reason == core.Limited {
 			wantOneRequest(t, failWith(http.StatusOK, object), core.Limited)
@@ -93,8 +94,8 @@ func TestALimitCostsOneRequestAndKeepsMulticall(t *testing.T) {
 	}
 }
 
-// wantOneRequest fails the test unless the client makes one request for 52 wallets, which the node refuses, and
-// one for the next wallet, still through Multicall3. Both errors must have this reason.
+// wantOneRequest fails the test unless the client makes only one request for 52 wallets and one for another wallet. The
+// node refuses both, for this reason. After that, the client must still use Multicall3.
 func wantOneRequest(t *testing.T, respond func(http.ResponseWriter, []byte), reason core.Reason) {
 	t.Helper()
 	node, pools := countingNode(t)
@@ -121,10 +122,10 @@ func TestAnUnknownRefusalKeepsMulticall(t *testing.T) {
 	}
 }
 
-// The batch is limited from its ninth pool on. The eight pools before are read, the others are not.
+// The first eight pools are read. The node limits the other calls, and may leave some of them unanswered.
 func TestCallsThatABatchLimitsAreNotMadeOneByOne(t *testing.T) {
 	for name, answered := range map[string]int{"all answered": singleCalls, "half answered": 30} {
-		n, c := withoutMulticallOn(t)
+		n, c := stakersWithoutMulticall(t)
 		n.respond = onBatches(func(w http.ResponseWriter, answers []map[string]any) {
 			for _, limited := range answers[stakesIndex+8:] {
 				delete(limited, "result")
@@ -143,13 +144,13 @@ func TestCallsThatABatchLimitsAreNotMadeOneByOne(t *testing.T) {
 }
 
 const (
-	// refusal has a code of one provider.
+	// refusal has a code that only one provider uses.
 	refusal = `{"code":31,"message":"your plan allows 3 at a time"}`
 	// refusalAsText has its code as a text, as some nodes send it.
 	refusalAsText = `{"code":"-32600","message":"no batch"}`
 )
 
-// refuseBatches makes the node answer batches with this error.
+// refuseBatches makes the node answer batches with this status and error object.
 func (n *node) refuseBatches(status int, object string) {
 	fail := failWith(status, object)
 	n.respond = onBatches(func(w http.ResponseWriter, _ []map[string]any) { fail(w, []byte("[]")) })
@@ -170,7 +171,7 @@ func TestCallsOfARefusedBatchAreMadeOneByOne(t *testing.T) {
 		{http.StatusInternalServerError, refusal},
 		{http.StatusInternalServerError, refusalAsText},
 	} {
-		n, c := withoutMulticallOn(t)
+		n, c := stakersWithoutMulticall(t)
 		n.refuseBatches(test.status, test.object)
 		if got := n.tripsOf(func() { wantStaker(t, c) }); got != oneByOneTrips {
 			t.Errorf("%d %s: %d round trips, want %d", test.status, test.object, got, oneByOneTrips)
@@ -189,7 +190,7 @@ func TestABatchWithALimitOrADeniedKeyIsNotRetried(t *testing.T) {
 		{http.StatusPaymentRequired, refusal, core.Limited},
 		{http.StatusUnauthorized, refusal, core.Denied},
 	} {
-		n, c := withoutMulticallOn(t)
+		n, c := stakersWithoutMulticall(t)
 		n.refuseBatches(test.status, test.object)
 		_, err := c.Stakes.Fetch(t.Context(), ann)
 		wantReason(t, err, test.want)
@@ -205,7 +206,7 @@ func TestAnErrorPageIsJudgedByItsStatus(t *testing.T) {
 		403: core.Denied,
 		429: core.Limited,
 	} {
-		n, c := withoutMulticallOn(t)
+		n, c := stakersWithoutMulticall(t)
 		n.respond = onBatches(func(w http.ResponseWriter, _ []map[string]any) {
 			w.WriteHeader(status)
 			io.WriteString(w, "<html>spoiled</html>")
@@ -219,7 +220,7 @@ func TestAnErrorPageIsJudgedByItsStatus(t *testing.T) {
 }
 
 func TestASingleCallThatIsForbiddenIsDenied(t *testing.T) {
-	n, c := withoutMulticallOn(t)
+	n, c := stakersWithoutMulticall(t)
 	n.respond = failWith(http.StatusForbidden, `{"code":-32000,"message":"no such key"}`)
 	_, err := c.Stakes.Fetch(t.Context(), ann)
 	wantReason(t, err, core.Denied)
@@ -227,7 +228,7 @@ func TestASingleCallThatIsForbiddenIsDenied(t *testing.T) {
 
 func TestALimitKeepsRetryAfter(t *testing.T) {
 	for _, status := range []int{http.StatusOK, http.StatusForbidden, http.StatusTooManyRequests} {
-		n, c := withoutMulticallOn(t)
+		n, c := stakersWithoutMulticall(t)
 		fail := failWith(status, `{"code":-32007,"message":"spoiled"}`)
 		n.respond = func(w http.ResponseWriter, correct []byte) {
 			w.Header().Set("Retry-After", "7")
@@ -271,17 +272,16 @@ func TestAQuantityIsHexadecimal(t *testing.T) {
 		"0x00":       0,
 		"0x0012d687": 1_234_567,
 		"0x02ba":     698,
-		"0x":         -1,
-		"":           -1,
-		"12":         -1,
-		"0x-1":       -1,
-		"0x1_0":      -1,
-		"0xg":        -1,
 	} {
 		var q quantity
-		err := q.UnmarshalText([]byte(text))
-		if (err != nil) != (want < 0) || err == nil && q.toInt().Int64() != want {
+		if err := q.UnmarshalText([]byte(text)); err != nil || q.toInt().Int64() != want {
 			t.Errorf("%q: %d, %v, want %d", text, q.toInt(), err, want)
+		}
+	}
+	for _, text := range []string{"", "0x", "12", "0x-1", "0x1_0", "0xg"} {
+		var q quantity
+		if err := q.UnmarshalText([]byte(text)); err == nil {
+			t.Errorf("%q: %d, want an error", text, q.toInt())
 		}
 	}
 }
@@ -310,13 +310,13 @@ func TestARequestThatIsTooLargeIsHalved(t *testing.T) {
 	}
 }
 
-// missingStates returns the errors about a block that a node does not have yet, as JSON.
-func missingStates() (texts []string) {
+// missingStates returns the errorObjects about a block that a node does not have yet.
+func missingStates() (objects []string) {
 	for object, reason := range errorObjects {
 		if reason == core.Unreachable {
-			texts = append(texts, object)
+			objects = append(objects, object)
 		}
 	}
-	slices.Sort(texts)
-	return texts
+	slices.Sort(objects)
+	return objects
 }

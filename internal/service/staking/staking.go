@@ -121,9 +121,9 @@ func New(s Settings, cache *query.Cache, countUnread func(core.Pool)) (*Client, 
 	return client, nil
 }
 
-// Total returns a source of the stakes of all wallets together. Its answers are fresh for ttl. It returns nil if
-// TotalMethod is not set. An answer may be incomplete, or have no pool at all. That is not a failure of the service,
-// because wallets' stakes can still be read.
+// Total returns a source of the stakes of all wallets together, or nil if TotalMethod is not set. Its answers are fresh
+// for ttl. An answer may be incomplete, or have no pool at all. That is not a failure of the service, because wallets'
+// stakes can still be read.
 func (c *Client) Total(ttl time.Duration) query.Source[struct{}, core.Stake] {
 	if c.settings.TotalMethod == "" {
 		return nil

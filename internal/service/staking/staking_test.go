@@ -1,30 +1,26 @@
 package staking
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
 	"maps"
-	"math/big"
 	"net/http"
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 
 	"herald/internal/core"
-	"herald/internal/demo/fake/services"
 	"herald/internal/query"
 	"herald/internal/secret"
 	"herald/internal/service/rest/resttest"
 	"herald/internal/service/staking/evmabi"
 )
 
-// brokenPools returns a chain of nine pools. Pools 0 to 2 work. Pools 3 to 8 are broken in some way.
+// brokenPools returns a chain of nine pools. Pools 0 to 2 work. Pools 3 to 8 are broken in different ways.
 func brokenPools() (contracts, []core.Pool) {
 	return deploy(
 		pool(wordOf(0), withdrawalsOf()),
@@ -44,8 +40,8 @@ func TestAStakeIsTheSameInEveryWay(t *testing.T) {
 		t.Run(way.name, func(t *testing.T) {
 			chain, pools := brokenPools()
 			n := newNode(t, chain)
-			way.node(n)
-			stake, err := newClient(t, n, pools, way.config).Stakes.Fetch(t.Context(), ann)
+			way.changeNode(n)
+			stake, err := newClient(t, n, pools, way.changeSettings).Stakes.Fetch(t.Context(), ann)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -80,6 +76,7 @@ func TestMulticallReadsAStakeInOneRoundTrip(t *testing.T) {
 	}
 }
 
+// poolsOf returns the pools without the reasons why they are unread.
 func poolsOf(unread []core.UnreadPool) (pools []core.Pool) {
 	for _, p := range unread {
 		pools = append(pools, p.Pool)
@@ -99,7 +96,7 @@ func wantAmounts(t *testing.T, what string, got []core.PoolAmount, want ...strin
 	}
 }
 
-// countUnread counts how often the client reports each pool as unread, from now on.
+// countUnread returns a map that counts how often the client reports each pool as unread, from now on.
 func countUnread(c *Client) map[core.Pool]int {
 	counts := map[core.Pool]int{}
 	c.countUnread = func(p core.Pool) { counts[p]++ }
@@ -171,86 +168,6 @@ func TestAnAmountIsBelowMaxTokens(t *testing.T) {
 	}
 }
 
-// verifyBlock verifies a block of this timestamp, which may be nil.
-func verifyBlock(timestamp *big.Int, maxAge time.Duration) error {
-	c := &Client{settings: Settings{MaxBlockAge: maxAge}}
-	return c.verify(block{
-		chainID:   new(big.Int),
-		Number:    new(quantity),
-		Timestamp: (*quantity)(timestamp),
-	})
-}
-
-// timestampAgo returns the timestamp of a block of this age, in seconds.
-func timestampAgo(age time.Duration) *big.Int { return big.NewInt(time.Now().Add(-age).Unix()) }
-
-func TestTheAgeOfABlockIsLimitedToTheSecond(t *testing.T) {
-	const maxAge = 10 * time.Minute
-	synctest.Test(t, func(t *testing.T) {
-		for _, age := range []time.Duration{0, maxAge, -maxAhead} {
-			if err := verifyBlock(timestampAgo(age), maxAge); err != nil {
-				t.Errorf("a block of %v: %v", age, err)
-			}
-		}
-		wantReason(t, verifyBlock(timestampAgo(maxAge+time.Second), maxAge), core.Behind)
-	})
-}
-
-// implausibleTimes returns timestamps that no block has, by name.
-func implausibleTimes() map[string]*big.Int {
-	return map[string]*big.Int{
-		"too far ahead":  timestampAgo(-maxAhead - time.Second),
-		"in nanoseconds": big.NewInt(time.Now().UnixNano()),
-		"beyond 64 bits": new(big.Int).Add(new(big.Int).Lsh(big.NewInt(1), 64), timestampAgo(0)),
-		"zero":           new(big.Int),
-		"none":           nil,
-	}
-}
-
-func TestABlockWithoutAPlausibleTimeIsMalformed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		for name, timestamp := range implausibleTimes() {
-			t.Log(name)
-			wantReason(t, verifyBlock(timestamp, 10*time.Minute), core.Malformed)
-		}
-	})
-}
-
-func TestWithoutMaxBlockAgeABlockMayHaveAnyTime(t *testing.T) {
-	timestamps := implausibleTimes()
-	timestamps["a day ago"] = timestampAgo(24 * time.Hour)
-	for name, timestamp := range timestamps {
-		if err := verifyBlock(timestamp, 0); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-}
-
-func TestAnotherChainIsNeverAnAnswer(t *testing.T) {
-	inEveryWay(t, func(t *testing.T, _ contracts, n *node, c *Client) {
-		n.ChainID = 1
-		_, err := c.Stakes.Fetch(t.Context(), ann)
-		wantReason(t, err, core.Denied) // Members are told to ask an admin.
-		const want = "the node is of chain 1, but chain 4242 is configured"
-		if !strings.Contains(err.Error(), want) {
-			t.Errorf("operators read %q, want %q", err, want)
-		}
-	})
-}
-
-// The other chain's block does not count as seen. The node changes to the other chain twice.
-func TestANodeThatGetsTheRightChainNeedsNoRestart(t *testing.T) {
-	inEveryWay(t, func(t *testing.T, _ contracts, n *node, c *Client) {
-		for range 2 {
-			n.ChainID = 1
-			_, err := c.Stakes.Fetch(t.Context(), ann)
-			wantReason(t, err, core.Denied)
-			n.ChainID = testChain
-			wantStaker(t, c)
-		}
-	})
-}
-
 func TestEveryFaultBecomesATypedErrorWithoutSecrets(t *testing.T) {
 	_, pools := stakers()
 	resttest.Check(t, func(ctx context.Context, baseURL string, timeout time.Duration) error {
@@ -272,7 +189,7 @@ func TestEveryFaultBecomesATypedErrorWithoutSecrets(t *testing.T) {
 	}, "k3y", "/v3", "token=", ann.Hex()[2:])
 }
 
-// nonsense lists bodies that answer no request, with the reason of the error.
+// nonsense has bodies that do not answer the request, with the reason of the error.
 var nonsense = map[string]core.Reason{
 	"":                                       core.Malformed,
 	"null":                                   core.Malformed,
@@ -297,85 +214,4 @@ func TestNonsenseIsNeverAnAnswer(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestProbeDescribesTheChainAndHowItIsRead(t *testing.T) {
-	inEveryWay(t, func(t *testing.T, _ contracts, n *node, c *Client) {
-		way := "Multicall3 is off or does not work, so they are read by JSON-RPC batch"
-		if c.settings.Multicall != nil {
-			way = "Multicall3 reads them in one call"
-		}
-		found, err := c.Probe(t.Context(), "")
-		if err != nil || found.Way != way {
-			t.Errorf("%q, %v; want %q", found.Way, err, way)
-		}
-		if found.ChainID.Int64() != testChain || found.Block != n.Block() || time.Since(found.BlockTime) > time.Minute {
-			t.Errorf("chain %v, block %d of %v", found.ChainID, found.Block, found.BlockTime)
-		}
-		if found.Deployed != 21 || found.Missing != 0 {
-			t.Errorf("%d pools have code and %d have none, want 21 and 0", found.Deployed, found.Missing)
-		}
-	})
-}
-
-func TestProbeNamesAPoolThatDoesNotAnswerAMethod(t *testing.T) {
-	inEveryWay(t, func(t *testing.T, chain contracts, _ *node, c *Client) {
-		c.settings.TotalMethod = testTotal
-		for _, p := range c.settings.Pools {
-			chain[p.Address] = poolWithout("")
-		}
-		broken := c.settings.Pools[3].Address
-		for problem, contract := range map[string]services.Contract{
-			"STAKING_METHOD is not answered by ":         poolWithout(testMethod),
-			"STAKING_PENDING_METHOD is not answered by ": poolWithout(testPend),
-			"STAKING_TOTAL_METHOD is not answered by ":   poolWithout(testTotal),
-			"no contract at ":                            nil,
-		} {
-			chain[broken] = contract
-			found, err := c.Probe(t.Context(), "")
-			if want := problem + broken.Hex(); err == nil || err.Error() != want {
-				t.Errorf("got %v, want %s", err, want)
-			}
-			if (found.Missing == 1) != (contract == nil) {
-				t.Errorf("%s: %d pools have no code", problem, found.Missing)
-			}
-		}
-	})
-}
-
-func TestProbeReportsAFrozenNode(t *testing.T) {
-	inEveryWay(t, func(t *testing.T, _ contracts, n *node, c *Client) {
-		n.setClock(time.Now().Add(-time.Hour - 2*time.Second))
-		found, err := c.Probe(t.Context(), "")
-		wantReason(t, err, core.Behind)
-		if age := time.Since(found.BlockTime); age < time.Hour {
-			t.Errorf("the block is %v old", age)
-		}
-		if want := fmt.Sprintf("newest block %d, 1h0m", n.Block()); !strings.Contains(err.Error(), want) {
-			t.Errorf("the error is %v, want %s", err, want)
-		}
-	})
-}
-
-func TestProbeReportsAnotherChain(t *testing.T) {
-	inEveryWay(t, func(t *testing.T, _ contracts, n *node, c *Client) {
-		n.ChainID = 1
-		found, err := c.Probe(t.Context(), "")
-		wantReason(t, err, core.Denied)
-		if found.ChainID.Cmp(big.NewInt(1)) != 0 {
-			t.Errorf("the chain is %v, want 1", found.ChainID)
-		}
-	})
-}
-
-func TestProbeFailsIfAnAddressCannotBeLookedAt(t *testing.T) {
-	n, c := withoutMulticallOn(t)
-	n.respond = func(w http.ResponseWriter, correct []byte) {
-		if bytes.Contains(correct, []byte(`"0x60806040"`)) { // a contract's code
-			w.WriteHeader(http.StatusBadGateway)
-		}
-		w.Write(correct)
-	}
-	_, err := c.Probe(t.Context(), "")
-	wantReason(t, err, core.Unreachable)
 }

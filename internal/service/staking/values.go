@@ -9,7 +9,7 @@ import (
 	"herald/internal/service/staking/evmabi"
 )
 
-// maxTokens is more tokens than any token has. An amount of at least maxTokens is not a stake.
+// maxTokens is more than the supply of any token. An amount of maxTokens or more is not a stake.
 var maxTokens = decimal.New(1, 30)
 
 var (
@@ -18,7 +18,7 @@ var (
 	errImpossible = malformed("the amount is impossible")
 )
 
-// result returns the data of c. It fails if c failed or has none.
+// result returns the data that c has returned. It fails if c has failed or has returned nothing.
 func (c ethCall) result() ([]byte, error) {
 	if c.err != nil {
 		return nil, c.err

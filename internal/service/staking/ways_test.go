@@ -18,8 +18,7 @@ import (
 	"herald/internal/service/staking/evmabi"
 )
 
-// How many round trips it takes to read one wallet in a chain of stakers, and what they are. A node counts its
-// round trips.
+// The number of round trips, which are HTTP requests, that it takes to read one wallet in a chain of stakers:
 //
 //	Multicall3   1       the aggregate, which also reads the chain's ID and the height
 //	batch        2       the latest block's header, and the batch
@@ -37,17 +36,17 @@ const (
 	intervalTrips = 2
 )
 
-// Where a batch has its calls.
+// The indices of the calls in a batch.
 const (
 	chainIDIndex = 0
 	heightIndex  = 1
 	stakesIndex  = 2 // the first of 21
 )
 
-// The latest block is a new one after each request.
+// Here a new block comes after each request.
 func TestEveryCallReadsTheBlockThatIsReported(t *testing.T) {
 	for name, noBatches := range map[string]bool{"batch": false, "one by one": true} {
-		n, c := withoutMulticallOn(t)
+		n, c := stakersWithoutMulticall(t)
 		n.noBatches = noBatches
 		n.respond = func(w http.ResponseWriter, correct []byte) {
 			n.setClock(n.Now().Add(2 * time.Second))
@@ -93,16 +92,16 @@ func TestABatchIsUsedIfMulticallDoesNotWork(t *testing.T) {
 func TestCachedFactsAreRefetchedAfterTheirTTL(t *testing.T) {
 	for name, test := range map[string]struct {
 		multicall services.Contract
-		entries   []entry
+		entries   []entry // the withdrawals
 		fetch     func(*testing.T, *Client)
 		ttl       time.Duration
-		first     int // round trips of the first call, which caches the fact
-		cached    int // round trips of a call within the TTL
+		first     int // round trips of the first fetch, which caches the fact
+		cached    int // round trips of a fetch within the TTL
 	}{
 		"the block interval": {
 			multicall: sandbox.Contracts[multicallAddr],
-			entries:   []entry{{tokens: 500, after: 0}},
-			fetch:     func(t *testing.T, c *Client) { nextOf(t, c) },
+			entries:   []entry{{tokens: 500, offset: 0}},
+			fetch:     func(t *testing.T, c *Client) { fetchNext(t, c) },
 			ttl:       intervalTTL,
 			first:     aggregateTrips + intervalTrips,
 			cached:    aggregateTrips,
@@ -139,8 +138,8 @@ func TestCachedFactsAreRefetchedAfterTheirTTL(t *testing.T) {
 	}
 }
 
-func TestElementsThatFailInABatchAreFailedPools(t *testing.T) {
-	n, c := withoutMulticallOn(t)
+func TestCallsThatFailInABatchAreFailedPools(t *testing.T) {
+	n, c := stakersWithoutMulticall(t)
 	n.respond = onBatches(func(w http.ResponseWriter, answers []map[string]any) {
 		stakes := answers[stakesIndex:]
 		delete(stakes[0], "result")
@@ -197,7 +196,7 @@ func TestCallsOfABrokenBatchAreMadeOneByOne(t *testing.T) {
 			writeJSON(w, slices.Insert(answers, 0, second))
 		},
 	} {
-		n, c := withoutMulticallOn(t)
+		n, c := stakersWithoutMulticall(t)
 		n.respond = onBatches(respond)
 		if got := n.tripsOf(func() { wantStaker(t, c) }); got != oneByOneTrips {
 			t.Errorf("%s: %d round trips, want %d", name, got, oneByOneTrips)
@@ -205,14 +204,14 @@ func TestCallsOfABrokenBatchAreMadeOneByOne(t *testing.T) {
 	}
 }
 
-// oneByOne returns a node in memory that refuses batches, and its client, which does not use Multicall3. Each
-// call takes this long.
-func oneByOne(t *testing.T, takes time.Duration) (*inMemory, *Client) {
+// oneByOne returns a node in memory that refuses batches, and its client, which does not use Multicall3. Each answer
+// takes this time.
+func oneByOne(t *testing.T, answerTakes time.Duration) (*inMemory, *Client) {
 	t.Helper()
 	m, c := withdrawing(t, 0)
 	c.settings.Multicall = nil
 	m.noBatches = true
-	m.takes = takes
+	m.answerTakes = answerTakes
 	return m, c
 }
 
@@ -232,7 +231,7 @@ func TestCallsForOneWalletAreMadeInParallel(t *testing.T) {
 	})
 }
 
-// Otherwise they could exceed a node's limit for one HTTP/2 connection.
+// Without a common limit, the calls could exceed a node's limit for one HTTP/2 connection.
 func TestCallsForManyWalletsAreLimitedTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, c := oneByOne(t, time.Millisecond)
@@ -261,7 +260,7 @@ func TestCallsOfALimitedBatchAreNotMadeOneByOne(t *testing.T) {
 			writeJSON(w, answers)
 		},
 	} {
-		n, c := withoutMulticallOn(t)
+		n, c := stakersWithoutMulticall(t)
 		n.respond = onBatches(respond)
 		_, err := c.Stakes.Fetch(t.Context(), ann)
 		wantReason(t, err, core.Limited)
@@ -271,8 +270,8 @@ func TestCallsOfALimitedBatchAreNotMadeOneByOne(t *testing.T) {
 	}
 }
 
-// failInFirstBatch makes the node answer the second pool's call in its first batch with this error. The error
-// is JSON.
+// failInFirstBatch makes the node answer the call of the second pool's stake with this error object, in its first
+// batch.
 func (n *node) failInFirstBatch(object string) {
 	n.respond = onBatches(func(w http.ResponseWriter, answers []map[string]any) {
 		isFirst := n.trips == batchTrips
@@ -285,7 +284,7 @@ func (n *node) failInFirstBatch(object string) {
 	})
 }
 
-// failFirstCall makes the node answer its first request with this error. The error is JSON.
+// failFirstCall makes the node answer its first request with this error object.
 func (n *node) failFirstCall(object string) {
 	n.respond = func(w http.ResponseWriter, correct []byte) {
 		isFirst := n.trips == 1
@@ -297,16 +296,18 @@ func (n *node) failFirstCall(object string) {
 	}
 }
 
-// Behind a load balancer, a node may not have the block yet that another node reported.
+// Behind a load balancer, one node may report a block that another node does not have yet.
 func TestABatchIsReadAgainIfTheNodeLacksTheBlock(t *testing.T) {
+	t.Parallel() // The client waits before it retries.
 	for _, missing := range missingStates() {
-		n, c := withoutMulticallOn(t)
+		n, c := stakersWithoutMulticall(t)
 		n.failInFirstBatch(missing)
 		wantStakerAfter(t, n, c, missing, 2*batchTrips)
 	}
 }
 
 func TestAnAggregateIsReadAgainIfTheNodeLacksTheBlock(t *testing.T) {
+	t.Parallel() // The client waits before it retries.
 	for _, missing := range missingStates() {
 		chain, pools := stakers()
 		n := newNode(t, chain)
@@ -315,8 +316,8 @@ func TestAnAggregateIsReadAgainIfTheNodeLacksTheBlock(t *testing.T) {
 	}
 }
 
-// wantStakerAfter fails the test unless the client reads all pools, in this number of round trips. The node
-// failed with the error object.
+// wantStakerAfter fails the test unless the client reads all pools in this number of round trips, although the node
+// failed first with this error object.
 func wantStakerAfter(t *testing.T, n *node, c *Client, object string, trips int) {
 	t.Helper()
 	stake, err := c.Stakes.Get(t.Context(), ann)
@@ -354,7 +355,7 @@ func TestOnlyACompleteStakeIsCached(t *testing.T) {
 }
 
 func TestAPingReadsEveryPool(t *testing.T) {
-	_, c := withoutMulticallOn(t)
+	_, c := stakersWithoutMulticall(t)
 	pinged, err := c.Ping.Get(t.Context(), struct{}{})
 	if err != nil || pinged.Value.Checked != 21 {
 		t.Errorf("got %+v, %v", pinged, err)

@@ -39,13 +39,13 @@ const maxBlocksAhead = 2 * maxClaimBlocks
 // errImpossibleBlock means that a Withdrawal has a Block that is too far ahead.
 var errImpossibleBlock = malformed("the block of a withdrawal is impossible")
 
-// setState sets the state of a Withdrawal that was read at a block, and its blocksLeft. It fails if the blocks left are
-// more than maxBlocksAhead.
-//
-// On some rollups, contracts count another chain's blocks (block.go). w.Block is such a count, and so is at.height, but
-// the number in the block's header is not. So the state is whenUnknown if the height is unknown.
+// setState sets the state and the blocksLeft of a Withdrawal that was read at a block. It fails if more than
+// maxBlocksAhead blocks are left.
 //
 // For example, if ClaimBlocks is 100, w.Block is 950 and the height is 1000, 50 blocks are left.
+//
+// The state is whenUnknown if the height is unknown. The number in the block's header cannot take its place: w.Block
+// comes from a contract, and on some rollups contracts count the blocks of another chain (block.go).
 func (c *Client) setState(w *Withdrawal, at block) error {
 	if c.settings.ClaimBlocks == nil || at.height == nil {
 		w.state = whenUnknown
@@ -91,11 +91,11 @@ func (c *Client) withdrawals(pending ethCall, at block) ([]Withdrawal, error) {
 	return list, nil
 }
 
-// addWithdrawals adds what the pools pay back to stake. calls has one call of PendingMethod for each pool, made at the
-// block. A pool whose result cannot be used is added to stake.UnbondingFailed. addWithdrawals may block for
+// addWithdrawals adds the withdrawals from the pools to stake. calls has one call of PendingMethod for each pool, made
+// at the block. A pool whose result cannot be used is added to stake.UnbondingFailed. addWithdrawals may block for
 // maxIntervalWait to learn the chain's block interval.
 func (c *Client) addWithdrawals(ctx context.Context, stake *core.Stake, at block, calls []ethCall) {
-	var next Withdrawal // The zero Withdrawal is not waiting, so earlierOf prefers any that is.
+	var next Withdrawal // of those that are waiting; at first, it is not waiting itself
 	for i, pool := range c.settings.Pools {
 		list, err := c.withdrawals(calls[i], at)
 		if err != nil {

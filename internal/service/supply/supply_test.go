@@ -18,13 +18,13 @@ func newClient(url string) *supply.Client {
 	return supply.New(supply.Settings{URL: url}, query.NewCache(query.CacheConfig{CallTimeout: time.Minute}))
 }
 
-// fetch fetches the supply, past the cache.
+// fetch fetches the supply from the host at url, without the cache.
 func fetch(t *testing.T, url string) (core.Supply, error) {
 	t.Helper()
 	return newClient(url).Supply.Fetch(t.Context(), struct{}{})
 }
 
-// fetchFrom fetches the supply from a host that answers with these bodies.
+// fetchFrom fetches the supply from a host that answers with these bodies, without the cache.
 func fetchFrom(t *testing.T, total, circulating string) (core.Supply, error) {
 	t.Helper()
 	mux := http.NewServeMux()
@@ -121,7 +121,7 @@ func TestMoreInCirculationThanInTotalIsMalformed(t *testing.T) {
 	resttest.WantReason(t, err, supply.Service, core.Malformed)
 }
 
-func TestASupplyMayEndWithTheConnection(t *testing.T) {
+func TestTheEndOfTheConnectionMayEndASupply(t *testing.T) {
 	for _, body := range []string{"987", "\uFEFF 987 ", `"987"`, "\uFEFF{\"result\":987}"} {
 		url := resttest.Serve(t, resttest.Broken("HTTP/1.0 200 OK\r\n\r\n"+body))
 		got, err := fetch(t, url)
@@ -142,19 +142,19 @@ func TestASupplyThatIsShorterThanItsLengthIsRefused(t *testing.T) {
 func TestALoadedSupplyIsChecked(t *testing.T) {
 	for _, test := range []struct {
 		total, circulating int64
-		possible           bool
+		isPossible         bool
 	}{
-		{5, 5, true},
-		{5, 1, true},
-		{5, 6, false},
-		{5, 0, false},
-		{0, 0, false},
+		{total: 5, circulating: 5, isPossible: true},
+		{total: 5, circulating: 1, isPossible: true},
+		{total: 5, circulating: 6, isPossible: false},
+		{total: 5, circulating: 0, isPossible: false},
+		{total: 0, circulating: 0, isPossible: false},
 	} {
 		err := newClient("").Supply.Check(core.Supply{
 			Total:       decimal.NewFromInt(test.total),
 			Circulating: decimal.NewFromInt(test.circulating),
 		})
-		if (err == nil) != test.possible {
+		if (err == nil) != test.isPossible {
 			t.Errorf("%+v: %v", test, err)
 		}
 	}

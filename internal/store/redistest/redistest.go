@@ -26,8 +26,8 @@ type Server struct {
 	process *exec.Cmd
 }
 
-// Start starts a Server with these options until the test ends. It skips the test if redis-server is
-// not installed.
+// Start starts a Server with these options. The Server runs until the test ends. If redis-server is not installed,
+// Start skips the test.
 func Start(t *testing.T, options ...string) *Server {
 	t.Helper()
 	return launch(t, "redis", append(options, "--port")...)
@@ -57,7 +57,7 @@ func StartTLS(t *testing.T) *Server {
 		"--tls-ca-cert-file", certificate, "--tls-auth-clients", "no", "--port", "0", "--tls-port")
 }
 
-// launch starts a Server with arguments that end before the port.
+// launch starts a Server with args, after which it appends the port. It tries several ports.
 func launch(t *testing.T, scheme string, args ...string) (s *Server) {
 	t.Helper()
 	if _, err := exec.LookPath("redis-server"); err != nil {
@@ -73,8 +73,8 @@ func launch(t *testing.T, scheme string, args ...string) (s *Server) {
 	return nil
 }
 
-// start fails if another process took the port before redis-server did: redis-server cannot choose a
-// port itself.
+// start starts a Server on a port that is free now. It fails if another process takes the port before redis-server
+// does, which cannot choose a free port itself.
 func start(t *testing.T, scheme string, args []string) (*Server, error) {
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -101,7 +101,7 @@ func start(t *testing.T, scheme string, args []string) (*Server, error) {
 	return nil, err
 }
 
-// Admin returns a connection that may do everything, until the test ends.
+// Admin returns a connection that has all rights. It is closed when the test ends.
 func (s *Server) Admin(t *testing.T) redis.Conn {
 	t.Helper()
 	conn, err := redis.DialURL(s.URL)
@@ -121,8 +121,8 @@ func (s *Server) Run() error {
 // Signal sends the process a signal.
 func (s *Server) Signal(signal os.Signal) { _ = s.process.Process.Signal(signal) }
 
-// Kill ends the process as a failing machine does, and returns once it is gone.
+// Kill kills the process, which cannot save anything before, and blocks until it has ended.
 func (s *Server) Kill() {
 	s.Signal(os.Kill)
-	_ = s.process.Wait() // its state tells
+	_ = s.process.Wait() // It returns an error that says that the process was killed.
 }

@@ -185,6 +185,18 @@ func (s *Server) Sent() []Sent {
 	})
 }
 
+// SentIf returns those of the messages that match. It copies no others, which makes it faster than Sent.
+func (s *Server) SentIf(matches func(*Sent) bool) []Sent {
+	return locked(s, func() (some []Sent) {
+		for _, m := range s.sent {
+			if matches(m) {
+				some = append(some, *m)
+			}
+		}
+		return some
+	})
+}
+
 // Forget empties the lists of messages and answers, so that a long run needs no more memory than a short one. Messages
 // and join requests that are younger than keep can still be answered, edited and pressed. If a user's request is
 // forgotten, the user counts as a member, like a user that never made a request.

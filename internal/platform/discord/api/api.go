@@ -1,12 +1,13 @@
 // Package api makes a bot's REST calls to Discord, for interactions and for roles. It decides how long each call may
 // take, which calls are retried, and what kind of error a failure is. It does not know commands.
 //
-// An interaction is answered by a first response, which Discord accepts only once, and then by edits of its message and
-// by follow-ups, which are further messages. All other calls are the bot's own.
+// An interaction is a command or the press of a button. The bot answers it by a first response, which Discord accepts
+// only once, and then by edits of the message and by follow-ups, which are further messages. All other calls are called
+// the bot's own.
 //
-// Calls go through discordgo, but not through its rate limiter. That allows one call per bucket at a time, ignores the
-// context while it sleeps, and never deletes a bucket. This package delays calls only by the limits on all of them
-// (limit.go). Its errors contain neither URLs, because these contain tokens, nor text from the server.
+// Calls go through discordgo, but not through its rate limiter, which allows one call per bucket at a time, ignores the
+// context while it sleeps, and never deletes a bucket. This package delays calls only by the limits in limit.go. Its
+// errors contain neither URLs, which contain tokens, nor text from the server.
 package api
 
 import (
@@ -46,9 +47,9 @@ const (
 	respondTimeout = 1500 * time.Millisecond
 	// callTimeout is the time limit for one attempt of any other call.
 	callTimeout = 10 * time.Second
-	// overtaking is how long an edit or a follow-up is retried after "Unknown Webhook". Discord answers that if the call
-	// has overtaken the first response, which may be the body of an HTTP response.
-	overtaking = 5 * time.Second
+	// unknownWebhookFor is how long an edit or a follow-up is retried if Discord answers "Unknown Webhook". It does so if
+	// the call arrives before the first response, which may be the body of an HTTP response.
+	unknownWebhookFor = 5 * time.Second
 )
 
 // The maximum numbers of calls in flight, and therefore of connections to Discord. Each kind of call has its own
@@ -61,28 +62,29 @@ const (
 )
 
 const (
-	// maxResends is how often a follow-up is sent again after an attempt with an unknown outcome, which may already have
-	// shown the message.
+	// maxResends is how often a follow-up is sent again after an attempt with an unknown outcome. Each time, Discord may
+	// show the message once more.
 	maxResends = 2
-	// resendAfter is the minimum wait before that.
+	// resendAfter is the minimum wait before a follow-up is sent again.
 	resendAfter = 3 * time.Second
 )
 
 // Client makes the calls of one bot.
 type Client struct {
-	session    *discordgo.Session
-	withOrigin discordgo.RequestOption
+	session            *discordgo.Session
+	withOriginAndToken discordgo.RequestOption
 	// A call in flight holds a permit of one of these.
 	first, other, own *semaphore.Weighted
-	limit             *globalLimit
+	limits            *callLimits
 	count             func(event string)
 }
 
 // New returns a Client for the REST origin "scheme://host". It calls count with "rate_limited" for each response with
 // status 429, and with "retried" for each retry. count must not block.
 func New(token secret.Value, origin string, log *slog.Logger, count func(event string)) *Client {
-	s, _ := discordgo.New("") // It never fails. It gets no token, because it would print it.
-	// No level, because discordgo's log prints URLs, which contain tokens.
+	// New never fails. The Session gets no token, because printing the Session would show it. The Session logs nothing,
+	// because its log would show URLs, which contain tokens.
+	s, _ := discordgo.New("")
 	s.LogLevel = discordgo.LogError - 1
 	s.Client = transport.New(transport.Options{MaxBody: 4 << 20, MaxConns: MaxFirst + MaxOther + maxOwn})
 	s.Client.Transport = &apiTransport{base: s.Client.Transport}
@@ -92,10 +94,10 @@ func New(token secret.Value, origin string, log *slog.Logger, count func(event s
 		first:   semaphore.NewWeighted(MaxFirst),
 		other:   semaphore.NewWeighted(MaxOther),
 		own:     semaphore.NewWeighted(maxOwn),
-		limit:   &globalLimit{log: log, counts: ratelimit.NewMemory()},
+		limits:  &callLimits{log: log, counts: ratelimit.NewMemory()},
 		count:   count,
-		// discordgo sets its endpoints when the program starts, so each request is changed instead.
-		withOrigin: func(c *discordgo.RequestConfig) {
+		// discordgo's endpoints are the same for all Sessions, so the origin is set in each request.
+		withOriginAndToken: func(c *discordgo.RequestConfig) {
 			c.Request.URL.Scheme = scheme
 			c.Request.URL.Host = host
 			c.Request.Host = host
@@ -109,7 +111,7 @@ type Interaction struct {
 	ID            string `json:"id"`
 	ApplicationID string `json:"application_id"`
 	Token         string `json:"token"`
-	// Arrived is when the interaction arrived. If it was replayed, it is when it should have arrived.
+	// Arrived is when the interaction arrived, or would have arrived if the gateway had not replayed it late.
 	Arrived time.Time `json:"-"`
 }
 
@@ -118,8 +120,8 @@ type Message struct {
 	Body any    // becomes the JSON
 	Name string // the file name of the picture
 	PNG  []byte
-	// Outdated reports whether a newer message is shown, so that this one need not be sent. It is called before each
-	// attempt. If it returns true, the call succeeds without that attempt. A nil Outdated always returns false.
+	// Outdated is called before each attempt, unless it is nil. If it returns true, a newer message is shown, and the call
+	// succeeds without another attempt.
 	Outdated func() bool
 }
 
@@ -221,7 +223,7 @@ const (
 	followUp
 )
 
-// call is a call, with the state of its retries.
+// call is a call to Discord, with the state of its retries.
 type call struct {
 	Message
 	kind             kind
@@ -235,7 +237,7 @@ type call struct {
 	unknownOutcomes int
 }
 
-// retry makes a call until Discord accepts it, refuses it for good, or the next attempt would be too late. Its error
+// retry repeats a call until Discord accepts it, refuses it for good, or the next attempt would be too late. The error
 // wraps ErrOutcomeUnknown if the error of any attempt did.
 func (c *Client) retry(ctx context.Context, call *call) error {
 	call.began = time.Now()
@@ -268,7 +270,7 @@ func (c *call) shouldRetry(err error) (retry bool, minWait time.Duration) {
 	retry, minWait = Retryable(err)
 	switch {
 	case c.kind != firstResponse && errorOf(err).Code == discordgo.ErrCodeUnknownWebhook:
-		return time.Since(c.began) < overtaking, 0
+		return time.Since(c.began) < unknownWebhookFor, 0
 	case c.kind == followUp && errors.Is(err, ErrOutcomeUnknown):
 		return retry && c.unknownOutcomes <= maxResends, max(minWait, resendAfter)
 	default:
@@ -296,9 +298,9 @@ func (c *call) timeout() time.Duration {
 	return callTimeout
 }
 
-// attempt makes a call once. Until call.until, or TokenLife from now if that is zero, it blocks until a permit is free
-// and no rate limit holds the call back. Then it blocks for the call. It fails with an *Error, ErrOutcomeUnknown,
-// ErrToken, or an error that contains no URL and no text from the server.
+// attempt makes a call once. It blocks until a permit is free and no rate limit holds the call back, but at most until
+// call.until, or for TokenLife if call.until is zero. Then it blocks for the call. It fails with an *Error,
+// ErrOutcomeUnknown, ErrToken, or an error that contains no URL and no text from the server.
 func (c *Client) attempt(ctx context.Context, call *call) error {
 	waiting, cancel := context.WithDeadline(ctx, cmp.Or(call.until, time.Now().Add(TokenLife)))
 	defer cancel()
@@ -307,12 +309,15 @@ func (c *Client) attempt(ctx context.Context, call *call) error {
 		return fmt.Errorf("wait for other calls: %w", err)
 	}
 	defer permits.Release(1)
-	for pause := c.limit.reserve(call); pause > 0; pause = c.limit.reserve(call) {
+	for {
+		pause := c.limits.reserve(call)
+		if pause <= 0 {
+			return c.send(ctx, call)
+		}
 		if !transport.Sleep(waiting, pause) {
 			return fmt.Errorf("wait for a rate limit: %w", waiting.Err())
 		}
 	}
-	return c.send(ctx, call)
 }
 
 // send sends a call now, and blocks until it is answered.
@@ -326,13 +331,13 @@ func (c *Client) send(ctx context.Context, call *call) error {
 	defer cancel()
 	bucket := new(discordgo.Bucket) // A new bucket does not limit the call.
 	bucket.Lock()
-	options := []discordgo.RequestOption{discordgo.WithContext(ctx), c.withOrigin}
+	options := []discordgo.RequestOption{discordgo.WithContext(ctx), c.withOriginAndToken}
 	if call.reason != "" {
 		options = append(options, discordgo.WithHeader("X-Audit-Log-Reason", url.PathEscape(call.reason)))
 	}
 	response, err := c.session.RequestWithLockedBucket(
 		call.method, call.endpoint, contentType, body, bucket, 0, options...)
-	c.limit.note(call, err)
+	c.limits.note(call, err)
 	if err != nil {
 		return c.failure(err)
 	}
@@ -345,7 +350,7 @@ func (c *Client) send(ctx context.Context, call *call) error {
 	return nil
 }
 
-// failure returns the error of an attempt that failed with err:
+// failure returns the error of an attempt, made of discordgo's error err, without URLs:
 //
 //	401, except for the token of an interaction    ErrToken
 //	429                                            err; it is counted
@@ -353,8 +358,6 @@ func (c *Client) send(ctx context.Context, call *call) error {
 //	any other response                             err
 //	no response, and Discord cannot have the call  err
 //	no response otherwise                          ErrOutcomeUnknown, wrapping err
-//
-// It removes URLs from err.
 func (c *Client) failure(err error) error {
 	clean := transport.Clean(err)
 	unknown := fmt.Errorf("%w: %w", ErrOutcomeUnknown, clean)

@@ -10,32 +10,17 @@ import (
 	"herald/internal/ratelimit"
 )
 
-const (
-	// maxLimited is how many 429s in a row have the same effect as a global one.
-	maxLimited = 20
-	// probeEvery is the minimum wait before a probe, and between two probes.
-	probeEvery = 3 * time.Second
-	// refusedWindow is the time in which Discord counts responses with status 401, 403 and 429.
-	refusedWindow = 10 * time.Minute
-)
-
-// refusals limits the responses with status 401, 403 and 429. While it has no slot, edits and follow-ups wait. Discord
-// bans an IP address after 10,000 of these responses in refusedWindow; half of them are left for first responses.
-// https://discord.com/developers/docs/topics/rate-limits#invalid-request-limit-aka-cloudflare-bans
+// callLimits decides when a call may be sent. It never holds back first responses.
 //
-// In a refusedWindow, there are at most 5,000: the Burst, the 750 slots that come back in that time, and MaxOther calls
-// that are in flight when the last slot is taken.
-var refusals = ratelimit.Limit{Key: "refusals", Burst: 5000 - 750 - MaxOther, Every: refusedWindow / 750}
-
-// stopLines limits the log lines about refusals without a slot.
-var stopLines = ratelimit.Limit{Key: "stops", Burst: 1, Every: refusedWindow}
-
-// globalLimit holds back all calls except first responses while Discord limits all calls of the bot. After the time
-// that Discord asked for, it lets one call through as a probe. If the probe succeeds, it lets all calls through again.
-// If the probe is not answered within probeEvery, it sends another.
-type globalLimit struct {
+// Discord answers a call with status 429 if it limits calls like that one or, globally, all calls of the bot. After a
+// global 429, callLimits holds back the calls for the time that Discord asks for. It then lets one call through as a
+// probe. If the probe succeeds, it lets all calls through again. If the probe is not answered within probeEvery, it
+// lets another one through.
+//
+// It also holds back edits and follow-ups after too many refusals, which are responses with status 401, 403 or 429.
+type callLimits struct {
 	log    *slog.Logger
-	counts *ratelimit.Memory // of refusals and stopLines
+	counts *ratelimit.Memory // counts refusals and stopLines
 
 	mu    sync.Mutex
 	state limitState
@@ -51,15 +36,35 @@ type limitState int
 const (
 	// unlimited: no call is held back.
 	unlimited limitState = iota
-	// limited: all calls are held back until probeAt. Calls sent earlier may still succeed; that proves nothing.
+	// limited: calls are held back until probeAt. A call that was sent before the 429 may still succeed. That does not
+	// end this state.
 	limited
-	// probing: a probe was sent. All calls are held back until one succeeds, or until the next probe.
+	// probing: a probe was sent. Other calls are held back until a call succeeds, or until the next probe.
 	probing
 )
 
+const (
+	// maxLimitedInARow is how many 429s in a row count as a global one.
+	maxLimitedInARow = 20
+	// probeEvery is the minimum wait before a probe, and between two probes.
+	probeEvery = 3 * time.Second
+)
+
+// refusedWindow is the time in which Discord counts refusals. It bans an IP address after 10,000 of them.
+// https://discord.com/developers/docs/topics/rate-limits#invalid-request-limit-aka-cloudflare-bans
+const refusedWindow = 10 * time.Minute
+
+// refusals counts refusals. While it has no slot, edits and follow-ups are held back. They stop after at most 5,000
+// refusals in a refusedWindow: the Burst, the 750 slots that come back in that time, and the MaxOther calls that may be
+// in flight when the last slot is taken. The other 5,000 are left for first responses.
+var refusals = ratelimit.Limit{Key: "refusals", Burst: 5000 - 750 - MaxOther, Every: refusedWindow / 750}
+
+// stopLines limits the log lines that say that edits and follow-ups are held back.
+var stopLines = ratelimit.Limit{Key: "stops", Burst: 1, Every: refusedWindow}
+
 // reserve returns how long the caller must wait before it calls reserve again. If it returns 0 or less, the caller may
 // send the call now.
-func (l *globalLimit) reserve(call *call) time.Duration {
+func (l *callLimits) reserve(call *call) time.Duration {
 	if call.kind == firstResponse {
 		return 0
 	}
@@ -72,15 +77,17 @@ func (l *globalLimit) reserve(call *call) time.Duration {
 	if call.kind != own {
 		pause = max(pause, l.counts.Peek(context.Background(), refusals))
 	}
-	if l.state != unlimited && pause <= 0 {
+	isProbe := l.state != unlimited && pause <= 0
+	if isProbe {
 		l.state = probing
 		l.probeAt = time.Now().Add(probeEvery)
 	}
 	return pause
 }
 
-// note takes note of how a call ended. It counts refusals, and begins or ends the time in which calls are held back.
-func (l *globalLimit) note(call *call, err error) {
+// note takes note of how a call ended. It counts refusals, and begins or ends the time in which Discord limits all
+// calls.
+func (l *callLimits) note(call *call, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	refused := errorOf(err)
@@ -89,23 +96,23 @@ func (l *globalLimit) note(call *call, err error) {
 		l.countRefusal()
 	}
 	is429 := refused.Status == http.StatusTooManyRequests
-	isHeldBack := call.kind != firstResponse
+	canBeHeldBack := call.kind != firstResponse
 	switch {
-	case is429 && isHeldBack:
+	case is429 && canBeHeldBack:
 		l.limitedInARow++
-	case err == nil && isHeldBack && l.state != limited:
+	case err == nil && canBeHeldBack && l.state != limited:
 		l.state = unlimited
 		l.limitedInARow = 0
 	}
-	if is429 && (refused.Global || l.limitedInARow >= maxLimited) {
+	if is429 && (refused.Global || l.limitedInARow >= maxLimitedInARow) {
 		l.state = limited
 		l.probeAt = time.Now().Add(min(max(refused.RetryAfter, probeEvery), TokenLife))
 	}
 }
 
-// countRefusal takes a slot of refusals, even one that is not due yet, because the call was made. If there is no slot
-// left, it logs that edits and follow-ups stop, at most once per refusedWindow.
-func (l *globalLimit) countRefusal() {
+// countRefusal takes a slot of refusals. The call was already made, so it also takes a slot that is not due yet. If no
+// slot is left, it logs that edits and follow-ups stop, at most once per refusedWindow.
+func (l *callLimits) countRefusal() {
 	ctx := context.Background()
 	l.counts.Reserve(ctx, refusedWindow, refusals)
 	wait := l.counts.Peek(ctx, refusals)

@@ -31,7 +31,7 @@ const (
 )
 
 const (
-	// closeToResume is the close code with which Discord keeps the session. With 1000 or 1001, Discord would end it.
+	// closeToResume is a close code after which Discord keeps the session. After 1000 or 1001, Discord would end it.
 	closeToResume = 4000
 	// maxPacket is the maximum size of a packet in bytes. READY lists up to 2,500 guilds.
 	maxPacket = 16 << 20
@@ -39,7 +39,7 @@ const (
 	writeTimeout = 10 * time.Second
 )
 
-// packet is what the gateway sends. An event has a Type and a Sequence, and any other packet only its opcode.
+// packet is what the gateway sends. Only an event has a Type and a Sequence. Other packets are told apart by Op.
 type packet struct {
 	Op       int             `json:"op"`
 	Data     json.RawMessage `json:"d"`
@@ -50,7 +50,7 @@ type packet struct {
 // isReady reports whether p is the event that begins or resumes a session.
 func (p packet) isReady() bool { return p.Type == "READY" || p.Type == "RESUMED" }
 
-// conn is one connection to the gateway. The goroutine of serve reads packets and calls receive itself, because another
+// conn is one connection to the gateway. The goroutine of serve reads packets and also calls receive, because a second
 // goroutine would delay each interaction.
 type conn struct {
 	*Gateway
@@ -235,8 +235,8 @@ func (c *conn) heartbeat() {
 	c.write(opHeartbeat, sequence)
 }
 
-// showStatus sends the status now, and once per statusEvery if it has changed. It blocks until ctx is done. It sends
-// the first status even if it is empty, because a resumed session may still show an older one.
+// showStatus sends the status now, and every statusEvery if it has changed. It blocks until ctx is done. It sends the
+// first status even if it is empty, because a resumed session may still show an older status.
 func (c *conn) showStatus(ctx context.Context) {
 	var shown string
 	isFirst := true

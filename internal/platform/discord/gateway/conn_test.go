@@ -14,15 +14,16 @@ import (
 func TestLatencyIsOfTheLastHeartbeat(t *testing.T) {
 	simulate(t, fakediscord.Behaviour{Heartbeat: 10 * time.Second, NoACK: true}, func(t *testing.T, h *gatewayTest) {
 		const step = 10 * time.Millisecond
-		for _, late := range []time.Duration{2 * time.Second, 300 * time.Millisecond} {
-			for n := h.fake.Heartbeats(); h.fake.Heartbeats() == n; {
+		for _, latency := range []time.Duration{2 * time.Second, 300 * time.Millisecond} {
+			before := h.fake.Heartbeats()
+			for h.fake.Heartbeats() == before {
 				pass(step)
 			}
-			pass(late)
+			pass(latency)
 			h.fake.Do(fakediscord.Action{Op: opACK})
 			pass(step)
-			if d := h.Latency(); d < late || d > late+step {
-				t.Errorf("%v for a heartbeat acknowledged after %v", d, late)
+			if d := h.Latency(); d < latency || d > latency+step {
+				t.Errorf("Latency is %v for a heartbeat acknowledged after %v", d, latency)
 			}
 		}
 	})
@@ -32,13 +33,13 @@ func TestAHeartbeatIsSentWhenDiscordAsks(t *testing.T) {
 	simulate(t, fakediscord.Behaviour{}, func(t *testing.T, h *gatewayTest) {
 		before := h.fake.Heartbeats()
 		h.fake.Do(fakediscord.Action{Op: opHeartbeat})
-		synctest.Wait() // No time passes, so no other is due.
+		synctest.Wait() // No time passes, so no other heartbeat is due.
 		equal(t, "heartbeats", h.fake.Heartbeats(), before+1)
 	})
 }
 
-// FuzzHandle demands that no packet ends the process, or has the token sent to an address
-// without TLS.
+// FuzzHandle checks that no packet makes handle panic, or makes the Gateway resume at an address without TLS, where it
+// would send the token.
 func FuzzHandle(f *testing.F) {
 	for _, packet := range []string{
 		`{"op":0,"t":"READY","s":1,"d":{"session_id":"x","resume_gateway_url":"wss://gateway.example"}}`,

@@ -3,12 +3,12 @@
 //
 // The gateway greets each connection with Hello. The bot then identifies, which begins a session, and Discord answers
 // READY. While connected, the bot sends heartbeats, which Discord acknowledges. If the connection is lost, the bot can
-// resume the session on another one: Discord replays what the bot missed, and answers RESUMED. Too many identifies make
-// Discord reset the bot's token, so the bot resumes whenever it can.
+// resume the session on another connection: Discord replays what the bot missed, and sends RESUMED. If a bot identifies
+// too often, Discord resets its token, so the bot resumes whenever it can.
 //
-// The package uses discordgo's types but not its Session. Session blocks for ever if Discord asks for a reconnect
-// before READY, identifies again each time that Discord invalidates a session, ignores the URL at which to resume, and
-// hides close codes. None of that can be turned off.
+// The package uses discordgo's types but not its Session. A Session blocks forever if Discord asks for a reconnect
+// before READY, identifies again each time that Discord invalidates a session, ignores the URL to resume at, and hides
+// close codes. None of that can be turned off.
 package gateway
 
 import (
@@ -72,8 +72,8 @@ type Config struct {
 	Count func(event string)
 	// Connected is called with the bot's name at every READY and RESUMED. It must not block.
 	Connected func(name string)
-	// Lost is called with the error of each connection that could not be made, or was lost within stableAfter of the
-	// one before. It must not block.
+	// Lost is called with the error of each connection that could not be made, or was lost less than stableAfter after
+	// another. It must not block.
 	Lost func(err error)
 	// Status returns the text under the bot's name in member lists, at most 128 characters, or "" to show none. It is
 	// called on every connection, and then once per statusEvery. It must return when ctx is done. If Status is nil, the
@@ -92,8 +92,8 @@ type Gateway struct {
 
 	session  *session  // the session to resume; if it is nil, the next connection identifies
 	name     string    // the bot's name
-	failures int       // how many connections in a row ended before READY or RESUMED
-	lostAt   time.Time // when the last connection ended that had READY or RESUMED
+	failures int       // how many connections in a row were not made, or ended before READY or RESUMED
+	lostAt   time.Time // when the last connection that had READY or RESUMED was lost
 
 	identifies *ratelimit.Memory // counts identifyBudget and identifyGap
 }
@@ -134,10 +134,10 @@ type Receive func(interaction json.RawMessage, replayed bool)
 // Run keeps the bot connected. It blocks until ctx is done, and then returns nil. It returns an api.FatalError if no
 // later connection can succeed.
 //
-// After a lost connection, Run resumes the session at once, or after 1 to 2 seconds if another connection was lost
-// within stableAfter before. While connections cannot be made, the pauses grow to maxPause. A pause is never shorter
-// than Discord's Retry-After, up to api.TokenLife. Run begins a new session only if Discord refuses to resume the old
-// one, or after maxResumes.
+// After a lost connection, Run resumes the session at once, or after 1 to 2 seconds if another connection was lost less
+// than stableAfter ago. While connections cannot be made, the pauses grow to maxPause. A pause is never shorter than
+// Discord's Retry-After, up to api.TokenLife. Run begins a new session only if Discord refuses to resume the old one,
+// or after maxResumes attempts.
 func (g *Gateway) Run(ctx context.Context, receive Receive) error {
 	for {
 		err := g.connect(ctx, receive)
@@ -165,15 +165,15 @@ func (g *Gateway) Run(ctx context.Context, receive Receive) error {
 type ending int
 
 const (
-	// notConnected: it ended before READY or RESUMED, or was not made.
+	// notConnected: the connection was not made, or ended before READY or RESUMED.
 	notConnected ending = iota
-	// unstable: it had READY or RESUMED, but the one before was lost within stableAfter.
+	// unstable: the connection was lost after READY or RESUMED, and another one less than stableAfter before.
 	unstable
-	// stable: it had READY or RESUMED, and no other was lost within stableAfter.
+	// stable: the connection was lost after READY or RESUMED, and no other one less than stableAfter before.
 	stable
 )
 
-// noteEnd marks the bot as not connected. It returns how the connection ended.
+// noteEnd marks the bot as not connected, and returns how the connection ended.
 func (g *Gateway) noteEnd() ending {
 	wasConnected := g.alive.Swap(false)
 	if !wasConnected {
@@ -212,9 +212,9 @@ func (g *Gateway) connect(ctx context.Context, receive Receive) error {
 	return c.serve(ctx)
 }
 
-// nextURL returns the URL to connect to. If there is a session and it was not resumed maxResumes times in vain, that is
-// the session's URL, and nextURL counts the attempt. Otherwise, nextURL forgets the session, asks Discord for the URL,
-// and blocks until the bot may identify.
+// nextURL returns the URL to connect to. If there is a session that may be resumed once more, it counts the attempt and
+// returns the session's URL. Otherwise, it forgets the session, asks Discord for the URL, and blocks until the bot may
+// identify.
 func (g *Gateway) nextURL(ctx context.Context) (string, error) {
 	if g.session != nil && g.session.resumes < maxResumes {
 		g.session.resumes++
@@ -238,8 +238,7 @@ func (g *Gateway) nextURL(ctx context.Context) (string, error) {
 	return g.checkURL(resp.URL)
 }
 
-// budgetWait returns how long the bot must wait before it identifies, by its own budget and by Discord's. It returns 0
-// if both budgets allow the bot to identify now.
+// budgetWait returns how long the bot must wait before it identifies: until its own budget and Discord's both allow it.
 func (g *Gateway) budgetWait(ctx context.Context, limit discordgo.SessionInformation) time.Duration {
 	wait := g.identifies.Peek(ctx, identifyBudget)
 	if limit.Total > 0 && limit.Remaining <= 0 {
@@ -253,8 +252,8 @@ func (g *Gateway) noteIdentify() {
 	g.identifies.Reserve(context.Background(), ratelimit.MaxAhead, identifyBudget, identifyGap)
 }
 
-// checkURL returns Discord's URL with the API version and the encoding. It fails if the URL does not use TLS, because
-// the bot's token is sent there, unless Insecure is set.
+// checkURL returns Discord's URL with the API version and the encoding. Unless Insecure is set, it fails if the URL
+// does not use TLS, because the bot's token is sent there.
 func (g *Gateway) checkURL(given string) (string, error) {
 	parsed, err := url.Parse(given)
 	isAllowed := err == nil && parsed.Host != "" &&

@@ -15,40 +15,61 @@ import (
 	"herald/internal/secret"
 )
 
-func TestBackOffDoublesUpToItsCap(t *testing.T) {
-	for name, away := range map[string]func(*gatewayTest){
+func TestPausesDoubleUpToMaxPause(t *testing.T) {
+	for name, breakGateway := range map[string]func(*gatewayTest){
 		"no Hello": func(h *gatewayTest) {
-			h.fake.Behave(fakediscord.Behaviour{InsteadOfHello: []fakediscord.Action{{Op: 7}}})
+			h.fake.Behave(fakediscord.Behaviour{InsteadOfHello: []fakediscord.Action{{Op: opReconnect}}})
 		},
 		"no REST": func(h *gatewayTest) { h.fake.Break(fakediscord.GatewayBot, discordtest.Fault{Status: 502}) },
 	} {
 		simulate(t, fakediscord.Behaviour{}, func(t *testing.T, h *gatewayTest) {
 			pass(10 * time.Minute)
-			_, log, _ := strings.Cut(h.logged.String(), "pause=")
-			pauses := strings.Split(log, "pause=")
-			for i, limit := range []time.Duration{2, 4, 5, 5, 5} {
-				text, _, _ := strings.Cut(pauses[i], "\n")
-				pause, err := time.ParseDuration(text)
-				if limit *= time.Second; err != nil || pause < limit/2 || pause > limit {
-					t.Errorf("%s: pause %d is %q, not between half of %v and that", name, i, text, limit)
+			pauses := loggedPauses(t, h.logged.String())
+			for i, longest := range []time.Duration{
+				2 * time.Second,
+				4 * time.Second,
+				5 * time.Second,
+				5 * time.Second,
+				5 * time.Second,
+			} {
+				if pauses[i] < longest/2 || pauses[i] > longest {
+					t.Errorf("%s: pause %d is %v, want %v to %v", name, i, pauses[i], longest/2, longest)
 				}
 			}
 			h.fake.Behave(fakediscord.Behaviour{})
 			h.fake.Break(fakediscord.GatewayBot, discordtest.Fault{})
 			pass(maxPause + time.Second)
-			h.takes(t)
-		}, away)
+			h.checkReceives(t)
+		}, breakGateway)
 	}
 }
 
-func TestALimitOfTheCallForTheAddressIsWaitedFor(t *testing.T) {
+// loggedPauses returns the pauses in a log, which are at the ends of its lines.
+func loggedPauses(t *testing.T, log string) (pauses []time.Duration) {
+	t.Helper()
+	for line := range strings.Lines(log) {
+		_, text, isPause := strings.Cut(strings.TrimSpace(line), "pause=")
+		if !isPause {
+			continue
+		}
+		pause, err := time.ParseDuration(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pauses = append(pauses, pause)
+	}
+	return pauses
+}
+
+// Discord asks for a wait of 10 minutes, and then for one of a day, which the Gateway shortens to api.TokenLife.
+func TestARateLimitOfTheCallForTheURLIsWaitedFor(t *testing.T) {
 	simulate(t, fakediscord.Behaviour{}, func(t *testing.T, h *gatewayTest) {
 		pass(10*time.Minute - 2*time.Second)
 		equal(t, "calls", h.fake.Calls(fakediscord.GatewayBot), 1)
 		pass(api.TokenLife)
 		equal(t, "calls after the first wait", h.fake.Calls(fakediscord.GatewayBot), 2)
 		pass(2 * time.Second)
-		h.takes(t)
+		h.checkReceives(t)
 	}, func(h *gatewayTest) {
 		h.fake.Script(fakediscord.GatewayBot,
 			discordtest.Fault{Status: 429, RetryAfter: 10 * time.Minute},
@@ -56,7 +77,7 @@ func TestALimitOfTheCallForTheAddressIsWaitedFor(t *testing.T) {
 	})
 }
 
-func TestFatalClosesAndARefusedTokenEndRun(t *testing.T) {
+func TestFatalCloseCodesEndRun(t *testing.T) {
 	for code, setting := range map[int]string{
 		4004: "DISCORD_BOT_TOKEN",
 		4010: "DISCORD_BOT_TOKEN",
@@ -64,23 +85,34 @@ func TestFatalClosesAndARefusedTokenEndRun(t *testing.T) {
 		4012: "DISCORD_API_URL",
 		4013: "DISCORD_API_URL",
 		4014: "DISCORD_BOT_TOKEN",
-		0:    "DISCORD_BOT_TOKEN", // refused before there is a connection
 	} {
 		closes := fakediscord.Behaviour{InsteadOfReady: []fakediscord.Action{{Close: code}}}
 		simulate(t, closes, func(t *testing.T, h *gatewayTest) {
 			pass(time.Hour)
-			err := h.stop()
-			if err == nil || !strings.HasPrefix(err.Error(), setting+": ") {
-				t.Fatalf("close %d: %v", code, err)
-			}
-			equal(t, "lines of the error", strings.Count(err.Error(), "\n"), 0)
-			equal(t, "identified", len(h.fake.Identifies()), min(code, 1))
-		}, func(h *gatewayTest) {
-			if code == 0 {
-				h.API = api.New(secret.New("wrong"), h.fake.URL(), h.logged.Logger(), h.events.Add)
-			}
+			h.checkFatal(t, setting)
+			equal(t, "identified", len(h.fake.Identifies()), 1)
 		})
 	}
+}
+
+func TestARefusedTokenEndsRun(t *testing.T) {
+	simulate(t, fakediscord.Behaviour{}, func(t *testing.T, h *gatewayTest) {
+		pass(time.Hour)
+		h.checkFatal(t, "DISCORD_BOT_TOKEN")
+		equal(t, "identified", len(h.fake.Identifies()), 0)
+	}, func(h *gatewayTest) {
+		h.API = api.New(secret.New("wrong"), h.fake.URL(), h.logged.Logger(), h.events.Add)
+	})
+}
+
+// checkFatal stops the Gateway, and fails the test unless Run returned an error of one line that begins with a setting.
+func (h *gatewayTest) checkFatal(t *testing.T, setting string) {
+	t.Helper()
+	err := h.stop()
+	if err == nil || !strings.HasPrefix(err.Error(), setting+": ") {
+		t.Fatalf("Run: %v, want an error about %s", err, setting)
+	}
+	equal(t, "line breaks in the error", strings.Count(err.Error(), "\n"), 0)
 }
 
 func TestStoppingEndsEveryWait(t *testing.T) {
@@ -102,13 +134,12 @@ func TestStoppingEndsEveryWait(t *testing.T) {
 	}
 }
 
-// A bot that leaves for good ends its session, so that nobody sees it online. One
-// that will be back keeps it.
+// A bot that stops ends its session, so that members do not see it online. A bot that reconnects keeps its session.
 func TestOnlyStoppingEndsTheSession(t *testing.T) {
 	simulate(t, fakediscord.Behaviour{}, func(t *testing.T, h *gatewayTest) {
 		h.fake.Do(fakediscord.Action{Op: opReconnect})
 		pass(10 * time.Second)
-		h.expect(t, 2, 1, 1)
+		h.checkConnects(t, connects{connections: 2, resumed: 1, identified: 1})
 		equal(t, "Run", h.stop(), nil)
 		pass(time.Second)
 		if _, err := h.fake.Push(fakediscord.Interaction{Command: "price"}); err == nil {
@@ -144,88 +175,90 @@ func TestTheTokenIsSentWithTLSOnly(t *testing.T) {
 
 func TestLostConnectionsAreReplacedWithinSeconds(t *testing.T) {
 	const losses = 5
+	drop := fakediscord.Action{Drop: true}
 	for name, tt := range map[string]struct {
-		action  fakediscord.Action
-		forget  bool // Discord has no session left
-		resumed int
+		loss        fakediscord.Action
+		forgets     bool // Discord forgets the session before each loss
+		wantResumed int  // how many of the connections are resumed
 	}{
-		"op 7":                {fakediscord.Action{Op: 7}, false, losses},
-		"op 9, resumable":     {fakediscord.Action{Op: 9, Resumable: true}, false, losses},
-		"op 9, not resumable": {fakediscord.Action{Op: 9}, false, 0},
-		"a drop":              {fakediscord.Action{Drop: true}, false, losses},
-		"a forgotten session": {fakediscord.Action{Drop: true}, true, 0},
-		"close 1000":          {fakediscord.Action{Close: 1000}, false, losses},
-		"close 4007":          {fakediscord.Action{Close: 4007}, false, 0},
+		"asked to reconnect":       {loss: fakediscord.Action{Op: opReconnect}, wantResumed: losses},
+		"invalid, resumable":       {loss: fakediscord.Action{Op: opInvalidSession, Resumable: true}, wantResumed: losses},
+		"invalid, not resumable":   {loss: fakediscord.Action{Op: opInvalidSession}, wantResumed: 0},
+		"dropped":                  {loss: drop, wantResumed: losses},
+		"dropped, session unknown": {loss: drop, forgets: true, wantResumed: 0},
+		"close code 1000":          {loss: fakediscord.Action{Close: 1000}, wantResumed: losses},
+		"close code 4007":          {loss: fakediscord.Action{Close: 4007}, wantResumed: 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			simulate(t, fakediscord.Behaviour{Heartbeat: time.Second}, func(t *testing.T, h *gatewayTest) {
 				for n := range losses {
-					if tt.forget {
+					if tt.forgets {
 						h.fake.ForgetSession()
 					}
-					h.fake.Do(tt.action)
+					h.fake.Do(tt.loss)
 					pass(5100 * time.Millisecond)
 					equal(t, fmt.Sprint("alive 5 seconds after loss ", n+1), h.Alive(), true)
-					equal(t, "connections that stand", h.fake.Connected(), 1)
+					equal(t, "open connections", h.fake.Connected(), 1)
 				}
-				h.takes(t)
-				sessions := 1 + losses - tt.resumed
-				h.expect(t, 1+losses, tt.resumed, sessions)
-				equal(t, "calls for the gateway's address", h.fake.Calls(fakediscord.GatewayBot), sessions)
-				equal(t, "count of resumed", h.events.Of("resumed"), tt.resumed)
-				equal(t, "told that they were lost again", h.events.Of("told") >= losses-1, true)
+				h.checkReceives(t)
+				sessions := 1 + losses - tt.wantResumed
+				h.checkConnects(t, connects{connections: 1 + losses, resumed: tt.wantResumed, identified: sessions})
+				equal(t, "calls for the gateway's URL", h.fake.Calls(fakediscord.GatewayBot), sessions)
+				equal(t, "count of resumed", h.events.Of("resumed"), tt.wantResumed)
+				// The first loss is not within stableAfter of another.
+				equal(t, "Lost is called for the others", h.events.Of("Lost is called") >= losses-1, true)
 			})
 		})
 	}
 }
 
-// Discord takes an answer for 3 seconds, so a failed attempt must leave time for another.
+// Discord accepts an answer for 3 seconds, so a failed attempt must leave time for another attempt.
 func TestMissedInteractionsAreReplayedAtOnce(t *testing.T) {
 	for name, tt := range map[string]struct {
-		lost  fakediscord.Action
-		hello []fakediscord.Action // of the first attempt to resume
+		loss        fakediscord.Action
+		failedHello []fakediscord.Action // makes the first attempt to resume fail, unless it is nil
 	}{
-		"op 9":          {fakediscord.Action{Op: 9, Resumable: true}, nil},
-		"a drop":        {fakediscord.Action{Drop: true}, nil},
-		"a drop, twice": {fakediscord.Action{Drop: true}, []fakediscord.Action{{Drop: true}}},
+		"invalid session": {loss: fakediscord.Action{Op: opInvalidSession, Resumable: true}},
+		"dropped":         {loss: fakediscord.Action{Drop: true}},
+		"dropped twice":   {loss: fakediscord.Action{Drop: true}, failedHello: []fakediscord.Action{{Drop: true}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			simulate(t, fakediscord.Behaviour{}, func(t *testing.T, h *gatewayTest) {
 				before := h.push(t)
 				pass(time.Minute)
-				h.fake.Behave(fakediscord.Behaviour{InsteadOfHello: tt.hello})
-				h.fake.Do(tt.lost)
+				h.fake.Behave(fakediscord.Behaviour{InsteadOfHello: tt.failedHello})
+				h.fake.Do(tt.loss)
 				during := h.push(t)
 				pass(200 * time.Millisecond)
-				if n := len(h.taken); tt.hello == nil && n != 2 {
-					t.Errorf("took %d", n)
+				if n := len(h.received); tt.failedHello == nil && n != 2 {
+					t.Errorf("received %d interactions after 200 ms, want 2", n)
 				}
 				h.fake.Behave(fakediscord.Behaviour{})
 				pass(2500 * time.Millisecond)
-				h.takes(t)
-				if want := []taken{{before, false}, {during, true}}; !slices.Equal(h.taken[:2], want) {
-					t.Errorf("took %v, want %v first", h.taken, want)
+				h.checkReceives(t)
+				want := []received{{before, false}, {during, true}}
+				if !slices.Equal(h.received[:2], want) {
+					t.Errorf("received %v, want %v first", h.received, want)
 				}
-				h.expect(t, 2, 1, 1)
-				equal(t, "told of failed attempts alone", h.events.Of("told"), len(tt.hello))
+				h.checkConnects(t, connects{connections: 2, resumed: 1, identified: 1})
+				equal(t, "calls of Lost", h.events.Of("Lost is called"), len(tt.failedHello))
 			})
 		})
 	}
 }
 
-// A gateway that answers no RESUME must not keep the bot away, and the token goes
-// to no address without TLS.
+// If a gateway does not answer RESUME, the Gateway begins a new session. It does not resume without TLS at all.
 func TestASessionThatCannotBeResumedIsGivenUp(t *testing.T) {
-	refused := []fakediscord.Action{{Op: 9, Resumable: true}}
+	refused := []fakediscord.Action{{Op: opInvalidSession, Resumable: true}}
 	for name, tt := range map[string]struct {
 		behaviour fakediscord.Behaviour
-		tries     int
+		attempts  int // to resume the session
 	}{
-		"silence":           {fakediscord.Behaviour{InsteadOfResumed: []fakediscord.Action{}}, maxResumes},
-		"always op 9":       {fakediscord.Behaviour{InsteadOfResumed: refused}, maxResumes},
-		"no upgrade":        {fakediscord.Behaviour{ResumeURL: "ws://" + mute}, maxResumes},
-		"nobody is there":   {fakediscord.Behaviour{ResumeURL: "ws://" + nobody}, maxResumes},
-		"an unsafe address": {fakediscord.Behaviour{ResumeURL: "http://" + nobody}, 0},
+		"no RESUMED":         {fakediscord.Behaviour{InsteadOfResumed: []fakediscord.Action{}}, maxResumes},
+		"always invalid":     {fakediscord.Behaviour{InsteadOfResumed: refused}, maxResumes},
+		"no websocket":       {fakediscord.Behaviour{ResumeURL: "ws://" + silentAddress}, maxResumes},
+		"connection refused": {fakediscord.Behaviour{ResumeURL: "ws://" + refusingAddress}, maxResumes},
+		"an unsafe URL":      {fakediscord.Behaviour{ResumeURL: "http://" + refusingAddress}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			simulate(t, tt.behaviour, func(t *testing.T, h *gatewayTest) {
@@ -233,13 +266,13 @@ func TestASessionThatCannotBeResumedIsGivenUp(t *testing.T) {
 				pass(3 * time.Minute)
 				equal(t, "alive", h.Alive(), true)
 				equal(t, "count of connected", h.events.Of("connected"), 2)
-				equal(t, "count of disconnected", h.events.Of("disconnected"), 1+tt.tries)
+				equal(t, "count of disconnected", h.events.Of("disconnected"), 1+tt.attempts)
 			})
 		})
 	}
 }
 
-func TestASessionThatBreaksAtOnceIsResumedWithoutHaste(t *testing.T) {
+func TestASessionThatBreaksAtOnceIsResumedWithPauses(t *testing.T) {
 	simulate(t, fakediscord.Behaviour{AfterReady: []fakediscord.Action{{Drop: true}}}, func(t *testing.T, h *gatewayTest) {
 		pass(10 * time.Minute)
 		if n := h.fake.Connects(); n < 300 || n > 600 {
@@ -256,8 +289,8 @@ func TestASilentConnectionIsReplacedWithinSeconds(t *testing.T) {
 		pass(time.Second)
 		h.fake.Behave(fakediscord.Behaviour{})
 		pass(helloTimeout + 2*time.Second)
-		h.expect(t, 2, 1, 1)
-		h.takes(t)
+		h.checkConnects(t, connects{connections: 2, resumed: 1, identified: 1})
+		h.checkReceives(t)
 	})
 }
 
@@ -265,28 +298,28 @@ func TestReadyMayComeLate(t *testing.T) {
 	simulate(t, fakediscord.Behaviour{}, func(t *testing.T, h *gatewayTest) {
 		pass(readyTimeout)
 		equal(t, "alive", h.Alive(), true)
-		h.expect(t, 1, 0, 1)
+		h.checkConnects(t, connects{connections: 1, resumed: 0, identified: 1})
 	}, func(h *gatewayTest) {
 		h.Count = func(event string) {
 			h.events.Add(event)
-			if event == "identified" { // before the IDENTIFY, which READY answers
+			if event == "identified" { // It is counted before the IDENTIFY is sent.
 				time.Sleep(readyTimeout - time.Second)
 			}
 		}
 	})
 }
 
-// Interactions still come on such a connection, which Discord calls a zombie.
+// Interactions still arrive on such a connection, which Discord calls a zombie.
 func TestUnacknowledgedHeartbeatsEndAConnection(t *testing.T) {
 	simulate(t, fakediscord.Behaviour{Heartbeat: 10 * time.Second, NoACK: true}, func(t *testing.T, h *gatewayTest) {
-		for range 25 {
-			h.takes(t)
+		for range 25 { // once per second, for longer than two heartbeats
+			h.checkReceives(t)
 		}
-		h.expect(t, 2, 1, 1)
+		h.checkConnects(t, connects{connections: 2, resumed: 1, identified: 1})
 	})
 }
 
-// checkIdentifies checks that there are at most ten identifies and one more every 90 seconds, at least 5 seconds apart.
+// checkIdentifies checks that at most ten identifies are sent, and one more every 90 seconds, at least 5 seconds apart.
 func checkIdentifies(t *testing.T, identifies []time.Time) {
 	t.Helper()
 	for n, at := range identifies {
@@ -301,9 +334,9 @@ func checkIdentifies(t *testing.T, identifies []time.Time) {
 }
 
 func TestIdentifiesStayRareForHours(t *testing.T) {
-	invalid := []fakediscord.Action{{Op: 9}}
+	invalid := []fakediscord.Action{{Op: opInvalidSession}}
 	silence := []fakediscord.Action{{Stall: true}}
-	dropped := fakediscord.Behaviour{
+	droppedAndNotResumed := fakediscord.Behaviour{
 		AfterReady:       []fakediscord.Action{{Drop: true}},
 		InsteadOfResumed: []fakediscord.Action{},
 	}
@@ -311,11 +344,11 @@ func TestIdentifiesStayRareForHours(t *testing.T) {
 		behaviour fakediscord.Behaviour
 		min, max  int // identifies in two hours
 	}{
-		"op 9 for Hello":      {fakediscord.Behaviour{InsteadOfHello: invalid}, 0, 0},
-		"op 9 for READY":      {fakediscord.Behaviour{InsteadOfReady: invalid}, 60, 90},
-		"nothing for READY":   {fakediscord.Behaviour{InsteadOfReady: silence}, 60, 90},
-		"silence after READY": {fakediscord.Behaviour{AfterReady: silence}, 1, 1},
-		"no RESUMED":          {dropped, 15, 90},
+		"invalid instead of Hello": {fakediscord.Behaviour{InsteadOfHello: invalid}, 0, 0},
+		"invalid instead of READY": {fakediscord.Behaviour{InsteadOfReady: invalid}, 60, 90},
+		"silence instead of READY": {fakediscord.Behaviour{InsteadOfReady: silence}, 60, 90},
+		"silence after READY":      {fakediscord.Behaviour{AfterReady: silence}, 1, 1},
+		"dropped, no RESUMED":      {droppedAndNotResumed, 15, 90},
 	} {
 		t.Run(name, func(t *testing.T) {
 			simulate(t, tt.behaviour, func(t *testing.T, h *gatewayTest) {
@@ -327,21 +360,22 @@ func TestIdentifiesStayRareForHours(t *testing.T) {
 				checkIdentifies(t, identifies)
 				h.fake.Behave(fakediscord.Behaviour{Heartbeat: 41 * time.Second})
 				pass(identifyBudget.Every + readyTimeout + maxPause)
-				equal(t, "connected to a gateway that works again", h.Alive(), true)
-				h.takes(t)
+				equal(t, "alive once the gateway works again", h.Alive(), true)
+				h.checkReceives(t)
 			})
 		})
 	}
 }
 
-func TestSpentSessionsAreWaitedFor(t *testing.T) {
+// The fake first allows no session for an hour, and then one.
+func TestDiscordsLimitOfSessionsIsWaitedFor(t *testing.T) {
 	simulate(t, fakediscord.Behaviour{}, func(t *testing.T, h *gatewayTest) {
-		h.expect(t, 0, 0, 0)
+		h.checkConnects(t, connects{connections: 0, resumed: 0, identified: 0})
 		equal(t, "count of identify_throttled", h.events.Of("identify_throttled"), 1)
 		equal(t, "lines about it", h.logged.Lines("wait=1h0m0s"), 1)
 		h.fake.Limit(1, time.Hour)
 		pass(time.Hour + time.Minute)
-		h.takes(t)
+		h.checkReceives(t)
 	}, func(h *gatewayTest) { h.fake.Limit(0, time.Hour) })
 }
 
@@ -349,23 +383,23 @@ func TestTheStatusIsShownOnEveryConnection(t *testing.T) {
 	var status atomic.Value
 	status.Store("TKN $1")
 	simulate(t, fakediscord.Behaviour{}, func(t *testing.T, h *gatewayTest) {
-		expect := func(when, want string, sent int) {
+		check := func(when, want string, timesSent int) {
 			t.Helper()
 			pass(statusEvery)
 			equal(t, "status "+when, h.fake.Status(), want)
-			equal(t, "times it was sent "+when, len(h.fake.Presences()), sent)
+			equal(t, "times it was sent "+when, len(h.fake.Presences()), timesSent)
 		}
-		expect("at first", "TKN $1", 1)
+		check("at first", "TKN $1", 1)
 		status.Store("TKN $2")
-		expect("changed", "TKN $2", 2)
+		check("after a change", "TKN $2", 2)
 		h.fake.Do(fakediscord.Action{Op: opReconnect})
-		expect("resumed", "TKN $2", 3)
+		check("after a resume", "TKN $2", 3)
 		h.fake.Do(fakediscord.Action{Op: opInvalidSession})
-		expect("in another session", "TKN $2", 4)
+		check("in another session", "TKN $2", 4)
 		status.Store("")
 		h.fake.Do(fakediscord.Action{Op: opReconnect})
-		expect("taken away between two connections", "", 5)
-		status.Store("hangs")
+		check("removed between two connections", "", 5)
+		status.Store("hangs") // Stopping must end a call of Status.
 		pass(statusEvery)
 		equal(t, "Run", h.stop(), nil)
 		equal(t, "problems", len(h.fake.Problems()), 0)

@@ -31,23 +31,27 @@ type gatewayTest struct {
 	stop   func() error // returns what Run returned
 	events *platformtest.Events
 
-	mu    sync.Mutex
-	taken []taken
+	mu       sync.Mutex
+	received []received
 }
 
-// taken is an interaction that the Gateway handed over.
-type taken struct {
+// received is an interaction with which the Gateway called receive.
+type received struct {
 	id       string
 	replayed bool
 }
 
+// Addresses that dial treats in a special way.
 const (
-	nobody = "nobody.test:80" // refuses every connection
-	mute   = "mute.test:80"   // accepts connections, and sends nothing
+	refusingAddress = "refusing.test:80" // refuses every connection
+	silentAddress   = "silent.test:80"   // accepts connections, and sends nothing
 )
 
-// simulate runs test in simulated time, with a Gateway whose fake behaves like b. tune changes both before they run.
-func simulate(t *testing.T, b fakediscord.Behaviour, test func(*testing.T, *gatewayTest), tune ...func(*gatewayTest)) {
+// simulate runs test in simulated time, with a Gateway whose fake behaves like b. Before the Gateway runs, simulate
+// calls the changes, which may change the Gateway and the fake. It calls test a second after the Gateway was started.
+func simulate(
+	t *testing.T, b fakediscord.Behaviour, test func(*testing.T, *gatewayTest), changes ...func(*gatewayTest),
+) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		w := discordtest.NewNetwork()
@@ -68,15 +72,15 @@ func simulate(t *testing.T, b fakediscord.Behaviour, test func(*testing.T, *gate
 			Log:       h.logged.Logger(),
 			Count:     h.events.Add,
 			Connected: func(name string) { h.events.Add("as " + name) },
-			Lost:      func(error) { h.events.Add("told") },
+			Lost:      func(error) { h.events.Add("Lost is called") },
 		})
-		// The Gateway must limit its identifies by itself.
+		// The fake allows any number of identifies, so the Gateway must limit them itself.
 		h.fake.Limit(1<<30, 0)
 		h.fake.Behave(b)
-		for _, f := range tune {
-			f(h)
+		for _, change := range changes {
+			change(h)
 		}
-		h.stop = platformtest.Start(t, func(ctx context.Context) error { return h.Run(ctx, h.take) })
+		h.stop = platformtest.Start(t, func(ctx context.Context) error { return h.Run(ctx, h.receive) })
 		pass(time.Second)
 		test(t, h)
 		if t.Failed() {
@@ -85,27 +89,30 @@ func simulate(t *testing.T, b fakediscord.Behaviour, test func(*testing.T, *gate
 	})
 }
 
+// dial connects the Gateway to its fake, or to one of the special addresses.
 func (h *gatewayTest) dial(ctx context.Context, network, address string) (net.Conn, error) {
-	if address == nobody {
+	switch address {
+	case refusingAddress:
 		return nil, syscall.ECONNREFUSED
-	}
-	if address == mute {
+	case silentAddress:
 		near, far := net.Pipe()
 		go io.Copy(io.Discard, far)
 		return near, nil
+	default:
+		return h.wire.Dial(ctx, network, address)
 	}
-	return h.wire.Dial(ctx, network, address)
 }
 
-func (h *gatewayTest) take(data json.RawMessage, replayed bool) {
+// receive is called by the Gateway with each interaction.
+func (h *gatewayTest) receive(data json.RawMessage, replayed bool) {
 	var interaction struct{ ID string }
 	json.Unmarshal(data, &interaction)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.taken = append(h.taken, taken{interaction.ID, replayed})
+	h.received = append(h.received, received{interaction.ID, replayed})
 }
 
-// push sends an interaction and returns its ID.
+// push makes the fake send an interaction, and returns the interaction's ID.
 func (h *gatewayTest) push(t *testing.T) string {
 	t.Helper()
 	p, err := h.fake.Push(fakediscord.Interaction{Command: "price"})
@@ -115,15 +122,35 @@ func (h *gatewayTest) push(t *testing.T) string {
 	return p.ID
 }
 
-// takes demands that an interaction arrives now, the last of all.
-func (h *gatewayTest) takes(t *testing.T) {
+// checkReceives sends an interaction, and fails the test unless the Gateway receives it within a second.
+func (h *gatewayTest) checkReceives(t *testing.T) {
 	t.Helper()
-	asked := h.push(t)
+	want := received{id: h.push(t), replayed: false}
 	pass(time.Second)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if len(h.taken) == 0 || h.taken[len(h.taken)-1] != (taken{asked, false}) {
-		t.Errorf("took %v", h.taken)
+	if len(h.received) == 0 || h.received[len(h.received)-1] != want {
+		t.Errorf("received %v, want %v at the end", h.received, want)
+	}
+}
+
+// connects is how often a Gateway connected.
+type connects struct {
+	connections int // with READY or RESUMED
+	resumed     int // with RESUMED
+	identified  int // with IDENTIFY
+}
+
+// checkConnects compares how often the Gateway connected, as Discord has seen it.
+func (h *gatewayTest) checkConnects(t *testing.T, want connects) {
+	t.Helper()
+	got := connects{
+		connections: h.fake.Connects(),
+		resumed:     h.fake.Resumes(),
+		identified:  len(h.fake.Identifies()),
+	}
+	if got != want {
+		t.Errorf("got %+v, want %+v", got, want)
 	}
 }
 
@@ -133,15 +160,6 @@ func equal[T comparable](t *testing.T, what string, got, want T) {
 	if got != want {
 		t.Errorf("%s: got %v, want %v", what, got, want)
 	}
-}
-
-// expect checks how many connections became READY or RESUMED, how many of them became RESUMED, and how many IDENTIFYs
-// Discord has seen.
-func (h *gatewayTest) expect(t *testing.T, connects, resumes, identifies int) {
-	t.Helper()
-	equal(t, "connections", h.fake.Connects(), connects)
-	equal(t, "resumed", h.fake.Resumes(), resumes)
-	equal(t, "identified", len(h.fake.Identifies()), identifies)
 }
 
 // pass lets simulated time pass.

@@ -23,16 +23,16 @@ const (
 	group = -1001
 )
 
-// apiCall is a call, and the parameters that it sends, as JSON.
+// apiCall is a call of the Bot API.
 type apiCall struct {
 	do   func(context.Context, *Client) error
-	body string
+	body string // the parameters that do must send, as JSON
 }
 
-// byLibrary returns a call by a method of the library.
+// byLibrary returns a call that Change makes by a method of the library.
 func byLibrary[P, R any](method Method[P, R], params P, body string) apiCall {
 	do := func(ctx context.Context, c *Client) error { return failure(Change(ctx, c, method, params)) }
-	return apiCall{do, body}
+	return apiCall{do: do, body: body}
 }
 
 // failure returns the error of a call, without its result.
@@ -224,8 +224,8 @@ func memberCalls() map[string]apiCall {
 	}
 }
 
-// inlineParams returns an answer with one article, which Telegram may cache for these seconds.
-func inlineParams(seconds int) *bot.AnswerInlineQueryParams {
+// inlineParams returns an answer with one article, which Telegram may cache for a time.
+func inlineParams(cacheSeconds int) *bot.AnswerInlineQueryParams {
 	article := &models.InlineQueryResultArticle{
 		ID:                  "price",
 		Title:               "Price",
@@ -235,34 +235,8 @@ func inlineParams(seconds int) *bot.AnswerInlineQueryParams {
 		InlineQueryID: "5",
 		Results:       []models.InlineQueryResult{article},
 		IsPersonal:    true,
-		CacheTime:     seconds,
+		CacheTime:     cacheSeconds,
 	}
-}
-
-// replayTransport carries requests and counts them. It fails the test if net/http could not send a request's body
-// again.
-type replayTransport struct {
-	*testing.T
-	http.RoundTripper
-	requests int
-}
-
-func (w *replayTransport) RoundTrip(req *http.Request) (*http.Response, error) {
-	w.requests++
-	if req.Body == nil || req.Body == http.NoBody {
-		return w.RoundTripper.RoundTrip(req)
-	}
-	replay, err := req.GetBody()
-	if err != nil {
-		w.Fatal(err)
-	}
-	again, _ := io.ReadAll(replay)
-	body, err := io.ReadAll(req.Body)
-	if err != nil || !bytes.Equal(body, again) || req.ContentLength != int64(len(body)) {
-		w.Errorf("%d bytes, declared as %d; sent again: %d, %v", len(body), req.ContentLength, len(again), err)
-	}
-	req.Body = io.NopCloser(bytes.NewReader(body))
-	return w.RoundTripper.RoundTrip(req)
 }
 
 // The fake checks the parameters by the Bot API's description, too.
@@ -316,6 +290,32 @@ func TestEveryCallFailsWithItsKind(t *testing.T) {
 			}
 		})
 	}
+}
+
+// replayTransport carries requests and counts them. It fails the test if net/http could not send a request's body
+// again.
+type replayTransport struct {
+	*testing.T
+	http.RoundTripper
+	requests int
+}
+
+func (r *replayTransport) RoundTrip(req *http.Request) (*http.Response, error) {
+	r.requests++
+	if req.Body == nil || req.Body == http.NoBody {
+		return r.RoundTripper.RoundTrip(req)
+	}
+	replay, err := req.GetBody()
+	if err != nil {
+		r.Fatal(err)
+	}
+	again, _ := io.ReadAll(replay)
+	body, err := io.ReadAll(req.Body)
+	if err != nil || !bytes.Equal(body, again) || req.ContentLength != int64(len(body)) {
+		r.Errorf("%d bytes, declared as %d; sent again: %d, %v", len(body), req.ContentLength, len(again), err)
+	}
+	req.Body = io.NopCloser(bytes.NewReader(body))
+	return r.RoundTripper.RoundTrip(req)
 }
 
 // A server that does not know ephemeral messages would make their answers public.

@@ -4,9 +4,9 @@
 // There are two ways to make a call:
 //
 //   - Call and Change call any method of the library that takes parameters.
-//   - The methods of Client make the other calls: the two that take no parameters, and those that the library lacks, or
-//     makes in another way than this bot needs (missing.go, ephemeral.go). Tests with "Still" in their names fail once
-//     the library has the latter.
+//   - The methods of Client make the other calls: GetMe and GetWebhookInfo, which take no parameters, and the calls
+//     that the library lacks or makes in another way than this bot needs (missing.go, ephemeral.go). Tests with "Still"
+//     in their names fail once a new version of the library has what is missing.
 //
 // Both use the HTTP client of this package (http.go), which limits a call and reads Telegram's refusals. The library's
 // own errors quote the token and the server's text. Therefore no error of the library leaves this package.
@@ -51,8 +51,8 @@ type Config struct {
 type Client struct {
 	token secret.Value
 	url   string
-	// http makes all calls but getUpdates, which poll makes.
-	http, poll *http.Client
+	http  *http.Client // makes all calls but getUpdates
+	poll  *http.Client // makes getUpdates
 	// library returns the library's client. It is a function because fmt would print the token
 	// in a *bot.Bot, and cannot look into a function.
 	library func() *bot.Bot
@@ -86,17 +86,17 @@ func New(c Config) *Client {
 // its result R.
 type Method[P, R any] func(*bot.Bot, context.Context, P) (R, error)
 
-// Call calls a method of the library, and returns its result. It fails with *Error, even if only
-// the result cannot be read.
+// Call calls a method of the library, and returns its result. It fails with *Error, even if Telegram carried the call
+// out and only the result cannot be read.
 func Call[P, R any](ctx context.Context, c *Client, method Method[P, R], params P) (R, error) {
 	var state callState
 	result, err := method(c.library(), state.inContext(ctx), params)
 	return result, state.errorOf(err)
 }
 
-// Change is like Call, for a method that changes something. It succeeds if Telegram carried
-// the call out, even if the result cannot be read, and is then nil, zero or incomplete. An error would
-// make the caller send the message again.
+// Change is like Call, for a method that changes something. It succeeds if Telegram carried the call out, even if the
+// result cannot be read; the result is then nil, zero or incomplete. If Change failed then, its caller would make the
+// change again, and send a message twice.
 func Change[P, R any](ctx context.Context, c *Client, method Method[P, R], params P) (R, error) {
 	result, err := Call(ctx, c, method, params)
 	return result, unlessCarriedOut(err)

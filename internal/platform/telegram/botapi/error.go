@@ -41,8 +41,8 @@ type Error struct {
 	Kind       Kind
 	RetryAfter time.Duration // the minimum wait before the call is repeated, or 0
 	NewChat    int64         // of Migrated: the supergroup
-	// detail says more for logs, in this package's words. Methods of Error compare it with the constants below. A
-	// refusal with any detail is not Unexplained.
+	// detail explains the failure in logs, in this package's words, or is "". Methods of Error compare it with the
+	// constants below.
 	detail string
 	cause  error
 }
@@ -60,8 +60,8 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.cause }
 
-// ErrorOf returns the *Error in err. For another error it returns an *Error of OutcomeUnknown,
-// and for nil an *Error of no kind.
+// ErrorOf returns the *Error in err. For another error it returns an *Error of OutcomeUnknown, and for nil an *Error
+// without a kind.
 func ErrorOf(err error) *Error {
 	if err == nil {
 		return &Error{}
@@ -77,8 +77,8 @@ func (e *Error) Temporary() bool {
 	return e.Kind == OutcomeUnknown || e.Kind == NotSent || e.Kind == TooManyRequests
 }
 
-// Retryable reports whether the call that failed with err may succeed later, and the minimum
-// wait before.
+// Retryable reports whether the call that failed with err may succeed later, and how long to wait at least before it is
+// retried. It is meant for transport.Policy.
 func Retryable(err error) (retry bool, atLeast time.Duration) {
 	e := ErrorOf(err)
 	return e.Temporary(), e.RetryAfter
@@ -90,19 +90,18 @@ func (e *Error) Unreachable() bool {
 	return e.Kind == Forbidden || (e.Kind == Refused && e.detail == noSuchChat)
 }
 
-// Unexplained reports whether Telegram refused the call for a reason that is not in details. It
-// may be an entity or a button that the server does not know.
+// Unexplained reports whether Telegram refused the call for a reason that is not in details. The server may not know an
+// entity or a button, for example.
 func (e *Error) Unexplained() bool { return e.Kind == Refused && e.detail == "" }
 
-// RefusesTopic reports whether the topic of a message is gone, closed or of another chat. A reply may
-// lead into the same topic.
+// RefusesTopic reports whether a topic is gone, closed or in another chat: the topic that the call names, or the topic
+// of the message to reply to.
 func (e *Error) RefusesTopic() bool { return e.detail == noTopic || e.detail == topicClosed }
 
 // RefusesReply reports whether a message cannot be a reply to the one that it names.
 func (e *Error) RefusesReply() bool { return e.detail == noReply }
 
-// RefusesLink reports whether Telegram does not accept a link: of a button, in the text, or in the
-// answer to a press.
+// RefusesLink reports whether Telegram does not accept a link of a button, in the text, or in the answer to a press.
 func (e *Error) RefusesLink() bool { return e.detail == badLink }
 
 // RefusesPicture reports whether Telegram or the chat does not accept a picture.
@@ -114,7 +113,7 @@ func (e *Error) NotModified() bool { return e.detail == notModified }
 // NoJoinRequest reports whether the user has no open request to join.
 func (e *Error) NoJoinRequest() bool { return e.detail == noJoinRequest }
 
-// AlreadyMember reports whether the user who is to be let into the chat is a member of it.
+// AlreadyMember reports whether the user to be let into the chat is a member of it.
 func (e *Error) AlreadyMember() bool { return e.detail == alreadyMember }
 
 // InTooManyChats reports whether the user is in as many groups and channels as Telegram allows.
@@ -144,6 +143,7 @@ func (e *Error) CannotBeTagged() bool { return e.detail == noTag }
 // NoChat reports whether the chat does not exist for the bot, or has another ID now.
 func (e *Error) NoChat() bool { return e.detail == noSuchChat || e.Kind == Migrated }
 
+// The details that methods of Error look for.
 const (
 	noSuchChat     = "no such chat"
 	notModified    = "the message has this content already"
@@ -164,7 +164,7 @@ const (
 	noTag          = "the user is an administrator, and has a title instead of a tag"
 )
 
-// details maps a part of Telegram's description to the detail of the Error.
+// details maps parts of Telegram's descriptions to details.
 var details = map[string]string{
 	"TOPIC_CLOSED":                topicClosed,
 	"TOPIC_":                      noTopic, // TOPIC_DELETED, TOPIC_ID_INVALID
@@ -219,8 +219,8 @@ var details = map[string]string{
 	"CHAT_CREATOR_REQUIRED":       noTag,
 }
 
-// rights maps methods to the detail of a call that fails because the bot lacks a right. For these methods, Telegram
-// describes a missing right as if it were the right to send, or not at all.
+// rights maps methods to the detail of their failure if the bot lacks a right. For these methods, Telegram describes a
+// missing right as if it were the right to send, or does not describe it at all.
 var rights = map[string]string{
 	"approveChatJoinRequest":     "the bot lacks the right to invite users",
 	"answerChatJoinRequestQuery": "the bot lacks the right to invite users",
@@ -253,12 +253,7 @@ func refused(method string, r *refusal) *Error {
 	if e.Kind == Refused && e.NewChat != 0 {
 		e.Kind = Migrated
 	}
-	longest := 0 // One part may contain another: "not enough rights to send".
-	for part, detail := range details {
-		if len(part) > longest && strings.Contains(r.Description, part) {
-			e.detail, longest = detail, len(part)
-		}
-	}
+	e.detail = detailOf(r.Description)
 	right, known := rights[method]
 	lacksRight := e.detail == noRight || e.detail == mayNotWrite || (e.Kind == Forbidden && e.detail == "")
 	if known && lacksRight {
@@ -267,8 +262,20 @@ func refused(method string, r *refusal) *Error {
 	return e
 }
 
-// lost returns the error of a call without a whole answer. Its cause is only an error of package
-// transport, because others may quote the server or the URL.
+// detailOf returns the detail of the longest part of details in a description, or "". It has to be the longest because
+// one part may contain another: "not enough rights to send" contains "not enough rights".
+func detailOf(description string) string {
+	longest := ""
+	for part := range details {
+		if len(part) > len(longest) && strings.Contains(description, part) {
+			longest = part
+		}
+	}
+	return details[longest]
+}
+
+// lost returns the error of a call that got no answer, or only a part of one. It keeps err as its cause only if err is
+// an error of package transport, because others may quote the server or the URL.
 func lost(method string, err error) *Error {
 	e := &Error{Method: method, Kind: OutcomeUnknown}
 	if broken, ok := errors.AsType[*transport.Error](err); ok {

@@ -22,6 +22,23 @@ import (
 	"herald/internal/transport"
 )
 
+const token = "123456789:TEST-token_0123456789abcdefghijklm"
+
+// sentJSON is an answer to sendMessage.
+const sentJSON = `{"ok":true,"result":{"message_id":1,"date":1,"chat":{"id":5,"type":"private"},"text":"x"}}`
+
+// newClient returns a Client of the Bot API at a URL. rt carries its calls. If rt is nil, the Client's own transport
+// does.
+func newClient(t testing.TB, url string, rt http.RoundTripper) *Client {
+	t.Helper()
+	return New(Config{Token: secret.New(token), URL: url, MaxConns: 4, Transport: rt})
+}
+
+// send sends a message, and returns the error.
+func (c *Client) send(ctx context.Context) error {
+	return failure(Change(ctx, c, (*bot.Bot).SendMessage, &bot.SendMessageParams{ChatID: 5, Text: "x"}))
+}
+
 // answer is a RoundTripper that gives every request the same answer, or fails with err.
 type answer struct {
 	status int
@@ -36,33 +53,34 @@ func (a answer) RoundTrip(req *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: a.status, Body: io.NopCloser(strings.NewReader(a.body)), Request: req}, nil
 }
 
-// refusing returns an answer of the Bot API with an error. parameters are JSON members.
+// refusing returns an answer by which the Bot API refuses a call. parameters are the JSON members of "parameters".
 func refusing(code int, description, parameters string) answer {
 	const format = `{"ok":false,"error_code":%d,"description":%q,"parameters":{%s}}`
 	return answer{status: code, body: fmt.Sprintf(format, code, description, parameters)}
 }
 
-// failedCall is an answer to a call, and what the error says about it.
+// failedCall is an answer to a call, and what the call's error must say.
 type failedCall struct {
 	answer answer
 	kind   Kind
-	detail string // which the error prints after the kind, "" if none
-	traits string // what traitsOf returns
+	detail string // printed after the kind; "" if nothing is
+	traits string // as traitsOf returns them
 }
 
-// checkFailedCalls makes two calls in each of the cases, by the library and by the Client itself.
+// checkFailedCalls makes two calls in each of the cases: sendMessage by the library, and getUpdates by the Client
+// itself.
 func checkFailedCalls(t *testing.T, cases map[string]failedCall) {
 	t.Helper()
 	for name, tt := range cases {
 		c := newClient(t, "http://bot.invalid", tt.answer)
-		_, polled := c.GetUpdates(t.Context(), 1, 100, 0, nil)
-		for method, err := range map[string]error{"sendMessage": c.send(t.Context()), "getUpdates": polled} {
-			text := method + ": " + string(tt.kind)
+		_, pollErr := c.GetUpdates(t.Context(), 1, 100, 0, nil)
+		for method, err := range map[string]error{"sendMessage": c.send(t.Context()), "getUpdates": pollErr} {
+			want := method + ": " + string(tt.kind)
 			if tt.detail != "" {
-				text += ": " + tt.detail
+				want += ": " + tt.detail
 			}
-			if err.Error() != text {
-				t.Errorf("%s: got %q, want %q", name, err, text)
+			if err.Error() != want {
+				t.Errorf("%s: got %q, want %q", name, err, want)
 			}
 			e := ErrorOf(err)
 			if e.Kind != tt.kind {
@@ -266,8 +284,8 @@ func refusedPart(e *Error) string {
 	return ""
 }
 
-// The code counts, whatever the parameters are and whichever HTTP status below 500 the answer has. A page tells nothing
-// about the call.
+// The error code decides the Kind, whatever the parameters are and whichever HTTP status below 500 the answer has. A
+// page of a proxy does not tell whether the call was carried out.
 func TestAnErrorCodeMeansTheSameInEveryForm(t *testing.T) {
 	kindOf := map[int]Kind{
 		400: Refused,
@@ -382,17 +400,17 @@ func TestARequestThatCannotBeBuiltIsNotRepeated(t *testing.T) {
 	}
 }
 
-// echo is a page of a server or a proxy that repeats the URL.
+// echo is a page of a server or a proxy that repeats the URL of the call, with the token.
 const echo = "<html>no /bot" + token + "/getMe here</html>"
 
-// serveHalf begins a long answer with the echo, and ends too early.
+// serveHalf announces a long answer, but sends only the echo.
 func serveHalf(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Length", "1000")
 	_, _ = io.WriteString(w, echo)
 }
 
-// serveEchoAlone sends the echo without HTTP around it.
-func serveEchoAlone(w http.ResponseWriter, _ *http.Request) {
+// serveRawEcho sends the echo without HTTP headers.
+func serveRawEcho(w http.ResponseWriter, _ *http.Request) {
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err == nil {
 		_, _ = io.WriteString(conn, echo)
@@ -423,7 +441,7 @@ func TestTokenIsNotInErrors(t *testing.T) {
 		"no TLS":             newClient(t, "https"+strings.TrimPrefix(half.url, "http"), nil),
 		"a redirect":         clientOf(redirecting(t)),
 		"half an answer":     half,
-		"no HTTP":            clientOf(http.HandlerFunc(serveEchoAlone)),
+		"no HTTP":            clientOf(http.HandlerFunc(serveRawEcho)),
 		"a page with 200":    newClient(t, "http://bot.invalid", answer{status: 200, body: echo}),
 		"a refusal":          newClient(t, "http://bot.invalid", refusing(400, echo, "")),
 	} {
@@ -464,24 +482,11 @@ func FuzzDecodeBatch(f *testing.F) {
 	})
 }
 
-const sentJSON = `{"ok":true,"result":{"message_id":1,"date":1,"chat":{"id":5,"type":"private"},"text":"x"}}`
-
-const token = "123456789:TEST-token_0123456789abcdefghijklm"
-
-// newClient returns a Client of the Bot API at a URL. rt carries its calls, or the Client's own transport if rt is nil.
-func newClient(t testing.TB, address string, rt http.RoundTripper) *Client {
-	t.Helper()
-	return New(Config{Token: secret.New(token), URL: address, MaxConns: 4, Transport: rt})
-}
-
-func (c *Client) send(ctx context.Context) error {
-	return failure(Change(ctx, c, (*bot.Bot).SendMessage, &bot.SendMessageParams{ChatID: 5, Text: "x"}))
-}
-
 // A server may close a connection after an answer, or while a message arrives on it. Such a message may have been
 // delivered, so it is not sent again, although net/http could.
 func TestLostMessageIsNotRepeated(t *testing.T) {
-	for _, answers := range []int64{1, 10} { // before the server reads one more request and closes the connection
+	// The server answers this many requests, and then closes the connection instead of answering one more.
+	for _, answers := range []int64{1, 10} {
 		var arrived atomic.Int64
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			if arrived.Add(1)%(answers+1) == 0 {
@@ -495,10 +500,11 @@ func TestLostMessageIsNotRepeated(t *testing.T) {
 			before := arrived.Load()
 			err := c.send(t.Context())
 			n := arrived.Load() - before
-			isLost := err == nil && n == 0
-			isDenied := ErrorOf(err).Kind == NotSent && n != 0
-			if n > 1 || isLost || isDenied {
-				t.Fatalf("message %d of connections closed after %d: arrived %d times, %v", i, answers, n, err)
+			isRepeated := n > 1
+			isLost := n == 0 && err == nil
+			isDenied := n > 0 && ErrorOf(err).Kind == NotSent
+			if isRepeated || isLost || isDenied {
+				t.Fatalf("message %d, with %d answers per connection: arrived %d times, %v", i, answers, n, err)
 			}
 		}
 		if n := arrived.Load(); n < 20 {
@@ -534,8 +540,9 @@ func (s *closingServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, sentJSON)
 }
 
-// net/http sends again what the server did not read before a GOAWAY: at once the first time, then after 1, 2, 4 and
-// 8 s. With more than three closings, an unlucky message would take longer than a call may.
+// net/http resends a request that the server did not read before a GOAWAY: at once the first time, then after 1, 2, 4
+// and 8 s. The burst meets a GOAWAY three times before its end. A message that met more of them could take longer than
+// a call may.
 func TestABurstSurvivesGOAWAY(t *testing.T) {
 	server := newClosingServer(t)
 	c := newClient(t, server.URL, server.Client().Transport)
@@ -561,7 +568,7 @@ func TestABurstSurvivesGOAWAY(t *testing.T) {
 	}
 }
 
-// The longest part of the description that is known decides.
+// Of the parts of the description that are known, the longest one decides.
 func TestARefusedCallNamesItsRight(t *testing.T) {
 	const (
 		invite = "the bot lacks the right to invite users"
@@ -582,7 +589,7 @@ func TestARefusedCallNamesItsRight(t *testing.T) {
 		{"answerChatJoinRequestQuery", 403, "Forbidden: bot is not a member of the supergroup chat", invite},
 		{"answerChatJoinRequestQuery", 400, "Bad Request: CHAT_ADMIN_REQUIRED", invite},
 	} {
-		for range 50 { // Maps have no order.
+		for range 50 { // The order of a map is random.
 			e := ErrorOf(refused(tt.method, &refusal{Code: tt.code, Description: tt.description}))
 			if e.detail != tt.want || !e.NotAllowed() {
 				t.Fatalf("%+v: %v, not allowed: %t", tt, e, e.NotAllowed())
@@ -600,7 +607,7 @@ func TestARefusalForAnotherReasonNamesNoRight(t *testing.T) {
 		{"sendMessage", "Bad Request: not enough rights to send text messages to the chat", mayNotWrite},
 		{"approveChatJoinRequest", "Bad Request: HIDE_REQUESTER_MISSING", noJoinRequest},
 	} {
-		for range 50 { // Maps have no order.
+		for range 50 { // The order of a map is random.
 			e := ErrorOf(refused(tt.method, &refusal{Code: 400, Description: tt.description}))
 			if e.detail != tt.want || e.NotAllowed() {
 				t.Fatalf("%+v: %v, not allowed: %t", tt, e, e.NotAllowed())

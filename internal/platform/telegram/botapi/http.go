@@ -14,8 +14,8 @@ import (
 	"herald/internal/transport"
 )
 
-// callState records whether Telegram carried out a call of the library, because the library's
-// errors do not say. Call passes a callState to Do in the request's context, and Do sets it.
+// callState records whether Telegram carried out a call of the library, because the library's errors do not say so.
+// Call passes a callState to Do in the request's context, and Do sets it.
 type callState struct {
 	// carriedOut is the method that Telegram carried out, or "".
 	carriedOut string
@@ -28,8 +28,8 @@ func (s *callState) inContext(ctx context.Context) context.Context {
 	return context.WithValue(ctx, callStateKey{}, s)
 }
 
-// errorOf returns the *Error that an error of the library stands for, or nil for nil. An error that does not come from
-// Do comes from before the call, or from reading the result after it.
+// errorOf returns the *Error for an error of the library, or nil for nil. An error that does not come from Do means
+// that the library could not build the request or, if Telegram carried out the call, that it could not read the result.
 func (s *callState) errorOf(err error) error {
 	if err == nil {
 		return nil
@@ -46,9 +46,9 @@ func (s *callState) errorOf(err error) error {
 // libraryHTTP is the HTTP client below the library.
 type libraryHTTP struct{ http *http.Client }
 
-// Do makes a call of the library. It fails with *Error unless Telegram carried the call out and
-// the answer has a result. The library's requests have GetBody, so net/http repeats one that the
-// server did not process (HTTP/2's GOAWAY).
+// Do makes a call of the library. It fails with *Error unless Telegram carried the call out and the answer has a
+// result. The library's requests have a GetBody, so net/http repeats a request that the server did not process
+// (HTTP/2's GOAWAY).
 func (l libraryHTTP) Do(req *http.Request) (*http.Response, error) {
 	answer, err := exchange(l.http, req)
 	if err != nil {
@@ -67,14 +67,14 @@ func (l libraryHTTP) Do(req *http.Request) (*http.Response, error) {
 // returnMessages lists the methods that return the message that they sent or edited.
 var returnMessages = []string{"sendMessage", "sendPhoto", "editMessageText", "editMessageMedia"}
 
-// messageIDs are all that the bot reads of a message that it sent.
+// messageIDs is what the bot reads of a message that it sent.
 type messageIDs struct {
 	ID          int `json:"message_id"`
 	EphemeralID int `json:"ephemeral_message_id"`
 }
 
-// onlyID returns an answer with only the ID of its message, or the same answer if it has none.
-// Decoding the whole message takes the library twice as long (BenchmarkSentMessage).
+// onlyID shortens an answer to the ID of its message. If it has none, onlyID returns the answer as it is. Decoding the
+// whole message would take the library twice as long (BenchmarkSentMessage).
 func onlyID(answer []byte) []byte {
 	var a struct {
 		Result messageIDs `json:"result"`
@@ -85,8 +85,8 @@ func onlyID(answer []byte) []byte {
 	return fmt.Appendf(nil, `{"ok":true,"result":{"message_id":%d}}`, a.Result.ID)
 }
 
-// ownCall calls a method through hc, with params as JSON, and returns its result. It fails
-// with *Error, even if the result is not a T.
+// ownCall calls a method through hc and without the library, with params as JSON, and returns the result. It fails with
+// *Error, even if Telegram carried the call out and only the result is not a T.
 func ownCall[T any](ctx context.Context, c *Client, hc *http.Client, method string, params any) (result T, err error) {
 	body, err := json.Marshal(params)
 	if err != nil {
@@ -111,15 +111,15 @@ func ownCall[T any](ctx context.Context, c *Client, hc *http.Client, method stri
 	return a.Result, nil
 }
 
-// ownChange is like ownCall, for a method that changes something. It succeeds if Telegram
-// carried the call out, whatever the result.
+// ownChange is like ownCall, for a method that changes something. It succeeds if Telegram carried the call out,
+// whatever the result.
 func ownChange(ctx context.Context, c *Client, method string, params any) error {
 	_, err := ownCall[json.RawMessage](ctx, c, c.http, method, params)
 	return unlessCarriedOut(err)
 }
 
-// exchange sends req and returns the whole answer. It fails with *Error unless the answer says
-// that Telegram carried the call out, and has a result.
+// exchange sends req and returns the whole answer. It fails with *Error unless the answer says that Telegram carried
+// the call out, and has a result.
 func exchange(hc *http.Client, req *http.Request) (answer []byte, err error) {
 	method := path.Base(req.URL.Path)
 	resp, err := hc.Do(req)
@@ -142,13 +142,12 @@ func exchange(hc *http.Client, req *http.Request) (answer []byte, err error) {
 // resultBegins is how the Bot API server begins each answer to a call that it carried out.
 var resultBegins = []byte(`{"ok":true,"result":`)
 
-// answerError returns the error of an answer, or nil if it says that Telegram carried the call
-// out and has a result. The form of every answer is described at
-// https://core.telegram.org/bots/api#making-requests.
+// answerError returns the error in an answer, or nil if the answer says that Telegram carried the call out, and has a
+// result. https://core.telegram.org/bots/api#making-requests describes the form of every answer.
 func answerError(method string, answer []byte) error {
 	result, ok := bytes.CutPrefix(answer, resultBegins)
 	if ok && !bytes.HasPrefix(bytes.TrimLeft(result, " \t\r\n"), []byte("null")) {
-		return nil // This saves reading a long answer twice.
+		return nil // A long answer need not be decoded twice.
 	}
 	var a struct {
 		OK     bool            `json:"ok"`
@@ -167,7 +166,7 @@ func answerError(method string, answer []byte) error {
 	return refused(method, &a.refusal)
 }
 
-// refusal is the part of an answer that is not OK.
+// refusal is the part of an answer that explains why it is not OK.
 type refusal struct {
 	Code        int    `json:"error_code"`
 	Description string `json:"description"`

@@ -23,9 +23,9 @@ import (
 func TestLibraryStillLacks(t *testing.T) {
 	for _, test := range []struct {
 		library any
-		ours    any // has the member in place of library; nil: we read or send it elsewhere
-		member  string
-		canGo   string
+		ours    any    // has the member in place of the library; nil if we read or send the member elsewhere
+		member  string // a JSON member or a method
+		canGo   string // our code that is then not needed
 	}{
 		{
 			library: models.ChatFullInfo{},
@@ -76,8 +76,8 @@ func newLibrary(t *testing.T, do libraryClient, options ...bot.Option) *bot.Bot 
 	return b
 }
 
-// answers returns a response with a body.
-func answers(body string) *http.Response {
+// okResponse returns a response with a body.
+func okResponse(body string) *http.Response {
 	return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(body))}
 }
 
@@ -87,11 +87,11 @@ func TestLibraryStillAcknowledgesAnUpdateBeforeItsHandlerEnds(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		defer stop()
 		var handled atomic.Bool
-		polls := make(chan string, 10) // by their offsets
+		polls := make(chan string, 10) // the offset of each poll
 		poll := func(req *http.Request) (*http.Response, error) {
 			polls <- req.FormValue("offset")
 			if len(polls) == 1 {
-				return answers(`{"ok":true,"result":[{"update_id":7,"message":{"message_id":1,"date":1,` +
+				return okResponse(`{"ok":true,"result":[{"update_id":7,"message":{"message_id":1,"date":1,` +
 					`"chat":{"id":5,"type":"private"}}}]}`), nil
 			}
 			<-ctx.Done()
@@ -107,15 +107,15 @@ func TestLibraryStillAcknowledgesAnUpdateBeforeItsHandlerEnds(t *testing.T) {
 			t.Fatalf("%d polls while the handler runs", n)
 		}
 		<-polls
-		if offset := <-polls; offset != "8" {
-			t.Errorf("while its handler runs, update 7 is not acknowledged: a poll from %q. GetUpdates may go", offset)
+		if offset := <-polls; offset != "8" { // which acknowledges update 7
+			t.Errorf("the poll during the handler has the offset %q: our GetUpdates can go", offset)
 		}
 		stop()
 		time.Sleep(2 * time.Hour)
 	})
 }
 
-// These are why package telegram has its own ServeHTTP.
+// The library's webhook accepts deliveries that it should refuse, so package telegram has its own ServeHTTP.
 func TestLibrarysWebhookStillAccepts(t *testing.T) {
 	library := newLibrary(t, nil, bot.WithWebhookSecretToken("right"))
 	for name, delivery := range map[string]struct {
@@ -131,13 +131,15 @@ func TestLibrarysWebhookStillAccepts(t *testing.T) {
 		req.Header.Set("X-Telegram-Bot-Api-Secret-Token", delivery.secret)
 		w := httptest.NewRecorder()
 		library.WebhookHandler()(w, req)
-		if w.Code != http.StatusOK || delivery.secret == "right" && body.Len() > 0 {
-			t.Errorf("%s gets %d, with %d bytes unread. The library's handler may do", name, w.Code, body.Len())
+		mustBeRead := delivery.secret == "right"
+		isRead := body.Len() == 0
+		if w.Code != http.StatusOK || mustBeRead && !isRead {
+			t.Errorf("%s gets %d, with %d bytes unread: our ServeHTTP can go", name, w.Code, body.Len())
 		}
 	}
 }
 
-// These two are why we have our own AnswerInlineQuery.
+// The library cannot send a cache_time of 0, and sends a web_app of null, so we have our own AnswerInlineQuery.
 func TestLibrarysInlineAnswerStillLacksZeroAndSendsNull(t *testing.T) {
 	var sent map[string]string
 	library := newLibrary(t, func(req *http.Request) (*http.Response, error) {
@@ -145,7 +147,7 @@ func TestLibrarysInlineAnswerStillLacksZeroAndSendsNull(t *testing.T) {
 		if _, given := req.MultipartForm.Value["cache_time"]; given {
 			sent["cache_time"] = req.FormValue("cache_time")
 		}
-		return answers(`{"ok":true,"result":true}`), nil
+		return okResponse(`{"ok":true,"result":true}`), nil
 	})
 	params := inlineParams(0)
 	params.Button = &models.InlineQueryResultsButton{Text: "x", StartParameter: "inline"}
@@ -163,7 +165,7 @@ func TestLibraryStillTakesAMissingRightForFalse(t *testing.T) {
 	var missing, denied models.ChatPermissions
 	err := json.Unmarshal([]byte(`{"can_edit_tag":false}`), &denied)
 	if err != nil || !reflect.DeepEqual(missing, denied) {
-		t.Errorf("%v: the library's ChatPermissions may do in ChatInfo", err)
+		t.Errorf("%v: ChatInfo can use the library's ChatPermissions", err)
 	}
 }
 

@@ -9,11 +9,11 @@ import (
 	"github.com/go-telegram/bot/models"
 )
 
-// GetUpdates acknowledges all updates before offset and returns up to limit of the others,
-// of the allowed kinds. If there are none it waits for one, for up to wait, rounded down to
-// seconds. The updates are not decoded, so that a malformed one does not lose the others.
+// GetUpdates acknowledges all updates before offset and returns up to limit of the others, of the allowed kinds. If
+// there are none, it waits for one, for up to wait, rounded down to seconds. It does not decode the updates, so that a
+// malformed one does not lose the others.
 //
-// The library's poll acknowledges an update before its handler ends, so a stop would lose it.
+// The library's own poll acknowledges an update before its handler ends, so a stop would lose the update.
 func (c *Client) GetUpdates(
 	ctx context.Context, offset int64, limit int, wait time.Duration, allowed []string,
 ) ([]json.RawMessage, error) {
@@ -27,14 +27,13 @@ func (c *Client) GetUpdates(
 	})
 }
 
-// ChatInfo is a chat as an administrator sees it. The library's type has no GuardBot, and takes a
-// missing CanEditTag for false.
+// ChatInfo is a chat as an administrator sees it. The library's type has no GuardBot, and takes a missing CanEditTag
+// for false.
 type ChatInfo struct {
 	ID       int64  `json:"id"`
 	Title    string `json:"title"`
 	Username string `json:"username"` // of a public chat
-	// JoinByRequest is set if administrators approve everybody who joins without an invite
-	// link.
+	// JoinByRequest is set if administrators approve everybody who joins without an invite link.
 	JoinByRequest bool `json:"join_by_request"`
 	// GuardBot is the bot that Telegram asks about join requests first, or nil.
 	GuardBot *models.User `json:"guard_bot"`

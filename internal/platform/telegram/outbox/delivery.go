@@ -13,20 +13,22 @@ const deliveryLimit = 5 * time.Minute
 
 var backoff = transport.Backoff{First: 500 * time.Millisecond, Max: 30 * time.Second}
 
-// delivery is a message on its way, for one sender or for several who share it.
+// delivery is a message on its way, for one sender or for several who share it. Other messages can join it until it is
+// sealed: see share.go.
 type delivery struct {
 	out *Outbox
-	// m is the first message until the delivery is sealed, and then the message to send.
+	// m is the message of the first sender until the delivery is sealed, and then the message to send.
 	m      *Message
 	limits limits
 	// giveUpAt is the time after which no 429 may delay the message.
 	giveUpAt time.Time
+	// attempts counts the calls that were made to send the message.
 	attempts int
-	// leftOut holds the parts that an attempt left out. Later attempts leave them out too.
+	// leftOut holds the parts that an attempt left out. Later attempts leave them out, too.
 	leftOut part
-	// followed is set once the message has followed its group to another ID.
-	followed bool
-	receipt  Receipt
+	// hasFollowed is set once the message has followed its group to another ID.
+	hasFollowed bool
+	receipt     Receipt
 	keyed
 }
 
@@ -54,31 +56,34 @@ func (d *delivery) run(ctx context.Context) Receipt {
 		if err := d.waitForSlots(ctx); err != nil {
 			return d.end(resultOf(err), err)
 		}
-		if !d.seal() {
+		mustSend := d.seal()
+		if !mustSend {
 			return d.end(Delivered, nil)
 		}
-		err := d.call(ctx)
+		err := d.attempt(ctx)
 		if err == nil {
 			return d.end(Delivered, nil)
 		}
-		step := next(botapi.ErrorOf(err), d.state())
+		e := botapi.ErrorOf(err)
+		step := next(e, d.state())
 		switch step.action {
 		case done:
 			return d.end(Delivered, nil)
 		case giveUp:
 			return d.end(step.result, err)
 		case retry:
-			d.reopen()
+			d.reopen() // The message was not sent, so others may still join it.
 		case resend:
-			// It is not reopened: this content may be delivered already.
+			// The delivery stays sealed, because this content may be delivered already.
 		case retryPlainer:
 			d.leftOut |= step.part
 			d.m.leaveOut(d.leftOut)
 		case followGroup:
-			d.follow(botapi.ErrorOf(err).NewChat)
+			d.follow(e.NewChat)
 		}
 		if !transport.Sleep(ctx, step.after) {
-			// A polled update comes again after a restart. If the outcome is unknown, two answers are better than none.
+			// The caller may send the answer again after a restart, even if this attempt may have delivered it: two answers
+			// are better than none.
 			return d.end(Retryable, err)
 		}
 	}
@@ -86,8 +91,9 @@ func (d *delivery) run(ctx context.Context) Receipt {
 
 // end returns the receipt of the message, and counts a message that was abandoned.
 func (d *delivery) end(result Result, err error) Receipt {
-	// After an ephemeral message, the private chat remains.
-	isAbandoned := result == Lost || (result == OutcomeUnknown && !d.m.Ephemeral.Arrived())
+	isEphemeral := d.m.Ephemeral.Arrived()
+	// An ephemeral message with an unknown outcome is not abandoned: its caller then writes to the private chat.
+	isAbandoned := result == Lost || (result == OutcomeUnknown && !isEphemeral)
 	if isAbandoned {
 		d.out.Count("send_abandoned")
 	}
@@ -98,8 +104,9 @@ func (d *delivery) end(result Result, err error) Receipt {
 	return r
 }
 
-// call makes one attempt, and counts it. A failure may also pause the chat, end the session or report a moved group.
-func (d *delivery) call(ctx context.Context) error {
+// attempt makes one attempt to send the message, and counts how it failed. A 429 also pauses the chat. attempt reports
+// a refused token to Unauthorized, and a moved group to Migrated.
+func (d *delivery) attempt(ctx context.Context) error {
 	if d.attempts > 0 {
 		d.out.Count("send_repeated")
 	}
@@ -146,7 +153,7 @@ func (d *delivery) sendOrEdit(ctx context.Context) (err error) {
 	return err
 }
 
-// state returns the state by which next decides.
+// state returns what next has to know about the delivery.
 func (d *delivery) state() state {
 	s := state{
 		lifetime:  normal,
@@ -154,7 +161,7 @@ func (d *delivery) state() state {
 		left:      time.Until(d.giveUpAt),
 		backoff:   backoff.After(d.attempts),
 		parts:     d.m.parts(),
-		canFollow: d.m.isNew() && !d.followed,
+		canFollow: d.m.isNew() && !d.hasFollowed,
 	}
 	switch {
 	case d.m.Ephemeral.Arrived():
@@ -166,11 +173,11 @@ func (d *delivery) state() state {
 	return s
 }
 
-// follow sends the message to the supergroup that its group has become. The supergroup does not know the message
-// IDs of the group.
+// follow addresses the message to the supergroup that its group has become. The message then replies to none, because
+// the supergroup has other message IDs.
 func (d *delivery) follow(newChat int64) {
 	d.m.To.Chat = newChat
 	d.m.To.ReplyTo = 0
 	d.limits = d.out.limitsOf(d.m)
-	d.followed = true
+	d.hasFollowed = true
 }

@@ -25,9 +25,9 @@ func TestAnEphemeralMessageIsGivenUpAtItsDeadline(t *testing.T) {
 		},
 		"behind the 429 of another": func(c *outboxTest) {
 			c.api.Fail("sendMessage", telegramtest.TooMany(119*time.Second))
-			c.send(2, group, 1, 0)
+			c.sendToGroup(2, 1, anyTime)
 		},
-		"behind others of its chat": func(c *outboxTest) { c.send(30, group, 1, 0) },
+		"behind others of its chat": func(c *outboxTest) { c.sendToGroup(30, 1, anyTime) },
 	} {
 		inBubble(t, func(t *testing.T, c *outboxTest) {
 			before(c)
@@ -74,9 +74,9 @@ func TestANoticeIsRepeatedAndUsesOneSlot(t *testing.T) {
 func TestARepetitionMayBeLate(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *outboxTest) {
 		c.api.Fail("sendMessage", telegramtest.Page(http.StatusBadGateway))
-		c.send(1, group, person, time.Second)
-		c.send(18, group, person+1, 0) // They take what the group has for a minute.
-		c.all.Wait()
+		c.sendToGroup(1, person, time.Second)
+		c.sendToGroup(18, person+1, anyTime) // They take what the group has for a minute.
+		c.sends.Wait()
 		if c.results[Delivered] != 19 {
 			t.Errorf("the results are %v, want all Delivered", c.results)
 		}

@@ -20,28 +20,30 @@ const (
 	person = 501
 )
 
-// outboxTest sends messages by Outboxes, with a fake of Telegram that takes its time.
+// outboxTest sends messages by Outboxes to a fake of Telegram, and records what becomes of them.
 type outboxTest struct {
 	*Outbox
 	api     *telegramtest.Server
 	limiter ratelimit.Limiter
-	takes   time.Duration // a call
-	all     sync.WaitGroup
+	// callTakes is how long each call of Telegram takes.
+	callTakes time.Duration
+	// sends counts the messages of post that are being sent.
+	sends sync.WaitGroup
 
 	mu      sync.Mutex
-	sent    map[int64][]time.Time // when each message was delivered, by chat
+	sent    map[int64][]time.Time // when the messages were delivered, by chat
 	texts   []string              // in the order of delivery
 	results map[Result]int
 	calls   int
 	events  map[string]int
 }
 
-// RoundTrip counts the calls, and delays them.
+// RoundTrip counts the calls, and delays each by callTakes.
 func (c *outboxTest) RoundTrip(req *http.Request) (*http.Response, error) {
 	c.mu.Lock()
 	c.calls++
 	c.mu.Unlock()
-	time.Sleep(c.takes)
+	time.Sleep(c.callTakes)
 	return c.api.RoundTrip(req)
 }
 
@@ -58,7 +60,7 @@ func inBubble(t *testing.T, test func(*testing.T, *outboxTest)) {
 		}
 		c.Outbox = c.replica()
 		test(t, c)
-		c.all.Wait()
+		c.sends.Wait()
 	})
 }
 
@@ -92,11 +94,27 @@ func notice(name string) Message {
 	return m
 }
 
-// send sends n messages of one user. If patience is not 0, their slots must come within it.
+// sendToGroup sends n equal messages for a user in the group. Each has a deadline after patience.
+func (c *outboxTest) sendToGroup(n int, user int64, patience time.Duration) {
+	c.send(n, group, user, patience)
+}
+
+// sendInPrivate sends n equal messages to the private chat of person.
+func (c *outboxTest) sendInPrivate(n int, patience time.Duration) {
+	c.send(n, person, person, patience)
+}
+
+// sendElsewhere sends one message without a deadline to a chat that has no others. Each ID is another chat.
+func (c *outboxTest) sendElsewhere(id int64) { c.send(1, 1000+id, id, anyTime) }
+
+// anyTime is the patience for a message without a deadline.
+const anyTime = 0
+
+// send sends n equal messages for a user to a chat. Each has a deadline after patience.
 func (c *outboxTest) send(n int, to, user int64, patience time.Duration) {
 	c.api.Start(to)
 	m := message(to, user, "x")
-	if patience > 0 {
+	if patience != anyTime {
 		m.Deadline = time.Now().Add(patience)
 	}
 	for range n {
@@ -107,7 +125,7 @@ func (c *outboxTest) send(n int, to, user int64, patience time.Duration) {
 // post sends a message, and returns once it waits or has ended, so that messages come in the order of the calls.
 func (c *outboxTest) post(m Message) {
 	out := c.Outbox
-	c.all.Go(func() {
+	c.sends.Go(func() {
 		r := out.Send(context.Background(), m)
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -126,8 +144,8 @@ func (c *outboxTest) sendPanicking(m Message) (r Receipt) {
 	return c.Send(context.Background(), m)
 }
 
-// maxWithin returns the largest number of times within any span of a length.
-func maxWithin(times []time.Time, length time.Duration) (best int) {
+// maxWithin returns the maximum number of the times that lie within one span of this length.
+func maxWithin(times []time.Time, length time.Duration) (most int) {
 	for _, from := range times {
 		n := 0
 		for _, at := range times {
@@ -136,7 +154,7 @@ func maxWithin(times []time.Time, length time.Duration) (best int) {
 				n++
 			}
 		}
-		best = max(best, n)
+		most = max(most, n)
 	}
-	return best
+	return most
 }

@@ -15,7 +15,7 @@ const (
 	// retry makes the same call again: the message was not sent.
 	retry action = "retry"
 	// resend makes the same call again, although the message may be delivered already.
-	resend action = "repeat"
+	resend action = "resend"
 	// retryPlainer makes the call again without a part.
 	retryPlainer action = "retry plainer"
 	// followGroup makes the call again in the supergroup that the group has become.
@@ -58,29 +58,26 @@ type state struct {
 	backoff time.Duration
 	// parts are the parts that the message still has and can do without.
 	parts part
-	// canFollow is set if the message can be sent to another chat.
+	// canFollow is set if the message can be sent to the supergroup that its group has become.
 	canFollow bool
 }
 
-// unknownWaits are the waits before each time that a message is resent. They are long enough for a proxy to recover,
-// and short enough that users recognize the message. A message is resent at most as often as there are waits.
+// unknownWaits are the waits before a message with an unknown outcome is resent: the first and the second time. They
+// are long enough for a proxy to recover, and short enough that users recognize the message.
 var unknownWaits = [...]time.Duration{2 * time.Second, 5 * time.Second}
 
-// shortResends is how often a message with a short lifetime is resent. After an ephemeral message, the private chat
-// remains.
+// shortResends is how often a message with a short lifetime is resent.
 const shortResends = 1
 
 // next decides what follows an attempt that failed with e:
 //
-//	not connected          retry, or give up if a short lifetime ends first
-//	429                    retry after the wait that Telegram asks for, or give up if that is too long
-//	unknown outcome        resend after seconds, at most twice; the second time without the picture
-//	token refused          give up
-//	the group has moved    follow it once
-//	query expired          done if an earlier attempt may have answered it
-//	a part may be refused  retry without that part
-//	may not write there    give up
-//	anything else          give up
+//	not connected        retry, or give up if a short lifetime ends first
+//	429                  retry after the wait that Telegram asks for, or give up if that is too long
+//	unknown outcome      resend after seconds, at most twice; the second time without the picture
+//	token refused        give up
+//	the group has moved  follow it once, then give up
+//	query expired        done if an earlier attempt may have answered it, otherwise give up
+//	any other refusal    retry without a part that may be the cause; give up if no such part is left
 func next(e *botapi.Error, s state) step {
 	switch {
 	case e.Kind == botapi.NotSent:

@@ -5,13 +5,14 @@
 //	delivery.go  one message, from its first slot to its receipt
 //	next.go      what follows an attempt: one decision, for each kind of error and what was tried before
 //	parts.go     the parts that a message can be sent without
-//	limits.go    a message waits for its chat's pause and for its slots
+//	limits.go    the limits that apply to a message
+//	wait.go      a message waits for its chat's pause and for its slots
 //	share.go     messages with the same Key that wait at the same time become one
 //	content.go   messages as calls of the Bot API
 //
-// A message waits for slots: Telegram limits how many messages a chat and the bot may send in a time, and a slot is the
-// room for one message under one such limit. A pause is the time for which Telegram refuses messages to a chat after a
-// 429.
+// Telegram limits how many messages per second and per minute the bot may send to a chat, and to all chats together. A
+// slot is the right to send one message under one such limit. A message waits for a slot of each limit. If Telegram
+// answers 429, it refuses messages to the chat for a time: the chat is paused.
 //
 // Telegram has no idempotency key. So a message that was definitely not sent is retried for as long as it is useful,
 // and a message with an unknown outcome, which may be delivered, is resent at most twice.
@@ -31,11 +32,11 @@ import (
 // Config is what an Outbox works with.
 type Config struct {
 	API *botapi.Client
-	// Limiter limits Notices and, if Pacing is set, all messages.
+	// Limiter limits Notices (Message.Notice) and, if Pacing is set, all messages.
 	Limiter ratelimit.Limiter
 	// Pacing keeps messages to Telegram's published rates. If it is not set, only 429s slow them down.
 	Pacing bool
-	// Bot begins the keys of the Limiter.
+	// Bot begins the keys of the Limiter, so that several bots can share one.
 	Bot string
 	// Count is called with rate_limited, send_repeated, send_outcome_unknown, send_refused, send_abandoned
 	// and send_shared.
@@ -49,12 +50,12 @@ type Config struct {
 // Outbox sends messages. Its methods may be called from many goroutines.
 type Outbox struct {
 	Config
-	// total is the global limit, which all chats share.
-	total ratelimit.Limit
-	// permits holds a token for each message that is taking its slots.
+	// global is globalLimit with the key of the bot.
+	global ratelimit.Limit
+	// permits holds a token for each message that is taking its slots, and plan spaces the messages that wait for the same
+	// chat. wait.go says why.
 	permits chan struct{}
-	// plan spaces the messages of this process that wait for the same chat.
-	plan *ratelimit.Memory
+	plan    *ratelimit.Memory
 
 	mu sync.Mutex
 	// pausedUntil holds the end of each chat's last 429.
@@ -65,11 +66,11 @@ type Outbox struct {
 
 // New returns an Outbox.
 func New(c Config) *Outbox {
-	total := totalLimit
-	total.Key = c.Bot + " all"
+	global := globalLimit
+	global.Key = c.Bot + " all"
 	return &Outbox{
 		Config:      c,
-		total:       total,
+		global:      global,
 		permits:     make(chan struct{}, maxTaking),
 		plan:        ratelimit.NewMemory(),
 		pausedUntil: map[int64]time.Time{},
@@ -83,26 +84,26 @@ type Message struct {
 	Content Content
 	// EditID is the ID of the message to edit; 0 sends a new message.
 	EditID int
-	// Ephemeral is the message to answer so that only its user can read the answer; zero sends to everybody in
-	// the chat.
+	// Ephemeral is the ephemeral message to answer, so that only its user can read the answer. If it is zero, everybody
+	// in the chat can read the message.
 	Ephemeral botapi.EphemeralMessage
 	// Sender is the ID of the user who asked, or of the chat as which they spoke. In a group, each sender has
 	// a limit for new messages with a Deadline.
 	Sender int64
-	// Deadline is when the message stops waiting for the slots of chat and sender before its first attempt. A 429
-	// extends it by its length. Zero is no deadline. An ephemeral message is not sent after its Deadline.
+	// Deadline is until when the message may wait for slots before its first attempt; zero is no deadline. After a 429,
+	// the message may also wait until afterPause (30 s) is over. An ephemeral message is never sent after its Deadline.
 	Deadline time.Time
 	// Notice names a kind of message that a chat gets at most once a minute; "" is any other message. In a
-	// channel's direct messages, each topic gets it once a minute. A Notice does not wait for the answers of its
-	// chat, but it waits for the end of a 429, however long that is.
+	// channel's direct messages, each topic gets it once a minute. A Notice does not queue behind the other messages of
+	// its chat, but it waits for the end of a 429, however long that is.
 	Notice string
 	// UnknownAttempts counts earlier attempts with an unknown outcome, for example, of the ephemeral message that this
 	// one replaces.
 	UnknownAttempts int
-	// Sharing says which messages may be sent as one; the zero value shares nothing. A Notice needs none.
+	// Sharing says which messages may be sent as one; the zero value shares nothing. For a Notice, Send sets it.
 	Sharing Sharing
-	// OnWait is called each time the message begins to wait for its chat's rate, its sender's, the end of a 429,
-	// or another message; it may be nil.
+	// OnWait is called each time the message begins to wait for a slot of its chat or its sender, the end of a 429, or
+	// another message; it may be nil.
 	OnWait func()
 }
 
@@ -110,8 +111,8 @@ type Message struct {
 type Sharing struct {
 	// Key is equal for messages of which one is enough, such as the edits of one message; nil equals no other.
 	Key any
-	// Subject and AsOf order messages. If two have the same Subject, the one with the older AsOf is older. Of any
-	// other two, the one that came first is older.
+	// Subject and AsOf tell which of two messages is newer. If both have the same Subject, it is the one with the newer
+	// AsOf. Otherwise, it is the one that came later.
 	Subject string
 	AsOf    chat.Version
 	// Combined returns the content that is sent instead of two or more messages; nil sends the Content of the
@@ -129,9 +130,8 @@ func (s *Sharing) olderThan(other *Sharing) bool {
 // Result is what became of a message.
 type Result int
 
-// The results.
 const (
-	// None: there was nothing to send. A delivery that panicked has this result, too: see receiptFor.
+	// None: there was nothing to send. A delivery that panicked has this result, too: see awaitReceipt.
 	None Result = iota
 	Delivered
 	// Retryable: not sent, as far as is known, and the caller may send it again. If ctx ended during an attempt, that
@@ -141,7 +141,7 @@ const (
 	OutcomeUnknown
 	// Dropped: its chat or its sender had no slot before the deadline, or it is a Notice and another one already waits.
 	Dropped
-	// Lost: a 429 lasted longer than deliveryLimit.
+	// Lost: a 429 lasted longer than deliveryLimit (5 min).
 	Lost
 	// Unreachable: the bot may not write to the user.
 	Unreachable
@@ -152,8 +152,8 @@ const (
 // Receipt is what became of a message.
 type Receipt struct {
 	Result Result
-	// Sent is the new message. If the Kind of Err is botapi.Public, the Result is Refused, but Telegram sent the
-	// ephemeral message visibly to all: the caller must delete Sent.
+	// Sent is the new message. If the Kind of Err is botapi.Public, Telegram has shown an ephemeral message to
+	// everybody: the Result is then Refused, and the caller must delete Sent.
 	Sent MessageRef
 	// Unchanged is set if an edited message had that content already.
 	Unchanged bool
@@ -163,17 +163,17 @@ type Receipt struct {
 	Err error
 }
 
-// Send sends a message, in these steps. It looks twice for a message to join, because a slot of the sender takes time:
+// Send sends a message, in these steps:
 //
-//  1. If a message with the same Key waits to be sent, this one joins it.
-//  2. Otherwise it waits for a slot of its sender.
-//  3. Meanwhile, another message with the same Key may have begun to wait: then this one joins it. If none has, this
-//     message leads: others can join it from now on.
-//  4. It is sent.
+//  1. If a message with the same Key waits to be sent, m joins it.
+//  2. Otherwise m waits for a slot of its sender.
+//  3. If another message with the same Key has begun to wait meanwhile, m joins it. Otherwise, other messages can join
+//     m from now on.
+//  4. m is sent, and retried as next decides.
 //
-// A message that joined another one gets the outcome of that one: Send then blocks until this outcome is known, even if
-// ctx ends. But a Notice that joined another one is Dropped at once. A message that leads, or has no Key, is sent until
-// its outcome is known or ctx ends, and Send blocks until then.
+// Send blocks until the outcome is known, or ctx ends. If m has joined another message, Send returns the receipt of
+// that message, and blocks until it is known, even if ctx ends. But a Notice that would join another one is Dropped at
+// once.
 func (o *Outbox) Send(ctx context.Context, m Message) Receipt {
 	if m.OnWait == nil {
 		m.OnWait = func() {}
@@ -182,14 +182,14 @@ func (o *Outbox) Send(ctx context.Context, m Message) Receipt {
 		m.Sharing.Key = noticeKey{m.To.Chat, m.To.DirectTopic, m.Notice}
 	}
 	if other := o.join(&m); other != nil {
-		return other.receiptFor(ctx, &m)
+		return other.awaitReceipt(ctx, &m)
 	}
 	d := newDelivery(o, &m)
 	if err := d.waitForSender(ctx); err != nil {
 		return d.end(resultOf(err), err)
 	}
 	if other := o.leadOrJoin(d); other != nil {
-		return other.receiptFor(ctx, &m)
+		return other.awaitReceipt(ctx, &m)
 	}
 	defer o.finish(d) // also after a panic
 	d.receipt = d.run(ctx)
@@ -202,7 +202,7 @@ func (o *Outbox) Send(ctx context.Context, m Message) Receipt {
 func (o *Outbox) Answer(
 	ctx context.Context, deadline time.Time, call func(context.Context) error, contents ...*Content,
 ) error {
-	s := state{lifetime: short}
+	s := state{lifetime: short} // The answer is worth nothing after the deadline.
 	for failures := 1; ; failures++ {
 		err := call(ctx)
 		if err == nil {

@@ -8,9 +8,11 @@ import (
 	"github.com/go-telegram/bot/models"
 )
 
-// part is a set of parts, one bit each, that a message can do without. An answer without one of them is better than no
-// answer. The parameters that make a message ephemeral, and the topic of a channel's direct messages, are not among
-// them: without these, the wrong users would read the message.
+// part is a part of a message that is left out if Telegram refuses the message because of it: an answer without a link
+// is better than no answer. A part is one bit, so that a value can combine several parts.
+//
+// The parameters that make a message ephemeral, and the topic of a channel's direct messages, are not parts: without
+// them, the wrong users would read the message.
 type part uint8
 
 // The parts.
@@ -22,11 +24,8 @@ const (
 	replyPart                    // the message to reply to
 )
 
-// isNew reports whether the message is neither an edit nor an ephemeral message. Only a new message can go to
-// another place, reply to something else, or have a text instead of its picture.
-func (m *Message) isNew() bool { return m.EditID == 0 && !m.Ephemeral.Arrived() }
-
-// parts returns the parts that the message has.
+// parts returns the parts that can be left out of the message. An edit and an ephemeral message can only do without
+// links and formats.
 func (m *Message) parts() part {
 	all := m.Content.parts()
 	if !m.isNew() {
@@ -41,7 +40,10 @@ func (m *Message) parts() part {
 	return all
 }
 
-// parts returns the parts that the content has.
+// isNew reports whether the message is neither an edit nor an ephemeral message.
+func (m *Message) isNew() bool { return m.EditID == 0 && !m.Ephemeral.Arrived() }
+
+// parts returns the parts that can be left out of the content: leaving out one of them changes it.
 func (c *Content) parts() (all part) {
 	for _, p := range []part{linkPart, picturePart, formatPart} {
 		if !reflect.DeepEqual(c.without(p), *c) {
@@ -65,7 +67,7 @@ func (m *Message) leaveOut(parts part) {
 // without returns c without some parts.
 func (c Content) without(parts part) Content {
 	if parts&linkPart != 0 {
-		c = c.keep(isNoLink, opensNoLink)
+		c = c.keep(staysInTelegram, buttonStaysInTelegram)
 	}
 	if parts&picturePart != 0 {
 		c.Picture = nil
@@ -76,17 +78,19 @@ func (c Content) without(parts part) Content {
 	return c
 }
 
-func isNoLink(e models.MessageEntity) bool { return e.URL == "" || intoTelegram(e.URL) }
+func staysInTelegram(e models.MessageEntity) bool { return e.URL == "" || intoTelegram(e.URL) }
 
-func opensNoLink(b models.InlineKeyboardButton) bool { return b.URL == "" || intoTelegram(b.URL) }
+func buttonStaysInTelegram(b models.InlineKeyboardButton) bool {
+	return b.URL == "" || intoTelegram(b.URL)
+}
 
-// isEssential reports whether an entity must stay although a server may not know it. Code keeps Telegram from making
-// links of untrusted text. A link into Telegram may name the command that a question belongs to (askedFor in package
-// telegram).
+// isEssential reports whether an entity stays even in plain text. Code keeps Telegram from making links of untrusted
+// text. A link into Telegram may name the command that a question belongs to (askedFor in package telegram).
 func isEssential(e models.MessageEntity) bool {
 	return e.Type == models.MessageEntityTypeCode || intoTelegram(e.URL)
 }
 
+// carriesCommand reports whether a button sends a command, itself or by a link into Telegram.
 func carriesCommand(b models.InlineKeyboardButton) bool {
 	return b.CallbackData != "" || intoTelegram(b.URL)
 }

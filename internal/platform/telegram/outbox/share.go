@@ -5,24 +5,25 @@ import (
 	"time"
 )
 
-// sameAnswerGap is the minimum time from one message to the next with the same Key: the rate that Telegram
-// publishes for a chat. A chat's burst is for different answers.
+// sameAnswerGap is the minimum time from one message to the next with the same Key: the rate that Telegram publishes
+// for a chat. The bursts of limits.go are for different answers.
 const sameAnswerGap = time.Second
 
-// A delivery with a Key is open, then sealed, perhaps open again after a 429, and then ended:
+// Of the messages with one Sharing.Key, at most one waits for its slots. Messages that come meanwhile join its
+// delivery, and their senders share its receipt. A delivery with a Key has these states:
 //
 //	open ── seal ──> sealed ── finish ──> ended
 //	  └──── reopen ────┘
 //
-// Of the messages with one Key, at most one waits. Messages that come meanwhile join it, and their senders share
-// its receipt. Once it has its slots, it is sealed: no other message joins, and the newest of those that joined is
-// sent. The next message with the Key then follows it: an edit once the sealed edit has ended, any other message
-// after sameAnswerGap.
+// While it is open, other messages may join. Once it has its slots, it is sealed: the newest of the messages that
+// joined is sent, and a message that comes now begins a new delivery. The new delivery waits for the sealed one: an
+// edit until the sealed edit has ended, any other message for sameAnswerGap. If the message was not sent, for example
+// because of a 429, the delivery is reopened.
 
-// keyed is what a delivery knows of the others with its Key.
+// keyed is what a delivery knows about other messages with its Key.
 type keyed struct {
-	// previous is the delivery to wait for, or nil. It is sealed for good, because only the latest delivery can reopen.
-	// So its fields below no longer change.
+	// previous is the delivery to wait for, or nil. Only the latest delivery can reopen, so previous stays sealed, and
+	// its fields below do not change.
 	previous *delivery
 	// made is the Sharing of the newest edit that Telegram made, or may have made.
 	made Sharing
@@ -33,11 +34,12 @@ type keyed struct {
 
 	// open is set while other messages may join.
 	open bool
-	// newest is the newest of the messages that share the delivery, and requests counts these messages.
+	// newest is the newest of the messages that share the delivery, and messages is how many they are.
 	newest   *Message
-	requests int
-	// deadline is the latest Deadline of the messages that share the delivery; zero: the first of them has none.
+	messages int
+	// deadline is the latest Deadline of the messages that share the delivery, or zero if the first of them has none.
 	deadline time.Time
+	// sealedAt is when the delivery was last sealed.
 	sealedAt time.Time
 }
 
@@ -48,7 +50,7 @@ type noticeKey struct {
 	notice string
 }
 
-// join adds m to the delivery that waits with its Key, and returns that delivery. If none waits, join returns nil.
+// join adds m to the open delivery with its Key, and returns that delivery. If none is open, join returns nil.
 func (o *Outbox) join(m *Message) *delivery {
 	if m.Sharing.Key == nil {
 		return nil
@@ -63,8 +65,8 @@ func (o *Outbox) join(m *Message) *delivery {
 	return d
 }
 
-// leadOrJoin opens d, so that other messages can join it, and returns nil. The caller must then call finish. If another
-// delivery waits with that Key by now, leadOrJoin instead adds d's message to the other one and returns that.
+// leadOrJoin opens d, so that other messages can join it, and returns nil. The caller must then call finish. But if
+// another delivery with the Key is open by now, leadOrJoin adds d's message to that delivery, and returns it.
 func (o *Outbox) leadOrJoin(d *delivery) *delivery {
 	key := d.m.Sharing.Key
 	if key == nil {
@@ -81,14 +83,14 @@ func (o *Outbox) leadOrJoin(d *delivery) *delivery {
 	d.ended = make(chan struct{})
 	d.open = true
 	d.newest = d.m
-	d.requests = 1
+	d.messages = 1
 	o.latest[key] = d
 	return nil
 }
 
 // add lets m share the delivery. The caller holds Outbox.mu.
 func (d *delivery) add(m *Message) {
-	d.requests++
+	d.messages++
 	if m.Deadline.After(d.deadline) && !d.deadline.IsZero() {
 		d.deadline = m.Deadline
 	}
@@ -97,10 +99,10 @@ func (d *delivery) add(m *Message) {
 	}
 }
 
-// receiptFor returns the receipt of m, a message that has joined the delivery. It blocks until the delivery has ended,
-// even if ctx ends. If the delivery panicked, receiptFor sends m by itself. A Notice is Dropped at once: the one that
-// waits tells the chat.
-func (d *delivery) receiptFor(ctx context.Context, m *Message) Receipt {
+// awaitReceipt returns the receipt of m, a message that has joined the delivery. It blocks until the delivery has
+// ended, even if ctx ends. If the delivery panicked, awaitReceipt sends m by itself. A Notice is Dropped at once,
+// because the Notice that it joined tells the chat the same.
+func (d *delivery) awaitReceipt(ctx context.Context, m *Message) Receipt {
 	if m.Notice != "" {
 		return Receipt{Result: Dropped}
 	}
@@ -109,11 +111,13 @@ func (d *delivery) receiptFor(ctx context.Context, m *Message) Receipt {
 		m.Sharing.OnJoin()
 	}
 	<-d.ended
-	switch {
-	case d.receipt.Result == None: // The delivery panicked, perhaps in Combined.
+	panicked := d.receipt.Result == None // perhaps in Combined
+	if panicked {
 		m.Sharing = Sharing{}
 		return d.out.Send(ctx, *m)
-	case d.receipt.Result == Delivered && m.EditID == 0:
+	}
+	isEdit := m.EditID != 0
+	if d.receipt.Result == Delivered && !isEdit {
 		d.out.Count("send_shared")
 	}
 	return d.receipt
@@ -121,19 +125,16 @@ func (d *delivery) receiptFor(ctx context.Context, m *Message) Receipt {
 
 // waitForPrevious blocks until the delivery may follow the previous one with its Key: an edit until the previous edit
 // has ended, any other message until sameAnswerGap after the previous message was sealed. A Notice does not wait. It
-// fails with errNoRoom if the message may not wait that long, and with ctx's error.
+// fails with errTooLate if the message may not wait that long, and with ctx's error.
 func (d *delivery) waitForPrevious(ctx context.Context) error {
 	previous := d.previous
 	d.previous = nil
-	switch {
-	case previous == nil, d.m.Notice != "":
+	if previous == nil || d.m.Notice != "" {
 		return nil
-	case d.m.EditID == 0:
-		gap := time.Until(previous.sealedAt.Add(sameAnswerGap))
-		if gap <= 0 {
-			return nil
-		}
-		return d.wait(ctx, gap)
+	}
+	isEdit := d.m.EditID != 0
+	if !isEdit {
+		return d.wait(ctx, time.Until(previous.sealedAt.Add(sameAnswerGap)))
 	}
 	d.m.OnWait()
 	<-previous.ended // It ends soon after ctx at the latest.
@@ -141,32 +142,31 @@ func (d *delivery) waitForPrevious(ctx context.Context) error {
 	return nil
 }
 
-// seal lets no other message join, makes the newest message that has joined the one to send, and returns true. It
-// returns false if a newer edit has been made already: nothing is to be sent.
-func (d *delivery) seal() (isToBeSent bool) {
-	newest, requests := d.stopJoining()
+// seal lets no other message join, and makes d.m the message to send: the newest of those that have joined. It returns
+// false if nothing is to be sent, because a newer edit has been made already.
+func (d *delivery) seal() (mustSend bool) {
+	newest, messages := d.stopJoining()
 	if newest == nil {
 		return true
 	}
 	m := *newest
-	// The message replies to the sender who has waited longest.
-	m.To = d.m.To
+	m.To = d.m.To // The message replies to the sender who has waited longest.
 	m.OnWait = d.m.OnWait
 	m.UnknownAttempts = d.m.UnknownAttempts
 	d.m = &m
 	if m.EditID != 0 && m.Sharing.olderThan(&d.made) {
 		return false
 	}
-	if m.Sharing.Combined != nil && requests > 1 {
-		m.Content = m.Sharing.Combined(requests)
+	if m.Sharing.Combined != nil && messages > 1 {
+		m.Content = m.Sharing.Combined(messages)
 	}
 	m.leaveOut(d.leftOut)
 	return true
 }
 
-// stopJoining lets no other message join. It returns the newest that has joined and how many have, or nil if the
-// delivery was not open.
-func (d *delivery) stopJoining() (newest *Message, requests int) {
+// stopJoining lets no other message join. It returns the newest of the messages that share the delivery, and how many
+// they are. If the delivery was not open, it returns nil.
+func (d *delivery) stopJoining() (newest *Message, messages int) {
 	d.out.mu.Lock()
 	defer d.out.mu.Unlock()
 	if !d.open {
@@ -174,32 +174,33 @@ func (d *delivery) stopJoining() (newest *Message, requests int) {
 	}
 	d.open = false
 	d.sealedAt = time.Now()
-	return d.newest, d.requests
+	return d.newest, d.messages
 }
 
-// latestDeadline returns the deadline of the delivery, which others may extend.
+// latestDeadline returns the deadline of the delivery. Messages that join may extend it.
 func (d *delivery) latestDeadline() time.Time {
 	d.out.mu.Lock()
 	defer d.out.mu.Unlock()
 	return d.deadline
 }
 
-// reopen lets messages join a delivery that was sealed and was not sent, unless another delivery with its Key waits by
-// now.
+// reopen lets messages join a delivery that was sealed and was not sent, unless there is a later delivery with its Key.
 func (d *delivery) reopen() {
 	o := d.out
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	isLatest := d.ended != nil && o.latest[d.m.Sharing.Key] == d
-	if isLatest {
+	hasKey := d.ended != nil
+	if hasKey && o.latest[d.m.Sharing.Key] == d {
 		d.open = true
 		d.newest = d.m
 	}
 }
 
-// finish gives the receipt to those who share the delivery, and lets the next one follow.
+// finish gives the receipt to those who share the delivery, and lets the next delivery with its Key follow. It does
+// nothing for a delivery without a Key.
 func (o *Outbox) finish(d *delivery) {
-	if d.ended == nil { // Nobody shares it.
+	hasKey := d.ended != nil
+	if !hasKey {
 		return
 	}
 	result := d.receipt.Result

@@ -15,8 +15,8 @@ import (
 	"herald/internal/demo/fake/telegramtest"
 )
 
-// question returns a message that others may share, to the group.
-func question(user int64) Message {
+// sharedAnswer returns an answer to a user in the group. Answers to other users may be sent with it as one message.
+func sharedAnswer(user int64) Message {
 	m := message(group, user, "shared")
 	m.Sharing.Key = "shared"
 	m.Sharing.Combined = func(messages int) Content { return Content{Text: fmt.Sprint("shared by ", messages)} }
@@ -36,9 +36,9 @@ func TestEqualQuestionsShareTheMessageThatWaits(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *outboxTest) {
 		start := time.Now()
 		for user := range int64(20) {
-			c.post(question(user))
+			c.post(sharedAnswer(user))
 		}
-		c.all.Wait()
+		c.sends.Wait()
 		want := []string{"shared", "shared by 19"}
 		if got := sentTexts(c); !slices.Equal(got, want) || time.Since(start) != time.Second {
 			t.Errorf("sent are %q after %v, want %q after a second", got, time.Since(start), want)
@@ -51,37 +51,37 @@ func TestEqualQuestionsShareTheMessageThatWaits(t *testing.T) {
 
 func TestASenderOverTheirShareDelaysNobodyWhoAsksTheSame(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *outboxTest) {
-		c.send(3, group, 1, 20*time.Second)
-		c.all.Wait()
-		c.post(question(1))
+		c.sendToGroup(3, 1, 20*time.Second)
+		c.sends.Wait()
+		c.post(sharedAnswer(1))
 		start := time.Now()
-		if r := c.Send(t.Context(), question(2)); r.Result != Delivered || time.Since(start) > 4*time.Second {
-			t.Errorf("the other one's answer: %+v after %v", r, time.Since(start))
+		if r := c.Send(t.Context(), sharedAnswer(2)); r.Result != Delivered || time.Since(start) > 4*time.Second {
+			t.Errorf("the answer to the other sender: %+v after %v", r, time.Since(start))
 		}
 	})
 }
 
 func TestASenderOverTheirShareJoinsAMessageThatWaits(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *outboxTest) {
-		c.send(3, group, 1, 20*time.Second)
-		c.all.Wait()
-		c.post(question(2)) // It waits for the group's slot.
+		c.sendToGroup(3, 1, 20*time.Second)
+		c.sends.Wait()
+		c.post(sharedAnswer(2)) // It waits for the group's slot.
 		start := time.Now()
-		if r := c.Send(t.Context(), question(1)); r.Result != Delivered || time.Since(start) > 4*time.Second {
+		if r := c.Send(t.Context(), sharedAnswer(1)); r.Result != Delivered || time.Since(start) > 4*time.Second {
 			t.Errorf("result %+v after %v", r, time.Since(start))
 		}
 	})
 }
 
-// Those who ask behind a 429 or an outage of Telegram share one message, also if it was tried already.
+// Users who ask during a 429 share one message, even if it was attempted before.
 func TestAMessageThatWasNotSentCanBeShared(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *outboxTest) {
 		c.api.Fail("sendMessage", telegramtest.TooMany(10*time.Second))
 		for user := range int64(20) {
-			c.post(question(user))
+			c.post(sharedAnswer(user))
 			time.Sleep(400 * time.Millisecond)
 		}
-		c.all.Wait()
+		c.sends.Wait()
 		want := []string{"shared by 20"}
 		if got := sentTexts(c); !slices.Equal(got, want) || c.results[Delivered] != 20 {
 			t.Errorf("sent are %q, want %q; results %v", got, want, c.results)
@@ -92,9 +92,9 @@ func TestAMessageThatWasNotSentCanBeShared(t *testing.T) {
 func TestAMessageThatMayBeDeliveredIsNotShared(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *outboxTest) {
 		c.api.Fail("sendMessage", telegramtest.Status(500).CarriedOut())
-		c.post(question(1))
-		c.post(question(2))
-		c.all.Wait()
+		c.post(sharedAnswer(1))
+		c.post(sharedAnswer(2))
+		c.sends.Wait()
 		want := []string{"shared", "shared", "shared"} // The first one twice, and the second.
 		if got := sentTexts(c); !slices.Equal(got, want) || c.results[Delivered] != 2 {
 			t.Errorf("sent are %q, want %q; results %v", got, want, c.results)
@@ -106,37 +106,37 @@ func TestUnknownOutcomesCountForThoseWhoJoinLater(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *outboxTest) {
 		unknown := telegramtest.Status(500)
 		c.api.Fail("sendMessage", unknown, telegramtest.TooMany(10*time.Second), unknown, unknown)
-		c.post(question(1))
+		c.post(sharedAnswer(1))
 		time.Sleep(3 * time.Second)
-		c.post(question(2)) // It joins the first one, which waits for the end of the 429.
-		c.all.Wait()
+		c.post(sharedAnswer(2)) // It joins the first one, which waits for the end of the 429.
+		c.sends.Wait()
 		if c.results[OutcomeUnknown] != 2 || c.calls != 4 {
 			t.Errorf("results %v after %d calls", c.results, c.calls)
 		}
 	})
 }
 
-// The first message waits with the others, because one of theirs is sent instead.
+// The message of another user is sent instead of the first message, which must learn of the 429 as well.
 func TestA429IsToldToTheFirstOfASharedMessage(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *outboxTest) {
 		for id := range int64(6) { // They take the slots of all chats for the next 0.17 s.
-			c.send(1, 1000+id, id, 0)
+			c.sendElsewhere(id)
 		}
 		waits := false
-		m := question(1)
+		m := sharedAnswer(1)
 		m.OnWait = func() { waits = true }
 		c.post(m)
-		c.post(question(2))
+		c.post(sharedAnswer(2))
 		time.Sleep(175 * time.Millisecond)
 		c.api.Fail("sendMessage", telegramtest.TooMany(time.Second))
-		c.all.Wait()
+		c.sends.Wait()
 		if !waits || c.results[Delivered] != 8 {
 			t.Errorf("waits: %t; %v", waits, c.results)
 		}
 	})
 }
 
-// edit returns an edit whose answer has an age.
+// edit returns an edit of a message in the private chat. Its answer is as of that long ago.
 func edit(id int, text string, age time.Duration) Message {
 	m := message(person, 1, text)
 	m.EditID = id
@@ -148,14 +148,13 @@ func edit(id int, text string, age time.Duration) Message {
 	return m
 }
 
-// Each row is a series of edits of one message by the age of their answers. They come one after another while the
-// first one is made.
+// Each case is a series of edits of one message, which come one after another while the first one is made.
 func TestTheNewestEditIsMade(t *testing.T) {
 	const minute = time.Minute
 	for _, test := range []struct {
 		name  string
-		ages  []time.Duration
-		want  string // the text in the end: an edit's index in the series
+		ages  []time.Duration // of the answers
+		want  string          // the text in the end: an edit's index in the series
 		calls int
 	}{
 		{name: "one", ages: []time.Duration{0}, want: "0", calls: 1},
@@ -169,11 +168,11 @@ func TestTheNewestEditIsMade(t *testing.T) {
 			c.api.Start(person)
 			id := c.Send(t.Context(), message(person, 1, "x")).Sent.MessageID
 			c.calls = 0
-			c.takes = time.Second
+			c.callTakes = time.Second
 			for i, age := range test.ages {
 				c.post(edit(id, fmt.Sprint(i), age))
 			}
-			c.all.Wait()
+			c.sends.Wait()
 			got := c.api.Sent()[0].Text
 			if got != test.want || c.calls != test.calls || c.results[Delivered] != len(test.ages) {
 				t.Errorf("%s: edit %s is seen after %d calls, results %v", test.name, got, c.calls, c.results)
@@ -187,10 +186,10 @@ func TestAnOlderEditIsMadeIfTheNewerOneFails(t *testing.T) {
 		c.api.Start(person)
 		id := c.Send(t.Context(), message(person, 1, "x")).Sent.MessageID
 		c.api.Fail("editMessageText", telegramtest.NoRights())
-		c.takes = time.Second
+		c.callTakes = time.Second
 		c.post(edit(id, "newer", 0))
 		c.post(edit(id, "older", time.Minute))
-		c.all.Wait()
+		c.sends.Wait()
 		if got := c.api.Sent()[0].Text; got != "older" || c.results[Refused] != 1 || c.results[Delivered] != 1 {
 			t.Errorf("%q is seen, results %v", got, c.results)
 		}
@@ -218,14 +217,14 @@ func TestAPanicBlocksNoLaterMessage(t *testing.T) {
 
 func TestAPanicOfCombinedMutesNobody(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *outboxTest) {
-		m := question(1)
+		m := sharedAnswer(1)
 		m.Sharing.Combined = func(int) Content { panic("no content") }
 		results := make([]Result, 3)
 		for i := range results {
-			c.all.Go(func() { results[i] = c.sendPanicking(m).Result })
+			c.sends.Go(func() { results[i] = c.sendPanicking(m).Result })
 			synctest.Wait() // The first goes alone, and the others wait together.
 		}
-		c.all.Wait()
+		c.sends.Wait()
 		if want := []Result{Delivered, None, Delivered}; !slices.Equal(results, want) {
 			t.Errorf("results %v, want %v", results, want)
 		}
@@ -237,12 +236,12 @@ func TestAPanicOfCombinedMutesNobody(t *testing.T) {
 
 func TestSentMessagesAreForgotten(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *outboxTest) {
-		c.send(20, person, 1, time.Second)
+		c.sendInPrivate(20, time.Second)
 		for range 5 {
-			c.post(question(1))
+			c.post(sharedAnswer(1))
 		}
 		c.post(notice("busy"))
-		c.all.Wait()
+		c.sends.Wait()
 		for to, wait := range []time.Duration{time.Second, time.Hour} {
 			c.pause(int64(to), wait)
 		}
@@ -255,13 +254,13 @@ func TestSentMessagesAreForgotten(t *testing.T) {
 	})
 }
 
-// A flooder's press would otherwise overwrite a newer answer once they have a slot of their own.
+// Otherwise an edit of a sender who floods would wait, and then overwrite a newer answer.
 func TestAnEditDoesNotWaitForASlotOfItsSender(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *outboxTest) {
 		id := c.Send(t.Context(), message(group, 2, "x")).Sent.MessageID
 		time.Sleep(time.Minute)
-		c.send(3, group, 1, 20*time.Second)
-		c.all.Wait()
+		c.sendToGroup(3, 1, 20*time.Second)
+		c.sends.Wait()
 		time.Sleep(4 * time.Second) // The group has a slot, and user 1 has none.
 		m := edit(id, "edited", 0)
 		m.To.Chat = group
@@ -275,18 +274,18 @@ func TestAnEditDoesNotWaitForASlotOfItsSender(t *testing.T) {
 
 func TestASharedMessageWaitsUntilTheLatestDeadline(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *outboxTest) {
-		c.send(3, group, 1, 20*time.Second) // They take the group's slots for four seconds.
-		c.all.Wait()
-		first := question(2)
+		c.sendToGroup(3, 1, 20*time.Second) // They take the group's slots for four seconds.
+		c.sends.Wait()
+		first := sharedAnswer(2)
 		first.Deadline = time.Now().Add(5 * time.Second)
 		c.post(first)
-		c.post(question(3))
+		c.post(sharedAnswer(3))
 		other := c.replica() // It takes the next slot of the group.
 		taken := message(group, 4, "of a replica")
 		if r := other.Send(t.Context(), taken); r.Result != Delivered {
 			t.Errorf("of a replica: %+v", r)
 		}
-		c.all.Wait()
+		c.sends.Wait()
 		if c.results[Delivered] != 3+2 {
 			t.Errorf("results %v", c.results)
 		}
@@ -295,7 +294,7 @@ func TestASharedMessageWaitsUntilTheLatestDeadline(t *testing.T) {
 
 func TestWhatIsRefusedStaysLeftOutIfTheMessageIsJoinedAgain(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *outboxTest) {
-		link := question(1)
+		link := sharedAnswer(1)
 		link.Sharing.Combined = func(int) Content {
 			return Content{Text: "x", Entities: []models.MessageEntity{
 				{Type: models.MessageEntityTypeTextLink, Length: 1, URL: "https://example.org/"},
@@ -308,7 +307,7 @@ func TestWhatIsRefusedStaysLeftOutIfTheMessageIsJoinedAgain(t *testing.T) {
 			link.Sender = user
 			c.post(link)
 		}
-		c.all.Wait()
+		c.sends.Wait()
 		calls := c.api.Calls("sendMessage")
 		if last := fmt.Sprint(calls[len(calls)-1].Params); strings.Contains(last, "example.org") {
 			t.Errorf("sent is %s after %d calls, results %v", last, c.calls, c.results)

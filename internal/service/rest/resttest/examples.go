@@ -6,11 +6,12 @@ import (
 	"testing"
 )
 
-// example matches a fenced block of a document, whose first line ends with a label, as in "```json price-v1".
+// example matches a fenced block of a document. It captures the label in its first line, "price-v1" in "```json
+// price-v1", and the lines in the block.
 var example = regexp.MustCompile("(?ms)^```[a-z]+ ?([a-z0-9-]*)\n(.*?)\n```$")
 
 // Examples returns the fenced blocks of the document at path, by their labels. It ends the test if a block has no
-// label, or two have the same.
+// label, or if two blocks have the same label.
 func Examples(t *testing.T, path string) map[string]string {
 	t.Helper()
 	document, err := os.ReadFile(path)

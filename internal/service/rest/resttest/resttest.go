@@ -1,5 +1,5 @@
-// Package resttest tests clients of services against real servers whose connections, transfers and answers
-// fail in every way that a client must survive.
+// Package resttest tests clients of services against servers on loopback. The connections, transfers and answers of
+// these servers fail in every way that a client must survive.
 package resttest
 
 import (
@@ -24,30 +24,30 @@ import (
 	"herald/internal/demo/fake/transporttest"
 )
 
+// fault is a way in which a service fails to answer. It has either serve or url.
+type fault struct {
+	name           string
+	serve          http.HandlerFunc // the service
+	url            string           // of a service that cannot be reached
+	want           core.Reason
+	wantRetryAfter time.Duration
+}
+
 // Time limits of the calls that Check makes.
 const (
 	ample = time.Minute
-	// short is for faults that never answer. It suffices to connect.
+	// short is for faults that never answer. It is long enough to connect.
 	short = 200 * time.Millisecond
 )
-
-// fault is a way in which a service fails to answer.
-type fault struct {
-	name       string
-	want       core.Reason
-	retryAfter time.Duration
-	serve      http.HandlerFunc
-	url        string // instead of serve, if no server can answer
-}
 
 // discard is where net/http's servers log their broken connections.
 var discard = log.New(io.Discard, "", 0)
 
-// Check calls ask once for each fault. ask must make a call to a service at baseURL, with this time
-// limit, and return the call's error. Check fails the test unless that is the *core.Error of the fault,
-// and its text holds none of the secrets, no part of the URL except its host, and nothing that the
-// service answered. The secrets should include the paths and queries that ask requests. Check also
-// cancels a call halfway.
+// Check calls ask once for each fault. ask must make a call to a service at baseURL, with this time limit, and return
+// the call's error. Check fails the test unless that is a *core.Error with the reason and the wait of the fault. The
+// text of the error must not contain any of the secrets, any part of the URL except its host, or anything that the
+// service answered. The secrets should include the paths and queries that ask requests. Check also cancels a call
+// halfway.
 func Check(
 	t *testing.T, ask func(ctx context.Context, baseURL string, timeout time.Duration) error, secrets ...string,
 ) {
@@ -67,20 +67,25 @@ func Check(
 			if f.want == core.SlowAnswer {
 				timeout = short
 			}
-			checkError(t, ask(t.Context(), f.url, timeout), f, secrets)
+			err := ask(t.Context(), f.url, timeout)
+			failure := WantReason(t, err, nil, f.want, secrets...)
+			if failure.RetryAfter != f.wantRetryAfter {
+				t.Errorf("got %v, retry after %v; want %v", err, failure.RetryAfter, f.wantRetryAfter)
+			}
 		})
 	}
 	t.Run("cancelled halfway", func(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		defer cancel(nil)
-		err := ask(ctx, Serve(t, func(w http.ResponseWriter, r *http.Request) {
+		url := Serve(t, func(w http.ResponseWriter, r *http.Request) {
 			cancel(errors.New(echoed))
 			hang(w, r)
-		}), ample)
+		})
+		err := ask(ctx, url, ample)
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("got %v, want one that is context.Canceled", err)
 		}
-		noLeak(t, err, echoed)
+		wantNoLeak(t, err, echoed)
 	})
 }
 
@@ -92,39 +97,34 @@ func Serve(t *testing.T, handler http.HandlerFunc) string {
 	return server.URL
 }
 
-// checkError fails the test unless err has the reason and the wait of the fault.
-func checkError(t *testing.T, err error, f fault, secrets []string) {
-	t.Helper()
-	if failure := WantReason(t, err, nil, f.want, secrets...); failure.RetryAfter != f.retryAfter {
-		t.Errorf("got %v, retry after %v; want %v", err, failure.RetryAfter, f.retryAfter)
-	}
-}
-
-// WantReason ends the test unless err is a *core.Error with this reason, of this service unless that is
-// nil. It fails the test if the error holds a secret, as noLeak does. It returns the *core.Error.
+// WantReason ends the test unless err is a *core.Error with this reason and of this service. If service is nil, it may
+// be of any service. WantReason fails the test if the text of the error contains a secret. It returns the *core.Error.
 func WantReason(t *testing.T, err error, service *core.Service, want core.Reason, secrets ...string) *core.Error {
 	t.Helper()
-	failure, ok := errors.AsType[*core.Error](err)
-	if !ok || service != nil && failure.Service != service || failure.Reason != want {
+	failure, isFailure := errors.AsType[*core.Error](err)
+	if !isFailure || failure.Reason != want {
 		t.Fatalf("got %v, want %s", err, want)
 	}
-	noLeak(t, err, secrets...)
+	if service != nil && failure.Service != service {
+		t.Fatalf("got an error of %s, want one of %s", failure.Service.Name, service.Name)
+	}
+	wantNoLeak(t, err, secrets...)
 	return failure
 }
 
-// noLeak fails the test if err, or an error that it wraps, has a text that holds one of the secrets, or
-// is a *url.Error.
-func noLeak(t *testing.T, err error, secrets ...string) {
+// wantNoLeak fails the test if the text of err, or of an error that it wraps, contains one of the secrets. It also
+// fails if err wraps a *url.Error, which contains the whole URL.
+func wantNoLeak(t *testing.T, err error, secrets ...string) {
 	t.Helper()
 	var address *url.Error
 	if errors.As(err, &address) {
-		t.Error("the error holds a *url.Error")
+		t.Error("the error wraps a *url.Error")
 	}
 	for ; err != nil; err = errors.Unwrap(err) {
 		text := fmt.Sprintf("%v %+v %#v", err, err, err)
 		for _, s := range secrets {
 			if s != "" && strings.Contains(text, s) {
-				t.Errorf("the error holds %q: %s", s, text)
+				t.Errorf("the error contains %q: %s", s, text)
 			}
 		}
 	}
@@ -159,15 +159,25 @@ func faults(t *testing.T) []fault {
 		},
 		{name: "silent", want: core.SlowAnswer, serve: hang},
 		{name: "silent in the body", want: core.SlowAnswer, serve: hangInBody},
-		{name: "429 with seconds", want: core.Limited, retryAfter: 7 * time.Second, serve: retryAfter(429, "7")},
 		{
-			name:       "429 with a date",
-			want:       core.Limited,
-			retryAfter: 90 * time.Second,
+			name:           "429 with seconds",
+			serve:          retryAfter(429, "7"),
+			want:           core.Limited,
+			wantRetryAfter: 7 * time.Second,
+		},
+		{
+			name: "429 with a date",
 			serve: header("Date", hourAgo.Format(http.TimeFormat),
 				retryAfter(429, hourAgo.Add(90*time.Second).Format(http.TimeFormat))),
+			want:           core.Limited,
+			wantRetryAfter: 90 * time.Second,
 		},
-		{name: "503 with seconds", want: core.Unreachable, retryAfter: 3 * time.Second, serve: retryAfter(503, "3")},
+		{
+			name:           "503 with seconds",
+			serve:          retryAfter(503, "3"),
+			want:           core.Unreachable,
+			wantRetryAfter: 3 * time.Second,
+		},
 	}
 	for status, want := range map[int]core.Reason{
 		400: core.Rejected,
@@ -181,7 +191,7 @@ func faults(t *testing.T) []fault {
 	} {
 		all = append(all, fault{name: fmt.Sprint(status), want: want, serve: answer(status, `{"message":"`+echoed+`"}`)})
 	}
-	untrusted := httptest.NewUnstartedServer(answer(200, html))
+	untrusted := httptest.NewUnstartedServer(answer(200, html)) // Its certificate is of an unknown authority.
 	untrusted.Config.ErrorLog = discard
 	untrusted.StartTLS()
 	t.Cleanup(untrusted.Close)
@@ -192,6 +202,7 @@ func faults(t *testing.T) []fault {
 	)
 }
 
+// answer returns a handler that answers with this status and body.
 func answer(status int, body string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("X-Text", echoed)
@@ -200,24 +211,25 @@ func answer(status int, body string) http.HandlerFunc {
 	}
 }
 
+// retryAfter returns a handler that answers with this status and Retry-After.
 func retryAfter(status int, value string) http.HandlerFunc {
 	return header("Retry-After", value, answer(status, html))
 }
 
 // hang does not answer. It returns when the client gives up.
 func hang(_ http.ResponseWriter, r *http.Request) {
-	io.Copy(io.Discard, r.Body) // The server watches the connection only after that.
+	io.Copy(io.Discard, r.Body) // Until the body is read, the server does not notice that the client gives up.
 	<-r.Context().Done()
 }
 
-// hangInBody writes a part of its answer, and then does as hang.
+// hangInBody writes a part of its answer, and then hangs.
 func hangInBody(w http.ResponseWriter, r *http.Request) {
 	io.WriteString(w, "5")
 	w.(http.Flusher).Flush()
 	hang(w, r)
 }
 
-// bomb returns 16 KiB of gzip, which hold 16 MiB of white space and a JSON number.
+// bomb returns 16 KiB of gzip. Decompressed, they are 16 MiB of white space and a JSON number.
 var bomb = sync.OnceValue(func() []byte {
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
@@ -227,6 +239,7 @@ var bomb = sync.OnceValue(func() []byte {
 	return b.Bytes()
 })
 
+// zipped returns a handler that answers with a body in gzip.
 func zipped(body []byte) http.HandlerFunc {
 	return header("Content-Encoding", "gzip", answer(200, string(body)))
 }
