@@ -2,11 +2,8 @@ package e2e
 
 import (
 	"flag"
-	"os"
-	"runtime/debug"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -65,31 +62,6 @@ func TestABurstIsAnsweredWithinItsMemory(t *testing.T) {
 	}
 }
 
-// binary returns the path of the built bot. The first call builds it.
-func binary(t *testing.T) string {
-	t.Helper()
-	dir, err := programs()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return e2etest.BuildBot(t, dir)
-}
-
-// programs returns the folder of the built bot, which TestMain removes.
-var programs = sync.OnceValues(func() (string, error) { return os.MkdirTemp("", "herald-e2e") })
-
-func TestMain(m *testing.M) {
-	flag.Parse()
-	// The tests mostly wait, so more of them run at once than there are processors.
-	_ = flag.Set("test.parallel", "8")
-	debug.SetGCPercent(400) // The heap is small, so collections would cost a quarter of the tests' time.
-	code := m.Run()
-	if dir, err := programs(); err == nil {
-		_ = os.RemoveAll(dir)
-	}
-	os.Exit(code)
-}
-
 // The partner hangs, and a user floods the bot. Half of the other users' /price commands must be answered
 // within 4 seconds, before the partner's time limit of 5 seconds. Once all of them are answered, the partner
 // recovers.
@@ -100,8 +72,8 @@ func TestAFloodAndAHungPartnerLeaveOthersTheirLatency(t *testing.T) {
 		t.Run(way.Name, func(t *testing.T) {
 			t.Parallel()
 			fakes := fault.Start(t)
-			busy := way.Open(t)
-			bot := busy.Serve(fakes,
+			platform := way.Open(t)
+			bot := platform.Serve(fakes,
 				"RATE_LIMIT_USER=20",
 				"UPSTREAM_TIMEOUT=5s",
 				"COMMAND_TIMEOUT=5s",
@@ -109,8 +81,8 @@ func TestAFloodAndAHungPartnerLeaveOthersTheirLatency(t *testing.T) {
 			)
 			bot.AwaitProbes()
 			recovers := make(chan struct{})
-			hung := hangPartner(t, fakes, busy, recovers)
-			took := median(askDuringFlood(busy))
+			hung := hangPartner(t, fakes, platform, recovers)
+			took := median(askDuringFlood(platform))
 			close(recovers)
 			if took > maxMedian {
 				t.Errorf("the median is %v, want at most %v", took, maxMedian)
@@ -129,13 +101,13 @@ func hangPartner(
 ) (hung []*e2etest.Asked) {
 	t.Helper()
 	const commands, maxCalls = 100, 32
-	probes := fakes.Partner.Requests()
+	requestsBefore := fakes.Partner.Requests()
 	fakes.Partner.SetFault(fault.LateUntil(recovers))
 	for i := range int64(commands) {
 		hung = append(hung, platform.Ask(e2etest.Command{User: 3000 + i, Name: "exists"}))
 	}
 	e2etest.Eventually(t, "the partner hangs", func() bool {
-		return fakes.Partner.Requests() >= probes+maxCalls
+		return fakes.Partner.Requests() >= requestsBefore+maxCalls
 	})
 	return hung
 }

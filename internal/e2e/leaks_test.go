@@ -23,6 +23,41 @@ import (
 
 var leaksAll = flag.Bool("leaks.all", false, "test every fault of a wire in every way in, not only every other one")
 
+// Services and platforms fail, and repeat the bot's requests with all secrets. By HTTP, the bot meets every other
+// fault, and otherwise the rest. If -leaks.all is set, it meets all faults in both ways.
+//
+// The subtests run at once, without t.Parallel: parallel subtests would begin only after all other tests, with
+// nothing beside them.
+func TestNothingLeaksWhateverFails(t *testing.T) {
+	t.Parallel()
+	var ways sync.WaitGroup
+	for first, byHTTP := range []bool{false, true} {
+		ways.Go(func() {
+			t.Run(fmt.Sprintf("by HTTP %v", byHTTP), func(t *testing.T) { checkNothingLeaks(t, first, byHTTP) })
+		})
+	}
+	ways.Wait()
+}
+
+// checkNothingLeaks makes everything fail with one fault after another, and then searches what the bot has shown
+// for secrets. It takes every other fault, beginning with the one of index first.
+func checkNothingLeaks(t *testing.T, first int, byHTTP bool) {
+	l := newLeakTest(t, byHTTP)
+	// The log is searched after the bot has ended, so that its last lines are searched, too.
+	t.Cleanup(func() { l.checkIsClean(t) })
+	bot := e2etest.ServeBare(t, l.settings(fault.EchoingRedis(t)), l.log.Logger())
+	l.telegram.Through(bot.URL)
+	l.discord.Through(bot.URL)
+	bot.AwaitReady(t)
+	for i, f := range fault.Echoes(l.fakes.Elsewhere()) {
+		if *leaksAll || i%2 == first {
+			l.breakServices(t, f)
+			l.breakPlatforms(t, f)
+		}
+	}
+	l.checkMetricsAreClean(t, e2etest.Metrics(t, bot.URL))
+}
+
 // typed is what people write after a command. It must not be logged.
 const typed = "zebra-quagga-zorilla"
 
@@ -124,37 +159,6 @@ func (l *leakTest) personal() e2etest.Secrets {
 		all["dapp "+login.Dapp] = login.Dapp
 	}
 	return all
-}
-
-// Each way in meets every other fault, unless -leaks.all is set. Both run at once. They are no parallel
-// tests, which would begin after all others, and then take long alone.
-func TestNothingLeaksWhateverFails(t *testing.T) {
-	t.Parallel()
-	var ways sync.WaitGroup
-	for first, byHTTP := range []bool{false, true} {
-		ways.Go(func() {
-			t.Run(fmt.Sprintf("by HTTP %v", byHTTP), func(t *testing.T) { checkNothingLeaks(t, first, byHTTP) })
-		})
-	}
-	ways.Wait()
-}
-
-// checkNothingLeaks lets everything fail in every other way, from the first or the second on.
-func checkNothingLeaks(t *testing.T, first int, byHTTP bool) {
-	l := newLeakTest(t, byHTTP)
-	// It runs after the bot has ended, so it searches the last lines of the log, too.
-	t.Cleanup(func() { l.checkIsClean(t) })
-	bot := e2etest.ServeBare(t, l.settings(fault.EchoingRedis(t)), l.log.Logger())
-	l.telegram.Through(bot.URL)
-	l.discord.Through(bot.URL)
-	bot.AwaitReady(t)
-	for i, f := range fault.Echoes(l.fakes.Elsewhere()) {
-		if *leaksAll || i%2 == first {
-			l.breakServices(t, f)
-			l.breakPlatforms(t, f)
-		}
-	}
-	l.checkMetricsAreClean(t, e2etest.Metrics(t, bot.URL))
 }
 
 // checkMetricsAreClean searches a page of metrics for secrets and personal data. It leaves out the values, because

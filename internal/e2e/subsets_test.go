@@ -218,7 +218,7 @@ func checkCommands(t *testing.T, what, text string, isWanted func(name string) b
 	}
 }
 
-// The subsets run beside each other in one parallel test, because each mostly waits for the greeting.
+// The subsets run at once within this one parallel test, because each mostly waits for the greeting.
 func TestABotOffersWhatIsConfigured(t *testing.T) {
 	t.Parallel()
 	var trials errgroup.Group
@@ -234,7 +234,7 @@ func TestABotOffersWhatIsConfigured(t *testing.T) {
 	_ = trials.Wait() // Trials report to t.
 }
 
-// checkOffers runs a bot with the services of s, and looks for them wherever the bot shows them.
+// checkOffers runs a bot with the services of s, and checks that they are wherever the bot shows its services.
 func (s subset) checkOffers(t *testing.T, way e2etest.Way) {
 	fakes := fault.Start(t)
 	platform := way.Open(t)
@@ -364,57 +364,6 @@ func TestCheckAsksWhatIsConfigured(t *testing.T) {
 			for _, part := range serviceParts {
 				checkHas(t, "the table", out.String(), part.inCheck, s.isOn(part.name))
 			}
-		})
-	}
-}
-
-func TestAnOldButtonOfAServiceThatIsOffIsRefusedToThePresserAlone(t *testing.T) {
-	t.Parallel()
-	for _, way := range e2etest.Ways {
-		t.Run(way.Name, func(t *testing.T) {
-			t.Parallel()
-			fakes := fault.Start(t)
-			platform := way.Open(t)
-			before := serveSubset(t, everything, platform, fakes)
-			card := platform.Ask(e2etest.Command{User: 1, Group: true, Name: "supply"})
-			shown := card.Wait().Text
-			before.Stop()
-			if err := before.AwaitEnd(); err != nil {
-				t.Fatal(err)
-			}
-			serveSubset(t, withServices("price"), platform, fakes)
-			told := card.Press(1, card.States()[0]).Wait()
-			if !told.Private || !strings.Contains(told.Text, "Unknown command") {
-				t.Errorf("the presser is told, privately %t: %q", told.Private, told.Text)
-			}
-			if answers := card.Answers(); len(answers) != 1 || answers[0].Text != shown {
-				t.Errorf("the card in the group has changed: %+v", answers)
-			}
-		})
-	}
-}
-
-func TestAnOldButtonAnswersWithAServiceThatIsSetLater(t *testing.T) {
-	t.Parallel()
-	for _, way := range e2etest.Ways {
-		t.Run(way.Name, func(t *testing.T) {
-			t.Parallel()
-			fakes := fault.Start(t)
-			platform := way.Open(t)
-			before := serveSubset(t, withServices("supply"), platform, fakes)
-			card := platform.Ask(e2etest.Command{User: 1, Group: true, Name: "supply"})
-			if text := e2etest.Plain(card.Wait().Text); strings.Contains(text, "Market cap") {
-				t.Fatalf("a service is on too early: %s", text)
-			}
-			before.Stop()
-			if err := before.AwaitEnd(); err != nil {
-				t.Fatal(err)
-			}
-			serveSubset(t, everything, platform, fakes)
-			card.Press(1, card.States()[0])
-			e2etest.Eventually(t, "the card says what the supply is worth", func() bool {
-				return strings.Contains(e2etest.Plain(card.Answers()[0].Text), "Market cap")
-			})
 		})
 	}
 }

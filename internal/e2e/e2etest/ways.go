@@ -389,7 +389,7 @@ func (a *Asked) Answers() (all []Answer) {
 	return all
 }
 
-// sent returns the messages that answer a command on Telegram.
+// sent returns the messages that answer a command on Telegram. It returns none for a press.
 func (a *Asked) sent() []faketelegram.Sent {
 	if a.pressID != "" {
 		return nil
