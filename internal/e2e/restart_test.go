@@ -27,7 +27,7 @@ func TestAStopAnswersEverythingOnce(t *testing.T) {
 			for _, bot := range replicas {
 				bot.AwaitProbes()
 			}
-			probes := d.fakes.Chain.Requests()
+			requestsBefore := d.fakes.Chain.Requests()
 			d.fakes.Chain.SetFault(fault.Late(400 * time.Millisecond))
 			d.fakes.Partner.SetFault(fault.Late(time.Second))
 			asked := d.askStakes(0, commands)
@@ -35,7 +35,7 @@ func TestAStopAnswersEverythingOnce(t *testing.T) {
 				d.requestJoinAndAddBot(2)
 			}
 			e2etest.Eventually(t, "all are in flight", func() bool {
-				return d.fakes.Chain.Requests() >= probes+commands
+				return d.fakes.Chain.Requests() >= requestsBefore+commands
 			})
 			d.stop(replicas)
 			d.serve()

@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"slices"
-	"strings"
 	"syscall"
 	"time"
 
@@ -37,10 +36,8 @@ func between(r *rand.Rand, shortest, longest time.Duration) time.Duration {
 // failService makes a service fail for up to 5 s at a time, until ctx is done.
 func (s *soak) failService(ctx context.Context, target fault.Target, r *rand.Rand) {
 	service := s.fakes.At(target)
-	faults := slices.DeleteFunc(fault.Of(target), func(f fault.Fault) bool {
-		// The service asks the bot to wait, for up to 5 minutes: too long for a test.
-		return strings.Contains(f.Name, "9999") || strings.Contains(f.Name, "error code 10")
-	})
+	// After a fault with a long Wait, the bot would not call the service for up to 5 minutes.
+	faults := slices.DeleteFunc(fault.Of(target), func(f fault.Fault) bool { return f.Wait >= time.Minute })
 	for transport.Sleep(ctx, between(r, 500*time.Millisecond, 6*time.Second)) {
 		service.SetFault(faults[r.IntN(len(faults))])
 		transport.Sleep(ctx, between(r, 200*time.Millisecond, 5*time.Second))
@@ -60,30 +57,30 @@ func (s *soak) failTelegram(ctx context.Context, r *rand.Rand) {
 	fake := s.telegram.Telegram
 	// In four of six cases, the method is sendMessage.
 	methods := append(slices.Repeat(showing[:1], 3), showing...)
-	// After each failure in a row, the bot waits longer until it polls again. So polls fail again only
-	// after one has succeeded: when there have been nextPoll of them.
-	nextPoll := int64(0)
+	// After each failure in a row, the bot waits longer until it polls again. So polls fail again only once the
+	// bot has made minPolls of them, and the last one has succeeded.
+	minPolls := int64(0)
 	for transport.Sleep(ctx, between(r, time.Second, 5*time.Second)) {
 		n := 1 + r.IntN(5)
 		method := methods[r.IntN(len(methods))]
 		switch r.IntN(7) {
-		case 0:
+		case 0: // Some messages may or may not be shown.
 			for range n {
 				fake.Fail(method, unclearFault(r))
 			}
-		case 1:
+		case 1: // Presses or inline queries get no answer at first.
 			fake.Fail(answering[r.IntN(2)], telegramtest.TooMany(time.Second), unclearFault(r))
-		case 2:
-			if *soakPoll && s.polls.Load() < nextPoll {
+		case 2: // The bot gets no updates for a while.
+			if *soakPoll && s.polls.Load() < minPolls {
 				continue
 			}
 			faults := []telegramtest.Fault{telegramtest.TooMany(time.Second), unclearFault(r)}
-			nextPoll = s.polls.Load() + int64(len(faults)) + 1
+			minPolls = s.polls.Load() + int64(len(faults)) + 1
 			for _, method := range listening {
 				fake.Heal(method) // By webhook, the bot hardly calls these methods, so faults would accumulate.
 				fake.Fail(method, faults...)
 			}
-		default:
+		default: // Some messages are refused because they come too soon.
 			fake.Fail(method, slices.Repeat([]telegramtest.Fault{telegramtest.TooMany(time.Second)}, n)...)
 		}
 	}

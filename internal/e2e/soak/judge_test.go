@@ -61,12 +61,13 @@ func (s *soak) dispatchEvents() {
 		s.mu.Lock()
 		p := s.readerOf(e)
 		s.mu.Unlock()
+		isPointer := e.Message != nil && e.Message.Text == pointer
 		switch {
 		case p != nil:
 			p.inbox <- e
 		case e.Inline != nil:
 			s.judgeInline(*e.Inline)
-		case e.Message != nil && e.Message.Text != pointer || e.Notice != nil:
+		case e.Notice != nil, e.Message != nil && !isPointer:
 			s.Errorf("nobody has asked for %+v, %+v", e.Message, e.Notice)
 		}
 	}

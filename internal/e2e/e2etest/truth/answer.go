@@ -13,7 +13,7 @@ import (
 )
 
 // answer is an answer in parts: lines are split at their dots, so that "1h ▼ 0.31% · 7d ▼ 12.50%" has two
-// parts. What says how old the answer is, is not a part.
+// parts. The other fields hold the parts that say how old the answer is, and why.
 type answer struct {
 	parts []string
 	// checkedAt is the time of the answer's oldest figure, to the minute, or "" if a figure is marked as old.
@@ -69,7 +69,7 @@ func (a *answer) readPart(part string) {
 	switch mark := timeOfCheck.FindStringSubmatch(part); {
 	case mark != nil && a.checkedAt == "":
 		a.checkedAt = mark[1]
-	case part == "CoinMarketCap", part == consent:
+	case part == "CoinMarketCap", part == consent: // It says nothing about a service.
 	default:
 		a.parts = append(a.parts, part)
 	}
