@@ -38,7 +38,7 @@ func Start(t testing.TB) *Fakes {
 	s.Partner, s.Price, s.Supply, s.Chain = s.all[Partner], s.all[Price], s.all[Supply], s.all[Chain]
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
-			t.Errorf("close the stand-ins: %v", err)
+			t.Errorf("close the fakes: %v", err)
 		}
 	})
 	if err := s.Serve(); err != nil {
