@@ -7,8 +7,9 @@ import (
 	"herald/internal/e2e/fault"
 )
 
-// maxAllocations limits the heap allocations for one cached /price, by way in. Unlike times, they
-// hardly vary. docs/proof.md lists them. On a busy machine, polls repeat more updates.
+// maxAllocations limits how many heap allocations the bot makes to answer one /price from its cache, by way.
+// Unlike times, allocations hardly vary, except that on a busy machine polls get more updates again. docs/proof.md
+// lists these limits.
 var maxAllocations = map[e2etest.Way]int{
 	e2etest.TelegramPolling: 340,
 	e2etest.TelegramWebhook: 365,
@@ -25,9 +26,10 @@ func TestACachedPriceKeepsToItsAllocations(t *testing.T) {
 			t.Parallel()
 			platform := way.Open(t)
 			bot := platform.Start(binary(t), fault.Start(t), "PRICE_TTL=24h", "RATE_LIMIT_CHAT=0")
-			askPrices(platform, 1000, warmUp)
+			const firstUser = 1000
+			askPrices(platform, firstUser, warmUp)
 			before := allocations(t, bot)
-			askPrices(platform, 1000+warmUp, commands)
+			askPrices(platform, firstUser+warmUp, commands)
 			each := (allocations(t, bot) - before) / commands
 			t.Logf("%d allocations for a command", each)
 			if each <= 0 || each > maxAllocations[way] {

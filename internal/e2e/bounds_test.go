@@ -2,11 +2,8 @@ package e2e
 
 import (
 	"flag"
-	"os"
-	"runtime/debug"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -18,20 +15,20 @@ import (
 // answer more commands in that time.
 var burstSize = flag.Int("bounds.burst", 100, "how many commands Discord sends at once")
 
-// bursts list the maximum memory of the bot if -bounds.burst is 5000. By HTTP it needs more, because a
-// command has two goroutines.
+// bursts lists how the commands of a burst reach the bot, and how much memory it may then need. By HTTP it needs
+// more, because a command has two goroutines.
 var bursts = []struct {
 	way       e2etest.Way
 	price     time.Duration // how long the price takes; after 1.2 seconds, all commands are deferred
-	maxMemory int           // resident, in MiB
+	maxMemory int           // resident, in MiB, if -bounds.burst is 5000
 }{
-	{e2etest.DiscordGateway, 300 * time.Millisecond, 110},
-	{e2etest.DiscordGateway, 3 * time.Second, 115},
-	{e2etest.DiscordHTTP, 300 * time.Millisecond, 184},
-	{e2etest.DiscordHTTP, 3 * time.Second, 240},
+	{way: e2etest.DiscordGateway, price: 300 * time.Millisecond, maxMemory: 110},
+	{way: e2etest.DiscordGateway, price: 3 * time.Second, maxMemory: 115},
+	{way: e2etest.DiscordHTTP, price: 300 * time.Millisecond, maxMemory: 184},
+	{way: e2etest.DiscordHTTP, price: 3 * time.Second, maxMemory: 240},
 }
 
-// The bot runs in its own process, which is measured.
+// Many users send /price at once. The bot runs in its own process, whose memory is measured.
 func TestABurstIsAnsweredWithinItsMemory(t *testing.T) {
 	t.Parallel()
 	for _, burst := range bursts {
@@ -65,30 +62,6 @@ func TestABurstIsAnsweredWithinItsMemory(t *testing.T) {
 	}
 }
 
-// binary returns the path of the bot, which is built once.
-func binary(t *testing.T) string {
-	t.Helper()
-	dir, err := programs()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return e2etest.BuildBot(t, dir)
-}
-
-var programs = sync.OnceValues(func() (string, error) { return os.MkdirTemp("", "herald-e2e") })
-
-func TestMain(m *testing.M) {
-	flag.Parse()
-	// The tests mostly wait, so more of them run at once than there are processors.
-	_ = flag.Set("test.parallel", "8")
-	debug.SetGCPercent(400) // The heap is small, so collections would cost a quarter of the tests' time.
-	code := m.Run()
-	if dir, err := programs(); err == nil {
-		_ = os.RemoveAll(dir)
-	}
-	os.Exit(code)
-}
-
 // The partner hangs, and a user floods the bot. Half of the other users' /price commands must be answered
 // within 4 seconds, before the partner's time limit of 5 seconds. Once all of them are answered, the partner
 // recovers.
@@ -99,8 +72,8 @@ func TestAFloodAndAHungPartnerLeaveOthersTheirLatency(t *testing.T) {
 		t.Run(way.Name, func(t *testing.T) {
 			t.Parallel()
 			fakes := fault.Start(t)
-			busy := way.Open(t)
-			bot := busy.Serve(fakes,
+			platform := way.Open(t)
+			bot := platform.Serve(fakes,
 				"RATE_LIMIT_USER=20",
 				"UPSTREAM_TIMEOUT=5s",
 				"COMMAND_TIMEOUT=5s",
@@ -108,8 +81,8 @@ func TestAFloodAndAHungPartnerLeaveOthersTheirLatency(t *testing.T) {
 			)
 			bot.AwaitProbes()
 			recovers := make(chan struct{})
-			hung := hangPartner(t, fakes, busy, recovers)
-			took := median(askDuringFlood(busy))
+			hung := hangPartner(t, fakes, platform, recovers)
+			took := median(askDuringFlood(platform))
 			close(recovers)
 			if took > maxMedian {
 				t.Errorf("the median is %v, want at most %v", took, maxMedian)
@@ -128,18 +101,18 @@ func hangPartner(
 ) (hung []*e2etest.Asked) {
 	t.Helper()
 	const commands, maxCalls = 100, 32
-	probes := fakes.Partner.Requests()
+	requestsBefore := fakes.Partner.Requests()
 	fakes.Partner.SetFault(fault.LateUntil(recovers))
 	for i := range int64(commands) {
 		hung = append(hung, platform.Ask(e2etest.Command{User: 3000 + i, Name: "exists"}))
 	}
 	e2etest.Eventually(t, "the partner hangs", func() bool {
-		return fakes.Partner.Requests() >= probes+maxCalls
+		return fakes.Partner.Requests() >= requestsBefore+maxCalls
 	})
 	return hung
 }
 
-// askDuringFlood sends a /price from each of twelve users, one every 20 ms. Before each, another user sends
+// askDuringFlood sends a /price from each of twelve users, one every 20 ms. Before each, the same other user sends
 // ten. It returns the commands of the twelve.
 func askDuringFlood(platform *e2etest.Platform) (asked []*e2etest.Asked) {
 	const users, flood = 12, 10
@@ -153,7 +126,7 @@ func askDuringFlood(platform *e2etest.Platform) (asked []*e2etest.Asked) {
 	return asked
 }
 
-// median waits for all answers, and returns the median of how long they took.
+// median waits for all answers, and returns how long the median answer took.
 func median(asked []*e2etest.Asked) time.Duration {
 	var took []time.Duration
 	for _, a := range asked {

@@ -24,30 +24,8 @@ import (
 	"herald/internal/secret/logtest"
 )
 
-// redisScripts counts the scripts that a bot runs in Redis.
-type redisScripts struct {
-	limits atomic.Int32 // before an answer: they claim the update and check the limits
-	all    atomic.Int32
-}
-
-// countScripts counts scripts from now on, except the probes of checks, which a busy machine may delay.
-func countScripts(redis *miniredis.Miniredis) *redisScripts {
-	var scripts redisScripts
-	redis.Server().SetPreHook(func(_ *server.Peer, command string, args ...string) bool {
-		text := strings.Join(args, " ")
-		if command != "EVALSHA" || strings.Contains(text, "probe") {
-			return false
-		}
-		scripts.all.Add(1)
-		if strings.Contains(text, "herald:limit:") {
-			scripts.limits.Add(1)
-		}
-		return false
-	})
-	return &scripts
-}
-
-// Each command takes one script before its answer, and at most another after it, if it was delivered.
+// Each command takes one script before its answer. Another one after the answer remembers that the update was
+// answered. By polling there is no such script, because the bot does not claim updates.
 func TestACommandAsksRedisOnce(t *testing.T) {
 	t.Parallel()
 	const commands = 20
@@ -64,18 +42,18 @@ func TestACommandAsksRedisOnce(t *testing.T) {
 			for range commands {
 				platform.Ask(price).Wait()
 			}
-			limits, all := scripts.limits.Load(), scripts.all.Load()
-			// The cycle of saved addresses claims its turn with two such scripts.
-			const cycle = 2
-			if limits < commands || limits > commands+cycle {
+			before, all := scripts.before.Load(), scripts.all.Load()
+			// The check of all saved addresses begins with two such scripts.
+			const recheck = 2
+			if before < commands || before > commands+recheck {
 				t.Errorf("%d commands take %d scripts before the answer, want %d to %d",
-					commands, limits, commands, commands+cycle)
+					commands, before, commands, commands+recheck)
 			}
-			// By polling a command takes one script, because the bot does not claim its update. On a busy machine, calls
-			// that time out are retried: one for every second command is allowed.
-			maxAll := int32(2*commands + commands/2)
+			// On a busy machine, calls that time out are retried.
+			const maxRetries = commands / 2
+			maxAll := int32(2*commands + maxRetries)
 			if way == e2etest.TelegramPolling {
-				maxAll = commands + commands/2
+				maxAll = commands + maxRetries
 			}
 			if all > maxAll {
 				t.Errorf("%d commands take %d scripts, want at most %d", commands, all, maxAll)
@@ -84,27 +62,27 @@ func TestACommandAsksRedisOnce(t *testing.T) {
 	}
 }
 
-// answerTest is a command, and what its answer must contain.
-type answerTest struct {
-	command, argument string
-	want              string
-	private           bool
+// redisScripts counts the scripts that a bot runs in Redis.
+type redisScripts struct {
+	before atomic.Int32 // scripts before an answer, which claim the update and check the rate limits
+	all    atomic.Int32
 }
 
-// answerTests returns a test of each command.
-func answerTests(way e2etest.Way, world services.World) []answerTest {
-	staker, idle := world.Staker.Hex(), world.Idle.Hex()
-	return []answerTest{
-		{command: "price", want: e2etest.Price},
-		{command: "supply", want: "987,654,321"},
-		{command: "staked", argument: staker, want: "1,012,345.678901234567890124 HRLD"},
-		{command: "staked", argument: idle, want: "Not staked"},
-		{command: "staked", argument: "0x12", want: "an address has 42", private: way.OnDiscord},
-		{command: "mylogins", want: "Harbor Swap", private: true},
-		{command: "exists", want: "is registered", private: true},
-		{command: "verify", argument: staker, want: "Your wallet", private: true},
-		{command: "help", want: "/staked"},
-	}
+// countScripts counts scripts from now on, except those of health checks, which may come late on a busy machine.
+func countScripts(redis *miniredis.Miniredis) *redisScripts {
+	var scripts redisScripts
+	redis.Server().SetPreHook(func(_ *server.Peer, command string, args ...string) bool {
+		text := strings.Join(args, " ")
+		if command != "EVALSHA" || strings.Contains(text, "probe") {
+			return false
+		}
+		scripts.all.Add(1)
+		if strings.Contains(text, "herald:limit:") {
+			scripts.before.Add(1)
+		}
+		return false
+	})
+	return &scripts
 }
 
 func TestEveryCommandIsAnsweredInEveryWayIn(t *testing.T) {
@@ -137,8 +115,31 @@ func TestEveryCommandIsAnsweredInEveryWayIn(t *testing.T) {
 	}
 }
 
-// checkPointer waits until the group is told that the answer came in private, and fails the test if that
-// message says more.
+// answerTest is a command, and what its answer must contain.
+type answerTest struct {
+	command, argument string
+	want              string
+	private           bool // the answer must be private
+}
+
+// answerTests returns a test of each command.
+func answerTests(way e2etest.Way, world services.World) []answerTest {
+	staker, idle := world.Staker.Hex(), world.Idle.Hex()
+	return []answerTest{
+		{command: "price", want: e2etest.Price},
+		{command: "supply", want: "987,654,321"},
+		{command: "staked", argument: staker, want: "1,012,345.678901234567890124 HRLD"},
+		{command: "staked", argument: idle, want: "Not staked"},
+		{command: "staked", argument: "0x12", want: "an address has 42", private: way.OnDiscord},
+		{command: "mylogins", want: "Harbor Swap", private: true},
+		{command: "exists", want: "is registered", private: true},
+		{command: "verify", argument: staker, want: "Your wallet", private: true},
+		{command: "help", want: "/staked"},
+	}
+}
+
+// checkPointer waits for the pointer: the message that tells the group that the answer came in private. It fails
+// the test if the pointer says what the answer is.
 func checkPointer(t *testing.T, asked *e2etest.Asked) {
 	t.Helper()
 	e2etest.Eventually(t, "the pointer to a private answer", func() bool { return len(asked.Answers()) == 2 })
@@ -148,29 +149,13 @@ func checkPointer(t *testing.T, asked *e2etest.Asked) {
 	}
 }
 
-var servesMany = regexp.MustCompile(`For (\d+) who asked\.`)
-
-// servedBy returns how many people a message answers.
-func servedBy(t *testing.T, m faketelegram.Sent) int {
-	t.Helper()
-	match := servesMany.FindStringSubmatch(m.Text)
-	if match == nil {
-		return 1
-	}
-	n, err := strconv.Atoi(match[1])
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n
-}
-
-// burst is how many messages a chat may get at once, before it gets one a second.
-const burst = 8
-
 // A hundred people send a command in one group at once. Each message says how many people it answers.
 func TestAHundredWhoAskTheSameAreServedByAFewMessages(t *testing.T) {
 	t.Parallel()
-	const askers = 100
+	const (
+		askers = 100
+		burst  = 8 // how many messages a chat may get at once, before it gets one a second
+	)
 	platform := e2etest.TelegramPolling.Open(t)
 	platform.Serve(fault.Start(t), "TELEGRAM_PACING=on")
 	began := time.Now()
@@ -190,13 +175,29 @@ func TestAHundredWhoAskTheSameAreServedByAFewMessages(t *testing.T) {
 		}
 		return served >= askers
 	})
-	// On a busy machine it takes longer, and each second allows one more message.
+	// On a busy machine, the answers take longer. Each second allows one more message.
 	took := sent[len(sent)-1].At.Sub(began)
 	maxMessages := burst + int(took.Seconds())
 	if served != askers || len(sent) > maxMessages {
 		t.Errorf("%d messages serve %d of %d in %v, want at most %d messages",
 			len(sent), served, askers, took, maxMessages)
 	}
+}
+
+var servesMany = regexp.MustCompile(`For (\d+) who asked\.`)
+
+// servedBy returns how many people a message answers.
+func servedBy(t *testing.T, m faketelegram.Sent) int {
+	t.Helper()
+	match := servesMany.FindStringSubmatch(m.Text)
+	if match == nil {
+		return 1
+	}
+	n, err := strconv.Atoi(match[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
 }
 
 // bothPlatforms is a bot on Telegram and Discord.
@@ -214,13 +215,13 @@ func serveBoth(t *testing.T) *bothPlatforms {
 	return b
 }
 
-// revokeTelegram makes Telegram refuse the token, and ends the poll in flight.
+// revokeTelegram makes Telegram refuse the token.
 func (b *bothPlatforms) revokeTelegram() {
 	b.telegram.Telegram.Revoke()
-	b.telegram.Telegram.Push(faketelegram.Message{})
+	b.telegram.Telegram.Push(faketelegram.Message{}) // It ends the poll in flight, so that the bot polls again.
 }
 
-// awaitReadyz waits until /readyz has this status and text.
+// awaitReadyz waits until /readyz responds with this status and text.
 func awaitReadyz(t *testing.T, bot *e2etest.Bot, wantStatus int, want string) {
 	t.Helper()
 	e2etest.Eventually(t, want, func() bool {
@@ -281,8 +282,8 @@ func TestTheBotEndsWithItsLastPlatform(t *testing.T) {
 	}
 }
 
-// serveWithoutCommands runs a bot whose commands Discord refuses to register. The application has its
-// Entry Point command, called price, from before.
+// serveWithoutCommands runs a bot whose commands Discord refuses to register. The bot's application on Discord
+// already has a command of another kind, its Entry Point, which is also called price.
 func serveWithoutCommands(t *testing.T) (*e2etest.Bot, *e2etest.Platform, *logtest.Buffer) {
 	t.Helper()
 	discord, log := e2etest.DiscordGateway.Open(t), &logtest.Buffer{}

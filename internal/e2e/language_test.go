@@ -12,7 +12,8 @@ import (
 	"herald/internal/words"
 )
 
-// A public answer is in the language that CHAT_LANGUAGE has for its chat, and otherwise in the default one.
+// CHAT_LANGUAGE sets the language of public answers for one chat on each platform, and another one for all other
+// chats.
 func TestAPublicAnswerIsInTheLanguageOfItsChat(t *testing.T) {
 	t.Parallel()
 	const otherGroup, otherGuild = int64(-1001112223334), "43"
@@ -23,20 +24,20 @@ func TestAPublicAnswerIsInTheLanguageOfItsChat(t *testing.T) {
 			fakes, platform := fault.Start(t), way.Open(t)
 			platform.Serve(fakes, languages)
 			user := way.User(fakes.World.Registered)
-			here := e2etest.Command{User: user, Group: true, Name: "price"}
-			elsewhere := here
-			elsewhere.Guild = otherGuild
-			elsewhere.Alter = func(m faketelegram.Message) { m["chat"] = faketelegram.Group(otherGroup) }
+			inSetChat := e2etest.Command{User: user, Group: true, Name: "price"}
+			inOtherChat := inSetChat
+			inOtherChat.Guild = otherGuild
+			inOtherChat.Alter = func(m faketelegram.Message) { m["chat"] = faketelegram.Group(otherGroup) }
 			for _, test := range []struct {
-				asked      e2etest.Command
-				want, lack chat.Language
+				command        e2etest.Command
+				want, mustLack chat.Language
 			}{
-				{here, chat.Turkish, chat.English},
-				{elsewhere, chat.English, chat.Turkish},
+				{command: inSetChat, want: chat.Turkish, mustLack: chat.English},
+				{command: inOtherChat, want: chat.English, mustLack: chat.Turkish},
 			} {
-				answer := platform.Ask(test.asked).Wait()
+				answer := platform.Ask(test.command).Wait()
 				has := func(l chat.Language) bool { return strings.Contains(answer.Text, words.Say(l, chat.Say("price.cap"))) }
-				if !has(test.want) || has(test.lack) || answer.Private {
+				if !has(test.want) || has(test.mustLack) || answer.Private {
 					t.Errorf("want an answer in %q: %+v", test.want, answer)
 				}
 			}

@@ -23,10 +23,45 @@ import (
 
 var leaksAll = flag.Bool("leaks.all", false, "test every fault of a wire in every way in, not only every other one")
 
-// typed is what people write after a command.
+// Services and platforms fail, and repeat the bot's requests with all secrets. By HTTP, the bot meets every other
+// fault, and otherwise the rest. If -leaks.all is set, it meets all faults in both ways.
+//
+// The subtests run at once, without t.Parallel: parallel subtests would begin only after all other tests, with
+// nothing beside them.
+func TestNothingLeaksWhateverFails(t *testing.T) {
+	t.Parallel()
+	var ways sync.WaitGroup
+	for first, byHTTP := range []bool{false, true} {
+		ways.Go(func() {
+			t.Run(fmt.Sprintf("by HTTP %v", byHTTP), func(t *testing.T) { checkNothingLeaks(t, first, byHTTP) })
+		})
+	}
+	ways.Wait()
+}
+
+// checkNothingLeaks makes everything fail with one fault after another, and then searches what the bot has shown
+// for secrets. It takes every other fault, beginning with the one of index first.
+func checkNothingLeaks(t *testing.T, first int, byHTTP bool) {
+	l := newLeakTest(t, byHTTP)
+	// The log is searched after the bot has ended, so that its last lines are searched, too.
+	t.Cleanup(func() { l.checkIsClean(t) })
+	bot := e2etest.ServeBare(t, l.settings(fault.EchoingRedis(t)), l.log.Logger())
+	l.telegram.Through(bot.URL)
+	l.discord.Through(bot.URL)
+	bot.AwaitReady(t)
+	for i, f := range fault.Echoes(l.fakes.Elsewhere()) {
+		if *leaksAll || i%2 == first {
+			l.breakServices(t, f)
+			l.breakPlatforms(t, f)
+		}
+	}
+	l.checkMetricsAreClean(t, e2etest.Metrics(t, bot.URL))
+}
+
+// typed is what people write after a command. It must not be logged.
 const typed = "zebra-quagga-zorilla"
 
-// Secrets in URLs.
+// Secrets in the URLs of settings.
 const (
 	chainUser     = "ann@chain"
 	chainPassword = "pass:word/of+the=chain"
@@ -35,16 +70,16 @@ const (
 	redisPassword = "pass/word+of:redis"
 )
 
-// leakTest is a bot with services and platforms that can fail. Its log redacts nothing, so that
-// only errors that never held a secret pass.
+// leakTest is a bot whose services and platforms fail and repeat its requests, secrets included. The log is not
+// redacted, so that no error may contain a secret in the first place.
 type leakTest struct {
 	fakes             *fault.Fakes
 	telegram, discord *e2etest.Platform
 	log               logtest.Buffer
-	answers           strings.Builder // on Discord, and what Telegram is sent
+	answers           strings.Builder // all that people are shown
 }
 
-// newLeakTest starts everything except the bot. Platforms call the bot if byHTTP is set.
+// newLeakTest starts everything except the bot. If byHTTP is set, both platforms call the bot.
 func newLeakTest(t *testing.T, byHTTP bool) *leakTest {
 	t.Helper()
 	l := &leakTest{
@@ -61,7 +96,7 @@ func newLeakTest(t *testing.T, byHTTP bool) *leakTest {
 	return l
 }
 
-// settings returns settings that hold every secret. Nothing is cached, so that every command asks its
+// settings returns the settings of the bot, with every secret. Nothing is cached, so that every command asks its
 // services.
 func (l *leakTest) settings(redisAddr string) []string {
 	redisURL := url.URL{Scheme: "redis", User: url.UserPassword("default", redisPassword), Host: redisAddr}
@@ -82,14 +117,14 @@ func (l *leakTest) settings(redisAddr string) []string {
 	return e2etest.Settings(l.fakes, settings...)
 }
 
-// secretURL returns the URL of a node that has secrets in every part.
+// secretURL adds secrets to the URL of a node: a user, a password, and keys in the path and the query.
 func secretURL(origin string) string {
 	user := url.UserPassword(chainUser, chainPassword).String()
 	query := url.Values{"apikey": {chainQueryKey}}.Encode()
 	return strings.Replace(origin, "//", "//"+user+"@", 1) + "/v2/" + chainPathKey + "?" + query
 }
 
-// secrets returns those in the settings, and how every interaction's token begins.
+// secrets returns what nothing may show: the secrets in the settings, and the tokens of interactions.
 func (l *leakTest) secrets() e2etest.Secrets {
 	return e2etest.Secrets{
 		"Telegram token":      faketelegram.Token,
@@ -106,7 +141,7 @@ func (l *leakTest) secrets() e2etest.Secrets {
 	}
 }
 
-// personal returns what answers may show, but logs and metrics may not.
+// personal returns what answers may show, but the log and the metrics may not.
 func (l *leakTest) personal() e2etest.Secrets {
 	w := l.fakes.World
 	all := e2etest.Secrets{
@@ -126,39 +161,8 @@ func (l *leakTest) personal() e2etest.Secrets {
 	return all
 }
 
-// Each way in meets every other fault, unless -leaks.all is set. Both run at once. They are no parallel
-// tests, which would begin after all others, and then take long alone.
-func TestNothingLeaksWhateverFails(t *testing.T) {
-	t.Parallel()
-	var ways sync.WaitGroup
-	for first, byHTTP := range []bool{false, true} {
-		ways.Go(func() {
-			t.Run(fmt.Sprintf("by HTTP %v", byHTTP), func(t *testing.T) { checkNothingLeaks(t, first, byHTTP) })
-		})
-	}
-	ways.Wait()
-}
-
-// checkNothingLeaks lets everything fail in every other way, from the first or the second on.
-func checkNothingLeaks(t *testing.T, first int, byHTTP bool) {
-	l := newLeakTest(t, byHTTP)
-	// It runs after the bot has ended, so it searches the last lines of the log, too.
-	t.Cleanup(func() { l.checkIsClean(t) })
-	bot := e2etest.ServeBare(t, l.settings(fault.EchoingRedis(t)), l.log.Logger())
-	l.telegram.Through(bot.URL)
-	l.discord.Through(bot.URL)
-	bot.AwaitReady(t)
-	for i, f := range fault.Echoes(l.fakes.Elsewhere()) {
-		if *leaksAll || i%2 == first {
-			l.breakServices(t, f)
-			l.breakPlatforms(t, f)
-		}
-	}
-	l.checkMetricsAreClean(t, e2etest.Metrics(t, bot.URL))
-}
-
-// checkMetricsAreClean searches a page of metrics, except its values: any number can be found in the digits
-// of floats.
+// checkMetricsAreClean searches a page of metrics for secrets and personal data. It leaves out the values, because
+// their digits may contain any number.
 func (l *leakTest) checkMetricsAreClean(t *testing.T, page string) {
 	t.Helper()
 	names := regexp.MustCompile(`(?m) \S+$`).ReplaceAllString(page, "")
@@ -166,7 +170,8 @@ func (l *leakTest) checkMetricsAreClean(t *testing.T, page string) {
 	l.personal().CheckHides(t, "/metrics", names)
 }
 
-// checkIsClean searches the log and the answers.
+// checkIsClean searches the log and the answers for secrets, and the log for personal data. It also fails the test
+// if the bot followed a redirect.
 func (l *leakTest) checkIsClean(t *testing.T) {
 	t.Helper()
 	text := l.log.String()
@@ -228,8 +233,8 @@ func (l *leakTest) requestJoin() (index int) {
 	return len(telegram.JoinRequests()) - 1
 }
 
-// breakPlatforms makes the calls to the platforms fail, one kind after the other, and waits until each
-// kind has failed.
+// breakPlatforms makes one kind of call to the platforms fail after another, and waits until a call of each kind
+// has failed.
 func (l *leakTest) breakPlatforms(t *testing.T, f fault.Echo) {
 	t.Helper()
 	l.breakTelegram(t, f, "sendMessage", func() {
@@ -245,7 +250,7 @@ func (l *leakTest) breakPlatforms(t *testing.T, f fault.Echo) {
 	})
 }
 
-// breakTelegram makes a method fail, and waits until act has led to a call of it.
+// breakTelegram makes a method of the Bot API fail until act has led to a call of the method.
 func (l *leakTest) breakTelegram(t *testing.T, f fault.Echo, method string, act func()) {
 	t.Helper()
 	telegram := l.telegram.Telegram
@@ -256,7 +261,7 @@ func (l *leakTest) breakTelegram(t *testing.T, f fault.Echo, method string, act 
 	e2etest.Eventually(t, f.Name+": "+method, func() bool { return len(telegram.Calls(method)) > before })
 }
 
-// breakCallbacks makes callbacks to Discord fail, and waits until a command has led to one.
+// breakCallbacks makes callbacks, the first responses to interactions, fail until a command has led to one.
 func (l *leakTest) breakCallbacks(t *testing.T, f fault.Echo) {
 	t.Helper()
 	discord := l.discord.Discord
@@ -267,7 +272,7 @@ func (l *leakTest) breakCallbacks(t *testing.T, f fault.Echo) {
 	e2etest.Eventually(t, f.Name+": callback", func() bool { return discord.Calls(fakediscord.Callback) > before })
 }
 
-// ask sends a command of the registered person in a group.
+// ask makes the registered person send a command in a group.
 func (l *leakTest) ask(platform *e2etest.Platform, c e2etest.Command) *e2etest.Asked {
 	c.User = platform.User(l.fakes.World.Registered)
 	c.Group = true

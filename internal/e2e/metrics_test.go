@@ -16,11 +16,27 @@ import (
 	"herald/internal/e2e/fault"
 )
 
+// The metrics of a bot are those that documents, dashboard and alerts name. All subtests read one page.
+func TestMetricsAreWhatOperatorsAreTold(t *testing.T) {
+	t.Parallel()
+	page := scrape(t)
+	for name, test := range map[string]func(*testing.T, string){
+		"named metrics are exported":  testMetricsAreExported,
+		"metrics are explained":       testMetricsAreExplained,
+		"events are explained":        testEventsAreExplained,
+		"alerted events are exported": testAlertedEventsAreExportedFromTheStart,
+		"commands are counted":        testCommandsAreCounted,
+		"Prometheus has no advice":    testPrometheusHasNoAdvice,
+	} {
+		t.Run(name, func(t *testing.T) { test(t, page) })
+	}
+}
+
 // rubbish is a command that does not exist.
 const rubbish = "zqrubbish"
 
-// scrape returns /metrics of a bot with every setting that adds a metric, after one command of each kind on
-// each platform. One pool cannot be read.
+// scrape returns the page /metrics of a bot with every setting that adds a metric. Before that, it sends one
+// command of each kind on each platform, while one pool cannot be read.
 func scrape(t *testing.T) string {
 	t.Helper()
 	fakes, telegram, discord := fault.Start(t), e2etest.TelegramPolling.Open(t), e2etest.DiscordGateway.Open(t)
@@ -59,13 +75,15 @@ func read(t *testing.T, path string) string {
 	return configtest.Read(t, "../../"+path)
 }
 
+// Patterns of what a page of metrics, a document or a query names.
 var (
 	typeLine   = regexp.MustCompile(`(?m)^# TYPE (herald_\w+) (\w+)$`)
 	metricName = regexp.MustCompile(`\bherald_\w+`)
 	eventNames = regexp.MustCompile(`\bevent=~?\\?"([\w|]+)`)
 )
 
-// exported returns the metrics on a page, and the names of their series.
+// exported returns the names of the metrics on a page, and the names of their series. A histogram has three
+// more: name_bucket, name_count and name_sum.
 func exported(page string) (metrics, series []string) {
 	for _, match := range typeLine.FindAllStringSubmatch(page, -1) {
 		name, kind := match[1], match[2]
@@ -118,9 +136,11 @@ func testEventsAreExplained(t *testing.T, page string) {
 	}
 }
 
-// An alert compares a counter with its value before. So the events that alerts select are exported
-// before they happen, on each platform that the document lists with them.
+// An alert compares a counter with its earlier value. So each event that an alert selects must be exported before
+// it first happens, on each platform for which the document lists the event.
 func testAlertedEventsAreExportedFromTheStart(t *testing.T, page string) {
+	// The document has four lists of events, under "On both platforms:" and the like: of both platforms, of
+	// Telegram, of Discord, and of saved addresses.
 	lists := regexp.MustCompile(`(?m)^O[nf] .*:$`).Split(read(t, metricsDocument), -1)[1:]
 	listed := map[string]string{
 		"telegram": lists[0] + lists[1],
@@ -164,22 +184,6 @@ func testPrometheusHasNoAdvice(t *testing.T, page string) {
 	problems, err := promlint.New(strings.NewReader(page)).Lint()
 	if err != nil || len(problems) > 0 {
 		t.Errorf("Prometheus advises %v, %v", problems, err)
-	}
-}
-
-// One bot is scraped for all of them.
-func TestMetricsAreWhatOperatorsAreTold(t *testing.T) {
-	t.Parallel()
-	page := scrape(t)
-	for name, test := range map[string]func(*testing.T, string){
-		"named metrics are exported":  testMetricsAreExported,
-		"metrics are explained":       testMetricsAreExplained,
-		"events are explained":        testEventsAreExplained,
-		"alerted events are exported": testAlertedEventsAreExportedFromTheStart,
-		"commands are counted":        testCommandsAreCounted,
-		"Prometheus has no advice":    testPrometheusHasNoAdvice,
-	} {
-		t.Run(name, func(t *testing.T) { test(t, page) })
 	}
 }
 

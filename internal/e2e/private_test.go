@@ -14,19 +14,42 @@ import (
 
 const serviceName = "Zebra Passport"
 
-// shown is a text that one user was shown, or everybody in the chat.
+// A member of a group and a stranger send every private command, while services answer and while they fail. The
+// member presses every button below the answers, and both press forged buttons below a public answer. Nobody is
+// shown a DID. Only the member is shown their logins, accounts, verdicts and wallet.
+func TestNobodySeesWhatIsPrivateToAnother(t *testing.T) {
+	t.Parallel()
+	for _, way := range e2etest.Ways {
+		t.Run(way.Name, func(t *testing.T) {
+			t.Parallel()
+			g := newGroup(t, way)
+			asked := g.askWhileServicesAnswerAndFail()
+			g.bot.Stop()
+			if err := g.bot.AwaitEnd(); err != nil {
+				t.Fatal(err)
+			}
+			g.judge(t, g.everythingShown(asked))
+		})
+	}
+}
+
+// group is a bot in a group with two users.
+type group struct {
+	fakes    *fault.Fakes
+	platform *e2etest.Platform
+	bot      *e2etest.Bot
+	member   int64 // a registered user, who has started the bot
+	stranger int64 // an unregistered user, who has not
+}
+
+// shown is a text that a user was shown.
 type shown struct {
-	reader int64 // 0: everybody
+	reader int64 // the user, or everybody
 	text   string
 }
 
-// group is a bot in a group with a member, who is registered, and a stranger, who has not started the bot.
-type group struct {
-	fakes            *fault.Fakes
-	platform         *e2etest.Platform
-	bot              *e2etest.Bot
-	member, stranger int64
-}
+// everybody stands for all users in the group.
+const everybody = 0
 
 func newGroup(t *testing.T, way e2etest.Way) *group {
 	t.Helper()
@@ -50,27 +73,8 @@ func newGroup(t *testing.T, way e2etest.Way) *group {
 	return g
 }
 
-// Both send every private command and press every button below the answers, and forged buttons below a
-// public answer, while services answer and while they fail. Nobody is shown a DID. Only the member is
-// shown their logins, accounts, verdicts and wallet.
-func TestNobodySeesWhatIsPrivateToAnother(t *testing.T) {
-	t.Parallel()
-	for _, way := range e2etest.Ways {
-		t.Run(way.Name, func(t *testing.T) {
-			t.Parallel()
-			g := newGroup(t, way)
-			asked := g.askWhileServicesAnswerAndFail()
-			g.bot.Stop()
-			if err := g.bot.AwaitEnd(); err != nil {
-				t.Fatal(err)
-			}
-			g.judge(t, g.everythingShown(asked))
-		})
-	}
-}
-
-// judge fails the test for each private text that somebody else than the member was shown, and if there
-// are too few texts to judge.
+// judge fails the test for each text with private data of the member that somebody else was shown. It also fails
+// the test if there are too few texts, because then something was not tested.
 func (g *group) judge(t *testing.T, all []shown) {
 	t.Helper()
 	w := g.fakes.World
@@ -103,7 +107,7 @@ func (g *group) askWhileServicesAnswerAndFail() (all []*e2etest.Asked) {
 	return all
 }
 
-// askEverything sends every private command, and presses every button.
+// askEverything sends every private command and presses every button, real and forged.
 func (g *group) askEverything() (all []*e2etest.Asked) {
 	wallet := g.fakes.World.Staker.Hex()
 	for _, c := range []e2etest.Command{
@@ -122,8 +126,8 @@ func (g *group) askEverything() (all []*e2etest.Asked) {
 	return append(all, g.pressForged()...)
 }
 
-// askBoth sends a command of the member and of the stranger. The member then presses every button below the
-// answer, unless it is ephemeral.
+// askBoth makes the member and then the stranger send a command. The member presses every button below the answer,
+// unless the command is ephemeral.
 func (g *group) askBoth(c e2etest.Command) (all []*e2etest.Asked) {
 	for _, c.User = range []int64{g.member, g.stranger} {
 		asked := g.platform.Ask(c)
@@ -139,8 +143,8 @@ func (g *group) askBoth(c e2etest.Command) (all []*e2etest.Asked) {
 	return all
 }
 
-// pressForged sends a public command of the stranger, and presses buttons of private commands below its
-// answer.
+// pressForged makes the stranger send a public command. Both then press buttons of private commands below its
+// answer, which has no such buttons.
 func (g *group) pressForged() (all []*e2etest.Asked) {
 	public := g.platform.Ask(e2etest.Command{User: g.stranger, Group: true, Name: "help"})
 	public.Wait()
@@ -157,23 +161,24 @@ func (g *group) pressForged() (all []*e2etest.Asked) {
 		"details",
 	} {
 		for _, presser := range []int64{g.member, g.stranger} {
+			// One button asks the bot to edit the answer, the other to send a message.
 			all = append(all, public.Press(presser, "1 e 0 "+state), public.Press(presser, "1 n 0 "+state))
 		}
 	}
 	return all
 }
 
-// everythingShown returns all texts that the platform showed in answer to these commands and presses.
+// everythingShown returns each text that the platform showed in answer to these commands and presses.
 func (g *group) everythingShown(all []*e2etest.Asked) (seen []shown) {
 	if !g.platform.OnDiscord {
 		for _, s := range g.platform.Telegram.Seen() {
-			seen = append(seen, shown{s.Reader, s.Text})
+			seen = append(seen, shown{reader: s.Reader, text: s.Text}) // A Reader of 0 is everybody.
 		}
 		return seen
 	}
 	for _, asked := range all {
 		for _, m := range asked.Pending.Shown() {
-			s := shown{text: m.Everything()}
+			s := shown{reader: everybody, text: m.Everything()}
 			if m.Ephemeral {
 				s.reader, _ = strconv.ParseInt(m.SeenBy, 10, 64)
 			}
@@ -183,8 +188,8 @@ func (g *group) everythingShown(all []*e2etest.Asked) (seen []shown) {
 	return seen
 }
 
-// secretsFrom returns what this reader, 0 for everybody, may not be shown. The stranger may be shown
-// their own verdicts.
+// secretsFrom returns what a reader other than the member may not be shown. The stranger may be shown verdicts
+// about themselves, and the wallet that they asked about.
 func secretsFrom(way e2etest.Way, w services.World, reader int64) []string {
 	secrets := []string{
 		w.Registered.DID,
@@ -195,7 +200,7 @@ func secretsFrom(way e2etest.Way, w services.World, reader int64) []string {
 	for _, login := range w.Logins {
 		secrets = append(secrets, login.Dapp)
 	}
-	if reader != 0 {
+	if reader != everybody {
 		return secrets
 	}
 	secrets = append(secrets,
@@ -208,7 +213,8 @@ func secretsFrom(way e2etest.Way, w services.World, reader int64) []string {
 	return append(secrets, verdicts()...)
 }
 
-// verdicts returns every verdict about a user, in every language.
+// verdicts returns every text that says whether an account or a wallet is registered, or whose it is, in every
+// language.
 func verdicts() (all []string) {
 	keys := []string{
 		"exists.no", "exists.you.yes", "exists.you.no", "logins.none_text", "verify.you.yes", "verify.you.no",

@@ -14,107 +14,11 @@ import (
 	"herald/internal/e2e/fault"
 )
 
-// addBot makes somebody add the bot to a group. Telegram delivers that this many times.
-func (d *door) addBot(times int) {
-	group := faketelegram.Group(e2etest.GroupID)
-	d.platform.Deliver(group.ID, times, func() {
-		before, after := faketelegram.Standing{Status: "left"}, faketelegram.Standing{Status: "member"}
-		d.platform.Telegram.ChangeBot(group, before, after)
-	})
-}
-
-// checkSettled fails the test unless the join request is approved once, the group is greeted once, and
-// every update is acknowledged.
-func (d *door) checkSettled() {
-	d.Helper()
-	d.awaitJoins("approved")
-	if !d.platform.Telegram.WaitAcknowledged(e2etest.Patience) {
-		d.Errorf("%d updates are not acknowledged", len(d.platform.Telegram.Pending()))
-	}
-	d.checkOneGreeting()
-}
-
-// checkOneGreeting fails the test unless one greeting in the group names the ways to join and to a role.
-func (d *door) checkOneGreeting() {
-	d.Helper()
-	var greetings []string
-	e2etest.Eventually(d, "the group is greeted", func() bool {
-		greetings = nil
-		for _, m := range d.platform.Telegram.Sent() {
-			if m.Chat == e2etest.GroupID {
-				greetings = append(greetings, m.Text)
-			}
-		}
-		return len(greetings) > 0
-	})
-	if len(greetings) != 1 {
-		d.Fatalf("the group is greeted with %q, want one greeting", greetings)
-	}
-	for _, want := range []string{"/price", fmt.Sprint("telegram:", e2etest.GroupID), "/verify gets you Staker"} {
-		if !strings.Contains(greetings[0], want) {
-			d.Errorf("%q lacks %q", greetings[0], want)
-		}
-	}
-}
-
-// serve runs the bot. By HTTP it runs two replicas, and each gets every other delivery.
-func (d *door) serve() (replicas []*e2etest.Bot) {
-	replicas = append(replicas, d.platform.Serve(d.fakes, d.settings...))
-	if d.platform.ByHTTP {
-		replicas = append(replicas, d.platform.Serve(d.fakes, d.settings...))
-		d.platform.Through(replicas[0].URL, replicas[1].URL)
-	}
-	return replicas
-}
-
-// stop stops the replicas as SIGTERM does, all at once, and waits until they have ended.
-func (d *door) stop(replicas []*e2etest.Bot) {
-	d.Helper()
-	for _, bot := range replicas {
-		bot.Stop()
-	}
-	for _, bot := range replicas {
-		if err := bot.AwaitEnd(); err != nil {
-			d.Fatal(err)
-		}
-	}
-}
-
-// askStakes sends n commands /staked, each from another user about another wallet. The first has the number
-// first. Platforms deliver each twice.
-func (d *door) askStakes(first, n int) (asked []*e2etest.Asked) {
-	for i := first; i < first+n; i++ {
-		asked = append(asked, d.platform.Ask(e2etest.Command{
-			User:     stakesUser + int64(i),
-			Name:     "staked",
-			Argument: wallet(i),
-			Times:    2,
-		}))
-	}
-	return asked
-}
-
-// stakesUser is the first user of askStakes. Their IDs begin with the digits stakesPrefix.
-const (
-	stakesUser   = 7_123_456_000
-	stakesPrefix = "7123456"
-)
-
-// requestJoinDuringStop makes somebody ask to join a group and add the bot to another, and returns once the
-// partner is asked about the request.
-func (d *door) requestJoinDuringStop() {
-	d.Helper()
-	probes := d.fakes.Partner.Requests()
-	d.requestJoin(d.fakes.World.Newcomer, members, unguarded, 2)
-	e2etest.Eventually(d, "the partner is asked", func() bool { return d.fakes.Partner.Requests() > probes })
-	d.addBot(2)
-}
-
-// SIGTERM comes while commands and a join request are in flight, and while the bot is added to a group. The
-// next start on the same Redis answers further commands.
+// SIGTERM comes while commands are in flight and, on Telegram, while a join request is, and while the bot is
+// added to a group. The bot starts again on the same Redis, and gets further commands.
 func TestAStopAnswersEverythingOnce(t *testing.T) {
 	t.Parallel()
-	const commands = 12
+	const commands = 12 // before the stop, and again after it
 	for _, way := range e2etest.Ways {
 		t.Run(way.Name, func(t *testing.T) {
 			t.Parallel()
@@ -123,15 +27,15 @@ func TestAStopAnswersEverythingOnce(t *testing.T) {
 			for _, bot := range replicas {
 				bot.AwaitProbes()
 			}
-			probes := d.fakes.Chain.Requests()
+			requestsBefore := d.fakes.Chain.Requests()
 			d.fakes.Chain.SetFault(fault.Late(400 * time.Millisecond))
 			d.fakes.Partner.SetFault(fault.Late(time.Second))
 			asked := d.askStakes(0, commands)
 			if !way.OnDiscord {
-				d.requestJoinDuringStop()
+				d.requestJoinAndAddBot(2)
 			}
 			e2etest.Eventually(t, "all are in flight", func() bool {
-				return d.fakes.Chain.Requests() >= probes+commands
+				return d.fakes.Chain.Requests() >= requestsBefore+commands
 			})
 			d.stop(replicas)
 			d.serve()
@@ -149,6 +53,61 @@ func TestAStopAnswersEverythingOnce(t *testing.T) {
 			d.checkAnonymousRedis(asked)
 		})
 	}
+}
+
+// serve runs the bot. If the way is by HTTP, it runs two replicas, which get deliveries in turn.
+func (d *door) serve() (replicas []*e2etest.Bot) {
+	replicas = append(replicas, d.platform.Serve(d.fakes, d.settings...))
+	if d.platform.ByHTTP {
+		replicas = append(replicas, d.platform.Serve(d.fakes, d.settings...))
+		d.platform.Through(replicas[0].URL, replicas[1].URL)
+	}
+	return replicas
+}
+
+// stop stops the replicas at once, as SIGTERM does, and waits until they have ended.
+func (d *door) stop(replicas []*e2etest.Bot) {
+	d.Helper()
+	for _, bot := range replicas {
+		bot.Stop()
+	}
+	for _, bot := range replicas {
+		if err := bot.AwaitEnd(); err != nil {
+			d.Fatal(err)
+		}
+	}
+}
+
+// askStakes sends n commands /staked, with the numbers first to first+n-1. The user and the wallet depend on the
+// number. The platform delivers each command twice.
+func (d *door) askStakes(first, n int) (asked []*e2etest.Asked) {
+	for i := first; i < first+n; i++ {
+		asked = append(asked, d.platform.Ask(e2etest.Command{
+			User:     stakesUser + int64(i),
+			Name:     "staked",
+			Argument: wallet(i),
+			Times:    2,
+		}))
+	}
+	return asked
+}
+
+const (
+	stakesUser   = 7_123_456_000 // the user of the command with the number 0
+	stakesPrefix = "7123456"     // how the IDs of all users of askStakes begin
+)
+
+// wallet returns the ith wallet that stakes nothing.
+func wallet(i int) string { return fmt.Sprintf("0x%040x", 0xabc000+i) }
+
+// requestJoinAndAddBot makes a person ask to join a group, waits until the bot asks the partner about them, and
+// adds the bot to another group. Telegram delivers each this many times.
+func (d *door) requestJoinAndAddBot(times int) {
+	d.Helper()
+	requestsBefore := d.fakes.Partner.Requests()
+	d.requestJoin(d.fakes.World.Newcomer, members, unguarded, times)
+	e2etest.Eventually(d, "the partner is asked", func() bool { return d.fakes.Partner.Requests() > requestsBefore })
+	d.addBot(times)
 }
 
 // checkAnsweredOnce fails the test unless each command of askStakes has one answer.
@@ -176,56 +135,43 @@ func (d *door) checkAnonymousRedis(asked []*e2etest.Asked) {
 	}
 }
 
-// checkTTLInRedis waits until Redis holds an answered update, and fails the test unless Redis holds
-// each for as long as the platform may deliver it again: Telegram for a day, Discord until its
-// interactions are invalid. The bot must still serve, because it may release an update late if Redis is
-// slow.
+// checkTTLInRedis waits until Redis remembers an answered update. It fails the test unless Redis remembers each
+// for as long as the platform may deliver it again: Telegram for a day, Discord until the interaction is
+// invalid. The bot must still run, because it may write this late if Redis is slow.
 func checkTTLInRedis(t *testing.T, way e2etest.Way, redis *miniredis.Miniredis) {
 	t.Helper()
-	answered := func(key string) bool {
+	isDone := func(key string) bool {
 		value, _ := redis.Get(key)
 		return value == "done"
 	}
 	e2etest.Eventually(t, "Redis holds an answered update", func() bool {
-		return slices.ContainsFunc(redis.Keys(), answered)
+		return slices.ContainsFunc(redis.Keys(), isDone)
 	})
 	want := 24 * time.Hour
 	if way.OnDiscord {
 		want = 15 * time.Minute
 	}
-	// The turn of a cycle of saved addresses is claimed in the same way, for RECHECK_EVERY.
+	// The check of all saved addresses, once in RECHECK_EVERY, is remembered in the same way.
 	const recheckEvery = 6 * time.Hour
 	for _, key := range redis.Keys() {
 		ttl := redis.TTL(key)
-		if !answered(key) || ttl.Round(time.Minute) == recheckEvery {
-			continue
-		}
-		if ttl > want || ttl < want-time.Minute {
+		isUpdate := isDone(key) && ttl.Round(time.Minute) != recheckEvery
+		if isUpdate && (ttl > want || ttl < want-time.Minute) {
 			t.Errorf("Redis holds an answered update for %v, want %v", ttl, want)
 		}
 	}
 }
 
-// wallet returns a wallet without a stake, a different one for each i.
-func wallet(i int) string { return fmt.Sprintf("0x%040x", 0xabc000+i) }
-
-// askAll sends n commands, each from another user: the next after those of asked.
-func (d *door) askAll(asked []*e2etest.Asked, n int, name, argument string) []*e2etest.Asked {
-	for range n {
-		c := e2etest.Command{User: int64(1000 + len(asked)), Name: name, Argument: argument}
-		asked = append(asked, d.platform.Ask(c))
-	}
-	return asked
-}
-
-// The bot is killed while one command hangs. Telegram delivers that command again, and what was
-// answered after it: a poll acknowledges only updates that are answered together with all earlier ones.
+// The bot is killed while one command hangs. A poll acknowledges an update only if all earlier ones are
+// answered. So Telegram delivers the command that hangs again, and also the commands after it, although they
+// were answered.
 func TestSIGKILLLosesNothingWhilePolling(t *testing.T) {
 	t.Parallel()
 	const (
 		batch  = 100 // getUpdates returns at most this many updates.
-		before = 250
-		// behind is less than a batch: the bot acknowledges what hangs at the head of a full batch.
+		before = 250 // commands before the one that hangs
+		// behind is how many commands follow the one that hangs. They are fewer than a batch, because the bot
+		// acknowledges what hangs at the head of a full batch.
 		behind = 90
 	)
 	d := newDoor(t, e2etest.TelegramPolling)
@@ -239,10 +185,10 @@ func TestSIGKILLLosesNothingWhilePolling(t *testing.T) {
 		t.Fatalf("%d messages are sent before the kill, want %d", n, before+behind)
 	}
 	d.fakes.Partner.SetFault(fault.Hang())
-	probes := d.fakes.Partner.Requests()
+	requestsBefore := d.fakes.Partner.Requests()
 	d.requestJoin(d.fakes.World.Newcomer, members, unguarded, 1)
 	d.addBot(1)
-	e2etest.Eventually(t, "the partner is asked", func() bool { return d.fakes.Partner.Requests() > probes })
+	e2etest.Eventually(t, "the partner is asked", func() bool { return d.fakes.Partner.Requests() > requestsBefore })
 	first.Kill()
 
 	d.fakes.Chain.SetFault(fault.Fault{})
@@ -256,6 +202,15 @@ func TestSIGKILLLosesNothingWhilePolling(t *testing.T) {
 	if repeated > batch {
 		t.Errorf("%d commands are answered twice, want at most %d", repeated, batch)
 	}
+}
+
+// askAll sends a command from each of n further users, and adds the commands to asked.
+func (d *door) askAll(asked []*e2etest.Asked, n int, name, argument string) []*e2etest.Asked {
+	for range n {
+		c := e2etest.Command{User: int64(1000 + len(asked)), Name: name, Argument: argument}
+		asked = append(asked, d.platform.Ask(c))
+	}
+	return asked
 }
 
 // countRepeated returns how many commands have two answers. It fails the test for each that has none,
@@ -272,4 +227,48 @@ func countRepeated(t *testing.T, asked []*e2etest.Asked) (repeated int) {
 		}
 	}
 	return repeated
+}
+
+// addBot makes a person add the bot to a group. Telegram delivers this change the given number of times.
+func (d *door) addBot(times int) {
+	group := faketelegram.Group(e2etest.GroupID)
+	d.platform.Deliver(group.ID, times, func() {
+		before, after := faketelegram.Standing{Status: "left"}, faketelegram.Standing{Status: "member"}
+		d.platform.Telegram.ChangeBot(group, before, after)
+	})
+}
+
+// checkSettled waits until the join request is approved, the group is greeted, and every update is acknowledged.
+// It fails the test unless the request is answered once and the group is greeted once.
+func (d *door) checkSettled() {
+	d.Helper()
+	d.awaitJoins("approved")
+	if !d.platform.Telegram.WaitAcknowledged(e2etest.Patience) {
+		d.Errorf("%d updates are not acknowledged", len(d.platform.Telegram.Pending()))
+	}
+	d.checkOneGreeting()
+}
+
+// checkOneGreeting waits until the group of addBot is greeted. It fails the test unless there is one greeting,
+// which names a command, the group, and how to get its tag.
+func (d *door) checkOneGreeting() {
+	d.Helper()
+	var greetings []string
+	e2etest.Eventually(d, "the group is greeted", func() bool {
+		greetings = nil
+		for _, m := range d.platform.Telegram.Sent() {
+			if m.Chat == e2etest.GroupID {
+				greetings = append(greetings, m.Text)
+			}
+		}
+		return len(greetings) > 0
+	})
+	if len(greetings) != 1 {
+		d.Fatalf("the group is greeted with %q, want one greeting", greetings)
+	}
+	for _, want := range []string{"/price", fmt.Sprint("telegram:", e2etest.GroupID), "/verify gets you Staker"} {
+		if !strings.Contains(greetings[0], want) {
+			d.Errorf("%q lacks %q", greetings[0], want)
+		}
+	}
 }

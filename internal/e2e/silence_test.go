@@ -18,42 +18,13 @@ import (
 	"herald/internal/e2e/fault"
 )
 
-// distant returns the URL of a server that forwards to a platform's API, and takes 0.1 s for each call,
-// as over a network.
-func distant(t *testing.T, api string) string {
-	t.Helper()
-	proxy := httptest.NewServer(&httputil.ReverseProxy{
-		ErrorLog: log.New(io.Discard, "", 0),
-		Rewrite: func(r *httputil.ProxyRequest) {
-			r.Out.URL.Scheme = "http"
-			r.Out.URL.Host = strings.TrimPrefix(api, "http://")
-			time.Sleep(100 * time.Millisecond)
-		},
-	})
-	t.Cleanup(proxy.Close)
-	return proxy.URL
-}
-
-// distantAPI returns the setting of the platform's API, through a distant proxy.
-func distantAPI(t *testing.T, platform *e2etest.Platform) string {
-	t.Helper()
-	for _, setting := range platform.Settings() {
-		name, api, _ := strings.Cut(setting, "=")
-		if strings.HasSuffix(name, "_API_URL") {
-			return name + "=" + distant(t, api)
-		}
-	}
-	t.Fatal("the platform's settings have no API URL")
-	return ""
-}
-
-// One process is restarted or, by webhook, one of two leaves. The test prints the time without an answer,
-// which should be that of a few calls to the platform.
+// One process is restarted or, by webhook, one of two replicas leaves. The test prints how long the bot gives no
+// answer. It should be as long as a few calls to the platform.
 func TestARestartIsShort(t *testing.T) {
 	t.Parallel()
 	for _, way := range e2etest.Ways {
 		if way.OnDiscord && way.ByHTTP {
-			continue // It is like the webhook.
+			continue // On Discord by HTTP, the bot behaves as it does by webhook.
 		}
 		t.Run(way.Name, func(t *testing.T) {
 			t.Parallel()
@@ -86,4 +57,33 @@ func TestARestartIsShort(t *testing.T) {
 			}
 		})
 	}
+}
+
+// distantAPI returns the setting of the platform's API, with the URL of a distant server in place of the fake's.
+func distantAPI(t *testing.T, platform *e2etest.Platform) string {
+	t.Helper()
+	for _, setting := range platform.Settings() {
+		name, api, _ := strings.Cut(setting, "=")
+		if strings.HasSuffix(name, "_API_URL") {
+			return name + "=" + distant(t, api)
+		}
+	}
+	t.Fatal("the platform's settings have no API URL")
+	return ""
+}
+
+// distant returns the URL of a server that forwards calls to a platform's API. It delays each by 0.1 s, as a
+// network does.
+func distant(t *testing.T, api string) string {
+	t.Helper()
+	proxy := httptest.NewServer(&httputil.ReverseProxy{
+		ErrorLog: log.New(io.Discard, "", 0),
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.Out.URL.Scheme = "http"
+			r.Out.URL.Host = strings.TrimPrefix(api, "http://")
+			time.Sleep(100 * time.Millisecond)
+		},
+	})
+	t.Cleanup(proxy.Close)
+	return proxy.URL
 }

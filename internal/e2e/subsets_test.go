@@ -15,17 +15,17 @@ import (
 	"herald/internal/secret/logtest"
 )
 
-// servicePart is one of the services that may be left out, and what a bot offers with it.
+// servicePart is a service that an operator may leave out, and the part of the bot that needs it.
 type servicePart struct {
 	name     string
-	settings []string // that turn it on
+	settings []string // that turn the service on
 	commands []string // in the order of menus
-	// topic is its word in a greeting.
-	topic string
-	// isPrivate means that only its asker may read an answer. The greeting omits these topics if there are others.
+	topic    string   // the service's word in a greeting
+	// isPrivate means that only the sender of a command may read its answer. A greeting names private topics only
+	// if there are no others.
 	isPrivate bool
-	inStatus  string // its name in /status
-	inCheck   string // its name in the table of bot check
+	inStatus  string // the service's name in /status
+	inCheck   string // the service's name in the table of the command bot check
 	// fake returns the fake of the service, which counts the bot's requests.
 	fake func(*fault.Fakes) *fault.Service
 }
@@ -75,12 +75,13 @@ var serviceParts = []servicePart{
 type subset struct {
 	services []string
 	commands []string // in the order of menus
-	greeting string   // how it begins
+	greeting string   // how the bot's greeting in a group begins
 }
 
 // isOn reports whether the subset has a service.
 func (s subset) isOn(service string) bool { return slices.Contains(s.services, service) }
 
+// offers reports whether the subset has a command.
 func (s subset) offers(command string) bool { return slices.Contains(s.commands, command) }
 
 // everything has every service.
@@ -115,20 +116,26 @@ func newSubset(parts []servicePart) subset {
 	if topics == nil {
 		topics = private
 	}
-	list := topics[0]
-	if last := len(topics) - 1; last > 0 {
-		list = strings.Join(topics[:last], ", ") + " and " + topics[last]
-	}
-	s.greeting = "HRLD " + list + ": ask me here."
+	s.greeting = "HRLD " + enumerate(topics) + ": ask me here."
 	return s
+}
+
+// enumerate returns the topics as in "price, supply and stakes".
+func enumerate(topics []string) string {
+	last := len(topics) - 1
+	if last == 0 {
+		return topics[0]
+	}
+	return strings.Join(topics[:last], ", ") + " and " + topics[last]
 }
 
 // subsets returns every subset of the services but the empty one: fifteen of four services.
 func subsets() (all []subset) {
-	for chosen := 1; chosen < 1<<len(serviceParts); chosen++ {
+	// The subsets are numbered from 1 to 15. Bit i of the number is set if the subset has service i.
+	for number := 1; number < 1<<len(serviceParts); number++ {
 		var parts []servicePart
 		for i, part := range serviceParts {
-			if chosen&(1<<i) != 0 {
+			if number&(1<<i) != 0 {
 				parts = append(parts, part)
 			}
 		}
@@ -194,7 +201,7 @@ func serveSubset(t *testing.T, s subset, p *e2etest.Platform, fakes *fault.Fakes
 	return bot
 }
 
-// checkHas fails the test unless the text contains words if want is set, and does not contain them otherwise.
+// checkHas fails the test unless strings.Contains(text, words) is want. what names the text.
 func checkHas(t *testing.T, what, text, words string, want bool) {
 	t.Helper()
 	if has := strings.Contains(text, words); has != want {
@@ -211,7 +218,7 @@ func checkCommands(t *testing.T, what, text string, isWanted func(name string) b
 	}
 }
 
-// The subsets run beside each other in one parallel test, because each mostly waits for the greeting.
+// The subsets run at once within this one parallel test, because each mostly waits for the greeting.
 func TestABotOffersWhatIsConfigured(t *testing.T) {
 	t.Parallel()
 	var trials errgroup.Group
@@ -227,7 +234,7 @@ func TestABotOffersWhatIsConfigured(t *testing.T) {
 	_ = trials.Wait() // Trials report to t.
 }
 
-// checkOffers runs a bot with the services of s, and looks for them wherever the bot shows them.
+// checkOffers runs a bot with the services of s, and checks that they are wherever the bot shows its services.
 func (s subset) checkOffers(t *testing.T, way e2etest.Way) {
 	fakes := fault.Start(t)
 	platform := way.Open(t)
@@ -241,7 +248,7 @@ func (s subset) checkOffers(t *testing.T, way e2etest.Way) {
 	t.Run("requests", func(t *testing.T) { s.checkRequests(t, bot, fakes) })
 }
 
-// checkMenu compares the menu of the platform.
+// checkMenu waits until the platform has a menu, and compares its commands.
 func (s subset) checkMenu(t *testing.T, p *e2etest.Platform) {
 	var menu string
 	e2etest.Eventually(t, "the platform has the menu", func() bool {
@@ -308,7 +315,7 @@ func (s subset) checkStatus(t *testing.T, p *e2etest.Platform) {
 	}
 }
 
-// checkUnknown types each command that is not offered.
+// checkUnknown sends each command that is not offered, which must be unknown.
 func (s subset) checkUnknown(t *testing.T, p *e2etest.Platform) {
 	for _, name := range everything.commands {
 		if s.offers(name) {
@@ -357,57 +364,6 @@ func TestCheckAsksWhatIsConfigured(t *testing.T) {
 			for _, part := range serviceParts {
 				checkHas(t, "the table", out.String(), part.inCheck, s.isOn(part.name))
 			}
-		})
-	}
-}
-
-func TestAnOldButtonOfAServiceThatIsOffIsRefusedToThePresserAlone(t *testing.T) {
-	t.Parallel()
-	for _, way := range e2etest.Ways {
-		t.Run(way.Name, func(t *testing.T) {
-			t.Parallel()
-			fakes := fault.Start(t)
-			platform := way.Open(t)
-			before := serveSubset(t, everything, platform, fakes)
-			card := platform.Ask(e2etest.Command{User: 1, Group: true, Name: "supply"})
-			shown := card.Wait().Text
-			before.Stop()
-			if err := before.AwaitEnd(); err != nil {
-				t.Fatal(err)
-			}
-			serveSubset(t, withServices("price"), platform, fakes)
-			told := card.Press(1, card.States()[0]).Wait()
-			if !told.Private || !strings.Contains(told.Text, "Unknown command") {
-				t.Errorf("the presser is told, privately %t: %q", told.Private, told.Text)
-			}
-			if answers := card.Answers(); len(answers) != 1 || answers[0].Text != shown {
-				t.Errorf("the card in the group has changed: %+v", answers)
-			}
-		})
-	}
-}
-
-func TestAnOldButtonAnswersWithAServiceThatIsSetLater(t *testing.T) {
-	t.Parallel()
-	for _, way := range e2etest.Ways {
-		t.Run(way.Name, func(t *testing.T) {
-			t.Parallel()
-			fakes := fault.Start(t)
-			platform := way.Open(t)
-			before := serveSubset(t, withServices("supply"), platform, fakes)
-			card := platform.Ask(e2etest.Command{User: 1, Group: true, Name: "supply"})
-			if text := e2etest.Plain(card.Wait().Text); strings.Contains(text, "Market cap") {
-				t.Fatalf("a service is on too early: %s", text)
-			}
-			before.Stop()
-			if err := before.AwaitEnd(); err != nil {
-				t.Fatal(err)
-			}
-			serveSubset(t, everything, platform, fakes)
-			card.Press(1, card.States()[0])
-			e2etest.Eventually(t, "the card says what the supply is worth", func() bool {
-				return strings.Contains(e2etest.Plain(card.Answers()[0].Text), "Market cap")
-			})
 		})
 	}
 }

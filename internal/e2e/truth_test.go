@@ -1,6 +1,7 @@
-// Package e2e tests the whole bot: that its answers are true, that each command is answered once in
-// every way in, that nothing leaks, and that it stays within its limits, whatever services, platforms
-// and replicas do.
+// Package e2e tests the whole bot: that its answers are true, that each command is answered once, that
+// nothing leaks, and that the bot stays within its limits, whatever services, platforms and replicas do.
+// Most tests try every way in which commands reach a bot (e2etest.Way): polling and webhook on Telegram,
+// gateway and HTTP on Discord.
 //
 // Flags make the tests longer; .ci/nightly sets them.
 package e2e
@@ -30,9 +31,17 @@ import (
 var truthAll = flag.Bool("truth.all", false,
 	"test every fault of every service with every command, with an empty cache and with an expired answer")
 
+// A trial tests one bot while one of its services has a fault.
 const (
-	// trialsAtOnce is how many trials run at a time: they mostly wait.
+	// trialsAtOnce is how many trials run at a time. They mostly wait.
 	trialsAtOnce = 8
+	// trialTTL is every TTL of the bot.
+	trialTTL = 200 * time.Millisecond
+	// slack is what a busy machine may need beyond a TTL. A TTL and slack together are shorter than the
+	// longest pause after repeated failures.
+	slack = 4 * time.Second
+	// askAgain is the interval at which askUntil repeats a question.
+	askAgain = 20 * time.Millisecond
 	// repeats is how often a failing service is asked again before its fault ends: often enough to make the
 	// client pause.
 	repeats = 5
@@ -41,7 +50,7 @@ const (
 	// silentTime is the time limit of a call to a service that never answers. Other calls have time for
 	// a busy machine.
 	silentTime = 5 * time.Second
-	// briefTime is the same if only one command asks the service.
+	// briefTime takes the place of silentTime if only one command asks the service.
 	briefTime = time.Second
 )
 
@@ -54,31 +63,41 @@ func TestTruth(t *testing.T) {
 	var trials errgroup.Group
 	trials.SetLimit(trialsAtOnce)
 	for _, service := range fault.Targets {
-		classes := map[string]bool{}
+		seen := map[faultClass]bool{}
 		for _, f := range fault.Of(service) {
 			e := truth.Expectation{Service: service, Fault: f}
 			scope := oneCommand
-			if *truthAll || isFirstOfItsClass(f, classes) {
+			if *truthAll || isFirstOfItsClass(f, seen) {
 				scope = allCommands
 			}
 			if testing.Short() && scope == oneCommand {
 				continue
 			}
-			try(t, &trials, string(service)+"/"+f.Name, e, scope)
+			startTrials(t, &trials, string(service)+"/"+f.Name, e, scope)
 			if service == fault.Chain {
-				try(t, &trials, "chain by batch/"+f.Name, e, scope, "MULTICALL_ADDRESS=off")
+				startTrials(t, &trials, "chain by batch/"+f.Name, e, scope, "MULTICALL_ADDRESS=off")
 			}
 		}
 	}
 	_ = trials.Wait() // Trials report to t.
 }
 
-// isFirstOfItsClass reports whether no earlier fault had the same effect and reason, and notes the
-// class. Faults that take long are never the first.
-func isFirstOfItsClass(f fault.Fault, classes map[string]bool) bool {
-	class := fmt.Sprint(f.Effect, f.Reason)
-	isFirst := !classes[class] && f.Reason != fault.Slow && f.Wait == 0
-	classes[class] = classes[class] || f.Wait == 0
+// faultClass is what faults have in common that the bot handles in the same way.
+type faultClass struct {
+	effect fault.Effect
+	reason fault.Reason
+}
+
+// isFirstOfItsClass reports whether no fault of the class of f was seen before, and adds the class to seen.
+// It returns false for a fault that takes long.
+func isFirstOfItsClass(f fault.Fault, seen map[faultClass]bool) bool {
+	takesLong := f.Reason == fault.Slow || f.Wait > 0
+	if takesLong {
+		return false
+	}
+	class := faultClass{f.Effect, f.Reason}
+	isFirst := !seen[class]
+	seen[class] = true
 	return isFirst
 }
 
@@ -90,8 +109,9 @@ const (
 	allCommands              // every command, with an empty cache and with an expired answer
 )
 
-// try starts the trials of one fault.
-func try(t *testing.T, trials *errgroup.Group, name string, e truth.Expectation, s scope, settings ...string) {
+// startTrials starts the trials of one fault: with an empty cache, which is cold, and for all commands also
+// with a warm cache.
+func startTrials(t *testing.T, trials *errgroup.Group, name string, e truth.Expectation, s scope, settings ...string) {
 	if e.Fault.Reason == fault.Slow && e.Fault.Effect == fault.Unanswerable {
 		limit := briefTime
 		if s == allCommands {
@@ -108,8 +128,8 @@ func try(t *testing.T, trials *errgroup.Group, name string, e truth.Expectation,
 	})
 }
 
-// tryCold asks one question while nothing is cached. For all commands, it then asks all questions, and
-// the first one repeatedly, and ends the fault.
+// tryCold asks one question while nothing is cached. For all commands, it then asks all questions, asks the
+// first one repeatedly, and ends the fault.
 func tryCold(t *testing.T, e truth.Expectation, s scope, settings []string) {
 	tr := newTrial(t, settings...)
 	tr.At(e.Service).SetFault(e.Fault)
@@ -131,8 +151,8 @@ func tryCold(t *testing.T, e truth.Expectation, s scope, settings []string) {
 	tr.recover(t, e)
 }
 
-// tryWarm asks every question while its answer is cached, until the fault shows in all answers that
-// need the service. Then it ends the fault.
+// tryWarm caches the answers to all questions, and sets the fault. Then it repeats each question until the
+// fault shows in the answer, and ends the fault.
 func tryWarm(t *testing.T, e truth.Expectation, settings []string) {
 	tr := newTrial(t, settings...)
 	e.Warm = true
@@ -143,17 +163,17 @@ func tryWarm(t *testing.T, e truth.Expectation, settings []string) {
 	}
 	service := tr.At(e.Service)
 	service.SetFault(e.Fault)
-	before := service.Requests()
+	requestsBefore := service.Requests()
 	began := time.Now()
 	within := trialTTL + slack
 	if e.Fault.Reason == fault.Slow {
-		within += silentTime // An early refresh leaves the answer right until it has ended.
+		within += silentTime // The cached answer stays right until an early refresh has failed.
 	}
 	for _, q := range tr.queries {
 		tr.askUntil(t, q, within, func(got truth.Outcomes) bool {
-			asked := service.Requests() != before && time.Since(began) > trialTTL
-			mayStayRight := asked && e.Want(q.Question, q.staker).All(truth.Right)
-			if q.needs(e.Service) && got.All(truth.Right) && !mayStayRight {
+			metFault := service.Requests() != requestsBefore && time.Since(began) > trialTTL
+			isRightDespiteFault := metFault && e.Want(q.Question, q.staker).All(truth.Right)
+			if q.needs(e.Service) && got.All(truth.Right) && !isRightDespiteFault {
 				return false // The fault does not show yet.
 			}
 			check(t, e, q, got)
@@ -163,7 +183,7 @@ func tryWarm(t *testing.T, e truth.Expectation, settings []string) {
 	tr.recover(t, e)
 }
 
-// check fails the test unless the answer is the expected one.
+// check fails the test unless an answer says what e expects.
 func check(t *testing.T, e truth.Expectation, q query, got truth.Outcomes) {
 	t.Helper()
 	if want := e.Want(q.Question, q.staker); !maps.Equal(got, want) {
@@ -173,14 +193,14 @@ func check(t *testing.T, e truth.Expectation, q query, got truth.Outcomes) {
 	}
 }
 
-// recover ends the fault. Every answer must be right again within a TTL, or within the wait that the
-// service asked for if that is longer. If the wait is longer than maxWait, recover only checks that the
-// service is not called meanwhile.
+// recover ends the fault. Every answer must be right again within a TTL or, if it is longer, within the wait
+// that the service asked for. If that wait is longer than maxWait, recover only checks that the bot does not
+// call the service.
 func (tr *trial) recover(t *testing.T, e truth.Expectation) {
 	t.Helper()
 	service := tr.At(e.Service)
 	service.SetFault(fault.Fault{})
-	before := service.Requests()
+	requestsBefore := service.Requests()
 	deadline := time.Now().Add(max(e.Fault.Wait, trialTTL) + slack)
 	for _, q := range tr.queries {
 		if !q.needs(e.Service) {
@@ -188,7 +208,7 @@ func (tr *trial) recover(t *testing.T, e truth.Expectation) {
 		}
 		if e.Fault.Wait > maxWait {
 			check(t, e, q, tr.ask(t, q))
-			if calls := service.Requests() - before; calls != 0 {
+			if calls := service.Requests() - requestsBefore; calls != 0 {
 				t.Errorf("the service asked to wait, and was called %d times", calls)
 			}
 			continue
@@ -203,25 +223,87 @@ func (tr *trial) recover(t *testing.T, e truth.Expectation) {
 	}
 }
 
-const (
-	// trialTTL is every TTL of a trial.
-	trialTTL = 200 * time.Millisecond
-	// slack is what a busy machine may need beyond a TTL. Together they are shorter than the longest
-	// pause after repeated failures.
-	slack = 4 * time.Second
-	// askAgain is the interval at which askUntil repeats a question.
-	askAgain = 20 * time.Millisecond
-)
+// trial is a bot with fakes of its own.
+type trial struct {
+	*fault.Fakes
+	checker *truth.Checker
+	bot     *app.Bot
+	queries []query
+}
 
-// query is a question of one person.
+func newTrial(t *testing.T, settings ...string) *trial {
+	t.Helper()
+	tr := &trial{Fakes: fault.Start(t)}
+	tr.checker = truth.NewChecker(t, tr.Fakes)
+	base := e2etest.Settings(tr.Fakes, "UPSTREAM_TIMEOUT=1m", "COMMAND_TIMEOUT=2m")
+	tr.bot = e2etest.New(t, slices.Concat(base, app.TTLs(trialTTL), settings), slog.New(slog.DiscardHandler))
+	tr.queries = queries(tr.bot.Router.Commands(), tr.World)
+	return tr
+}
+
+// ask asks a question and returns what the answer says. It fails the test if the answer is false. On a
+// busy machine the price or the chain may be late, so that the answer omits a part; ask then asks again.
+func (tr *trial) ask(t *testing.T, q query) truth.Outcomes {
+	t.Helper()
+	args := strings.Fields(q.Argument)
+	if q.Wallet != (common.Address{}) {
+		args = []string{q.Wallet.Hex()}
+	}
+	const maxAttempts = 3
+	for attempt := 1; ; attempt++ {
+		reply := tr.bot.Router.Handle(t.Context(), &chat.Request{
+			ID:      "trial",
+			Command: q.Command,
+			Args:    chat.Typed(args...),
+			From:    q.from,
+			Chat:    "1",
+			Direct:  true,
+		})
+		got, err := tr.checker.Check(q.Question, e2etest.Lines(reply))
+		if err != nil {
+			t.Errorf("%s: %v", q.name, err)
+		}
+		priceLate := got[fault.Price] == truth.Omitted && !tr.Price.Failing()
+		chainLate := got[fault.Chain] == truth.Omitted && !tr.Chain.Failing()
+		isLate := priceLate || chainLate
+		if !isLate || attempt == maxAttempts {
+			return got
+		}
+	}
+}
+
+// askUntil repeats a question until done returns true for its answer.
+func (tr *trial) askUntil(t *testing.T, q query, within time.Duration, done func(truth.Outcomes) bool) {
+	t.Helper()
+	tick := time.NewTicker(askAgain)
+	defer tick.Stop()
+	deadline := time.Now().Add(within)
+	for {
+		got := tr.ask(t, q)
+		if t.Failed() || done(got) {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Errorf("%s: still %v after %v; does the name of its TTL's setting end in _TTL?", q.name, got, within)
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-t.Context().Done():
+			return
+		}
+	}
+}
+
+// query is a question, and who asks it.
 type query struct {
 	truth.Question
 	name   string
 	from   chat.User
-	staker bool // whether the question's wallet stakes
+	staker bool // the question's wallet stakes
 }
 
-// arguments lists further arguments of a command. Every command is asked with a wallet or nothing.
+// arguments lists arguments of a command, besides a wallet or nothing, with which every command is asked.
 var arguments = map[string][]string{"price": {"1500", "$100"}}
 
 // queries returns the questions for each command that asks services: a public command about each
@@ -279,75 +361,4 @@ func (q query) needs(service fault.Target) bool {
 		return false
 	}
 	return slices.Contains(truth.Uses(q.Command), service)
-}
-
-// trial is one bot with its own fakes.
-type trial struct {
-	*fault.Fakes
-	checker *truth.Checker
-	bot     *app.Bot
-	queries []query
-}
-
-func newTrial(t *testing.T, settings ...string) *trial {
-	t.Helper()
-	tr := &trial{Fakes: fault.Start(t)}
-	tr.checker = truth.NewChecker(t, tr.Fakes)
-	base := e2etest.Settings(tr.Fakes, "UPSTREAM_TIMEOUT=1m", "COMMAND_TIMEOUT=2m")
-	tr.bot = e2etest.New(t, slices.Concat(base, app.TTLs(trialTTL), settings), slog.New(slog.DiscardHandler))
-	tr.queries = queries(tr.bot.Router.Commands(), tr.World)
-	return tr
-}
-
-// ask asks a question and returns what the answer says. It fails the test if the answer is false. On a
-// busy machine the price or the chain may be late, so that the answer omits it; ask then tries again,
-// up to three times.
-func (tr *trial) ask(t *testing.T, q query) truth.Outcomes {
-	t.Helper()
-	args := strings.Fields(q.Argument)
-	if q.Wallet != (common.Address{}) {
-		args = []string{q.Wallet.Hex()}
-	}
-	for tries := 3; ; tries-- {
-		reply := tr.bot.Router.Handle(t.Context(), &chat.Request{
-			ID:      "trial",
-			Command: q.Command,
-			Args:    chat.Typed(args...),
-			From:    q.from,
-			Chat:    "1",
-			Direct:  true,
-		})
-		got, err := tr.checker.Check(q.Question, e2etest.Lines(reply))
-		if err != nil {
-			t.Errorf("%s: %v", q.name, err)
-		}
-		priceLate := got[fault.Price] == truth.Omitted && !tr.Price.Failing()
-		chainLate := got[fault.Chain] == truth.Omitted && !tr.Chain.Failing()
-		if !priceLate && !chainLate || tries == 1 {
-			return got
-		}
-	}
-}
-
-// askUntil repeats a question until done returns true for its answer.
-func (tr *trial) askUntil(t *testing.T, q query, within time.Duration, done func(truth.Outcomes) bool) {
-	t.Helper()
-	tick := time.NewTicker(askAgain)
-	defer tick.Stop()
-	deadline := time.Now().Add(within)
-	for {
-		got := tr.ask(t, q)
-		if t.Failed() || done(got) {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Errorf("%s: still %v after %v; does the name of its TTL's setting end in _TTL?", q.name, got, within)
-			return
-		}
-		select {
-		case <-tick.C:
-		case <-t.Context().Done():
-			return
-		}
-	}
 }

@@ -19,14 +19,15 @@ const (
 	GuildID = "42"
 )
 
-// Where platforms call the bot, and Telegram's secret.
+// Where platforms call the bot: Telegram at WebhookPath, with WebhookSecret, and Discord at InteractionsPath.
 const (
 	WebhookPath      = "/hooks/telegram"
-	InteractionsPath = "/discord/interactions"
 	WebhookSecret    = "wh00k-secret_of-telegram"
+	InteractionsPath = "/discord/interactions"
 )
 
-// Polling returns the settings of a bot that polls the fake, without pacing.
+// Polling returns the settings of a bot that polls the fake, and that does not limit how often it sends messages
+// to a chat.
 func Polling(fake *telegramtest.Server) []string {
 	return []string{
 		"TELEGRAM_BOT_TOKEN=" + faketelegram.Token,
@@ -35,7 +36,8 @@ func Polling(fake *telegramtest.Server) []string {
 	}
 }
 
-// redisPatience sets the maximum time limit for calls to Redis, for a busy machine.
+// redisPatience is the part of a Redis URL that sets the longest possible time limit for calls, for a busy
+// machine.
 const redisPatience = "?read_timeout=1s"
 
 // OnRedis returns the settings of a bot that saves in redis.
@@ -43,17 +45,17 @@ func OnRedis(redis *miniredis.Miniredis) []string {
 	return []string{"REDIS_URL=redis://" + redis.Addr() + redisPatience}
 }
 
-// Everything is every service and platform that can be configured, and the settings for them.
+// Everything is fakes of every service and platform that can be configured, and the settings of a bot on them.
 type Everything struct {
 	World    *fault.Fakes
 	Telegram *telegramtest.Server
 	Discord  *discordtest.Server
 	Redis    *miniredis.Miniredis
 	Settings []string
-	Secrets  Secrets // in Settings
+	Secrets  Secrets // the secrets in Settings
 }
 
-// NewEverything starts every service. They are closed when the test ends.
+// NewEverything starts all fakes. They are closed when the test ends.
 func NewEverything(t *testing.T) *Everything {
 	t.Helper()
 	const (

@@ -19,23 +19,6 @@ import (
 	"herald/internal/secret/logtest"
 )
 
-// BuildBot builds the program in dir, unless that has it, and returns its path.
-func BuildBot(t testing.TB, dir string) string {
-	t.Helper()
-	building.Lock()
-	defer building.Unlock()
-	binary := filepath.Join(dir, "bot")
-	if _, err := os.Stat(binary); err == nil {
-		return binary
-	}
-	if out, err := exec.Command("go", "build", "-o", binary, "herald/cmd/bot").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	return binary
-}
-
-var building sync.Mutex
-
 // Process is the bot in its own process.
 type Process struct {
 	*exec.Cmd
@@ -46,8 +29,8 @@ type Process struct {
 	exited chan struct{}
 }
 
-// StartProcess runs cmd until the test ends, with its output in Log and, unless cmd has a
-// Stdout, in Out.
+// StartProcess runs cmd until the test ends. Its standard error is in Log, and its standard output in Out,
+// unless cmd has a Stdout.
 func StartProcess(t testing.TB, cmd *exec.Cmd) *Process {
 	t.Helper()
 	p := &Process{Cmd: cmd, t: t, exited: make(chan struct{})}
@@ -71,8 +54,8 @@ func StartProcess(t testing.TB, cmd *exec.Cmd) *Process {
 	return p
 }
 
-// ServeProcess runs the program until the test ends, with only these settings as its environment, and
-// waits until it is ready. It logs at level info.
+// ServeProcess runs the program until the test ends, and waits until it is ready. Its environment has only
+// these settings, a free port and the log level info.
 func ServeProcess(t testing.TB, program string, settings ...string) *Process {
 	t.Helper()
 	cmd := exec.Command(program, "run")
@@ -84,7 +67,7 @@ func ServeProcess(t testing.TB, program string, settings ...string) *Process {
 
 var listens = regexp.MustCompile(`msg="http server listens" addr=(\S+)\n`)
 
-// URL returns the address of its HTTP server, or "" while nothing listens.
+// URL returns the URL of its HTTP server, or "" while nothing listens.
 func (p *Process) URL() string {
 	if line := listens.FindStringSubmatch(p.Log.String()); line != nil {
 		return "http://" + line[1]
@@ -92,13 +75,13 @@ func (p *Process) URL() string {
 	return ""
 }
 
-// Healthz returns the status of /healthz, 0 while nothing listens.
+// Healthz returns the status of /healthz, or 0 while nothing listens.
 func (p *Process) Healthz() int {
 	status, _ := get(p.URL() + "/healthz")
 	return status
 }
 
-// Readyz returns the status of /readyz, 0 while nothing listens.
+// Readyz returns the status of /readyz, or 0 while nothing listens.
 func (p *Process) Readyz() int {
 	status, _ := get(p.URL() + "/readyz")
 	return status
@@ -110,7 +93,7 @@ func (p *Process) AwaitReady() {
 	p.Await("it was ready", func() bool { return p.Readyz() == http.StatusOK })
 }
 
-// Resident returns the maximum of the process's resident memory so far, in MiB.
+// Resident returns how much resident memory the process has had at most, in MiB.
 func (p *Process) Resident() int {
 	p.t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.Process.Pid))
@@ -120,7 +103,7 @@ func (p *Process) Resident() int {
 	return Number(string(status), "VmHWM:") >> 10
 }
 
-// Number returns the number after name in a text, or a very large one if there is none.
+// Number returns the number after name in a text. If there is none, it returns a number that exceeds any limit.
 func Number(text, name string) int {
 	n := float64(math.MaxInt32)
 	_, after, _ := strings.Cut(text, name)
@@ -128,7 +111,8 @@ func Number(text, name string) int {
 	return int(n)
 }
 
-// Await waits until done returns true. It ends the test if the process ends before that.
+// Await waits until done returns true. It ends the test if the process ends first. what describes done in the
+// message, as in "it was ready".
 func (p *Process) Await(what string, done func() bool) {
 	p.t.Helper()
 	Eventually(p.t, what, func() bool {
@@ -152,8 +136,8 @@ func (p *Process) Tell(s syscall.Signal) {
 	}
 }
 
-// AwaitEnd waits until the process ends, for at most 3 seconds longer than a drain may take. It fails the
-// test unless the exit code is 0.
+// AwaitEnd waits until the process ends, for at most 3 seconds longer than the bot may take to finish its
+// answers. It fails the test unless the exit code is 0.
 func (p *Process) AwaitEnd() {
 	p.t.Helper()
 	select {
@@ -178,3 +162,20 @@ func (p *Process) Kill() {
 	_ = p.Process.Kill() // It fails if the process has ended.
 	<-p.exited
 }
+
+// BuildBot builds the program in dir, unless dir has it already, and returns the program's path.
+func BuildBot(t testing.TB, dir string) string {
+	t.Helper()
+	building.Lock()
+	defer building.Unlock()
+	binary := filepath.Join(dir, "bot")
+	if _, err := os.Stat(binary); err == nil {
+		return binary
+	}
+	if out, err := exec.Command("go", "build", "-o", binary, "herald/cmd/bot").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return binary
+}
+
+var building sync.Mutex

@@ -21,11 +21,11 @@ import (
 	"herald/internal/e2e/fault"
 )
 
-// Way is one way in which commands reach a bot.
+// Way is a way for commands to reach a bot.
 type Way struct {
 	Name      string
-	OnDiscord bool // on Discord, not on Telegram
-	ByHTTP    bool // the platform calls the bot
+	OnDiscord bool // on Discord; otherwise on Telegram
+	ByHTTP    bool // the platform calls the bot; otherwise the bot connects to the platform
 }
 
 var (
@@ -42,39 +42,19 @@ var (
 	TelegramWays = []Way{TelegramPolling, TelegramWebhook}
 )
 
-// User returns a person's ID on the platform.
-func (w Way) User(p services.Person) int64 {
-	uid := p.UID("Telegram")
-	if w.OnDiscord {
-		uid = p.UID("Discord")
-	}
-	id, err := strconv.ParseInt(uid, 10, 64)
-	if err != nil {
-		panic(err)
-	}
-	return id
-}
-
-// Platform is a fake of Telegram or Discord. It calls the bot if its way is by HTTP.
+// Platform is a fake of Telegram or Discord that sends commands to a bot in one way.
 type Platform struct {
 	Way
 	Telegram *telegramtest.Server // nil on Discord
 	Discord  *discordtest.Server  // nil on Telegram
 
 	t      testing.TB
-	client *http.Client
+	client *http.Client // calls the bot, if the way is by HTTP
+
 	mu     sync.Mutex
 	urls   []string                // of the HTTP servers of the bot's replicas
-	queues map[int64]chan struct{} // by chat: full while a delivery is made
+	queues map[int64]chan struct{} // locks, one for each queue of a webhook; see Deliver
 	held   time.Duration           // how long the slowest delivery took
-}
-
-// Held returns how long the slowest delivery of an update took, including the wait for one of
-// Telegram's 100 connections.
-func (p *Platform) Held() time.Duration {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.held
 }
 
 // Open starts a platform that is closed when the test ends.
@@ -97,7 +77,7 @@ func (w Way) Open(t testing.TB) *Platform {
 	return p
 }
 
-// Settings returns the settings of a bot on the platform, without Telegram's pacing.
+// Settings returns the settings of a bot on the platform. Telegram's pacing is off.
 func (p *Platform) Settings() []string {
 	if p.OnDiscord {
 		settings := []string{"DISCORD_BOT_TOKEN=" + p.Discord.Token, "DISCORD_API_URL=" + p.Discord.URL()}
@@ -130,23 +110,36 @@ func (p *Platform) Start(binary string, fakes *fault.Fakes, settings ...string) 
 	return process
 }
 
-// Through makes the platform call the bot at these URLs, such as a proxy's. An update that is delivered
-// several times goes to one URL after another.
+// Through makes the platform call the bot at these URLs, which may be a proxy's. An update that is delivered
+// several times goes to each URL in turn.
 func (p *Platform) Through(urls ...string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.urls = urls
 }
 
-// Command is a command that somebody sends.
+// User returns a person's ID on the platform.
+func (w Way) User(p services.Person) int64 {
+	uid := p.UID("Telegram")
+	if w.OnDiscord {
+		uid = p.UID("Discord")
+	}
+	id, err := strconv.ParseInt(uid, 10, 64)
+	if err != nil {
+		panic(err)
+	}
+	return id
+}
+
+// Command is a command that a user sends.
 type Command struct {
 	User  int64
-	Group bool // in a group or a server, not in private
-	// Ephemeral is whether only the user sees the command, in a group of Telegram.
+	Group bool // in a group or a server; otherwise in private
+	// Ephemeral is whether the user is the only one who sees the command, in a group of Telegram.
 	Ephemeral bool
 	Name      string
-	Argument  string // the wallet
-	// Times is how often the platform delivers the command; 0: once. A poll cannot deliver twice.
+	Argument  string // on Discord, the wallet
+	// Times is how often the platform delivers the command; 0 means once. A poll delivers it only once.
 	Times int
 	// Alter changes Telegram's message before it is delivered, for example to another group. It may be nil.
 	Alter func(faketelegram.Message)
@@ -154,29 +147,25 @@ type Command struct {
 	Guild string
 }
 
-// Asked is a command or a press that was sent.
+// Asked is a command that was sent, or a press of a button. A press has the button's state as its Name.
 type Asked struct {
 	Command
 	At       time.Time
-	Message  int64                // the message's ID on Telegram, or its ephemeral ID
-	Pending  *fakediscord.Pending // the interaction on Discord
+	Message  int64                // the ID of the command's message on Telegram, or its ephemeral ID
+	Pending  *fakediscord.Pending // the interaction on Discord; nil on Telegram
 	platform *Platform
-	pressID  string // the ID of a press on Telegram
+	pressID  string // the ID of a press on Telegram; "" for a command
 }
 
-// OnDiscord reports whether the command was sent there.
+// OnDiscord reports whether the command was sent on Discord.
 func (a *Asked) OnDiscord() bool { return a.Pending != nil }
 
-// Answer is a message that answers a command.
+// Answer is a message or a notice that answers a command or a press.
 type Answer struct {
 	Text    string
-	Private bool          // others in the chat cannot read it
-	After   time.Duration // since the command was sent
+	Private bool          // only the user can read it, although the command was sent in a group
+	After   time.Duration // since the command was sent; 0 for a notice
 }
-
-// redeliverAfter is how long the fake of Telegram waits before it delivers an update again. Telegram
-// waits longer.
-const redeliverAfter = 20 * time.Millisecond
 
 // Ask makes the platform deliver a command. It does not wait for the answer.
 func (p *Platform) Ask(c Command) *Asked {
@@ -200,6 +189,33 @@ func interaction(c Command) fakediscord.Interaction {
 		i.Options = map[string]string{"wallet": c.Argument}
 	}
 	return i
+}
+
+// interact delivers an interaction of Discord a.Times times, and sets a.Pending.
+func (p *Platform) interact(a *Asked, i fakediscord.Interaction) {
+	p.t.Helper()
+	for nth := range max(1, a.Times) {
+		var err error
+		a.Pending, err = p.deliverInteraction(i, nth)
+		if err != nil {
+			p.t.Error(err)
+			return
+		}
+		i.ID, i.Token = a.Pending.ID, a.Pending.Token // A further delivery has the same ID and token.
+	}
+}
+
+// deliverInteraction delivers an interaction for the nth time, from 0. It does not wait for the answer.
+func (p *Platform) deliverInteraction(i fakediscord.Interaction, nth int) (*fakediscord.Pending, error) {
+	if !p.ByHTTP {
+		return p.Discord.Push(i)
+	}
+	pending, body := p.Discord.Prepare(i)
+	go func() {
+		// The fake records an invalid response as one of its Problems.
+		_, _ = p.Discord.Post(p.t.Context(), p.at(InteractionsPath, nth), pending, body)
+	}()
+	return pending, nil
 }
 
 // message returns a command as a message of Telegram.
@@ -232,9 +248,10 @@ func (p *Platform) send(a *Asked) {
 	}
 }
 
-// Deliver makes Telegram deliver the updates that push queues, each this many times; 0: once. A webhook
-// gets the updates of one queue one after another. A queue is a chat, or a user for presses and inline
-// queries (tdlib/telegram-bot-api, Client.cpp).
+// Deliver makes Telegram deliver the updates that push creates, each this many times; 0 means once.
+//
+// A webhook gets the updates of one queue one after another, and those of different queues at once. A queue
+// is the ID of a chat or, for presses and inline queries, of a user (tdlib/telegram-bot-api, Client.cpp).
 func (p *Platform) Deliver(queue int64, times int, push func()) {
 	push()
 	if !p.ByHTTP {
@@ -245,34 +262,40 @@ func (p *Platform) Deliver(queue int64, times int, push func()) {
 	}
 }
 
-// deliverInTurn waits for its queue, and delivers an update until the response is 200. If times is more
-// than 1, the earlier responses are lost, or their connections break.
-func (p *Platform) deliverInTurn(key int64, times int, update []byte) {
-	queue := p.queue(key)
-	queue <- struct{}{}
+// redeliverAfter is how long the fake of Telegram waits before it delivers an update again. Telegram
+// waits longer.
+const redeliverAfter = 20 * time.Millisecond
+
+// deliverInTurn waits for its turn in a queue, and delivers an update until the response is 200. If times is
+// more than 1, it first delivers the update times-1 times as if the responses were lost: it ignores them, and
+// waits at most redeliverAfter for each.
+func (p *Platform) deliverInTurn(queue int64, times int, update []byte) {
+	lock := p.lockOf(queue)
+	lock <- struct{}{}
 	for nth := range times - 1 {
 		ctx, cancel := context.WithTimeout(p.t.Context(), redeliverAfter)
 		p.deliverOnce(ctx, update, nth)
 		cancel()
 	}
-	for p.t.Context().Err() == nil && p.deliverOnce(p.t.Context(), update, max(0, times-1)) != http.StatusOK {
+	last := max(0, times-1)
+	for p.t.Context().Err() == nil && p.deliverOnce(p.t.Context(), update, last) != http.StatusOK {
 		<-time.After(redeliverAfter)
 	}
-	<-queue
+	<-lock
 }
 
-// queue returns the lock of a chat's deliveries: Telegram makes one at a time
-// (tdlib/telegram-bot-api, Client.cpp: the chat's ID is the webhook's queue).
-func (p *Platform) queue(chat int64) chan struct{} {
+// lockOf returns the lock of a queue, a channel that is full while an update is delivered.
+func (p *Platform) lockOf(queue int64) chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.queues[chat] == nil {
-		p.queues[chat] = make(chan struct{}, 1)
+	if p.queues[queue] == nil {
+		p.queues[queue] = make(chan struct{}, 1)
 	}
-	return p.queues[chat]
+	return p.queues[queue]
 }
 
-// deliverOnce delivers an update, and returns the status of the response, or 0 if there is none.
+// deliverOnce delivers an update for the nth time, from 0. It returns the status of the response, or 0 if there
+// is none.
 func (p *Platform) deliverOnce(ctx context.Context, update []byte, nth int) (status int) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.at(WebhookPath, nth), bytes.NewReader(update))
 	if err != nil {
@@ -291,6 +314,14 @@ func (p *Platform) deliverOnce(ctx context.Context, update []byte, nth int) (sta
 	return resp.StatusCode
 }
 
+// Held returns how long the slowest delivery of an update took, including the wait for one of
+// Telegram's 100 connections.
+func (p *Platform) Held() time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.held
+}
+
 // at returns the URL of a path for the platform's nth call to the bot.
 func (p *Platform) at(path string, nth int) string {
 	p.mu.Lock()
@@ -298,8 +329,8 @@ func (p *Platform) at(path string, nth int) string {
 	return p.urls[nth%len(p.urls)] + path
 }
 
-// Press makes somebody press a button with this state below the answer. The answer may lack that
-// button. Press does not wait for an answer.
+// Press makes a user press a button with this state below the answer. The answer need not have such a button:
+// then the press is forged. Press does not wait for an answer.
 func (a *Asked) Press(user int64, state string) *Asked {
 	p := a.platform
 	p.t.Helper()
@@ -333,28 +364,9 @@ func (a *Asked) States() (all []string) {
 	return slices.DeleteFunc(all, func(state string) bool { return state == "" })
 }
 
-// interact delivers an interaction on Discord.
-func (p *Platform) interact(a *Asked, i fakediscord.Interaction) {
-	p.t.Helper()
-	for nth := range max(1, a.Times) {
-		var body []byte
-		var err error
-		if p.ByHTTP {
-			a.Pending, body = p.Discord.Prepare(i)
-			go func(pending *fakediscord.Pending) {
-				// The fake notes what Discord would refuse.
-				_, _ = p.Discord.Post(p.t.Context(), p.at(InteractionsPath, nth), pending, body)
-			}(a.Pending)
-		} else if a.Pending, err = p.Discord.Push(i); err != nil {
-			p.t.Error(err)
-			return
-		}
-		i.ID, i.Token = a.Pending.ID, a.Pending.Token
-	}
-}
-
 // Answers returns the messages that answer the command so far, or the notice that answers a press on
-// Telegram. In a group of Telegram, a private answer is followed by a message in the group.
+// Telegram. If the bot answers a command in a group of Telegram in private, a message in the group follows. On
+// Discord, each first response and each follow-up counts as a message, and all have the same text.
 func (a *Asked) Answers() (all []Answer) {
 	if a.OnDiscord() {
 		answer := a.Pending.Answer()
@@ -377,7 +389,7 @@ func (a *Asked) Answers() (all []Answer) {
 	return all
 }
 
-// sent returns the messages that answer a command on Telegram.
+// sent returns the messages that answer a command on Telegram. It returns none for a press.
 func (a *Asked) sent() []faketelegram.Sent {
 	if a.pressID != "" {
 		return nil

@@ -17,7 +17,7 @@ import (
 // answerTime is how long people wait for an answer.
 const answerTime = 40 * time.Second
 
-// client returns a client that reaches a random process of those that serve, or nil if none does.
+// client returns an HTTP client whose requests go to a random process that is alive, or nil if none is.
 func (w *world) client() *http.Client {
 	list := w.alive()
 	if len(list) == 0 {
@@ -31,7 +31,7 @@ func (w *world) client() *http.Client {
 	return &http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}
 }
 
-// interact sends an interaction, and blocks until the whole answer is there, for at most answerTime.
+// interact sends an interaction to a process. It blocks until the answer is complete, for at most answerTime.
 func (w *world) interact(i fakediscord.Interaction) (pending *fakediscord.Pending, answered bool) {
 	pending, body := w.discord.Prepare(i)
 	client := w.client()
@@ -55,19 +55,37 @@ func (w *world) interact(i fakediscord.Interaction) (pending *fakediscord.Pendin
 	return pending, err == nil
 }
 
-// card is an answer on Discord or Telegram, with its buttons.
+// commandOnDiscord makes a person send a command in a server, or in private if server is "", and returns the
+// answer. It blocks as interact does.
+func (w *world) commandOnDiscord(p *person, server, name string, options map[string]string) (*card, bool) {
+	pending, answered := w.interact(fakediscord.Interaction{
+		Command: name,
+		Options: options,
+		UserID:  p.id,
+		GuildID: server,
+	})
+	return discordCard(pending), answered
+}
+
+// pressOnDiscord makes a person press the button of a card with this state, and returns the answer. It blocks
+// as interact does.
+func (w *world) pressOnDiscord(p *person, c *card, state string) (*card, bool) {
+	pending, answered := w.interact(c.pending.Press(p.id, state))
+	return discordCard(pending), answered
+}
+
+// card is an answer on Discord or Telegram.
 type card struct {
-	w       *world
-	pending *fakediscord.Pending // on Discord
-	message int64                // on Telegram
+	pending *fakediscord.Pending // the answered interaction, on Discord
+	message int64                // the message's ID, on Telegram
 	text    string
-	states  []string
+	states  []string // of the buttons
 }
 
 // discordCard returns the answer of an interaction.
-func (w *world) discordCard(p *fakediscord.Pending) *card {
+func discordCard(p *fakediscord.Pending) *card {
 	m := p.Answer().Message
-	c := &card{w: w, pending: p, text: m.Text()}
+	c := &card{pending: p, text: m.Text()}
 	for _, b := range slices.Concat(m.Buttons...) {
 		c.states = append(c.states, b.CustomID)
 	}
@@ -83,21 +101,4 @@ func (c *card) button(command string, args ...string) string {
 		}
 	}
 	return ""
-}
-
-// commandOnDiscord makes a person send a command in a server, or in private if server is "".
-func (w *world) commandOnDiscord(p *person, server, name string, options map[string]string) (*card, bool) {
-	pending, answered := w.interact(fakediscord.Interaction{
-		Command: name,
-		Options: options,
-		UserID:  p.id,
-		GuildID: server,
-	})
-	return w.discordCard(pending), answered
-}
-
-// pressOnDiscord makes a person press a button of a card.
-func (w *world) pressOnDiscord(p *person, c *card, state string) (*card, bool) {
-	pending, answered := w.interact(c.pending.Press(p.id, state))
-	return w.discordCard(pending), answered
 }

@@ -23,47 +23,52 @@ import (
 
 const minute = time.Minute
 
-// fault is how a service or a community fails. "" means that it works.
+// fault is how a service or a community fails.
 type fault string
 
-// Faults of the node. The partner can be away, too.
 const (
-	away       fault = "away"
-	frozen     fault = "frozen" // old blocks
-	unread     fault = "a pool unread"
-	otherChain fault = "another chain"
-	short      fault = "short answers"
-	reverts    fault = "all pools revert"
-)
+	works fault = ""
 
-// garbled is a fault of the partner.
-const garbled fault = "garbled"
+	// Of the node, the partner and the store.
+	unavailable fault = "away"
 
-// Faults of a community.
-const (
-	lostRight fault = "right lost"
-	thrownOut fault = "thrown out"
-	gone      fault = "not found"
-	limited   fault = "429 for an hour"
-	once502   fault = "502 once, carried out"
+	// Of the node.
+	frozen        fault = "frozen" // its blocks are old
+	onePoolUnread fault = "a pool unread"
+	otherChain    fault = "another chain"
+	shortAnswers  fault = "short answers"
+	allRevert     fault = "all pools revert"
+
+	// Of the partner.
+	garbled fault = "garbled"
+
+	// Of a community.
+	lostRight fault = "right lost"            // the bot may not change badges
+	thrownOut fault = "thrown out"            // the bot is no longer a member
+	notFound  fault = "not found"             // the community does not exist
+	limited   fault = "429 for an hour"       // the bot must wait before its next call
+	once502   fault = "502 once, carried out" // one change fails, but has its effect
 )
 
 var (
-	nodeFaults      = []fault{away, frozen, unread, otherChain, short, reverts}
-	communityFaults = []fault{lostRight, thrownOut, gone, limited, once502}
+	nodeFaults      = []fault{unavailable, frozen, onePoolUnread, otherChain, shortAnswers, allRevert}
+	communityFaults = []fault{lostRight, thrownOut, notFound, limited, once502}
 )
 
-// set sets the fault of a service or a community. It does not fix the broken community.
-func (w *world) set(what string, f fault) {
+// setFault sets the fault of a service or a community. If f is works, the fault ends, except that of the community
+// that is always broken.
+func (w *world) setFault(what string, f fault) {
 	w.note("%s: %q", what, f)
 	w.locked(func() {
-		if f == "" && what == w.broken {
+		if f == works && what == w.alwaysBroken {
 			return
 		}
 		w.faults[what] = f
-		w.hadFault[what+string(f)] = true
-		w.hadFault["limited"] = w.hadFault["limited"] || f == limited
-		w.hadFault["refused"] = w.hadFault["refused"] || slices.Contains(communities, what) && f != ""
+		if slices.Contains(communities, what) && f != works {
+			w.hadFaults[communityFault{what, f}] = true
+			w.wasLimited = w.wasLimited || f == limited
+			w.wasRefused = true
+		}
 	})
 }
 
@@ -76,25 +81,36 @@ func (w *world) faultOf(what string) (f fault) {
 // frozenFor is how old the blocks of a frozen node are.
 const frozenFor = 15 * 24 * time.Hour
 
-// plantPools divides each stake of the world between two pools: two thirds are in the first, and the
-// rest in the third.
-func (w *world) plantPools() {
+// thousandth is a thousandth of a token in base units.
+var thousandth = new(big.Int).Exp(big.NewInt(10), big.NewInt(15), nil)
+
+// serveStakes makes the pools of the chain answer with the stakes of the world. Each stake is divided between
+// two pools: two thirds are in the first pool, and the rest is in the third.
+func (w *world) serveStakes() {
 	node := w.fakes.Chain.Handler.(services.Node)
 	for i, pool := range w.fakes.World.Pools {
 		node.Contracts[pool.Address] = func(n services.Node, block uint64, input []byte) ([]byte, error) {
 			f := w.faultOf("chain")
 			switch {
-			case f == reverts, f == unread && i == 2:
+			case f == allRevert, f == onePoolUnread && i == 2:
 				return nil, services.Reverted("")
-			case f == short:
+			case f == shortAnswers:
 				return []byte{0}, nil
 			case f == otherChain, !bytes.HasPrefix(input, evmabi.Selector(services.StakingMethod)):
 				return evmabi.Uint256(new(big.Int)), nil
 			}
-			at := n.Now().Add(-2 * time.Second * time.Duration(n.Block()-block))
-			amount := w.stakeAt(common.BytesToAddress(input[4:]), at)
-			part := map[int]int64{0: amount - amount/3, 2: amount / 3}[i] // 0 in the other pools
-			return evmabi.Uint256(new(big.Int).Mul(big.NewInt(part), thousandth)), nil
+			const blockTime = 2 * time.Second
+			minedAt := n.Now().Add(-blockTime * time.Duration(n.Block()-block))
+			wallet := common.BytesToAddress(input[4:]) // after the method's selector
+			amount := w.stakeAt(wallet, minedAt)
+			inPool := int64(0)
+			switch i {
+			case 0:
+				inPool = amount - amount/3
+			case 2:
+				inPool = amount / 3
+			}
+			return evmabi.Uint256(new(big.Int).Mul(big.NewInt(inPool), thousandth)), nil
 		}
 	}
 }
@@ -104,7 +120,7 @@ func (w *world) answerChain(rw http.ResponseWriter, r *http.Request) {
 	node := w.fakes.Chain.Handler.(services.Node)
 	node.Now = time.Now
 	switch w.faultOf("chain") {
-	case away:
+	case unavailable:
 		http.Error(rw, "Bad Gateway", http.StatusBadGateway)
 		return
 	case otherChain:
@@ -126,7 +142,7 @@ func (w *world) answerPartner(rw http.ResponseWriter, r *http.Request) {
 	_ = json.NewDecoder(r.Body).Decode(&outer)
 	_ = json.Unmarshal([]byte(outer.RequestBody), &inner)
 	switch w.faultOf("partner") {
-	case away:
+	case unavailable:
 		http.Error(rw, "Bad Gateway", http.StatusBadGateway)
 		return
 	case garbled:
@@ -135,13 +151,40 @@ func (w *world) answerPartner(rw http.ResponseWriter, r *http.Request) {
 	}
 	data := "null"
 	for _, p := range w.people {
-		wallet := inner.Platform == "EVM" && slices.Contains(p.wallets[:], common.HexToAddress(inner.UID))
-		if wallet || strings.EqualFold(inner.Platform, p.platform) && inner.UID == p.id {
+		isWallet := inner.Platform == "EVM" && slices.Contains(p.wallets[:], common.HexToAddress(inner.UID))
+		isAccount := strings.EqualFold(inner.Platform, p.platform) && inner.UID == p.id
+		if isWallet || isAccount {
 			data = fmt.Sprintf(`{"did":%q}`, p.did)
 		}
 	}
 	rw.Header().Set("Content-Type", "application/json")
 	fmt.Fprintf(rw, `{"code":0,"data":%s,"message":"success"}`, data)
+}
+
+// answerPlatform answers a call to a platform, whose own handler is right, with the fault of the community
+// that the call is about. Then the judge looks at what the call has changed.
+func (w *world) answerPlatform(rw http.ResponseWriter, r *http.Request, right http.Handler) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	community, changes := communityOf(r, body)
+	f := w.faultOf(community)
+	onlyChangesFail := f == lostRight || f == once502
+	switch {
+	case community == "", f == works, onlyChangesFail && !changes:
+		right.ServeHTTP(rw, r)
+	case f == once502:
+		right.ServeHTTP(httptest.NewRecorder(), r)
+		w.locked(func() { w.faults[community] = works })
+		http.Error(rw, "Bad Gateway", http.StatusBadGateway)
+	default:
+		refuse(rw, f, isGroup(community))
+	}
+	if changes && community != "" {
+		w.judge.see(w, community)
+	}
 }
 
 // guildPath matches the path of a call to Discord about a server.
@@ -165,32 +208,6 @@ func communityOf(r *http.Request, body []byte) (community string, changes bool) 
 	return community, method == "setChatMemberTag"
 }
 
-// atCommunity answers a call to a platform, with the fault of the community that it is about. The judge
-// then looks at what the call changed.
-func (w *world) atCommunity(rw http.ResponseWriter, r *http.Request, right http.Handler) {
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		panic(http.ErrAbortHandler)
-	}
-	r.Body = io.NopCloser(bytes.NewReader(body))
-	community, changes := communityOf(r, body)
-	f := w.faultOf(community)
-	onlyChangesFail := f == lostRight || f == once502
-	switch {
-	case community == "", f == "", onlyChangesFail && !changes:
-		right.ServeHTTP(rw, r)
-	case f == once502:
-		right.ServeHTTP(httptest.NewRecorder(), r)
-		w.locked(func() { w.faults[community] = "" })
-		http.Error(rw, "Bad Gateway", http.StatusBadGateway)
-	default:
-		refuse(rw, f, isGroup(community))
-	}
-	if changes && community != "" {
-		w.judge.see(w, community)
-	}
-}
-
 // refuse answers with a fault of a community, as its platform does.
 func refuse(rw http.ResponseWriter, f fault, onTelegram bool) {
 	if onTelegram {
@@ -206,7 +223,7 @@ func refuseOnTelegram(rw http.ResponseWriter, f fault) {
 		faketelegram.Refuse(rw, http.StatusBadRequest, "Bad Request: CHAT_ADMIN_REQUIRED", 0)
 	case thrownOut:
 		faketelegram.Refuse(rw, http.StatusForbidden, "Forbidden: bot was kicked from the supergroup chat", 0)
-	case gone:
+	case notFound:
 		faketelegram.Refuse(rw, http.StatusBadRequest, "Bad Request: chat not found", 0)
 	case limited:
 		faketelegram.Refuse(rw, http.StatusTooManyRequests, "Too Many Requests: retry after 3600", time.Hour)
@@ -217,7 +234,7 @@ func refuseOnDiscord(rw http.ResponseWriter, f fault) {
 	failures := map[fault]fakediscord.Failure{
 		lostRight: {Status: http.StatusForbidden, Code: 50013},
 		thrownOut: {Status: http.StatusForbidden, Code: 50001},
-		gone:      {Status: http.StatusNotFound, Code: 10004},
+		notFound:  {Status: http.StatusNotFound, Code: 10004},
 		limited:   {Status: http.StatusTooManyRequests, Code: 20028, RetryAfter: time.Hour},
 	}
 	failure := failures[f]

@@ -10,10 +10,10 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 )
 
-// judge judges each change of a badge. It knows only what people did and what the chain said.
+// judge notices each badge that the bot gives or removes.
 type judge struct {
 	mu     sync.Mutex
-	badges map[place][]string // as of the last look
+	badges map[place][]string // as of the last call of see
 }
 
 // place is a person in a community.
@@ -22,14 +22,14 @@ type place struct {
 	community string
 }
 
-// forget drops what the judge saw of a person who leaves a community.
+// forget forgets the badges of a person who leaves a community, and so loses them without the bot.
 func (j *judge) forget(p *person, community string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	delete(j.badges, place{p, community})
 }
 
-// see judges what has changed in a community since the last look.
+// see judges which badges in a community have changed since its last call.
 func (j *judge) see(w *world, community string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -47,15 +47,15 @@ func (j *judge) see(w *world, community string) {
 		}
 		for _, id := range before {
 			if !slices.Contains(now, id) {
-				w.judgeTaken(at, id, now)
+				w.judgeRemoved(at, id, now)
 			}
 		}
 	}
 }
 
-// judgeGiven fails if a badge was given that is not configured, or if it was given to a person who never
-// pressed the button. It also fails if none of the person's saved wallets reached the badge's amount
-// since it was saved.
+// judgeGiven judges a badge that was given. The badge must be configured, the person must have pressed the
+// button to save a wallet, and one of their saved wallets must have reached the badge's amount since it was
+// saved, or at most a minute before.
 func (w *world) judgeGiven(at place, id string) {
 	w.note("  %s has %s in %s", at.name, id, at.community)
 	b := w.settings.find(at.community, id)
@@ -70,26 +70,27 @@ func (w *world) judgeGiven(at place, id string) {
 		w.fail("%s was given %s in %s, and never pressed", at.name, id, at.community)
 	case b == nil:
 		w.fail("%s was given %s in %s, which is not configured", at.name, id, at.community)
-	case len(list) > 0 && !slices.ContainsFunc(list, reached):
+	case len(list) > 0 && !slices.ContainsFunc(list, reached): // After a /forget, the list may be empty.
 		w.fail("%s was given %s in %s, and never reached it", at.name, id, at.community)
 	}
 }
 
-// judgeTaken fails if a badge was removed from a person who may not lose it. now lists the badges that
-// they still have. In a group a higher tag replaces a lower one.
-func (w *world) judgeTaken(at place, id string, now []string) {
+// judgeRemoved judges a badge that was removed from a person, who still has the badges left. The person must have
+// been below the badge's amount for long enough, unless a higher tag replaces it in a group. A badge that is not
+// configured may be removed, and so may the badge of a person who may have no saved wallet.
+func (w *world) judgeRemoved(at place, id string, left []string) {
 	w.note("  %s no longer has %s in %s", at.name, id, at.community)
 	b := w.settings.find(at.community, id)
 	wallet, sure := at.wallet()
-	isCertain := sure && wallet != nil
-	if b == nil || !isCertain {
-		return // A badge that is not configured, or whose owner may have no saved wallet, may be removed.
+	hasWallet := sure && wallet != nil
+	if b == nil || !hasWallet {
+		return
 	}
 	isHigherTag := func(tag string) bool {
 		other := w.settings.find(at.community, tag)
 		return isGroup(at.community) && other != nil && other.amount > b.amount
 	}
-	if slices.ContainsFunc(now, isHigherTag) {
+	if slices.ContainsFunc(left, isHigherTag) {
 		return
 	}
 	if !w.mayLose(at.person, *b) {
@@ -97,13 +98,13 @@ func (w *world) judgeTaken(at place, id string, now []string) {
 	}
 }
 
-// minBetweenChecks is the minimum time between the two low checks that remove a badge: an hour, except
-// that blocks are a few seconds old.
+// minBetweenChecks is the minimum time between the two checks below an amount that remove a badge. The bot
+// waits an hour, but by the time of blocks, which are a few seconds old.
 const minBetweenChecks = time.Hour - 5*time.Second
 
 // mayLose reports whether a person was below a badge's amount at two times that are at least
-// minBetweenChecks apart. Before the amount changed, the person must have been below the old and the
-// new amount.
+// minBetweenChecks apart. Before the amount was changed, only a stake below both the old and the new amount
+// counts.
 func (w *world) mayLose(p *person, b badge) bool {
 	p.mu.Lock()
 	list := slices.Clone(p.saved)
@@ -111,11 +112,14 @@ func (w *world) mayLose(p *person, b badge) bool {
 	var first, last time.Time
 	for i, s := range list {
 		for _, span := range b.spans(s.from, replacedAt(list[i+1:])) {
-			begin, end, below := w.belowIn(s.wallet, span.amount, span.from, span.until)
-			if below && (first.IsZero() || begin.Before(first)) {
+			begin, end, isBelow := w.belowIn(s.wallet, span)
+			if !isBelow {
+				continue
+			}
+			if first.IsZero() || begin.Before(first) {
 				first = begin
 			}
-			if below && end.After(last) {
+			if end.After(last) {
 				last = end
 			}
 		}
@@ -134,67 +138,68 @@ func replacedAt(later []savedWallet) time.Time {
 	return time.Now()
 }
 
-// span is a time in which a stake below amount counts as too low.
+// span is a period in which a stake below amount counts as too low.
 type span struct {
 	from, until time.Time
 	amount      int64
 }
 
-// spans divides a time at the last change of the badge's amount.
+// spans divides a period at the last change of the badge's amount. A span that ends before it begins is empty.
 func (b badge) spans(from, until time.Time) []span {
 	before := span{
 		from:   from,
-		until:  slices.MinFunc([]time.Time{b.since, until}, time.Time.Compare),
-		amount: min(b.was, b.amount),
+		until:  slices.MinFunc([]time.Time{b.changedAt, until}, time.Time.Compare),
+		amount: min(b.previousAmount, b.amount),
 	}
 	after := span{
-		from:   slices.MaxFunc([]time.Time{b.since, from}, time.Time.Compare),
+		from:   slices.MaxFunc([]time.Time{b.changedAt, from}, time.Time.Compare),
 		until:  until,
 		amount: b.amount,
 	}
 	return []span{before, after}
 }
 
-// belowIn returns the first and the last time within a span at which a wallet stakes less than amount.
-func (w *world) belowIn(
-	wallet common.Address, amount int64, from, until time.Time,
-) (first, last time.Time, below bool) {
-	if until.Before(from) {
+// belowIn returns the first and the last time within a span at which a wallet stakes less than its amount.
+func (w *world) belowIn(wallet common.Address, s span) (first, last time.Time, isBelow bool) {
+	if s.until.Before(s.from) {
 		return first, last, false
 	}
-	times := []time.Time{from, until}
+	// A stake is constant between these times.
+	times := []time.Time{s.from, s.until}
 	w.locked(func() {
-		for _, s := range w.stakes[wallet] {
-			times = append(times, s.from, s.from.Add(-time.Nanosecond))
+		for _, change := range w.stakes[wallet] {
+			times = append(times, change.since, change.since.Add(-time.Nanosecond))
 		}
 	})
 	slices.SortFunc(times, time.Time.Compare)
 	for _, t := range times {
-		if t.Before(from) || t.After(until) || w.stakeAt(wallet, t) >= amount {
+		if t.Before(s.from) || t.After(s.until) || w.stakeAt(wallet, t) >= s.amount {
 			continue
 		}
-		if !below {
+		if !isBelow {
 			first = t
 		}
-		last, below = t, true
+		last, isBelow = t, true
 	}
-	return first, last, below
+	return first, last, isBelow
 }
 
-// reachedSince reports whether a wallet staked an amount at any time since.
+// reachedSince reports whether a wallet staked at least an amount at any time since then.
 func (w *world) reachedSince(wallet common.Address, amount int64, since time.Time) (reached bool) {
 	reached = w.stakeAt(wallet, since) >= amount || w.stakeAt(wallet, time.Now()) >= amount
 	w.locked(func() {
-		for _, s := range w.stakes[wallet] {
-			reached = reached || !s.from.Before(since) && s.amount >= amount
+		for _, change := range w.stakes[wallet] {
+			if !change.since.Before(since) && change.amount >= amount {
+				reached = true
+			}
 		}
 	})
 	return reached
 }
 
-// forgotten fails if the store holds a wallet of a person.
-func (j *judge) forgotten(w *world, p *person) {
-	content := w.inStore()
+// judgeForgotten judges an answer to /forget: the store must not hold a wallet of the person.
+func (w *world) judgeForgotten(p *person) {
+	content := w.storeContent()
 	for i, wallet := range p.wallets {
 		if holds(content, wallet) {
 			w.fail("wallet %d of %s is in the store after /forget", i, p.name)
@@ -207,39 +212,30 @@ func holds(content string, wallet common.Address) bool {
 	return strings.Contains(strings.ToLower(content), strings.ToLower(wallet.Hex()[2:]))
 }
 
-// final fails for each difference that unsettled returns.
-func (j *judge) final(w *world) {
-	for _, problem := range j.unsettled(w) {
-		w.fail("%s", problem)
-	}
-}
-
-// unsettled describes how badges, and what is stored about people, differ from what they must become.
-// Broken communities may differ.
-func (j *judge) unsettled(w *world) (problems []string) {
+// unsettled describes each badge, and each ID in the store, that is not yet as the bot must make it. It leaves
+// out communities that have a fault, and people of whom it is not sure what is saved.
+func (w *world) unsettled() (problems []string) {
 	for _, p := range w.people {
 		wallet, sure := p.wallet()
 		if !sure {
 			continue
 		}
-		allAnswer := true
+		allWork := true
 		for _, c := range communities {
-			switch {
-			case w.faultOf(c) != "":
-				allAnswer = false // The bot may not even learn that they have left.
-			case !p.in[c]:
-			default:
+			if w.faultOf(c) != works {
+				allWork = false // The bot may not even learn that the person has left.
+			} else if p.in[c] {
 				problems = append(problems, w.unsettledAt(place{p, c}, wallet)...)
 			}
 		}
-		if wallet == nil && allAnswer && w.storesID(p) {
+		if wallet == nil && allWork && w.storesID(p) {
 			problems = append(problems, fmt.Sprintf("the ID of %s is in the store, and nothing is saved about them", p.name))
 		}
 	}
 	return problems
 }
 
-// unsettledAt is unsettled for a person in a community. wallet is the saved one, or nil.
+// unsettledAt does what unsettled does, for a person in a community. wallet is the saved wallet, or nil.
 func (w *world) unsettledAt(at place, wallet *common.Address) (problems []string) {
 	var want []string
 	if wallet != nil {
@@ -259,18 +255,18 @@ func (w *world) unsettledAt(at place, wallet *common.Address) (problems []string
 	return problems
 }
 
-// lostTrack reports whether the bot may not know which badges it gave in a community, because the
-// platform ever said that the bot is not in it.
+// lostTrack reports whether the bot may have forgotten which badges it gave in a community, because the
+// platform once said that the bot is not in the community.
 func (w *world) lostTrack(community string) (lost bool) {
 	w.locked(func() {
-		lost = w.hadFault[community+string(gone)] || w.hadFault[community+string(thrownOut)]
+		lost = w.hadFaults[communityFault{community, notFound}] || w.hadFaults[communityFault{community, thrownOut}]
 	})
 	return lost
 }
 
 // storesID reports whether the store holds the ID of a person.
 func (w *world) storesID(p *person) bool {
-	return strings.Contains(w.inStore(), p.id)
+	return strings.Contains(w.storeContent(), p.id)
 }
 
 // checkLogs fails if a log names a person, a wallet or a community.
@@ -291,7 +287,7 @@ func (w *world) checkLogs() {
 			for secret, what := range secrets {
 				if strings.Contains(line, secret) {
 					w.fail("the log names %s: %.300s", what, line)
-					delete(secrets, secret)
+					delete(secrets, secret) // One failure for each is enough.
 				}
 			}
 		}

@@ -1,17 +1,3 @@
-// Package membership tests what the whole bot promises about saved addresses, roles and tags
-// (docs/members.md). Tapes of random events drive it in simulated time, with fakes of both platforms. A judge
-// knows only what people did and what the chain said.
-//
-//	network_test.go    every host in memory, and gates of a Redis outside of simulated time
-//	world_test.go      communities, people, chain and partner
-//	settings_test.go   what an operator configures, and changes at a restart
-//	process_test.go    a bot that is started, stopped and killed
-//	fault_test.go      how services and communities fail
-//	discord_test.go    what people do on Discord; telegram_test.go: on Telegram
-//	person_test.go     what people press and send, and what they know
-//	judge_test.go      what must hold
-//	tape_test.go       random tapes, made of the events in events_test.go
-//	fuse_test.go       a scripted tape of a fuse that blows
 package membership
 
 import (
@@ -29,30 +15,41 @@ import (
 	"herald/internal/demo/fake/faketest"
 )
 
-// worlds holds the *world of each domain.
-var worlds sync.Map
-
-// TestMain makes all clients dial the networks of worlds, in memory. A host is service.process.world.
+// TestMain makes all HTTP clients dial the networks of worlds, which are in memory.
 func TestMain(m *testing.M) {
 	changed := http.DefaultTransport.(*http.Transport).Clone()
 	changed.Proxy = nil
-	changed.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
-		host, _, _ := strings.Cut(address, ":")
-		_, domain, _ := strings.Cut(host, ".")
-		label, domain, _ := strings.Cut(domain, ".")
-		w, known := worlds.Load(domain)
-		if !known {
-			return nil, &net.OpError{Op: "dial", Net: network, Err: net.UnknownNetworkError(host)}
-		}
-		p := w.(*world).process(label)
-		if p == nil || p.dead.Load() {
-			return nil, &net.OpError{Op: "dial", Net: network, Err: net.ErrClosed}
-		}
-		return w.(*world).network.Dial(ctx, network, address)
-	}
+	changed.DialContext = dialWorld
 	http.DefaultTransport = changed
 	debug.SetGCPercent(400) // Each world is small, and there are hundreds.
 	os.Exit(m.Run())
+}
+
+// worlds holds each *world by its name, which is a domain such as "world7.test".
+var worlds sync.Map
+
+// splitHost splits the name of a host of a world. Each process has hosts of its own, so that the world knows
+// which process makes a call: process p0 calls the partner at "partner.p0.world7.test".
+func splitHost(host string) (service, process, world string) {
+	service, domain, _ := strings.Cut(host, ".")
+	process, world, _ = strings.Cut(domain, ".")
+	return service, process, world
+}
+
+// dialWorld connects a process to its world. It fails if the process is dead.
+func dialWorld(ctx context.Context, network, address string) (net.Conn, error) {
+	host, _, _ := strings.Cut(address, ":")
+	_, label, name := splitHost(host)
+	found, known := worlds.Load(name)
+	if !known {
+		return nil, &net.OpError{Op: "dial", Net: network, Err: net.UnknownNetworkError(host)}
+	}
+	w := found.(*world)
+	p := w.process(label)
+	if p == nil || p.dead.Load() {
+		return nil, &net.OpError{Op: "dial", Net: network, Err: net.ErrClosed}
+	}
+	return w.network.Dial(ctx, network, address)
 }
 
 // serveIn serves h on n until the returned function is called, which blocks until all
@@ -71,7 +68,8 @@ func serveIn(n *faketest.Network, h http.Handler) (stop func()) {
 	}
 }
 
-// gate connects one process to a Redis outside of simulated time, until it is shut.
+// gate connects one process to Redis until it is shut. Redis runs outside of simulated time, so a gate must
+// be made before simulated time begins.
 type gate struct {
 	net.Listener
 	mu     sync.Mutex
@@ -110,7 +108,7 @@ func (g *gate) connect(conn net.Conn, redis *miniredis.Miniredis) {
 	redis.Server().ServeConn(conn)
 }
 
-// shut breaks all connections, and accepts no more.
+// shut breaks all connections, and makes the gate refuse further ones.
 func (g *gate) shut() {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -13,11 +13,12 @@ import (
 	"herald/internal/service/staking/evmabi"
 )
 
-// person is somebody with one account and two wallets.
+// person is somebody with one account and two wallets. The test notes what they do, and so what the bot must
+// have saved about them.
 type person struct {
 	w        *world
-	name     string
-	platform string // discord or telegram
+	name     string // in the events and failures of the world
+	platform string // "discord" or "telegram"
 	id       string // on the platform
 	did      string // at the partner
 	wallets  [2]common.Address
@@ -26,10 +27,11 @@ type person struct {
 	mu      sync.Mutex
 	in      map[string]bool // the communities that they are in
 	unseen  map[string]bool // the communities that they entered, and have not sent a command in since
-	pressed bool            // whether they ever pressed the button
+	pressed bool            // whether they ever pressed a button to save a wallet
 	// saved lists the presses since the last /forget, oldest first. The judge needs the earlier ones for
-	// the times before the last. If sure is true, the last wallet is saved, or none if the list is empty.
+	// the times before the last press.
 	saved []savedWallet
+	// sure is whether it is known what the bot has saved: the last wallet of saved, or none if saved is empty.
 	sure  bool
 	cards [2]*card // the latest card with a button to save, by wallet
 
@@ -41,10 +43,10 @@ type person struct {
 type savedWallet struct {
 	wallet      common.Address
 	from        time.Time
-	unconfirmed bool // The press may have failed, so that the previous wallet is still saved.
+	unconfirmed bool // The press may have failed, so that the previous wallet may still be saved.
 }
 
-// addPerson adds person i, who stakes nothing.
+// addPerson adds person i, who stakes nothing. People with an even i are on Discord, the others on Telegram.
 func (w *world) addPerson(i int) {
 	p := &person{
 		w:        w,
@@ -75,6 +77,14 @@ func (w *world) addPerson(i int) {
 		w.telegram.Start(number(p.id))
 		w.telegram.SetUser(faketelegram.Person(number(p.id)))
 	}
+}
+
+// home returns the first (0) or the second (1) community of the person's platform.
+func (p *person) home(i int) string {
+	if p.platform == "telegram" {
+		return []string{groupA, groupB}[i]
+	}
+	return []string{serverA, serverB}[i]
 }
 
 // enter makes the person a member of a community.
@@ -119,12 +129,12 @@ func (p *person) badgesIn(community string) (ids []string) {
 	return ids
 }
 
-// do runs a press or a /forget of the person. It reports whether no other press or /forget of theirs
-// overlapped with it: only then is it certain which of them the bot carried out last.
-func (p *person) do(action func()) (alone bool) {
+// act runs a press or a /forget of the person. It reports whether no other press or /forget of theirs
+// overlapped with it. If one did, it is not known which of them the bot carried out last.
+func (p *person) act(action func()) (alone bool) {
 	p.mu.Lock()
 	p.actionsBegun++
-	number := p.actionsBegun
+	nth := p.actionsBegun
 	overlapsEarlier := p.actionsInFlight > 0
 	p.actionsInFlight++
 	p.mu.Unlock()
@@ -132,12 +142,12 @@ func (p *person) do(action func()) (alone bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.actionsInFlight--
-	overlapsLater := p.actionsBegun > number
+	overlapsLater := p.actionsBegun > nth
 	return !overlapsEarlier && !overlapsLater
 }
 
 // command sends a command in a community, or in private if community is "". It blocks until there is an
-// answer, or until the bot can no longer give one.
+// answer, for at most answerTime.
 func (p *person) command(community, name, argument string) (answer *card, answered bool) {
 	if p.platform == "telegram" {
 		text := "/" + name
@@ -156,18 +166,18 @@ func (p *person) command(community, name, argument string) (answer *card, answer
 	return p.w.commandOnDiscord(p, community, name, options)
 }
 
-// showUp sends a command in a community, so that the bot sees that the person is there.
+// showUp sends /help in a community, so that the bot sees the person there.
 func (p *person) showUp(community string) {
 	_, answered := p.command(community, "help", "")
 	p.w.note("%s: /help in %s, answered %t", p.name, community, answered)
-	if answered && p.w.faultOf(community) == "" {
+	if answered && p.w.faultOf(community) == works {
 		p.mu.Lock()
 		p.unseen[community] = false
 		p.mu.Unlock()
 	}
 }
 
-// verify asks for the card of a wallet, and keeps it if it has a button to save.
+// verify asks for the card of a wallet with /verify, and keeps the card if it has a button to save the wallet.
 func (p *person) verify(community string, wallet int) {
 	if p.platform == "telegram" {
 		community = "" // The answer would come in private anyway.
@@ -181,8 +191,8 @@ func (p *person) verify(community string, wallet int) {
 	p.w.note("%s: /verify wallet %d in %q, answered %t", p.name, wallet, community, answered)
 }
 
-// press presses the button of the latest card of a wallet, if there is one. It reports whether the
-// answer says that the wallet is saved.
+// press presses the button to save a wallet below its latest card, if there is a card. It reports whether
+// the answer says that the wallet is saved.
 func (p *person) press(wallet int) (isSaved bool) {
 	address := p.wallets[wallet]
 	c := p.beginPress(wallet)
@@ -191,7 +201,7 @@ func (p *person) press(wallet int) (isSaved bool) {
 	}
 	var answer *card
 	var answered bool
-	alone := p.do(func() {
+	alone := p.act(func() {
 		state := c.button("save", address.Hex())
 		if p.platform == "telegram" {
 			answer, answered = p.w.pressOnTelegram(p, c, state)
@@ -210,8 +220,8 @@ func (p *person) press(wallet int) (isSaved bool) {
 	return isSaved
 }
 
-// beginPress notes that the wallet of the latest card may be saved from now on, and returns the card, or
-// nil if there is none.
+// beginPress returns the latest card of a wallet, or nil. If there is a card, it notes that the wallet may be
+// saved from now on.
 func (p *person) beginPress(wallet int) *card {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -224,37 +234,41 @@ func (p *person) beginPress(wallet int) *card {
 	return p.cards[wallet]
 }
 
-// confirm notes that the last press saved a wallet, if it was a press for that wallet.
+// confirm notes that a press for a wallet succeeded, if no press for the other wallet has begun since.
 func (p *person) confirm(wallet common.Address) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	last := len(p.saved) - 1
-	if last >= 0 && p.saved[last].wallet == wallet {
-		p.saved[last].unconfirmed = false
+	if len(p.saved) == 0 {
+		return
+	}
+	last := &p.saved[len(p.saved)-1]
+	if last.wallet == wallet {
+		last.unconfirmed = false
 		p.sure = true
 	}
 }
 
-// forget sends /forget. It fails the test if the bot then answers, and a wallet of theirs is in the store.
+// forget sends /forget. If the bot answers, it must have deleted the person's wallets from the store.
 func (p *person) forget(community string) {
 	var answered bool
 	p.mu.Lock()
 	p.sure = false
 	p.mu.Unlock()
-	alone := p.do(func() { _, answered = p.command(community, "forget", "") })
+	alone := p.act(func() { _, answered = p.command(community, "forget", "") })
 	ended := time.Now()
 	p.w.note("%s: /forget, answered %t", p.name, answered)
-	if answered && alone && p.w.faultOf("store") == "" {
+	if answered && alone && p.w.faultOf("store") == works {
 		p.mu.Lock()
 		// A press may have begun after the answer. Its wallet stays in the list.
 		p.saved = slices.DeleteFunc(p.saved, func(s savedWallet) bool { return s.from.Before(ended) })
 		p.sure = len(p.saved) == 0
 		p.mu.Unlock()
-		p.w.judge.forgotten(p.w, p)
+		p.w.judgeForgotten(p)
 	}
 }
 
-// wallet returns the saved wallet, or nil if none is saved. If sure is false, that is unknown.
+// wallet returns the wallet that the bot must have saved, or nil if it must have saved none. If sure is
+// false, that is unknown.
 func (p *person) wallet() (wallet *common.Address, sure bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -13,51 +13,37 @@ import (
 	"herald/internal/secret/logtest"
 )
 
-// process is a bot that serves.
+// process is a bot that serves. All processes of a world run in this test: a killed one is cut off from
+// everything outside of it.
 type process struct {
 	w       *world
-	label   string
+	label   string            // part of the names of its hosts; see splitHost
 	network *faketest.Network // on which it serves HTTP
 	gate    *gate             // to Redis; nil if it saves in files
 	log     logtest.Buffer
 	stop    context.CancelFunc
-	ended   chan struct{}
-	dead    atomic.Bool
-	// killIn is how many calls the process still makes until one kills it; 0: none does.
+	ended   chan struct{} // closed when the bot has ended
+	dead    atomic.Bool   // it was killed, or has ended
+	// killIn is how many calls the process makes until it is killed, the last one included. It is 0 if the
+	// process is not to be killed.
 	killIn atomic.Int64
-	// carriedOut is whether the call that kills it has its effect.
-	carriedOut atomic.Bool
+	// lastCallCarriedOut is whether the last of those calls has an effect.
+	lastCallCarriedOut atomic.Bool
 }
 
-// process returns the process with this label, or nil.
-func (w *world) process(label string) (found *process) {
-	w.locked(func() {
-		for _, p := range w.processes {
-			if p.label == label {
-				found = p
-			}
-		}
-	})
-	return found
+// serveAll starts n processes, and gives them time to connect.
+func (w *world) serveAll(n int) {
+	for range max(n, 1) {
+		w.start()
+	}
+	w.wait(minute)
 }
 
-// alive returns the processes that serve.
-func (w *world) alive() (list []*process) {
-	w.locked(func() {
-		for _, p := range w.processes {
-			if !p.dead.Load() {
-				list = append(list, p)
-			}
-		}
-	})
-	return list
-}
-
-// start starts a process with the world's settings. It first fixes a broken store, without which no
-// process starts.
+// start starts a process with the world's settings. If the store is broken, start fixes it, because no
+// process would start.
 func (w *world) start() {
 	w.Helper()
-	if w.faultOf("store") != "" {
+	if w.faultOf("store") != works {
 		w.breakStore(false)
 	}
 	p := &process{w: w, network: faketest.NewNetwork(), ended: make(chan struct{})}
@@ -71,7 +57,7 @@ func (w *world) start() {
 	if p.gate == nil {
 		data := filepath.Join(w.dir, "data")
 		_ = os.Mkdir(data, 0o700)
-		p.linkFiles(true)
+		p.linkFiles()
 	}
 	cfg, err := app.Load(w.environ(p), "", app.ToServe)
 	if err != nil {
@@ -93,13 +79,36 @@ func (w *world) start() {
 	}()
 }
 
-// call counts a call of the process. It returns whether the call kills the process, and then whether
-// the call has its effect.
-func (p *process) call() (dies, carriedOut bool) {
-	return p.killIn.Load() > 0 && p.killIn.Add(-1) == 0, p.carriedOut.Load()
+// process returns the process with a label, or nil.
+func (w *world) process(label string) (found *process) {
+	w.locked(func() {
+		for _, p := range w.processes {
+			if p.label == label {
+				found = p
+			}
+		}
+	})
+	return found
 }
 
-// die kills the process: from now on it has no effect.
+// alive returns the processes that are not dead.
+func (w *world) alive() (list []*process) {
+	w.locked(func() {
+		for _, p := range w.processes {
+			if !p.dead.Load() {
+				list = append(list, p)
+			}
+		}
+	})
+	return list
+}
+
+// isKilledByCall counts a call of the process, and reports whether the process is to be killed in it.
+func (p *process) isKilledByCall() bool {
+	return p.killIn.Load() > 0 && p.killIn.Add(-1) == 0
+}
+
+// die kills the process: it can no longer reach or change anything. It does not block.
 func (p *process) die() {
 	if p.dead.Swap(true) {
 		return
@@ -108,7 +117,7 @@ func (p *process) die() {
 	if p.gate != nil {
 		p.gate.shut()
 	} else {
-		p.linkFiles(false)
+		p.unlinkFiles()
 	}
 	_ = p.network.Close()
 	p.network.Break()
@@ -133,10 +142,17 @@ func (w *world) stopAll() {
 	}
 }
 
-// serveAll starts n processes, and gives them time to connect.
-func (w *world) serveAll(n int) {
-	for range max(n, 1) {
-		w.start()
-	}
-	w.wait(minute)
+// linkFiles makes the DATA_DIR of the process a link to the folder that all processes share.
+func (p *process) linkFiles() {
+	_ = os.Remove(p.dataDir())
+	_ = os.Symlink(filepath.Join(p.w.dir, "data"), p.dataDir())
 }
+
+// unlinkFiles makes the DATA_DIR of the process an empty file, so that the process cannot save or read
+// anything. In an empty folder, the process would find that nothing is saved.
+func (p *process) unlinkFiles() {
+	_ = os.Remove(p.dataDir())
+	_ = os.WriteFile(p.dataDir(), nil, 0o600)
+}
+
+func (p *process) dataDir() string { return filepath.Join(p.w.dir, p.label) }

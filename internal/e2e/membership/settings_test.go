@@ -3,7 +3,6 @@ package membership
 import (
 	"fmt"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,26 +15,33 @@ import (
 
 // options are what a tape begins with.
 type options struct {
-	redis  bool
-	people int
-	every  time.Duration // RECHECK_EVERY; 0: 10 minutes
-	plain  bool          // each community has one badge, for any stake
+	redis    bool          // the bot saves in Redis, not in files
+	people   int           // how many there are; at least 2
+	every    time.Duration // RECHECK_EVERY; at least 10 minutes
+	oneBadge bool          // each community has one badge, for any stake; otherwise two communities have two
+}
+
+// settings are what an operator has configured.
+type settings struct {
+	badges map[string][]badge // by community
+	pools  int                // how many pools are read
+	every  time.Duration      // RECHECK_EVERY
 }
 
 // badge is a role or a tag that a community gives for a stake.
 type badge struct {
-	id     string    // the role's ID, or the tag's text
-	amount int64     // the minimum stake, in thousandths of a token; 1 is any stake
-	was    int64     // the amount before since
-	since  time.Time // when the amount changed
+	id             string    // the role's ID, or the tag's text
+	amount         int64     // the minimum stake, in thousandths of a token
+	previousAmount int64     // the amount before changedAt
+	changedAt      time.Time // when amount was last changed; zero if it never was
 }
 
-// settings are what an operator has set.
-type settings struct {
-	badges map[string][]badge // by community
-	pools  int
-	every  time.Duration
-}
+// Amounts of badges and stakes, in thousandths of a token.
+const (
+	anyStake = 1         // the smallest stake that a badge can demand
+	thousand = 1_000_000 // a thousand tokens
+	plenty   = 5_000_000
+)
 
 // clone returns a copy to change.
 func (s settings) clone() settings {
@@ -55,32 +61,25 @@ func (s settings) find(community, id string) *badge {
 	return &s.badges[community][i]
 }
 
-// reached returns the badges that a community gives for a stake: every role, or the tag with the
-// highest amount.
+// reached returns the badges that a community gives for a stake: each role that the stake reaches, or only
+// the tag with the highest amount, because a member of a group has one tag.
 func (s settings) reached(community string, amount int64) (ids []string) {
-	best := badge{}
+	highest := badge{}
 	for _, b := range s.badges[community] {
 		if amount < b.amount {
 			continue
 		}
 		ids = append(ids, b.id)
-		if b.amount > best.amount {
-			best = b
+		if b.amount > highest.amount {
+			highest = b
 		}
 	}
-	if isGroup(community) && best.id != "" {
-		return []string{best.id}
+	if isGroup(community) && highest.id != "" {
+		return []string{highest.id}
 	}
 	slices.Sort(ids)
 	return ids
 }
-
-// The amounts of badges, and further ones that wallets stake.
-const (
-	anyStake = 1
-	thousand = 1_000_000
-	plenty   = 5_000_000
-)
 
 // firstSettings returns the settings with which a tape begins.
 func (w *world) firstSettings(o options) settings {
@@ -95,24 +94,27 @@ func (w *world) firstSettings(o options) settings {
 			ids = tags
 		}
 		s.badges[c] = []badge{{id: ids[0], amount: anyStake}}
-		if !o.plain && (c == serverA || c == groupA) {
+		if !o.oneBadge && (c == serverA || c == groupA) {
 			s.badges[c] = append(s.badges[c], badge{id: ids[1], amount: thousand})
 		}
 	}
 	return s
 }
 
-// roleEntries returns the value of STAKER_ROLES, and tagEntries that of STAKER_TAGS.
+// roleEntries returns the value of STAKER_ROLES.
 func (s settings) roleEntries() string {
 	return s.entries("discord", func(community string) bool { return !isGroup(community) })
 }
 
+// tagEntries returns the value of STAKER_TAGS.
 func (s settings) tagEntries() string { return s.entries("telegram", isGroup) }
 
-func (s settings) entries(platform string, on func(community string) bool) string {
+// entries returns the badges of the platform's communities, for which isOnPlatform returns true, in the form
+// of a setting.
+func (s settings) entries(platform string, isOnPlatform func(community string) bool) string {
 	var list []string
 	for _, c := range slices.Sorted(maps.Keys(s.badges)) {
-		if !on(c) {
+		if !isOnPlatform(c) {
 			continue
 		}
 		for _, b := range s.badges[c] {
@@ -126,7 +128,7 @@ func (s settings) entries(platform string, on func(community string) bool) strin
 	return strings.Join(list, ",")
 }
 
-// environ returns the settings of a process.
+// environ returns the environment of a process.
 func (w *world) environ(p *process) []string {
 	at := func(service string) string { return fmt.Sprintf("http://%s.%s.%s", service, p.label, w.name) }
 	var pools []string
@@ -167,5 +169,5 @@ func (w *world) environ(p *process) []string {
 	if p.gate != nil {
 		return append(env, "REDIS_URL=redis://"+p.gate.Addr().String()+"?read_timeout=1s&pool_size=2")
 	}
-	return append(env, "DATA_DIR="+filepath.Join(w.dir, p.label))
+	return append(env, "DATA_DIR="+p.dataDir())
 }

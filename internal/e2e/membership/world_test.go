@@ -3,7 +3,6 @@ package membership
 import (
 	"encoding/base64"
 	"fmt"
-	"math/big"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
@@ -41,57 +40,68 @@ var communities = []string{serverA, serverB, groupA, groupB}
 // isGroup reports whether a community is a group of Telegram.
 func isGroup(community string) bool { return strings.HasPrefix(community, "-") }
 
-// Roles of both servers, and tags.
+// badges that communities give: the IDs of roles, which are the same in both servers, and the texts of tags.
 var (
 	roles = []string{"920000000000000001", "920000000000000002", "920000000000000003", "920000000000000004"}
 	tags  = []string{"Staker", "Whale", "Holder", "Big fish"}
 )
 
+// botRole is the ID of the bot's own role.
 const botRole = "920000000000000009"
 
 // maxProcesses is how many processes a world on Redis can have.
 const maxProcesses = 16
 
-// world is everything except the bot.
+// world is everything that a tape needs: the processes of the bot, and all that is outside of them.
 type world struct {
 	*testing.T
-	name     string
+	name     string // the domain of its hosts
 	rand     *rand.Rand
 	begun    time.Time
-	network  *faketest.Network
+	network  *faketest.Network // on which serve answers the calls of processes
 	fakes    *services.Fakes
 	discord  *discordtest.Server
 	telegram *telegramtest.Server
-	dir      string // of the bot's files
-	redis    *miniredis.Miniredis
-	gates    []*gate
+	dir      string               // of the bot's files
+	redis    *miniredis.Miniredis // nil if the bot saves in files
+	gates    []*gate              // to redis, one for each process
 	people   []*person
 	judge    judge
 	settings settings
-	failures []string // found by the judge
-	events   []string // for people who read a failure
+
+	failures []string // what should not have happened
+	events   []string // everything that happened, to explain a failure
 
 	pressing sync.Mutex // held while a press on Telegram is queued and taken
 
 	mu        sync.Mutex
 	processes []*process
-	stakes    map[common.Address][]stake
-	faults    map[string]fault // by service or community
-	// hadFault has a key for each fault that a community ever had, the community's ID followed by the
-	// fault; and the keys "limited" and "refused" if any community ever limited or refused calls.
-	hadFault map[string]bool
-	broken   string // the community that settle does not fix, or ""
+	stakes    map[common.Address][]stake // oldest first
+	faults    map[string]fault           // by service or community
+	hadFaults map[communityFault]bool    // the faults that communities ever had
+	// wasLimited and wasRefused are whether any community ever limited or refused calls.
+	wasLimited, wasRefused bool
+	// alwaysBroken is the community whose fault nothing ends, or "".
+	alwaysBroken string
 }
 
 // stake is what a wallet stakes since a time, in thousandths of a token.
 type stake struct {
-	from   time.Time
+	since  time.Time
 	amount int64
 }
 
+// communityFault is a fault of a community.
+type communityFault struct {
+	community string
+	fault     fault
+}
+
+// worldCount is how many worlds there have been. It makes their names unique.
 var worldCount atomic.Int64
 
-// play runs a script in a new world, in simulated time. It fails the test if the judge finds a failure.
+// play runs a script in a new world, in simulated time. It fails the test if the world has failures at the
+// end, and then prints all events.
 func play(t *testing.T, seed uint64, options options, script func(w *world)) {
 	t.Helper()
 	dir := t.TempDir()
@@ -123,21 +133,21 @@ func play(t *testing.T, seed uint64, options options, script func(w *world)) {
 	})
 }
 
-// newWorld returns a world without a process. Everybody is in all communities of their platform.
+// newWorld returns a world without a process. Everybody is in both communities of their platform.
 func newWorld(t *testing.T, seed uint64, o options, dir string) *world {
 	w := &world{
-		T:        t,
-		name:     fmt.Sprintf("world%d.test", worldCount.Add(1)),
-		rand:     rand.New(rand.NewPCG(seed, 1)),
-		begun:    time.Now(),
-		network:  faketest.NewNetwork(),
-		fakes:    services.New(),
-		telegram: telegramtest.NewInMemory(t),
-		discord:  discordtest.NewOn(faketest.NewNetwork()),
-		dir:      dir,
-		stakes:   map[common.Address][]stake{},
-		faults:   map[string]fault{},
-		hadFault: map[string]bool{},
+		T:         t,
+		name:      fmt.Sprintf("world%d.test", worldCount.Add(1)),
+		rand:      rand.New(rand.NewPCG(seed, 1)),
+		begun:     time.Now(),
+		network:   faketest.NewNetwork(),
+		fakes:     services.New(),
+		telegram:  telegramtest.NewInMemory(t),
+		discord:   discordtest.NewOn(faketest.NewNetwork()),
+		dir:       dir,
+		stakes:    map[common.Address][]stake{},
+		faults:    map[string]fault{},
+		hadFaults: map[communityFault]bool{},
 	}
 	worlds.Store(w.name, w)
 	t.Cleanup(func() { worlds.Delete(w.name) })
@@ -149,7 +159,7 @@ func newWorld(t *testing.T, seed uint64, o options, dir string) *world {
 	for _, group := range []string{groupA, groupB} {
 		w.telegram.GrantTags(number(group), true)
 	}
-	w.plantPools()
+	w.serveStakes()
 	for i := range max(o.people, 2) {
 		w.addPerson(i)
 	}
@@ -193,16 +203,16 @@ func (w *world) keepRedisTime() {
 	})
 }
 
-// serve answers a call of any process to any service.
+// serve answers a call of any process to any service. The call may kill the process, which then gets no
+// answer.
 func (w *world) serve(rw http.ResponseWriter, r *http.Request) {
-	service, rest, _ := strings.Cut(r.Host, ".")
-	label, _, _ := strings.Cut(rest, ".")
+	service, label, _ := splitHost(r.Host)
 	p := w.process(label)
 	if p.dead.Load() {
 		panic(http.ErrAbortHandler)
 	}
-	if dies, carriedOut := p.call(); dies {
-		if carriedOut {
+	if p.isKilledByCall() {
+		if p.lastCallCarriedOut.Load() {
 			w.answer(httptest.NewRecorder(), r, service)
 		}
 		p.die()
@@ -215,9 +225,9 @@ func (w *world) serve(rw http.ResponseWriter, r *http.Request) {
 func (w *world) answer(rw http.ResponseWriter, r *http.Request, service string) {
 	switch service {
 	case "telegram":
-		w.atCommunity(rw, r, w.telegram)
+		w.answerPlatform(rw, r, w.telegram)
 	case "discord":
-		w.atCommunity(rw, r, w.discord)
+		w.answerPlatform(rw, r, w.discord)
 	case "partner":
 		w.answerPartner(rw, r)
 	case "chain":
@@ -229,19 +239,26 @@ func (w *world) answer(rw http.ResponseWriter, r *http.Request, service string) 
 
 // note adds a line to the events.
 func (w *world) note(format string, args ...any) {
-	line := fmt.Sprintf("%10s  ", time.Since(w.begun).Truncate(time.Second)) + fmt.Sprintf(format, args...)
+	line := w.timed(format, args...)
 	w.locked(func() { w.events = append(w.events, line) })
 }
 
-// fail adds a failure.
+// fail adds a failure, up to a limit, and notes it among the events.
 func (w *world) fail(format string, args ...any) {
-	line := fmt.Sprintf("%10s  ", time.Since(w.begun).Truncate(time.Second)) + fmt.Sprintf(format, args...)
+	const maxFailures = 20
+	line := w.timed(format, args...)
 	w.locked(func() {
-		if len(w.failures) < 20 {
+		if len(w.failures) < maxFailures {
 			w.failures = append(w.failures, line)
 		}
 		w.events = append(w.events, "FAILED "+line)
 	})
+}
+
+// timed returns a line that begins with the time since the world began.
+func (w *world) timed(format string, args ...any) string {
+	age := time.Since(w.begun).Truncate(time.Second)
+	return fmt.Sprintf("%10s  ", age) + fmt.Sprintf(format, args...)
 }
 
 // locked calls f with mu held.
@@ -251,25 +268,22 @@ func (w *world) locked(f func()) {
 	f()
 }
 
-// wait lets simulated time pass.
+// wait lets simulated time pass, until everything that happens in it has happened.
 func (w *world) wait(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
 }
 
-// thousandth is a thousandth of a token in base units.
-var thousandth = new(big.Int).Exp(big.NewInt(10), big.NewInt(15), nil)
-
 // setStake sets what a wallet stakes from now on, in thousandths of a token.
 func (w *world) setStake(wallet common.Address, amount int64) {
-	w.locked(func() { w.stakes[wallet] = append(w.stakes[wallet], stake{time.Now(), amount}) })
+	w.locked(func() { w.stakes[wallet] = append(w.stakes[wallet], stake{since: time.Now(), amount: amount}) })
 }
 
 // stakeAt returns what a wallet stakes at a time.
 func (w *world) stakeAt(wallet common.Address, at time.Time) (amount int64) {
 	w.locked(func() {
 		for _, s := range w.stakes[wallet] {
-			if !s.from.After(at) {
+			if !s.since.After(at) {
 				amount = s.amount
 			}
 		}
@@ -277,11 +291,11 @@ func (w *world) stakeAt(wallet common.Address, at time.Time) (amount int64) {
 	return amount
 }
 
-// packed matches what may be a value in Base64.
-var packed = regexp.MustCompile(`[A-Za-z0-9+/]{24,}={0,2}`)
+// maybeBase64 matches what may be a value in Base64.
+var maybeBase64 = regexp.MustCompile(`[A-Za-z0-9+/]{24,}={0,2}`)
 
-// inStore returns everything that the store holds, as text.
-func (w *world) inStore() string {
+// storeContent returns everything that the store holds, as text.
+func (w *world) storeContent() string {
 	var all strings.Builder
 	if w.redis != nil {
 		for _, key := range w.redis.Keys() {
@@ -295,9 +309,9 @@ func (w *world) inStore() string {
 		return all.String()
 	}
 	_ = filepath.WalkDir(filepath.Join(w.dir, "data"), func(file string, _ os.DirEntry, _ error) error {
-		content, _ := os.ReadFile(file) // A folder has none.
+		content, _ := os.ReadFile(file) // It fails for a folder, which has no content.
 		all.Write(content)
-		for _, text := range packed.FindAll(content, -1) {
+		for _, text := range maybeBase64.FindAll(content, -1) {
 			value, _ := base64.StdEncoding.DecodeString(string(text))
 			all.Write(value)
 		}

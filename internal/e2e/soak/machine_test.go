@@ -4,8 +4,10 @@ package soak
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
+	"runtime"
 	"strconv"
 	"sync"
 	"testing"
@@ -14,7 +16,7 @@ import (
 	"herald/internal/transport"
 )
 
-// beBusy starts shell loops that use as much of a core as they get, until the test ends.
+// beBusy starts this many shell loops. Each uses a whole processor, if it gets one, until the test ends.
 func beBusy(t *testing.T, loops int) {
 	for range loops {
 		// The loop ends even if the test is killed.
@@ -27,47 +29,50 @@ func beBusy(t *testing.T, loops int) {
 	}
 }
 
-// stall is a time in which this process was not scheduled.
+// stall is a time in which the machine did not let this process run.
 type stall struct {
 	end    time.Time
 	length time.Duration
 }
 
-// stalls records when this process was not scheduled. The bot runs in it.
+// stalls records the stalls of this process, in which the bot runs, too.
 type stalls struct {
 	mu      sync.Mutex
-	recent  []stall // in order of time
+	recent  []stall // oldest first
 	longest time.Duration
 	total   time.Duration
 }
 
-// watch records stalls until ctx is done.
+// watch records stalls until ctx is done. A short sleep that takes longer than it should was a stall.
 func (s *stalls) watch(ctx context.Context) {
 	const tick = 20 * time.Millisecond
 	for last := time.Now(); transport.Sleep(ctx, tick); last = time.Now() {
-		if length := time.Since(last) - tick; length > tick/2 {
-			s.add(stall{end: time.Now(), length: length})
+		excess := time.Since(last) - tick
+		if excess > tick/2 {
+			s.add(stall{end: time.Now(), length: excess})
 		}
 	}
 }
 
-func (s *stalls) add(one stall) {
+// add records a stall that has just ended. It forgets stalls from before the oldest question that may still
+// be unanswered.
+func (s *stalls) add(latest stall) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.longest = max(s.longest, one.length)
-	s.total += one.length
-	for len(s.recent) > 0 && one.end.Sub(s.recent[0].end) > 2*patience {
+	s.longest = max(s.longest, latest.length)
+	s.total += latest.length
+	for len(s.recent) > 0 && latest.end.Sub(s.recent[0].end) > 2*patience {
 		s.recent = s.recent[1:]
 	}
-	s.recent = append(s.recent, one)
+	s.recent = append(s.recent, latest)
 }
 
-// during returns the sum of stalls within a time.
-func (s *stalls) during(from, to time.Time) (sum time.Duration) {
+// between returns how long this process was stalled between two times, in total.
+func (s *stalls) between(from, to time.Time) (sum time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, one := range s.recent {
-		begin, end := one.end.Add(-one.length), one.end
+	for _, recent := range s.recent {
+		begin, end := recent.end.Add(-recent.length), recent.end
 		if begin.Before(from) {
 			begin = from
 		}
@@ -79,22 +84,22 @@ func (s *stalls) during(from, to time.Time) (sum time.Duration) {
 	return sum
 }
 
-func TestStallsAreCountedWithinATime(t *testing.T) {
+func TestStallsAreSummedBetweenTwoTimes(t *testing.T) {
 	var s stalls
 	start := time.Now()
 	at := func(seconds int) time.Time { return start.Add(time.Duration(seconds) * time.Second) }
-	// There are stalls from 1 to 3 and from 5 to 6.
+	// There are stalls from second 1 to 3 and from second 5 to 6.
 	s.add(stall{end: at(3), length: 2 * time.Second})
 	s.add(stall{end: at(6), length: time.Second})
-	for name, test := range map[string]struct{ from, to, want int }{
-		"both":               {0, 10, 3},
-		"begins within one":  {2, 10, 2},
-		"between them":       {3, 5, 0},
-		"ends within one":    {0, 2, 1},
-		"exactly one":        {5, 6, 1},
-		"after the last one": {7, 9, 0},
+	for name, test := range map[string]struct{ from, to, want int }{ // in seconds
+		"both":               {from: 0, to: 10, want: 3},
+		"begins within one":  {from: 2, to: 10, want: 2},
+		"between them":       {from: 3, to: 5, want: 0},
+		"ends within one":    {from: 0, to: 2, want: 1},
+		"exactly one":        {from: 5, to: 6, want: 1},
+		"after the last one": {from: 7, to: 9, want: 0},
 	} {
-		got := s.during(at(test.from), at(test.to))
+		got := s.between(at(test.from), at(test.to))
 		if got != time.Duration(test.want)*time.Second {
 			t.Errorf("%s: there are stalls of %v, want %d s", name, got, test.want)
 		}
@@ -102,4 +107,38 @@ func TestStallsAreCountedWithinATime(t *testing.T) {
 	if s.longest != 2*time.Second || s.total != 3*time.Second {
 		t.Errorf("the longest is %v of %v", s.longest, s.total)
 	}
+}
+
+// figures is what this process uses: the bot, the fakes and the test.
+type figures struct {
+	goroutines int
+	heap       uint64 // bytes in use
+}
+
+// measure collects garbage and returns the figures.
+func measure() figures {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return figures{goroutines: runtime.NumGoroutine(), heap: m.HeapInuse}
+}
+
+func (f figures) String() string {
+	return fmt.Sprintf("goroutines %d, heap in use %.1f MiB", f.goroutines, float64(f.heap)/(1<<20))
+}
+
+// grown reports whether f exceeds earlier by more than is allowed after this many commands and presses.
+func (f figures) grown(earlier figures, asked int) bool {
+	const (
+		// An idle connection has three goroutines, including the fake's, and a burst leaves up to 128
+		// connections to a platform.
+		moreGoroutines = 400
+		moreHeap       = 16 << 20
+		// The bot remembers each interaction of Discord for a day, at most maxRemembered of them.
+		heapPerInteraction = 400
+		maxRemembered      = 108_000
+	)
+	maxHeap := earlier.heap + moreHeap + heapPerInteraction*uint64(min(asked, maxRemembered))
+	return f.goroutines > earlier.goroutines+moreGoroutines || f.heap > maxHeap
 }

@@ -23,77 +23,82 @@ import (
 )
 
 const (
-	// pause is the maximum time before a person's next question.
-	pause = 2 * time.Second
-	// look is how often a person looks for the answer.
-	look = 50 * time.Millisecond
-	// firstBurst is the number of the first of the people who ask at once.
-	firstBurst = 1000
+	// maxPause is the maximum time between an answer and the person's next question.
+	maxPause = 2 * time.Second
+	// lookEvery is how often a person looks for the answer.
+	lookEvery = 50 * time.Millisecond
+	// repeatTime is how long after an answer another one to the same question counts as doubled. After that, the
+	// question is forgotten.
+	repeatTime = time.Minute
 	// groups is how many groups of Telegram there are.
 	groups = 12
-	// maxData is what a button can hand back, in bytes.
-	maxData = 64
+	// stallExcuse excuses a late first response on Discord: it is the minimum time that the process was
+	// stalled within Discord's 3 seconds.
+	stallExcuse = time.Second
 )
 
-// badWord is in every malformed input; no answer may repeat it.
-const badWord = "zqxtyped"
-
-var oldButton = e2etest.Say("button.old.title", nil)
-
-// privateCommands are answered only to their user.
-var privateCommands = []string{"mylogins", "exists", "verify", "save", "forget", "details"}
-
-// person has an account on one platform. They ask one question after another, so that each answer can
-// be matched with its question.
+// person has an account on one platform. A person asks one question at a time, so that the test knows
+// which question an answer belongs to.
 type person struct {
 	*soak
 	platform *e2etest.Platform
 	account  core.Identity
-	id       int64
-	inbox    chan faketelegram.Event
-	asked    []*question // all but the last are answered
-	busy     sync.Mutex  // held while they ask
+	id       int64 // the account's user ID
+	// inbox holds what Telegram has shown to the person until readInbox judges it.
+	inbox chan faketelegram.Event
+	// asked lists the questions that may still be answered again, oldest first, and the current one.
+	asked []*question
+	busy  sync.Mutex // held while the person asks a question and waits for the answer
 }
 
-// question is a command or a press.
+// question is a command, or a press of a button.
 type question struct {
 	*e2etest.Asked
 	person *person
 	about  truth.Question
-	// refusal is the title of the refusal that must be the answer, or "".
-	refusal string
-	private bool              // only its person may be shown the answer
-	pressed bool              // it is a press
-	edits   bool              // the answer replaces the card that was pressed
-	card    faketelegram.Sent // that was pressed on Telegram
-	told    time.Time         // when the button stopped waiting on Telegram
-	answer  faketelegram.Sent // on Telegram
-	ended   time.Time         // when it was answered; zero before
+	// refusal is the title of the refusal that must be the answer, or "" if the bot must not refuse.
+	refusal   string
+	isPrivate bool // nobody else may be shown the answer
+
+	isPress     bool
+	editsCard   bool              // the answer to the press replaces the card with the button
+	pressedCard faketelegram.Sent // the card with the button, on Telegram
+	noticedAt   time.Time         // when Telegram ended the press with a notice; zero before
+
+	answerCard faketelegram.Sent // the message that answers the question, on Telegram
+	endedAt    time.Time         // when the question was answered or given up; zero before
 }
+
+func (q *question) isEnded() bool { return !q.endedAt.IsZero() }
 
 func (q *question) String() string {
-	return fmt.Sprintf("/%s %s by %d, pressed %v", q.about.Command, q.Argument, q.User, q.pressed)
+	return fmt.Sprintf("/%s %s by %d, pressed %v", q.about.Command, q.Argument, q.User, q.isPress)
 }
 
-// person returns the nth person of a platform. On Telegram it returns the same person again. The first
-// three are registered, registered without logins, and not registered.
+// live asks one question after another until ctx is done, and waits for the last answer.
+func (p *person) live(ctx context.Context, r *rand.Rand) {
+	for transport.Sleep(ctx, time.Duration(r.Int64N(int64(maxPause)))) {
+		if !p.platform.OnDiscord && r.IntN(4) == 0 {
+			p.sendInlineQuery(r)
+		}
+		q := p.askOnce(r)
+		for ctx.Err() == nil && r.IntN(2) == 0 && q != nil && q.isEnded() {
+			q = p.pressButton(q, r)
+		}
+	}
+	if p.platform.OnDiscord {
+		p.forgetQuestions(0) // On Telegram, the end of the phase forgets them.
+	}
+}
+
+// person returns person n of a platform. Persons 0 to 2 are people of the fakes: one is registered, one is
+// registered without logins, and one is not registered. On Telegram, person returns the same person for the
+// same n, so that they still get late answers.
 func (s *soak) person(platform *e2etest.Platform, n int) *person {
-	w := s.fakes.World
-	p := &person{
-		soak:     s,
-		platform: platform,
-		id:       7_100_000_000 + int64(n),
-		inbox:    make(chan faketelegram.Event, 1000),
-	}
-	if n < 3 {
-		p.id = platform.User([]services.Person{w.Registered, w.Newcomer, w.Unregistered}[n])
-	}
-	uid := strconv.FormatInt(p.id, 10)
+	p := s.newPerson(platform, n)
 	if platform.OnDiscord {
-		p.account = core.Identity{Platform: "Discord", UID: uid}
 		return p
 	}
-	p.account = core.Identity{Platform: "Telegram", UID: uid}
 	platform.Telegram.Start(p.id)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -103,27 +108,34 @@ func (s *soak) person(platform *e2etest.Platform, n int) *person {
 	return s.people[p.id]
 }
 
-// live asks until ctx is done, and waits for the last answer.
-func (p *person) live(ctx context.Context, r *rand.Rand) {
-	defer p.forget(0)
-	for transport.Sleep(ctx, time.Duration(r.Int64N(int64(pause)))) {
-		if !p.platform.OnDiscord && r.IntN(4) == 0 {
-			p.inline(r)
-		}
-		q := p.askOnce(r)
-		for ctx.Err() == nil && r.IntN(2) == 0 && q != nil && !q.ended.IsZero() {
-			q = p.press(q, r)
-		}
+func (s *soak) newPerson(platform *e2etest.Platform, n int) *person {
+	id := 7_100_000_000 + int64(n)
+	w := s.fakes.World
+	known := []services.Person{w.Registered, w.Newcomer, w.Unregistered}
+	if n < len(known) {
+		id = platform.User(known[n])
+	}
+	account := core.Identity{Platform: "Telegram", UID: strconv.FormatInt(id, 10)}
+	if platform.OnDiscord {
+		account.Platform = "Discord"
+	}
+	return &person{
+		soak:     s,
+		platform: platform,
+		account:  account,
+		id:       id,
+		inbox:    make(chan faketelegram.Event, 1000),
 	}
 }
 
-// askOnce asks a question and waits for the answer. It returns nil at once if p waits for another answer.
+// askOnce sends a random command and waits for the answer. It returns nil at once if the person is still
+// waiting for another answer, as people of two bursts may be.
 func (p *person) askOnce(r *rand.Rand) *question {
 	if !p.busy.TryLock() {
 		return nil
 	}
 	defer p.busy.Unlock()
-	q, command := p.next(r)
+	q, command := p.randomCommand(r)
 	if r.IntN(25) == 0 {
 		command.Times = 2 // The platform gets no response, and delivers it again.
 	}
@@ -134,21 +146,21 @@ func (p *person) askOnce(r *rand.Rand) *question {
 		}
 	}
 	command.Ephemeral = command.Group && !p.platform.OnDiscord && r.IntN(8) == 0
-	q.private = q.private || command.Ephemeral
+	q.isPrivate = q.isPrivate || command.Ephemeral
 	p.mu.Lock()
 	q.Asked = p.platform.Ask(command)
-	p.counts["commands"]++
+	p.counts[commandsSent]++
 	if command.Group && !command.Ephemeral {
 		p.owners[messageKey{group.ID, q.Message}] = q
 	}
 	p.mu.Unlock()
-	p.await(q)
+	p.awaitAnswer(q)
 	return q
 }
 
-// kinds lists commands, a malformed one and an unknown one. People ask more often what is listed more
-// often.
-var kinds = []string{
+// commandNames lists what people send, besides a malformed wallet and an unknown command. A name that is
+// listed twice is sent twice as often.
+var commandNames = []string{
 	"price", "price",
 	"supply", "supply",
 	"staked", "staked", "staked",
@@ -157,9 +169,21 @@ var kinds = []string{
 	"verify",
 	"status",
 	"help",
-	"bad",
-	"unknown",
+	malformed,
+	unknown,
 }
+
+// Stand for commands in commandNames.
+const (
+	malformed = "malformed" // /staked with an argument that is not a wallet
+	unknown   = "unknown"   // a command that does not exist
+)
+
+// privateCommands are answered only to their user.
+var privateCommands = []string{"mylogins", "exists", "verify", "save", "forget", "details"}
+
+// badWord is in most malformed input. No answer may repeat it.
+const badWord = "zqxtyped"
 
 // malformedWallets returns arguments that are not wallets.
 func malformedWallets(wallet string) []string {
@@ -176,26 +200,31 @@ func malformedWallets(wallet string) []string {
 	}
 }
 
-// next returns a random question, and how to type it.
-func (p *person) next(r *rand.Rand) (*question, e2etest.Command) {
+// someWallets returns a wallet that stakes, one that does not, and one that was never used.
+func (p *person) someWallets() []common.Address {
 	w := p.fakes.World
+	return []common.Address{w.Staker, w.Idle, common.BigToAddress(common.Big1)}
+}
+
+// randomCommand returns a random question, and the command that asks it.
+func (p *person) randomCommand(r *rand.Rand) (*question, e2etest.Command) {
 	q := &question{person: p, about: truth.Question{Account: p.account}}
-	wallets := []common.Address{w.Staker, w.Idle, common.BigToAddress(common.Big1)}
-	command := e2etest.Command{User: p.id, Name: kinds[r.IntN(len(kinds))], Group: r.IntN(4) > 0}
-	q.private = slices.Contains(privateCommands, command.Name)
+	command := e2etest.Command{User: p.id, Name: commandNames[r.IntN(len(commandNames))], Group: r.IntN(4) > 0}
+	q.isPrivate = slices.Contains(privateCommands, command.Name)
 	switch command.Name {
 	case "staked", "verify":
+		wallets := p.someWallets()
 		q.about.Wallet = wallets[r.IntN(len(wallets))]
 		command.Argument = q.about.Wallet.Hex()
 		if r.IntN(3) == 0 {
 			command.Argument = strings.ToLower(command.Argument)
 		}
-	case "bad":
-		bad := malformedWallets(w.Staker.Hex())
+	case malformed:
+		wallets := malformedWallets(p.fakes.World.Staker.Hex())
 		command.Name = "staked"
-		command.Argument = bad[r.IntN(len(bad))]
+		command.Argument = wallets[r.IntN(len(wallets))]
 		q.refusal = e2etest.Say("check.wallet", nil)
-	case "unknown":
+	case unknown:
 		command.Name = badWord
 		command.Group = false // In a group of Telegram it may be another bot's command.
 		q.refusal = e2etest.Say("unknown.title", nil)
@@ -204,39 +233,39 @@ func (p *person) next(r *rand.Rand) (*question, e2etest.Command) {
 	return q, command
 }
 
-// press presses a button below the answer to q, or sends a forged state, and waits for the answer. It
-// returns nil if there is no button.
-func (p *person) press(q *question, r *rand.Rand) *question {
-	states := p.states(q)
+// pressButton presses a button below the answer to q, and waits for the next answer. One press in three is
+// forged: the bot gets a state that no button has. pressButton returns nil if the answer has no button.
+func (p *person) pressButton(q *question, r *rand.Rand) *question {
+	states := p.buttonStates(q)
 	if len(states) == 0 {
 		return nil
 	}
-	next, state := p.forged(r)
+	press, state := p.forgedPress(r)
 	if r.IntN(3) > 0 {
 		state = states[r.IntN(len(states))]
-		next = p.meant(state)
+		press = p.realPress(state)
 	}
-	next.pressed = true
-	next.card = q.answer
+	press.isPress = true
+	press.pressedCard = q.answerCard
 	if p.platform.OnDiscord {
-		next.Asked = q.Press(p.id, state)
+		press.Asked = q.Press(p.id, state)
 	} else {
-		p.pressOnTelegram(next, state)
+		p.pressOnTelegram(press, state)
 	}
-	p.count("presses", 1)
-	p.await(next)
-	return next
+	p.count(pressesMade, 1)
+	p.awaitAnswer(press)
+	return press
 }
 
-// states returns the states of the buttons of the answer to q, except [Details]: its answer, which only
-// moderators get, is a message that looks like others.
-func (p *person) states(q *question) (all []string) {
+// buttonStates returns the states of the buttons below the answer to q, except that of [Details]. Only
+// moderators get its answer, a message that looks like others.
+func (p *person) buttonStates(q *question) (all []string) {
 	if p.platform.OnDiscord {
 		for _, b := range slices.Concat(q.Pending.Answer().Buttons...) {
 			all = append(all, b.CustomID)
 		}
 	}
-	for _, b := range slices.Concat(q.answer.Markup.Rows...) {
+	for _, b := range slices.Concat(q.answerCard.Markup.Rows...) {
 		all = append(all, b.Data)
 	}
 	return slices.DeleteFunc(all, func(state string) bool {
@@ -244,138 +273,147 @@ func (p *person) states(q *question) (all []string) {
 	})
 }
 
-// meant returns the question that a button of the bot asks.
-func (p *person) meant(state string) *question {
+// The second word of a button's state says where the answer to a press appears.
+const (
+	editCard   = "e" // in place of the card
+	newMessage = "n"
+)
+
+// realPress returns the question that a button of the bot asks, given its state, as in "1 e 0 staked 0x…".
+// See State of chat.Action.
+func (p *person) realPress(state string) *question {
 	words := strings.Fields(state)
-	q := &question{person: p, edits: words[1] == "e"}
+	q := &question{person: p, editsCard: words[1] == editCard}
 	q.about = truth.Question{Account: p.account, Command: words[3], Argument: strings.Join(words[4:], " ")}
 	if common.IsHexAddress(q.about.Argument) {
 		q.about.Wallet = common.HexToAddress(q.about.Argument)
 		q.about.Argument = ""
 	}
-	q.private = slices.Contains(privateCommands, q.about.Command)
+	q.isPrivate = slices.Contains(privateCommands, q.about.Command)
 	return q
 }
 
-// forged returns a state that no button of the bot has, and the question that it asks.
-func (p *person) forged(r *rand.Rand) (*question, string) {
-	q, command := p.next(r)
-	kind := []string{"e", "n"}[r.IntN(2)]
-	q.edits = kind == "e"
-	state := strings.TrimSpace("1 " + kind + " 0 " + command.Name + " " + command.Argument)
-	if r.IntN(8) == 0 || len(state) > maxData {
+// forgedPress returns a state that no button of the bot has, and the question that it asks. One state in
+// eight is broken, and must be refused.
+func (p *person) forgedPress(r *rand.Rand) (*question, string) {
+	const maxState = 64 // bytes that a platform lets a button hand back
+	q, command := p.randomCommand(r)
+	where := []string{editCard, newMessage}[r.IntN(2)]
+	q.editsCard = where == editCard
+	state := strings.TrimSpace("1 " + where + " 0 " + command.Name + " " + command.Argument)
+	if r.IntN(8) == 0 || len(state) > maxState {
 		broken := []string{
 			"0" + state[1:],
 			state[:5],
 			badWord,
-			strings.Repeat("x", maxData),
+			strings.Repeat("x", maxState),
 			"1 e \u202e " + command.Name,
 		}
 		state = broken[r.IntN(len(broken))]
 		q.refusal = oldButton
-		q.private = false
+		q.isPrivate = false
 	}
 	return q, state
 }
 
-// pressOnTelegram presses a button of the question's card.
-func (p *person) pressOnTelegram(q *question, state string) {
-	c, fake := q.card, p.platform.Telegram
-	q.Asked = &e2etest.Asked{
-		Command: e2etest.Command{User: p.id, Group: c.Chat < 0},
-		Message: c.ID,
+// oldButton is the title of the refusal of a state that the bot cannot read.
+var oldButton = e2etest.Say("button.old.title", nil)
+
+// pressOnTelegram presses a button with this state below the press's card.
+func (p *person) pressOnTelegram(press *question, state string) {
+	card, fake := press.pressedCard, p.platform.Telegram
+	press.Asked = &e2etest.Asked{
+		Command: e2etest.Command{User: p.id, Group: card.Chat < 0},
+		Message: card.ID,
 		At:      time.Now(),
 	}
-	q.private = q.private || c.Ephemeral != 0 && q.refusal != oldButton
+	isEphemeral := card.Ephemeral != 0
+	press.isPrivate = press.isPrivate || isEphemeral && press.refusal != oldButton
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.platform.Deliver(p.id, 1, func() {
-		if c.Ephemeral != 0 {
-			p.presses[fake.PressEphemeral(faketelegram.ChatOf(c.Chat), c.Ephemeral, state)] = q
+		chat := faketelegram.ChatOf(card.Chat)
+		if isEphemeral {
+			p.presses[fake.PressEphemeral(chat, card.Ephemeral, state)] = press
 		} else {
-			p.presses[fake.Press(p.id, faketelegram.ChatOf(c.Chat), c.ID, state)] = q
+			p.presses[fake.Press(p.id, chat, card.ID, state)] = press
 		}
 	})
 }
 
-// await judges all that is shown to p until q is answered. A press on Telegram may have no answer if
-// its button keeps waiting, which the adapter counts.
-func (p *person) await(q *question) {
-	p.forget(afterwards)
+// awaitAnswer judges all that the person is shown until q is answered, or for at most patience.
+func (p *person) awaitAnswer(q *question) {
+	p.forgetQuestions(repeatTime)
 	p.asked = append(p.asked, q)
-	ticks := time.NewTicker(look)
+	ticks := time.NewTicker(lookEvery)
 	defer ticks.Stop()
 	for ; time.Since(q.At) < patience; <-ticks.C {
-		p.read()
+		p.readInbox()
 		if p.platform.OnDiscord {
-			p.lookOnDiscord(q)
+			p.judgeOnDiscord(q)
 		}
-		p.asItStood(q)
-		if !q.ended.IsZero() {
+		p.acceptUnchangedCard(q)
+		if q.isEnded() {
 			return
 		}
 	}
-	if q.pressed && q.told.IsZero() && !p.platform.OnDiscord {
-		p.end(q, "expired")
-		return
-	}
-	waited := p.stalls.during(q.At, q.At.Add(p.discord.Discord.FirstResponse))
-	if p.platform.OnDiscord && waited >= stallExcuse {
-		p.end(q, "late")
-		p.count("late on a stalled machine", 1)
-		return
-	}
-	p.end(q, "unanswered")
-	p.count("unanswered", 1)
-	p.Logf("%v is not answered, asked at %v, on Discord %v, with stalls of %v", q, q.At, p.platform.OnDiscord, waited)
+	p.giveUp(q)
 }
 
-// read judges what Telegram has shown to p since the last call.
-func (p *person) read() {
+// giveUp ends a question that was not answered within patience. It counts the question as unanswered,
+// unless there is an excuse.
+func (p *person) giveUp(q *question) {
+	if q.isPress && !p.platform.OnDiscord && q.noticedAt.IsZero() {
+		p.end(q, expired)
+		return
+	}
+	stalled := p.stalls.between(q.At, q.At.Add(p.discord.Discord.FirstResponse))
+	if p.platform.OnDiscord && stalled >= stallExcuse {
+		p.end(q, late)
+		p.count(lateResponses, 1)
+		return
+	}
+	p.end(q, unanswered)
+	p.count(unansweredQuestions, 1)
+	p.Logf("%v is not answered, asked at %v, on Discord %v, with stalls of %v", q, q.At, p.platform.OnDiscord, stalled)
+}
+
+// readInbox judges what Telegram has shown to the person since the last call.
+func (p *person) readInbox() {
 	for len(p.inbox) > 0 {
 		p.see(<-p.inbox)
 	}
 }
 
-// lookOnDiscord judges the answer to q on Discord if it is there.
-func (p *person) lookOnDiscord(q *question) {
-	a, shown := q.Pending.Answer(), q.Pending.Shown()
-	if a.Final == 0 || len(shown) == 0 {
-		return
-	}
-	m := shown[len(shown)-1]
-	for _, m := range shown {
-		p.checkLeaks(q, m.Everything(), !m.Ephemeral)
-	}
-	isThis := func(other *question) bool { return other == q }
-	p.judge(lines(m.Text()), !m.Ephemeral, q.pressed && m.Edited > 0, faketelegram.Sent{}, isThis)
-	if q.ended.IsZero() {
-		p.end(q, "wrong")
-	}
-}
-
-// forget drops questions that were answered this long ago. It counts the calls that were repeated on
-// Discord, and makes the fake forget the messages.
-func (p *person) forget(old time.Duration) {
+// forgetQuestions forgets the questions that ended at least this long ago. On Discord it first counts the
+// calls that the bot repeated for them, and makes the fake forget them, too.
+func (p *person) forgetQuestions(age time.Duration) {
 	p.asked = slices.DeleteFunc(p.asked, func(q *question) bool {
-		over := time.Since(q.ended) >= old
-		if over && p.platform.OnDiscord {
-			a := q.Pending.Answer()
-			p.count("calls repeated", max(a.Callbacks-1, 0))
-			if a.Deferred {
-				p.count("calls repeated", max(a.Edits-1, 0))
-			}
+		if time.Since(q.endedAt) < age {
+			return false
+		}
+		if p.platform.OnDiscord {
+			p.countRepeatedCalls(q)
 			q.Pending.Forget()
 		}
-		return over && (old > 0 || p.platform.OnDiscord)
+		return true
 	})
 }
 
-// inline makes p write an inline query, perhaps without its last letters.
-func (p *person) inline(r *rand.Rand) {
-	w := p.fakes.World
-	wallet := []common.Address{w.Staker, w.Idle, common.BigToAddress(common.Big1)}[r.IntN(3)].Hex()
-	all := []string{
+// countRepeatedCalls counts the calls beyond the first of each kind that the bot made to answer q on Discord.
+func (p *person) countRepeatedCalls(q *question) {
+	a := q.Pending.Answer()
+	p.count(repeatedCalls, max(a.Callbacks-1, 0))
+	if a.Deferred {
+		p.count(repeatedCalls, max(a.Edits-1, 0))
+	}
+}
+
+// sendInlineQuery makes the person write an inline query. Up to four of its last letters are missing, as
+// while somebody types.
+func (p *person) sendInlineQuery(r *rand.Rand) {
+	wallet := p.someWallets()[r.IntN(3)].Hex()
+	texts := []string{
 		"",
 		"price",
 		"/price",
@@ -388,10 +426,10 @@ func (p *person) inline(r *rand.Rand) {
 		"verify " + wallet,
 		badWord,
 	}
-	query := all[r.IntN(len(all))]
-	query = query[:len(query)-r.IntN(1+min(len(query), 4))]
+	text := texts[r.IntN(len(texts))]
+	text = text[:len(text)-r.IntN(1+min(len(text), 4))]
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.platform.Deliver(p.id, 1, func() { p.queries[p.platform.Telegram.Inline(p.id, query, "")] = query })
-	p.counts["inline queries"]++
+	p.platform.Deliver(p.id, 1, func() { p.queries[p.platform.Telegram.Inline(p.id, text, "")] = text })
+	p.counts[queriesSent]++
 }

@@ -18,22 +18,23 @@ import (
 )
 
 const (
-	// raid is how many people ask to join within raidTime.
-	raid         = 10_000
-	raidTime     = time.Minute
-	firstJoining = 8_000_000_000
-	// quiet is how long /price is measured before the raid.
-	quiet = 15 * time.Second
-	// pricePause is the time between two /price.
+	// In a raid, raidSize people ask to join a group within raidTime.
+	raidSize    = 10_000
+	raidTime    = time.Minute
+	firstRaider = 8_000_000_000
+	// quietTime is how long /price is measured before the raid.
+	quietTime = 15 * time.Second
+	// pricePause is the time between one /price and the next.
 	pricePause = 100 * time.Millisecond
-	// maxPrice is the maximum of their 99th percentile in a raid.
+	// maxPrice is the maximum of the 99th percentile of how long the answers take in a raid.
 	maxPrice = time.Second
 )
 
+// raided is the group that people ask to join.
 var raided = faketelegram.Group(-1005)
 
-// TestRaid measures /price before and while people ask to join, by way in and by how long the partner
-// takes. All bots run at once.
+// TestRaid measures how long answers to /price take before and in a raid. It runs one bot for each way on Telegram
+// and each time that the partner may take, all at once, and prints a row for each.
 //
 //	go test -tags speed -run '^TestRaid$' -parallel 4 -v ./internal/e2e/speed
 func TestRaid(t *testing.T) {
@@ -42,10 +43,10 @@ func TestRaid(t *testing.T) {
 	var rows []string
 	t.Run("bots", func(t *testing.T) {
 		for _, way := range e2etest.TelegramWays {
-			for _, takes := range []time.Duration{50 * time.Millisecond, 9 * time.Second} {
-				t.Run(fmt.Sprint(way.Name, " ", takes), func(t *testing.T) {
+			for _, partnerTime := range []time.Duration{50 * time.Millisecond, 9 * time.Second} {
+				t.Run(fmt.Sprint(way.Name, " ", partnerTime), func(t *testing.T) {
 					t.Parallel()
-					row := measureRaid(t, way, binary, takes)
+					row := measureRaid(t, way, binary, partnerTime)
 					mu.Lock()
 					defer mu.Unlock()
 					rows = append(rows, row)
@@ -60,23 +61,23 @@ func TestRaid(t *testing.T) {
 		strings.Join(rows, ""))
 }
 
-// measureRaid returns a row of the table. It fails the test if a /price is lost or late, or if anybody
-// is approved.
-func measureRaid(t *testing.T, way e2etest.Way, binary string, takes time.Duration) string {
+// measureRaid runs a bot whose partner takes partnerTime, and returns a row of the table. It fails the test if the
+// answers to /price are lost or late, or if a join request is approved.
+func measureRaid(t *testing.T, way e2etest.Way, binary string, partnerTime time.Duration) string {
 	platform, fakes := way.Open(t), fault.Start(t)
 	platform.Telegram.GrantInvite(raided.ID, true)
 	bot := platform.Start(binary, fakes, fmt.Sprintf("JOIN_CHATS=telegram:%d:registered", raided.ID),
 		"UPSTREAM_TIMEOUT=10s", "TELEGRAM_PACING=on", "PRICE_TTL=24h")
-	fakes.Partner.SetFault(fault.Late(takes))
+	fakes.Partner.SetFault(fault.Late(partnerTime))
 	p := &prices{platform: platform, asked: map[int64]time.Time{}}
 	platform.Telegram.Watch(p.see)
-	before := p.measure(quiet)
+	before := p.measure(quietTime)
 	began := time.Now()
 	var joining sync.WaitGroup
 	joining.Go(func() { requestJoins(platform) })
 	during := p.measure(raidTime)
 	joining.Wait()
-	rate := raid / time.Since(began).Seconds()
+	rate := raidSize / time.Since(began).Seconds()
 	awaitCounted(t, bot)
 	checkNobodyApproved(t, platform)
 	medianBefore, slowBefore := percentile(before, 50), percentile(before, 99)
@@ -85,7 +86,7 @@ func measureRaid(t *testing.T, way e2etest.Way, binary string, takes time.Durati
 		t.Errorf("%d /price are lost, the 99th percentile is %v, want at most %v", n, slowDuring, maxPrice)
 	}
 	return fmt.Sprintf("| %s, %v | %.0f | %v, %v | %v, %v | **%.1f**, **%.1f** | %d MiB | %d |\n",
-		way.Name, takes,
+		way.Name, partnerTime,
 		rate,
 		medianBefore, slowBefore,
 		medianDuring, slowDuring,
@@ -95,35 +96,38 @@ func measureRaid(t *testing.T, way e2etest.Way, binary string, takes time.Durati
 	)
 }
 
-// requestJoins makes raid people ask to join within raidTime, half of them guarded.
+// requestJoins makes raidSize people ask to join within raidTime. For half of them, Telegram waits for the bot's
+// answer before it shows the request to administrators: these requests are guarded.
 func requestJoins(platform *e2etest.Platform) {
 	began := time.Now()
-	for i := range raid {
-		user := int64(firstJoining + i)
+	for i := range raidSize {
+		user := int64(firstRaider + i)
 		platform.Deliver(user, 1, func() {
-			platform.Telegram.RequestJoin(raided, faketelegram.Person(user), i%2 == 0)
+			isGuarded := i%2 == 0
+			platform.Telegram.RequestJoin(raided, faketelegram.Person(user), isGuarded)
 		})
-		time.Sleep(time.Until(began.Add(time.Duration(i) * raidTime / raid)))
+		time.Sleep(time.Until(began.Add(time.Duration(i) * raidTime / raidSize)))
 	}
 }
 
 // awaitCounted waits until the bot has counted every join request.
 func awaitCounted(t *testing.T, bot *e2etest.Process) {
 	t.Helper()
-	for end := time.Now().Add(5 * time.Minute); counted(t, bot.URL()) < raid; time.Sleep(time.Second) {
+	for end := time.Now().Add(5 * time.Minute); counted(t, bot.URL()) < raidSize; time.Sleep(time.Second) {
 		if time.Now().After(end) {
 			t.Fatal("some requests are not counted")
 		}
 	}
 }
 
-// checkNobodyApproved fails the test unless every join request is still open, and has at most one
-// answer: a guarded one exactly one.
+// checkNobodyApproved fails the test unless every join request is still open. A guarded request must have one
+// answer, and the others at most one.
 func checkNobodyApproved(t *testing.T, platform *e2etest.Platform) {
 	t.Helper()
 	for _, j := range platform.Telegram.JoinRequests() {
-		guarded := j.QueryID != ""
-		if j.State != faketelegram.JoinOpen || len(j.Answers) > 1 || guarded && len(j.Answers) != 1 {
+		isGuarded := j.QueryID != ""
+		isAnswered := len(j.Answers) > 0
+		if j.State != faketelegram.JoinOpen || len(j.Answers) > 1 || isGuarded && !isAnswered {
 			t.Fatalf("%+v", j)
 		}
 	}
@@ -145,12 +149,26 @@ type prices struct {
 	platform *e2etest.Platform
 
 	mu    sync.Mutex
-	users int64               // that have asked so far
-	asked map[int64]time.Time // when a user asked, until the answer
-	took  []time.Duration
+	users int64               // how many users have asked so far
+	asked map[int64]time.Time // when a user asked who has no answer yet
+	took  []time.Duration     // how long each answer took
 }
 
-// see notes an answer.
+// measure sends a /price from another user each pricePause, for the given time. It returns how long the answers
+// took, sorted.
+func (p *prices) measure(length time.Duration) []time.Duration {
+	for end := time.Now().Add(length); time.Now().Before(end); time.Sleep(pricePause) {
+		p.platform.Ask(e2etest.Command{User: p.begin(), Name: "price"})
+	}
+	time.Sleep(2 * maxPrice)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	took := slices.Sorted(slices.Values(p.took))
+	p.took = nil
+	return took
+}
+
+// see notes how long an answer took.
 func (p *prices) see(e faketelegram.Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -164,7 +182,7 @@ func (p *prices) see(e faketelegram.Event) {
 	}
 }
 
-// begin notes that the next user asks, and returns the user.
+// begin notes that the next user asks now, and returns the user.
 func (p *prices) begin() (user int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -172,20 +190,6 @@ func (p *prices) begin() (user int64) {
 	user = firstUser + p.users
 	p.asked[user] = time.Now()
 	return user
-}
-
-// measure asks for the price for a time, each time as another user. It returns how long the answers
-// took, sorted.
-func (p *prices) measure(length time.Duration) []time.Duration {
-	for end := time.Now().Add(length); time.Now().Before(end); time.Sleep(pricePause) {
-		p.platform.Ask(e2etest.Command{User: p.begin(), Name: "price"})
-	}
-	time.Sleep(2 * maxPrice)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	took := slices.Sorted(slices.Values(p.took))
-	p.took = nil
-	return took
 }
 
 // percentile returns a percentile of sorted durations, to a tenth of a millisecond.

@@ -1,18 +1,19 @@
 //go:build speed
 
-// Package speed measures the built bot beside another one: the bare client library
-// with a constant answer, the bot of an earlier commit, or itself without Redis. Telegram is
-// measured by polling and by webhook, Discord by gateway and by HTTP.
+// Package speed compares the speed of the built bot with that of another bot: the smallest bot of a client
+// library, which always gives the same answer (package bare), the bot of an earlier commit, or the same bot
+// without Redis. Each way of commands to a bot (e2etest.Way) is measured.
 //
 //	go test -tags speed -v -timeout 0 ./internal/e2e/speed
 //	go test -tags speed -v -timeout 0 ./internal/e2e/speed -speed.against COMMIT
 //	go test -tags speed -v -timeout 0 ./internal/e2e/speed -speed.redis
 //
-// Both bots of a way run in their own processes and take turns. Fakes of their platform, in this
-// process, ask them /price. A ratio compares two turns that follow each other; the printed one is the
-// median of all rounds. The fakes share the processors with the bots, and cost both the same. A wrong,
-// doubled or lost answer fails the test. A missed goal is only printed, because a busy machine misses
-// any.
+// Both bots run in processes of their own and take turns. In a turn, a fake of the platform, in this process,
+// sends /price many times. In each round both bots have a turn, and the ratio of their speeds is taken. The test
+// prints the median of the ratios. The fakes share the processors with the bots, and cost both the same.
+//
+// A wrong, doubled or lost answer fails the test. A missed goal is only printed, because on a busy machine every
+// goal may be missed.
 package speed
 
 import (
@@ -52,28 +53,31 @@ const (
 	firstUser = 7_000_000_000
 )
 
-// goal is the minimum ratio of the rates, and the maximum ratio of the CPU times.
-type goal struct{ rate, cpu float64 }
+// goal limits the ratios of Herald to the other bot.
+type goal struct {
+	minRate float64 // ratio of the commands a second
+	maxCPU  float64 // ratio of the CPU times
+}
 
-// ways lists how many commands are in flight, and the goals beside the bare library, by way in.
+// ways lists how many commands are in flight at a time, and the goal beside the bare library, by way.
 var ways = map[e2etest.Way]struct {
 	inFlight int
 	goal
 }{
-	e2etest.TelegramPolling: {200, goal{1, 1}},
-	e2etest.TelegramWebhook: {100, goal{0.95, 1.1}},
-	e2etest.DiscordGateway:  {100, goal{0.95, 1}},
-	e2etest.DiscordHTTP:     {100, goal{0.65, 1.25}},
+	e2etest.TelegramPolling: {200, goal{minRate: 1, maxCPU: 1}},
+	e2etest.TelegramWebhook: {100, goal{minRate: 0.95, maxCPU: 1.1}},
+	e2etest.DiscordGateway:  {100, goal{minRate: 0.95, maxCPU: 1}},
+	e2etest.DiscordHTTP:     {100, goal{minRate: 0.65, maxCPU: 1.25}},
 }
 
 var (
 	// noSlower is the goal beside an earlier commit.
-	noSlower = goal{1, 1}
-	// withRedis is the goal beside the bot without Redis. Redis uses the same processors.
-	withRedis = goal{0.7, 1.6}
+	noSlower = goal{minRate: 1, maxCPU: 1}
+	// withRedis is the goal beside the same bot without Redis. Redis uses the same processors.
+	withRedis = goal{minRate: 0.7, maxCPU: 1.6}
 )
 
-// settings are Herald's. Rate limits are counted, but too high to be reached.
+// settings are the settings of Herald. Rate limits are counted, but too high to be reached.
 var settings = []string{"PRICE_TTL=24h", "RATE_LIMIT_USER=10000", "RATE_LIMIT_CHAT=10000"}
 
 func TestSpeed(t *testing.T) {
@@ -113,8 +117,8 @@ func run(t *testing.T, dir, name string, args ...string) {
 	}
 }
 
-// compare measures Herald and the other bot in turn, and returns a row of the table: Herald's figures,
-// the other's, and their ratios with the goals.
+// compare measures Herald and the other bot, and returns a row of the table: Herald's figures, the other's, and
+// their ratios with the goals.
 func compare(t *testing.T, way e2etest.Way, programs string) string {
 	inFlight := ways[way].inFlight
 	herald := startHerald(t, way.Open(t), programs)
@@ -135,11 +139,11 @@ func compare(t *testing.T, way e2etest.Way, programs string) string {
 	other.process.Leave()
 	rate, cpu := ratio(herald.rates, other.rates), ratio(herald.cpus, other.cpus)
 	return fmt.Sprintf("| %s | %.0f : %.0f = **%.2f** (≥ %.2f%s) | %.0f : %.0f = **%.2f** (≤ %.2f%s) |\n", way.Name,
-		median(herald.rates), median(other.rates), rate, goal.rate, missed(rate < goal.rate),
-		median(herald.cpus), median(other.cpus), cpu, goal.cpu, missed(cpu > goal.cpu))
+		median(herald.rates), median(other.rates), rate, goal.minRate, missed(rate < goal.minRate),
+		median(herald.cpus), median(other.cpus), cpu, goal.maxCPU, missed(cpu > goal.maxCPU))
 }
 
-// startHerald starts the bot that is measured, with a Redis if -speed.redis is set.
+// startHerald starts the bot that is measured. If -speed.redis is set, it saves in Redis.
 func startHerald(t *testing.T, platform *e2etest.Platform, programs string) *contender {
 	t.Helper()
 	with := slices.Clone(settings)
@@ -149,8 +153,8 @@ func startHerald(t *testing.T, platform *e2etest.Platform, programs string) *con
 	return newContender(platform, platform.Start(filepath.Join(programs, "bot"), fault.Start(t), with...))
 }
 
-// startOther starts the bot beside which Herald is measured, and returns the goal. The bare library
-// always gives the answer that Herald gives now.
+// startOther starts the bot that Herald is compared with, and returns the goal. The bare bot always gives the answer
+// that Herald gives now.
 func startOther(t *testing.T, platform *e2etest.Platform, programs string, herald *contender) (*contender, goal) {
 	t.Helper()
 	other := filepath.Join(programs, "other")
@@ -172,9 +176,9 @@ func startOther(t *testing.T, platform *e2etest.Platform, programs string, heral
 
 func last(values []float64) float64 { return values[len(values)-1] }
 
-// missed marks a goal in the table if it is missed.
-func missed(is bool) string {
-	if is {
+// missed returns the mark in the table of a goal that is missed, and "" for a goal that is met.
+func missed(isMissed bool) string {
+	if isMissed {
 		return " missed"
 	}
 	return ""
@@ -194,11 +198,11 @@ func median(values []float64) float64 {
 	return (values[(len(values)-1)/2] + values[len(values)/2]) / 2
 }
 
-// contender is a bot, its commands, and what was measured.
+// contender is one of the two bots, and what was measured.
 type contender struct {
 	process *e2etest.Process
 	load    *load
-	asked   int       // commands so far
+	asked   int       // commands sent so far
 	rates   []float64 // commands a second, by round
 	cpus    []float64 // ms of CPU for 1,000 commands, by round
 }
@@ -254,12 +258,13 @@ type load struct {
 	platform *e2etest.Platform
 
 	mu       sync.Mutex
-	answers  map[string]int // how often a command was answered, by chat on Telegram, by interaction on Discord
+	answers  map[string]int // how often each command of a turn was answered, by ID
 	wrong    error          // every problem so far
-	inFlight chan struct{}  // has a token for each command that is not answered
+	inFlight chan struct{}  // has an element for each command that is not answered
 }
 
-// newLoad returns a load that gets the answers that the platform shows from now on.
+// newLoad returns a load that gets the answers that the platform shows from now on. The ID of a command is its chat
+// on Telegram, because each user asks in private, and its interaction on Discord.
 func newLoad(platform *e2etest.Platform) *load {
 	l := &load{platform: platform}
 	if platform.OnDiscord {
@@ -272,6 +277,35 @@ func newLoad(platform *e2etest.Platform) *load {
 		}
 	})
 	return l
+}
+
+// ask sends n commands, with the users that follow those of the earlier commands. It blocks until all are answered,
+// and returns how long that took.
+func (l *load) ask(earlier, n, inFlight int) (took time.Duration, err error) {
+	l.begin(inFlight)
+	began, lost := time.Now(), time.After(answerTime)
+	var asked []*e2etest.Asked
+	for i := range n + inFlight {
+		select {
+		case l.inFlight <- struct{}{}:
+		case <-lost:
+			return 0, l.lostError(n)
+		}
+		// After the last command, inFlight further elements fit into the channel once all are answered.
+		if i < n {
+			user := int64(firstUser + (earlier+i)%users)
+			asked = append(asked, l.platform.Ask(e2etest.Command{User: user, Name: "price"}))
+		}
+	}
+	return time.Since(began), l.verify(asked)
+}
+
+// begin begins a turn in which at most inFlight commands are not answered.
+func (l *load) begin(inFlight int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.answers = map[string]int{}
+	l.inFlight = make(chan struct{}, inFlight)
 }
 
 // answered counts an answer to the command with this ID.
@@ -289,30 +323,7 @@ func (l *load) answered(id, text string) {
 	<-l.inFlight
 }
 
-// ask sends n commands, after first earlier ones. It blocks until all are answered, and returns how
-// long that took.
-func (l *load) ask(first, n, inFlight int) (took time.Duration, err error) {
-	l.mu.Lock()
-	l.answers = map[string]int{}
-	l.inFlight = make(chan struct{}, inFlight)
-	l.mu.Unlock()
-	began, lost := time.Now(), time.After(answerTime)
-	var asked []*e2etest.Asked
-	for i := range n + inFlight {
-		select {
-		case l.inFlight <- struct{}{}:
-		case <-lost:
-			return 0, l.lostError(n)
-		}
-		if i < n { // The other tokens only wait for the answers.
-			user := int64(firstUser + (first+i)%users)
-			asked = append(asked, l.platform.Ask(e2etest.Command{User: user, Name: "price"}))
-		}
-	}
-	return time.Since(began), l.verify(asked)
-}
-
-// lostError returns the error that answers to n commands are missing.
+// lostError returns the error that some of n commands were not answered.
 func (l *load) lostError(n int) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -320,7 +331,7 @@ func (l *load) lostError(n int) error {
 	return errors.Join(lost, l.wrong)
 }
 
-// verify returns every problem so far, including commands that were not answered once. It makes the
+// verify returns every problem so far, including each command that was not answered exactly once. It makes the
 // platform forget the commands.
 func (l *load) verify(asked []*e2etest.Asked) error {
 	l.mu.Lock()
@@ -341,12 +352,9 @@ func (l *load) verify(asked []*e2etest.Asked) error {
 	return l.wrong
 }
 
-// askOne returns the bot's answer, as JSON that the bare bot can read.
+// askOne sends one command, and returns the answer as JSON that the bare bot can read.
 func (l *load) askOne() (answer string, err error) {
-	l.mu.Lock()
-	l.answers = map[string]int{}
-	l.inFlight = make(chan struct{}, 1)
-	l.mu.Unlock()
+	l.begin(1)
 	l.inFlight <- struct{}{}
 	asked := l.platform.Ask(e2etest.Command{User: firstUser, Name: "price"})
 	asked.Wait()

@@ -13,42 +13,14 @@ import (
 	"herald/internal/service/market"
 )
 
-// aged returns services that answer correctly, except for what change changes.
-func aged(fakes *fault.Fakes, change func(*commandstest.Answers)) *commandstest.Answers {
-	w, now := commandstest.Healthy(), time.Now()
-	w.Options.Symbol = "HRLD"
-	quote := fakes.World.Quote
-	w.Price.Value = &quote
-	w.Price.At = now
-	w.Price.Value.Source = "CoinMarketCap"
-	w.Supply.Value = fakes.World.Supply
-	w.Supply.At = now
-	staked := []core.PoolAmount{{Pool: fakes.World.Pools[0], Amount: fakes.World.TotalStaked}}
-	w.Total.Value = core.Stake{BlockTime: now, Checked: len(fakes.World.Pools), Staked: staked}
-	w.Total.At = now
-	change(w)
-	return w
-}
-
-func makePriceStale(w *commandstest.Answers) { w.Price.Stale = true }
-
-// makeSupplyStale returns a change that makes the supply older.
-func makeSupplyStale(age time.Duration) func(*commandstest.Answers) {
-	return func(w *commandstest.Answers) {
-		w.Supply.Stale = true
-		w.Supply.At = w.Supply.At.Add(-age)
-	}
-}
-
-// olds are the ways in which an answer may be old.
-var olds = map[string]struct {
-	quoteAge time.Duration // how much older the quote is
-	change   func(*commandstest.Answers)
-	price    Outcome // of answers that need the price
-	supply   Outcome // of /supply
+// oldAnswers are states of the services in which answers are old, or only their price or their supply is.
+var oldAnswers = map[string]struct {
+	quoteAge time.Duration               // how much older than now the price provider's quote is
+	change   func(*commandstest.Answers) // what else differs from healthy services; it may be nil
+	// The wanted outcomes: of the price in each answer, and of the supply in /supply.
+	price, supply Outcome
 }{
-	"nothing": {
-		change: func(*commandstest.Answers) {},
+	"nothing is old": {
 		price:  Right,
 		supply: Right,
 	},
@@ -71,61 +43,89 @@ var olds = map[string]struct {
 	},
 	"an old quote": {
 		quoteAge: 72 * time.Hour,
-		change:   func(w *commandstest.Answers) { w.Price.Value.CurrentUntil = w.Price.At },
+		change:   func(a *commandstest.Answers) { a.Price.Value.CurrentUntil = a.Price.At },
 		price:    Stale,
 		supply:   Right,
 	},
 	"no credit": {
 		quoteAge: 11 * time.Minute,
-		change: func(w *commandstest.Answers) {
-			w.Price.Why = &core.Error{Service: market.Service, Reason: core.NoCredit, RetryAfter: time.Hour}
+		change: func(a *commandstest.Answers) {
+			a.Price.Why = &core.Error{Service: market.Service, Reason: core.NoCredit, RetryAfter: time.Hour}
 		},
 		price:  Stale,
 		supply: Right,
 	},
 	"an old supply": {
-		change: makeSupplyStale(12 * time.Minute),
+		change: func(a *commandstest.Answers) { makeSupplyStale(a, 12*time.Minute) },
 		price:  Right,
 		supply: Stale,
 	},
 	"an old supply without a price": {
-		change: func(w *commandstest.Answers) {
-			makeSupplyStale(time.Hour)(w)
-			w.PriceErr = market.Service.Fail(core.Unreachable, errors.New("down"))
+		change: func(a *commandstest.Answers) {
+			makeSupplyStale(a, time.Hour)
+			a.PriceErr = market.Service.Fail(core.Unreachable, errors.New("down"))
 		},
 		price:  Outcome(fault.Unreachable),
 		supply: Stale,
 	},
-	"both": {
+	"an old price and an old supply": {
 		quoteAge: 11 * time.Minute,
-		change: func(w *commandstest.Answers) {
-			w.Stale = true
-			w.StaleFor = 12 * time.Minute
+		change: func(a *commandstest.Answers) {
+			a.Stale = true
+			a.StaleFor = 12 * time.Minute
 		},
 		price:  Stale,
 		supply: Stale,
 	},
 }
 
+func makePriceStale(a *commandstest.Answers) { a.Price.Stale = true }
+
+// makeSupplyStale makes the supply this much older, and overdue.
+func makeSupplyStale(a *commandstest.Answers, age time.Duration) {
+	a.Supply.Stale = true
+	a.Supply.At = a.Supply.At.Add(-age)
+}
+
 func TestOldAnswersAreHonest(t *testing.T) {
 	fakes := fault.Start(t)
-	quoted := fakes.World.Quote.LastUpdated
-	for name, old := range olds {
-		fakes.World.Quote.LastUpdated = quoted.Add(-old.quoteAge)
+	quotedAt := fakes.World.Quote.LastUpdated
+	for name, test := range oldAnswers {
+		fakes.World.Quote.LastUpdated = quotedAt.Add(-test.quoteAge)
 		checker := NewChecker(t, fakes)
-		router := aged(fakes, old.change).Router(t)
+		answers := healthyAnswers(fakes)
+		if test.change != nil {
+			test.change(answers)
+		}
+		router := answers.Router(t)
 		for _, line := range []string{"/price", "/price 7d", "/price 1500", "/price $100", "/supply"} {
 			command, argument, _ := strings.Cut(line[1:], " ")
 			lines := e2etest.Lines(commandstest.Ask(t, router, line))
 			got, err := checker.Check(Question{Command: command, Argument: argument}, lines)
-			if err != nil || got[fault.Price] != old.price {
+			if err != nil || got[fault.Price] != test.price {
 				t.Errorf("%s: %s is answered with %q: %v, %v", name, line, lines, got, err)
 			}
-			if command == "supply" && got[fault.Supply] != old.supply {
+			if command == "supply" && got[fault.Supply] != test.supply {
 				t.Errorf("%s: /supply is answered with %q: %v", name, lines, got)
 			}
 		}
 	}
+}
+
+// healthyAnswers returns the answers of services that give the figures of the fakes now.
+func healthyAnswers(fakes *fault.Fakes) *commandstest.Answers {
+	a, now := commandstest.Healthy(), time.Now()
+	a.Options.Symbol = "HRLD"
+	quote := fakes.World.Quote
+	a.Price.Value = &quote
+	a.Price.At = now
+	a.Price.Value.Source = "CoinMarketCap"
+	a.Supply.Value = fakes.World.Supply
+	a.Supply.At = now
+	staked := []core.PoolAmount{{Pool: fakes.World.Pools[0], Amount: fakes.World.TotalStaked}}
+	a.Total.Value = core.Stake{BlockTime: now, Checked: len(fakes.World.Pools), Staked: staked}
+	a.Total.At = now
+	return a
 }
 
 // Lines of honest answers about an old price or supply.
@@ -139,32 +139,63 @@ const (
 	silentSupplyLine = "The supply service isn't answering"
 )
 
-// The price is 40 minutes old.
-func TestAnOldAnswerIsNotHonestWithout(t *testing.T) {
-	for name, test := range map[string]struct {
-		command string
-		lines   []string
-	}{
-		"its age": {"price", []string{priceLine, capLine, silentPriceLine}},
-		"its age, with its time": {"price", []string{
-			priceLine + " ▲ 2.72% (24h)", changesLine, capLine, silentPriceLine + " · TIME",
-		}},
-		"its true age":           {"price", []string{priceLine + " (12 min old)", capLine, silentPriceLine}},
-		"a reason":               {"price", []string{priceLine + " (40 min old)", capLine}},
-		"the true price":         {"price", []string{"HRLD $0.04174 (40 min old)", capLine, silentPriceLine}},
-		"leaving out changes":    {"price", []string{priceLine + " (40 min old)", "1h ▼ 0.31%", capLine, silentPriceLine}},
-		"leaving out the change": {"price", []string{priceLine + " (40 min old) ▲ 2.72% (24h)", capLine, silentPriceLine}},
-		"its age beside a chart": {"price 7d", []string{priceLine, "Cap $25.55M", silentPriceLine}},
-		"the price's true age": {"supply", []string{
+// dishonestAnswers are answers about a price that is 40 minutes old, by what is wrong with them.
+var dishonestAnswers = map[string]struct {
+	command string
+	lines   []string // TIME stands for the time of the price
+}{
+	"no age": {
+		command: "price",
+		lines:   []string{priceLine, capLine, silentPriceLine},
+	},
+	"a time instead of an age": {
+		command: "price",
+		lines:   []string{priceLine + " ▲ 2.72% (24h)", changesLine, capLine, silentPriceLine + " · TIME"},
+	},
+	"a wrong age": {
+		command: "price",
+		lines:   []string{priceLine + " (12 min old)", capLine, silentPriceLine},
+	},
+	"no reason": {
+		command: "price",
+		lines:   []string{priceLine + " (40 min old)", capLine},
+	},
+	"a wrong price": {
+		command: "price",
+		lines:   []string{"HRLD $0.04174 (40 min old)", capLine, silentPriceLine},
+	},
+	"an old change in an hour": {
+		command: "price",
+		lines:   []string{priceLine + " (40 min old)", "1h ▼ 0.31%", capLine, silentPriceLine},
+	},
+	"an old change in a day": {
+		command: "price",
+		lines:   []string{priceLine + " (40 min old) ▲ 2.72% (24h)", capLine, silentPriceLine},
+	},
+	"no age beside a chart": {
+		command: "price 7d",
+		lines:   []string{priceLine, "Cap $25.55M", silentPriceLine},
+	},
+	"a wrong age of the price of a supply": {
+		command: "supply",
+		lines: []string{
 			circulatingLine + " (62%)", totalLine, "at $0.04173, 12 min old · " + silentPriceLine,
-		}},
-		"the price's reason": {"supply", []string{
-			circulatingLine + " (62%)", totalLine, "at $0.04173, 40 min old",
-		}},
-		"a supply old enough for it": {"supply", []string{
+		},
+	},
+	"no reason for the price of a supply": {
+		command: "supply",
+		lines:   []string{circulatingLine + " (62%)", totalLine, "at $0.04173, 40 min old"},
+	},
+	"an age of a supply that is not old": {
+		command: "supply",
+		lines: []string{
 			circulatingLine + " (9 min old)", totalLine, "at $0.04173 · " + silentSupplyLine,
-		}},
-	} {
+		},
+	},
+}
+
+func TestDishonestAnswersAreFound(t *testing.T) {
+	for name, test := range dishonestAnswers {
 		t.Run(name, func(t *testing.T) {
 			fakes := fault.Start(t)
 			fakes.World.Quote.LastUpdated = time.Now().Add(-40 * time.Minute)
@@ -173,7 +204,7 @@ func TestAnOldAnswerIsNotHonestWithout(t *testing.T) {
 			command, argument, _ := strings.Cut(test.command, " ")
 			got, err := NewChecker(t, fakes).Check(Question{Command: command, Argument: argument}, lines)
 			if err == nil {
-				t.Errorf("%q is taken for %v", lines, got)
+				t.Errorf("%q counts as honest: %v", lines, got)
 			}
 		})
 	}
