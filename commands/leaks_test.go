@@ -18,7 +18,7 @@ import (
 	"herald/internal/words"
 )
 
-// Secrets in what services say. Only its owner may read secretLogin; nobody may read the others.
+// Secrets in the answers and the errors of services. Only its owner may read secretLogin; nobody may read the others.
 const (
 	secretDID   = "did:secret:"
 	secretLogin = "SecretDapp"
@@ -59,20 +59,23 @@ func TestNothingPrivateIsInAPublicAnswer(t *testing.T) {
 
 func checkPublic(t *testing.T, rt *rapid.T, req *chat.Request, reply *chat.Reply) {
 	said := everythingIn(t, reply) + texts(reply)
-	refuse(rt, req, said, secretDID, secretError, secretLogin, annID, bobID)
+	refuse(rt, req, said, secretDID, secretError, secretLogin, annID, bobID, commandstest.AnnsWallet)
+	// A public answer has no message of a private command.
 	for _, messages := range []string{"exists.", "verify.", "logins.", "person", "save.", "forget."} {
 		refuse(rt, req, said, `"Key":"`+messages)
 	}
 }
 
-// repeatsWallet matches the state of a button that repeats the wallet that its reader typed or saved.
-var repeatsWallet = regexp.MustCompile(`^1 e 0 (verify|save) 0x[0-9a-fA-F]{40}$`)
+// repeatsWallet matches the state of a button that repeats the wallet that its reader typed or saved, or that asks for
+// another one with "0x?". The state begins with its version, its kind, and the version of the answer.
+var repeatsWallet = regexp.MustCompile(`^1 e 0 (verify|save|join -1002) 0x([?]|[0-9a-fA-F]{40})$`)
 
 func checkPrivate(t *testing.T, rt *rapid.T, req *chat.Request, reply *chat.Reply) {
 	said := everythingIn(t, reply) + texts(reply)
 	refuse(rt, req, said, secretDID, secretError)
-	moderatorAsks := req.Command == "exists" && !strings.Contains(fmt.Sprint(req.Args), "EVM")
-	if moderatorAsks { // and may read neither a saved wallet nor an amount
+	// The reader of an answer about a person may be a moderator, who may read neither a saved wallet nor an amount.
+	asksAboutPerson := req.Command == "exists" && !strings.Contains(fmt.Sprint(req.Args), "EVM")
+	if asksAboutPerson {
 		refuse(rt, req, said, "0x", "TKN")
 	}
 	for _, b := range words.Print(reply).Buttons {
@@ -100,8 +103,9 @@ func pressDrawn(rt *rapid.T, req *chat.Request, buttons []words.Button) bool {
 // drawnAnswers returns services whose answers hold secrets and which may fail. Addresses of Ann and Bob are saved.
 func drawnAnswers(t *testing.T, rt *rapid.T) *commandstest.Answers {
 	w := savingMembers()
+	w.Options.JoinChats = withJoin().Options.JoinChats
 	for id, address := range map[string]string{annID: commandstest.Wallet, bobID: commandstest.AnnsWallet} {
-		account := core.Account{DID: secretDID + id}
+		account := core.Account{DID: secretDID + id} // so that /save accepts the address; drawAccounts draws other owners
 		w.Accounts[core.Identity{Platform: "Telegram", UID: id}] = account
 		w.Accounts[identityOf(address)] = account
 		inGroup(t, w.Router(t), id, "/save "+address)
@@ -170,7 +174,7 @@ var drawnLines = []string{
 	"price 1,500",
 	"supply",
 	"staked " + commandstest.Wallet,
-	"staked " + secretLogin,
+	"staked " + secretLogin, // A public answer repeats no word that it does not know.
 	"mylogins",
 	"mylogins",
 	"mylogins 2",
@@ -188,6 +192,10 @@ var drawnLines = []string{
 	"save " + commandstest.Wallet,
 	"status",
 	"help",
+	"hello",
+	"join " + commandstest.Stakers,
+	"join " + commandstest.Stakers + " " + commandstest.Wallet,
+	"join " + commandstest.Stakers + " " + commandstest.AnnsWallet,
 	"moon " + secretLogin,
 }
 

@@ -37,7 +37,7 @@ var repository = os.DirFS("../..")
 // code is "bot check --env-file herald.env\n", and words is "bot\ncheck\n--env-file\nherald.env".
 type document struct {
 	file  string // its path in the repository
-	text  string // the page, with a tab and backticks around each line of a fenced block, like inline code
+	text  string // the page, with each line of a fenced block in backticks, like inline code
 	code  string // a line for each text in backticks, without its comment
 	words string // a line for each word of code
 }
@@ -46,6 +46,7 @@ func TestDocumentsNameWhatThereIs(t *testing.T) {
 	tests := testNames(t)
 	pages := files(t, regexp.MustCompile(
 		`^(?:\w+\.md|docs/\w+\.md|\.github/ISSUE_TEMPLATE/.+|config\.example\.env)$`))
+	// Without these two, files or readDocument would not work.
 	for _, file := range []string{"README.md", "docs/proof.md"} {
 		if !slices.Contains(pages, file) || readDocument(t, file).code == "" {
 			t.Errorf("%s is missing, or has no code", file)
@@ -67,6 +68,7 @@ var fencedBlock = regexp.MustCompile("(?ms)^ *```.*?^ *```$")
 // readDocument reads a file of the repository.
 func readDocument(t *testing.T, file string) document {
 	t.Helper()
+	// The tab keeps a comment of a shell from being read as a heading.
 	quote := func(block string) string {
 		return regexp.MustCompile(`(?m)^.+$`).ReplaceAllString(block, "\t`$0`")
 	}
@@ -87,6 +89,7 @@ func matches(pattern, text string) [][]string {
 
 // checkLinks fails the test for each link to a file, or to a heading, that does not exist.
 func (d document) checkLinks(t *testing.T) {
+	// A colon does not match, so addresses of the web are left out.
 	const link = `(?:\]\(|(?:src|srcset|href)=")([^)"\s:#]*)#?([^)"\s:]*)[)"]`
 	for _, found := range matches(link, d.text) {
 		file := path.Join(path.Dir(d.file), cmp.Or(found[1], path.Base(d.file)))
@@ -140,7 +143,8 @@ func (d document) checkSettings(t *testing.T) {
 // testNames.
 func (d document) checkTests(t *testing.T, tests string) {
 	for _, found := range matches(`^(?:-([a-z]+\.[a-z]+)|((?:Test|Fuzz|Benchmark)[A-Z]\w*))$`, d.words) {
-		name := found[1] + found[2] // One of the two is empty.
+		flag, test := found[1], found[2] // One of the two is empty.
+		name := flag + test
 		if !strings.Contains(tests, "/"+name+"\n") {
 			t.Errorf("%s: no such test, or flag of tests: %s", d.file, found[0])
 		}
@@ -162,7 +166,8 @@ func (d document) checkCommands(t *testing.T) {
 // tag, or a part of a pattern. For example, the parts of -run 'Flood|Burst' are Flood and Burst. tests is the result of
 // testNames.
 func (d document) checkTestCommands(t *testing.T, tests string) {
-	// By flag, the pattern of a name that the flag selects. PART stands for a part of the flag's value.
+	// By flag, the pattern of a name that the flag selects. PART stands for a part of the flag's value. Except for tags, a
+	// pattern need not match the end of a name.
 	patterns := map[string]string{
 		"run":   `\w*PART`,
 		"fuzz":  `\w*PART`,
@@ -176,7 +181,7 @@ func (d document) checkTestCommands(t *testing.T, tests string) {
 			for _, part := range matches(`[^|,^$]+`, flag[2]) {
 				name := strings.Replace(patterns[flag[1]], "PART", part[0], 1)
 				if len(matches("^(?:"+anyPackage+")/"+name, tests)) == 0 {
-					t.Errorf("%s: in %q is no %s: %s", d.file, packages, part[0], command[0])
+					t.Errorf("%s: no test or tag %s in %q: %s", d.file, part[0], packages, command[0])
 				}
 			}
 		}

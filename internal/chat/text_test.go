@@ -9,16 +9,19 @@ import (
 	"herald/internal/chat"
 )
 
+// joiner is the invisible character that breaks up mentions and links.
+const joiner = "\u2060"
+
 func TestUntrustedTextIsOneHarmlessLine(t *testing.T) {
 	for text, want := range map[string]string{
-		" a  b ":                "a b",
-		"@everyone":             "@\u2060everyone",
-		"https://evil.example":  "https:\u2060//evil.example",
-		"a\nb\tc\u00a0d":        "a b c d",
-		"\u202egnp.exe\x1b[0m":  "gnp.exe[0m",
-		"bad \xff utf8":         "bad utf8",
-		" \u2060 \u200b":        "",
-		strings.Repeat("é", 99): strings.Repeat("é", 39) + "…",
+		" a  b ":                 "a b",
+		"@everyone":              "@" + joiner + "everyone",
+		"https://evil.example":   "https:" + joiner + "//evil.example",
+		"a\nb\tc\u00a0d":         "a b c d",
+		"\u202egnp.exe\x1b[0m":   "gnp.exe[0m",
+		"bad \xff utf8":          "bad utf8",
+		" " + joiner + " \u200b": "",
+		strings.Repeat("é", 99):  strings.Repeat("é", 39) + "…",
 	} {
 		if got := chat.NewUntrusted(text, 40); string(got) != want {
 			t.Errorf("%q became %q, want %q", text, got, want)
@@ -27,12 +30,12 @@ func TestUntrustedTextIsOneHarmlessLine(t *testing.T) {
 }
 
 func TestOneLineKeepsWordJoiners(t *testing.T) {
-	if got, want := chat.OneLine(" a\n\u2060b "), "a \u2060b"; got != want {
+	if got, want := chat.OneLine(" a\n"+joiner+"b "), "a "+joiner+"b"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
-// FuzzUntrusted checks that any text becomes one line of at most limit characters, without mentions and links.
+// FuzzUntrusted checks that any text becomes one line of at most limit visible characters, without mentions and links.
 func FuzzUntrusted(f *testing.F) {
 	f.Add("plain", 10)
 	f.Add("@everyone https://evil.example \u202e\x1b[31m", 60)
@@ -43,14 +46,15 @@ func FuzzUntrusted(f *testing.F) {
 			return
 		}
 		harmless := string(chat.NewUntrusted(text, limit))
-		visible := strings.ReplaceAll(harmless, "\u2060", "")
+		visible := strings.ReplaceAll(harmless, joiner, "")
 		if !utf8.ValidString(harmless) || utf8.RuneCountInString(visible) > limit {
 			t.Fatalf("%q became %q, want valid text of at most %d characters", text, harmless, limit)
 		}
 		if strings.ContainsFunc(visible, isForbidden) {
 			t.Fatalf("%q became %q", text, harmless)
 		}
-		if strings.Contains(harmless, "@everyone") || strings.Contains(harmless, "://") {
+		mentions := strings.Count(harmless, "@") > strings.Count(harmless, "@"+joiner)
+		if mentions || strings.Contains(harmless, "://") {
 			t.Fatalf("%q became %q", text, harmless)
 		}
 	})

@@ -7,8 +7,8 @@ import (
 	"herald/internal/router"
 )
 
-// newWith returns the error of New for a table with a command that change has changed.
-func newWith(change func(*chat.Command)) error {
+// errorOf returns the error of New for a table with a command that change has changed.
+func errorOf(change func(*chat.Command)) error {
 	command := chat.Command{
 		Name:       "a",
 		Summary:    chat.Say("s"),
@@ -25,7 +25,7 @@ func TestATableOfCommandsIsAccepted(t *testing.T) {
 		"no change":               func(*chat.Command) {},
 		"one argument for inline": func(c *chat.Command) { c.Forms[0] = inlineForm(1) },
 	} {
-		if err := newWith(change); err != nil {
+		if err := errorOf(change); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -46,7 +46,7 @@ func TestATableWithAMistakeIsRefused(t *testing.T) {
 			c.Forms[0].Moderators = true
 		},
 	} {
-		if err := newWith(change); err == nil {
+		if err := errorOf(change); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
@@ -57,7 +57,7 @@ func inlineForm(params int) chat.Form {
 	return chat.Form{Inline: true, Params: make([]chat.Param, params), Run: ran}
 }
 
-// choices returns a parameter with these choices.
+// choices returns the parameters of a form: one, with these choices.
 func choices(all ...string) []chat.Param {
 	if all == nil {
 		all = []string{} // nil choices would accept any text

@@ -232,8 +232,8 @@ func (h *adapterTest) ask(t *testing.T, i fakediscord.Interaction) *fakediscord.
 	return p
 }
 
-// reply makes the handler return r to each command, after a time.
-func (h *adapterTest) reply(after time.Duration, r *chat.Reply) {
+// replyAfter makes the handler return r to each command, after a time.
+func (h *adapterTest) replyAfter(after time.Duration, r *chat.Reply) {
 	h.handler.Reply = func(context.Context, *chat.Request) *chat.Reply {
 		time.Sleep(after)
 		return r

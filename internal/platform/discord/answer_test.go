@@ -24,7 +24,7 @@ const priceAgain = "1 e 0 price"
 
 func TestASlowCommandIsDeferredThenEdited(t *testing.T) {
 	simulateBothWays(t, func(t *testing.T, h *adapterTest) {
-		h.reply(5*time.Second, &chat.Reply{Title: chat.Say("at last")})
+		h.replyAfter(5*time.Second, &chat.Reply{Title: chat.Say("at last")})
 		for name, ephemeral := range map[string]bool{"price": false, "mylogins": true} {
 			p := h.send(t, command(name))
 			pass(api.FirstResponse)
@@ -48,7 +48,7 @@ var tooEarly = discordtest.Fault{Status: http.StatusNotFound, Code: 10015}
 func TestAnEditBeforeTheFirstResponseIsRetried(t *testing.T) {
 	simulate(t, byHTTP, func(t *testing.T, h *adapterTest) {
 		h.fake.Script(fakediscord.Edit, tooEarly, tooEarly)
-		h.reply(5*time.Second, &chat.Reply{Title: chat.Say("at last")})
+		h.replyAfter(5*time.Second, &chat.Reply{Title: chat.Say("at last")})
 		p := h.send(t, command("price"))
 		pass(api.FirstResponse + 5*time.Second)
 		equal(t, "calls", h.fake.Calls(fakediscord.Edit), 3)
@@ -73,7 +73,7 @@ func TestAnAnswerArrivesInSpiteOfPassingFaults(t *testing.T) {
 		for route, duration := range durations {
 			t.Run(name+", "+string(route), func(t *testing.T) {
 				simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
-					h.reply(duration, &chat.Reply{Title: chat.Say("the price")})
+					h.replyAfter(duration, &chat.Reply{Title: chat.Say("the price")})
 					h.fake.Script(route, faults...)
 					p := h.send(t, command("price"))
 					pass(30 * time.Second)
@@ -108,7 +108,7 @@ type undelivered struct {
 func checkUndelivered(t *testing.T, cases map[string]undelivered) {
 	t.Helper()
 	simulateEach(t, cases, func(t *testing.T, h *adapterTest, tt undelivered) {
-		h.reply(tt.slow, cmp.Or(tt.reply, &chat.Reply{}))
+		h.replyAfter(tt.slow, cmp.Or(tt.reply, &chat.Reply{}))
 		if tt.lasts == 0 {
 			h.fake.Break(tt.route, tt.fault)
 		} else {
@@ -235,7 +235,7 @@ func TestAPressRepeatedWhileItsCommandRunsIsHandledOnce(t *testing.T) {
 	simulateBothWays(t, func(t *testing.T, h *adapterTest) {
 		press := h.ask(t, command("price")).Press("5", priceAgain)
 		press.ID, press.Token = "1234567", "again"
-		h.reply(time.Second, &chat.Reply{Title: chat.Say("done")})
+		h.replyAfter(time.Second, &chat.Reply{Title: chat.Say("done")})
 		before := len(h.handler.Requests())
 		for range 2 {
 			h.send(t, press)
@@ -253,7 +253,7 @@ func TestInteractionsBeyondTheBoundAreDropped(t *testing.T) {
 		others := int64(maximum - 1)
 		h.inFlight.Add(others)
 		defer h.inFlight.Add(-others)
-		h.reply(5*time.Second, &chat.Reply{Title: chat.Say("done")})
+		h.replyAfter(5*time.Second, &chat.Reply{Title: chat.Say("done")})
 		first := h.send(t, command("price"))
 		pass(time.Second)
 		press := fakediscord.Interaction{Button: priceAgain, On: &fakediscord.Message{Content: "x"}}
@@ -309,7 +309,7 @@ func TestStoppingEndsACommandThatTakesTooLong(t *testing.T) {
 // The adapter itself, not the handler, replies that an answer is current, and that a button is old.
 func TestTheAdapterSpeaksTheUsersLanguage(t *testing.T) {
 	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
-		h.reply(0, &chat.Reply{Title: chat.Say("price"), Source: asOf(0), Actions: []chat.Action{refresh}})
+		h.replyAfter(0, &chat.Reply{Title: chat.Say("price"), Source: asOf(0), Actions: []chat.Action{refresh}})
 		for locale, language := range map[string]chat.Language{
 			"en-US": chat.English,
 			"xx":    chat.English,
@@ -334,12 +334,12 @@ func TestTheAdapterSpeaksTheUsersLanguage(t *testing.T) {
 func TestSlowEditsDoNotDelayOtherCalls(t *testing.T) {
 	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
 		h.fake.Break(fakediscord.Edit, discordtest.Fault{Latency: time.Minute})
-		h.reply(0, &chat.Reply{Title: chat.Say("Price"), Image: &curve})
+		h.replyAfter(0, &chat.Reply{Title: chat.Say("Price"), Image: &curve})
 		for range api.MaxFirst + api.MaxOther {
 			h.send(t, command("price"))
 		}
 		pass(time.Second)
-		h.reply(0, &chat.Reply{Title: chat.Say("done")})
+		h.replyAfter(0, &chat.Reply{Title: chat.Say("done")})
 		if a := h.ask(t, command("supply")).Answer(); a.First > 500*time.Millisecond {
 			t.Errorf("a first response took %v", a.First)
 		}
@@ -442,7 +442,7 @@ func TestAPictureThatIsSentTwiceIsShownOnce(t *testing.T) {
 		"server error, but carried out":    {{Status: 502, Landed: true}},
 		"connection lost, but carried out": {{DropAnswer: true}},
 	}, func(t *testing.T, h *adapterTest, faults []discordtest.Fault) {
-		h.reply(0, &chat.Reply{Title: chat.Say("Price"), Image: &curve})
+		h.replyAfter(0, &chat.Reply{Title: chat.Say("Price"), Image: &curve})
 		h.fake.Script(fakediscord.Edit, faults...)
 		p := h.send(t, command("price"))
 		pass(time.Minute)
@@ -460,7 +460,7 @@ func TestAnAnswerDoesNotDependOnItsPicture(t *testing.T) {
 		"too large":          {fault: discordtest.Fault{Status: 413, Code: 40005}},
 		"no upload succeeds": {fault: discordtest.Fault{Status: 503}, lasts: pictureTime},
 	}, func(t *testing.T, h *adapterTest, tt test) {
-		h.reply(0, &chat.Reply{Title: chat.Say("Price"), Image: &curve})
+		h.replyAfter(0, &chat.Reply{Title: chat.Say("Price"), Image: &curve})
 		if tt.lasts == 0 {
 			h.fake.Script(fakediscord.Edit, tt.fault)
 		} else {
@@ -478,7 +478,7 @@ func TestTheNextAnswerReplacesThePicture(t *testing.T) {
 	simulateBothWays(t, func(t *testing.T, h *adapterTest) {
 		withPicture := &chat.Reply{Title: chat.Say("x"), Image: &curve}
 		withoutPicture := &chat.Reply{Title: chat.Say("x")}
-		h.reply(0, withPicture)
+		h.replyAfter(0, withPicture)
 		p := h.ask(t, command("price"))
 		for _, tt := range []struct {
 			slow  time.Duration
@@ -489,7 +489,7 @@ func TestTheNextAnswerReplacesThePicture(t *testing.T) {
 			{0, withPicture},
 			{5 * time.Second, withoutPicture},
 		} {
-			h.reply(tt.slow, tt.reply)
+			h.replyAfter(tt.slow, tt.reply)
 			h.ask(t, p.Press("5", priceAgain))
 			equal(t, "the picture is shown", showsCurve(p.Answer().Message), tt.reply.Image != nil)
 			h.messages(t, 1)

@@ -59,9 +59,9 @@ func TestAnAnswerWaitsForADeferralThatIsBeingSent(t *testing.T) {
 	})
 }
 
-// The first MaxFirst commands arrive at 0 s. Their deferrals are sent from 1.2 s to 1.5 s, and use up all calls for
-// first responses. The last command arrives at 0.01 s, so its deferral is due at 1.21 s and has to wait. The command
-// ends at 1.36 s, so the answer overtakes the deferral.
+// The first MaxFirst commands arrive at 0 s. Their deferrals are sent from 1.2 s to 1.5 s, and take all MaxFirst
+// permits for first responses. The last command arrives at 0.01 s, so its deferral is due at 1.21 s and has to wait.
+// The command ends at 1.36 s, so the answer overtakes the deferral.
 func TestAnAnswerOvertakesADeferralThatWaitsForOthers(t *testing.T) {
 	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
 		const (
@@ -69,12 +69,12 @@ func TestAnAnswerOvertakesADeferralThatWaitsForOthers(t *testing.T) {
 			whileOthersAreSent = deferAfter + latency/2
 		)
 		h.fake.Break(fakediscord.Callback, discordtest.Fault{Latency: latency})
-		h.reply(10*time.Second, &chat.Reply{Title: chat.Say("at last")})
+		h.replyAfter(10*time.Second, &chat.Reply{Title: chat.Say("at last")})
 		for range api.MaxFirst {
 			h.send(t, command("price"))
 		}
 		pass(10 * time.Millisecond)
-		h.reply(whileOthersAreSent, &chat.Reply{Title: chat.Say("in time")})
+		h.replyAfter(whileOthersAreSent, &chat.Reply{Title: chat.Say("in time")})
 		last := h.send(t, command("price"))
 		pass(api.FirstResponse)
 		checkText(t, last.Answer(), "in time")
@@ -82,17 +82,18 @@ func TestAnAnswerOvertakesADeferralThatWaitsForOthers(t *testing.T) {
 		h.checkCount(t, "deferred", api.MaxFirst)
 
 		// The deferral that was overtaken does not delay later ones.
-		h.reply(10*time.Second, &chat.Reply{})
+		h.replyAfter(10*time.Second, &chat.Reply{})
 		later := h.send(t, command("price"))
 		pass(api.FirstResponse)
 		equal(t, "a later one is deferred", later.Answer().Deferred, true)
 	})
 }
 
-func TestAThousandInteractionsAreDeferredInTheSameSecond(t *testing.T) {
+// MaxFirst deferrals at a time take 0.2 s.
+func TestAThousandInteractionsAtOnceAreDeferredInTime(t *testing.T) {
 	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
 		h.fake.Break(fakediscord.Callback, discordtest.Fault{Latency: 200 * time.Millisecond})
-		h.reply(10*time.Second, &chat.Reply{Title: chat.Say("at last")})
+		h.replyAfter(10*time.Second, &chat.Reply{Title: chat.Say("at last")})
 		var asked []*fakediscord.Pending
 		for range 1000 {
 			asked = append(asked, h.send(t, command("price")))
@@ -108,10 +109,11 @@ func TestAThousandInteractionsAreDeferredInTheSameSecond(t *testing.T) {
 	})
 }
 
-// A command may run for longer than claim.Lasts.
+// A command may run for longer than claim.Lasts, after which a claim that was only begun ends. So the deferral marks
+// the claim as done.
 func TestADeferredInteractionStaysClaimedWhileItsCommandRuns(t *testing.T) {
 	simulateBothWays(t, func(t *testing.T, h *adapterTest) {
-		h.reply(14*time.Minute, &chat.Reply{Title: chat.Say("at last")})
+		h.replyAfter(14*time.Minute, &chat.Reply{Title: chat.Say("at last")})
 		p := h.send(t, command("price"))
 		pass(2 * claim.Lasts)
 		progress, _ := h.Dedup.Claim(t.Context(), "discord:interaction:"+p.ID)
@@ -121,7 +123,8 @@ func TestADeferredInteractionStaysClaimedWhileItsCommandRuns(t *testing.T) {
 	})
 }
 
-// panicWhileDeferring makes the sending of each deferral panic after a second.
+// panicWhileDeferring makes the sending of each deferral panic after a second. A deferral is counted just before the
+// call to Discord.
 func panicWhileDeferring(h *adapterTest, c *Config) {
 	c.Count = func(event string) {
 		if event == "deferred" {
@@ -186,7 +189,7 @@ func TestADeferralThatWaitsHasNoGoroutine(t *testing.T) {
 		simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
 			const latency = time.Second
 			h.fake.Break(fakediscord.Callback, discordtest.Fault{Latency: latency})
-			h.reply(10*time.Second, &chat.Reply{})
+			h.replyAfter(10*time.Second, &chat.Reply{})
 			for range commands {
 				h.send(t, command("price"))
 			}

@@ -126,7 +126,7 @@ func TestASignedBodyThatIsNotAnInteractionIsRefused(t *testing.T) {
 func TestADeferredAnswerDoesNotDelayOtherInteractions(t *testing.T) {
 	simulate(t, byHTTP, func(t *testing.T, h *adapterTest) {
 		h.fake.Client.Transport.(*http.Transport).MaxConnsPerHost = 1
-		h.reply(time.Minute, &chat.Reply{Title: chat.Say("at last")})
+		h.replyAfter(time.Minute, &chat.Reply{Title: chat.Say("at last")})
 		for range 3 {
 			p := h.send(t, command("price"))
 			pass(api.FirstResponse)

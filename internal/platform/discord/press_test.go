@@ -82,11 +82,11 @@ func checkPresses(t *testing.T, cases map[string]press) {
 
 // check presses the button, and fails the test unless the answer appears where it should.
 func (tt press) check(t *testing.T, h *adapterTest, s speed) {
-	h.reply(0, firstAnswer())
+	h.replyAfter(0, firstAnswer())
 	p := h.ask(t, command(tt.under))
 	before := p.Answer().Message
 	refreshButton, _ := before.Button("Refresh")
-	h.reply(s.takes, tt.reply)
+	h.replyAfter(s.takes, tt.reply)
 	if h.way == byHTTP && s == deferred {
 		h.fake.Script(fakediscord.Edit, tooEarly, tooEarly)
 		h.fake.Script(fakediscord.FollowUp, tooEarly, tooEarly)
@@ -285,7 +285,7 @@ func TestARefusedEditBecomesANewMessage(t *testing.T) {
 			t.Run(name+", "+answered, func(t *testing.T) {
 				simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
 					p := h.ask(t, command(answered))
-					h.reply(tt.slow, &chat.Reply{Title: chat.Say("new")})
+					h.replyAfter(tt.slow, &chat.Reply{Title: chat.Say("new")})
 					h.fake.Script(tt.route, tt.fault)
 					h.ask(t, p.Press("5", "1 e 0 "+answered))
 					all := h.messages(t, 2)
@@ -302,13 +302,13 @@ func TestARefusedEditBecomesANewMessage(t *testing.T) {
 func TestRefusalsOfPublicCommandsAreEphemeral(t *testing.T) {
 	simulateBothWays(t, func(t *testing.T, h *adapterTest) {
 		for _, picture := range []*chat.Image{nil, &curve} {
-			h.reply(0, &chat.Reply{Title: chat.Say("Too many"), Audience: chat.SenderAlone, Image: picture})
+			h.replyAfter(0, &chat.Reply{Title: chat.Say("Too many"), Audience: chat.SenderAlone, Image: picture})
 			a := h.ask(t, command("price")).Answer()
 			equal(t, "it is ephemeral", a.Ephemeral, true)
 			equal(t, "it is seen by", a.SeenBy, "5")
 			equal(t, "it was deferred", a.Deferred, picture != nil)
 		}
-		h.reply(5*time.Second, &chat.Reply{Title: chat.Say("Too many"), Audience: chat.SenderAlone})
+		h.replyAfter(5*time.Second, &chat.Reply{Title: chat.Say("Too many"), Audience: chat.SenderAlone})
 		a := h.ask(t, command("price")).Answer()
 		equal(t, "after a deferral, it is ephemeral", a.Ephemeral, false)
 		equal(t, "edits", a.Edits, 1)
@@ -366,7 +366,7 @@ var failedFollowUps = map[string]followUp{
 func TestFollowUpsAreRepeatedWithCare(t *testing.T) {
 	simulateEach(t, failedFollowUps, func(t *testing.T, h *adapterTest, tt followUp) {
 		p := h.ask(t, command("price"))
-		h.reply(5*time.Second, &chat.Reply{Title: chat.Say("Too fast"), Audience: chat.SenderAlone})
+		h.replyAfter(5*time.Second, &chat.Reply{Title: chat.Say("Too fast"), Audience: chat.SenderAlone})
 		h.fake.Script(fakediscord.FollowUp, tt.faults...)
 		h.send(t, p.Press("6", priceAgain))
 		pass(5*time.Second + tt.wantTakes - time.Millisecond)
@@ -401,11 +401,11 @@ func atBlock(n uint64) *chat.Reply {
 func TestAnOlderBlockNeverReplacesANewerOne(t *testing.T) {
 	for _, slow := range []time.Duration{0, 5 * time.Second} {
 		simulateBothWays(t, func(t *testing.T, h *adapterTest) {
-			h.reply(0, atBlock(100))
+			h.replyAfter(0, atBlock(100))
 			p := h.ask(t, command("price"))
 			pressForBlock := func(n uint64) {
 				refreshButton, _ := p.Answer().Button("Refresh")
-				h.reply(slow, atBlock(n))
+				h.replyAfter(slow, atBlock(n))
 				h.ask(t, p.Press("6", refreshButton.CustomID))
 				pass(10 * time.Second)
 			}
@@ -425,13 +425,13 @@ func TestAnOlderBlockNeverReplacesANewerOne(t *testing.T) {
 func TestOfTwoPressesAtOneMomentTheNewerAnswerIsShown(t *testing.T) {
 	for _, slow := range []time.Duration{time.Second, 5 * time.Second} {
 		simulateBothWays(t, func(t *testing.T, h *adapterTest) {
-			h.reply(0, atBlock(100))
+			h.replyAfter(0, atBlock(100))
 			p := h.ask(t, command("price"))
 			refreshButton, _ := p.Answer().Button("Refresh")
-			h.reply(slow, atBlock(102))
+			h.replyAfter(slow, atBlock(102))
 			h.send(t, p.Press("6", refreshButton.CustomID))
 			pass(100 * time.Millisecond) // The command of user 6 is running.
-			h.reply(0, atBlock(105))
+			h.replyAfter(0, atBlock(105))
 			h.ask(t, p.Press("7", refreshButton.CustomID))
 			pass(10 * time.Second)
 			checkText(t, p.Answer(), "block 105")
@@ -445,15 +445,15 @@ func TestOfTwoPressesAtOneMomentTheNewerAnswerIsShown(t *testing.T) {
 // The edit to block 105 fails, so block 102 is newer than the answer that is shown.
 func TestAnAnswerThatWasNotShownDoesNotCount(t *testing.T) {
 	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
-		h.reply(0, atBlock(100))
+		h.replyAfter(0, atBlock(100))
 		p := h.ask(t, command("price"))
 		refreshButton, _ := p.Answer().Button("Refresh")
-		h.reply(0, atBlock(105))
+		h.replyAfter(0, atBlock(105))
 		h.fake.Break(fakediscord.Callback, discordtest.Fault{Status: http.StatusForbidden, Code: 50001})
 		h.send(t, p.Press("6", refreshButton.CustomID))
 		pass(10 * time.Second)
 		h.mend(fakediscord.Callback)
-		h.reply(0, atBlock(102))
+		h.replyAfter(0, atBlock(102))
 		h.ask(t, p.Press("6", refreshButton.CustomID))
 		checkText(t, p.Answer(), "block 102")
 	})
@@ -462,15 +462,15 @@ func TestAnAnswerThatWasNotShownDoesNotCount(t *testing.T) {
 // The edit to block 105 is refused, so that answer becomes a new message. The old one may still change to block 102.
 func TestAMessageThatCouldNotBeChangedMayBeChangedLater(t *testing.T) {
 	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
-		h.reply(0, atBlock(100))
+		h.replyAfter(0, atBlock(100))
 		p := h.ask(t, command("price"))
 		refreshButton, _ := p.Answer().Button("Refresh")
-		h.reply(0, atBlock(105))
+		h.replyAfter(0, atBlock(105))
 		h.fake.Script(fakediscord.Callback, discordtest.Fault{Status: http.StatusBadRequest, Code: 50035})
 		h.ask(t, p.Press("6", refreshButton.CustomID))
 		checkText(t, h.messages(t, 2)[1], "block 105")
 		checkText(t, p.Answer(), "block 100")
-		h.reply(0, atBlock(102))
+		h.replyAfter(0, atBlock(102))
 		h.ask(t, p.Press("6", refreshButton.CustomID))
 		checkText(t, p.Answer(), "block 102")
 	})
@@ -479,14 +479,14 @@ func TestAMessageThatCouldNotBeChangedMayBeChangedLater(t *testing.T) {
 // An edit that Discord answers with 5xx is retried for minutes. A newer answer may be shown meanwhile.
 func TestARetriedEditDoesNotReplaceANewerAnswer(t *testing.T) {
 	simulateBothWays(t, func(t *testing.T, h *adapterTest) {
-		h.reply(0, atBlock(100))
+		h.replyAfter(0, atBlock(100))
 		p := h.ask(t, command("price"))
 		refreshButton, _ := p.Answer().Button("Refresh")
 		h.fake.Script(fakediscord.Edit, slices.Repeat([]discordtest.Fault{{Status: 503}}, 4)...)
-		h.reply(5*time.Second, atBlock(101))
+		h.replyAfter(5*time.Second, atBlock(101))
 		h.send(t, p.Press("6", refreshButton.CustomID))
 		pass(6 * time.Second) // The edit to block 101 fails, and is retried.
-		h.reply(0, atBlock(102))
+		h.replyAfter(0, atBlock(102))
 		h.ask(t, p.Press("7", refreshButton.CustomID))
 		checkText(t, p.Answer(), "block 102")
 		pass(5 * time.Minute)

@@ -97,7 +97,7 @@ func TestTheHeadlineIsTheContentAndTheRestAnEmbed(t *testing.T) {
 			{&chat.Reply{Subtitle: chat.Plain("x"), Tone: chat.Warning}, "⚠️ x", 0},
 			{&chat.Reply{}, "…", 0},
 		} {
-			h.reply(0, tt.reply)
+			h.replyAfter(0, tt.reply)
 			h.ask(t, p.Press("5", priceAgain))
 			m := p.Answer().Message
 			equal(t, "content", m.Content, tt.content)
@@ -262,7 +262,7 @@ func TestButtonsAreChangedToWhatDiscordAccepts(t *testing.T) {
 		many = append(many, action)
 	}
 	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
-		h.reply(0, &chat.Reply{Title: chat.Say("x"), Actions: many})
+		h.replyAfter(0, &chat.Reply{Title: chat.Say("x"), Actions: many})
 		var labels []string
 		for _, row := range h.ask(t, command("price")).Answer().Buttons {
 			for _, b := range row {

@@ -45,7 +45,7 @@ func TestRateLimitHeadersOfASuccessAreIgnored(t *testing.T) {
 	}
 }
 
-// faults are the faults of a call.
+// faults are ways in which a call fails.
 var faults = map[string]struct {
 	fault     discordtest.Fault
 	retryable bool
@@ -108,10 +108,10 @@ func TestPrintingShowsNoToken(t *testing.T) {
 }
 
 func TestARefusedTokenEndsRunAndCheck(t *testing.T) {
-	for _, w := range []way{overGateway, byHTTP} {
+	for _, arrival := range []way{overGateway, byHTTP} {
 		h := newRESTTest(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) })
-		if w == byHTTP {
-			h.PublicKey = h.fake.PublicKey
+		if arrival == byHTTP {
+			h.PublicKey = h.fake.PublicKey // Then interactions arrive by HTTP.
 		}
 		if err := h.Run(t.Context(), h.handler); err != api.ErrToken {
 			t.Errorf("Run: %v", err)
@@ -122,23 +122,25 @@ func TestARefusedTokenEndsRunAndCheck(t *testing.T) {
 	}
 }
 
-// If each of the 1,000 edits were retried by itself, Discord would refuse it some 30 times in ten minutes.
+// If each of the 1,000 edits were retried by itself, Discord would refuse some 30,000 calls in ten minutes. After
+// 10,000 it bans the address.
 func TestALastingLimitIsMetByFewCalls(t *testing.T) {
 	simulateEach(t, map[string]discordtest.Fault{
 		"without a time":        {Status: http.StatusTooManyRequests},
 		"for minutes, globally": {Status: http.StatusTooManyRequests, RetryAfter: 5 * time.Minute, Global: true},
 	}, func(t *testing.T, h *adapterTest, fault discordtest.Fault) {
 		h.fake.Break(fakediscord.Edit, fault)
-		h.reply(5*time.Second, &chat.Reply{Title: chat.Say("done")})
+		h.replyAfter(5*time.Second, &chat.Reply{Title: chat.Say("done")})
 		for range 1000 {
 			h.send(t, command("price"))
 		}
 		pass(10 * time.Minute)
 		h.checkCount(t, "deferred", 1000)
-		if n := h.fake.Calls(fakediscord.Edit); n > 3*api.MaxOther {
+		const few = 3 * api.MaxOther // those in flight at the first 429, and the probes
+		if n := h.fake.Calls(fakediscord.Edit); n > few {
 			t.Errorf("%d calls", n)
 		}
-		h.reply(0, &chat.Reply{Title: chat.Say("at once")})
+		h.replyAfter(0, &chat.Reply{Title: chat.Say("at once")})
 		a := h.ask(t, command("price")).Answer()
 		equal(t, "the next is deferred", a.Deferred, false)
 		equal(t, "its first response is held back", a.First > time.Second, false)
@@ -150,14 +152,14 @@ func TestALastingLimitIsMetByFewCalls(t *testing.T) {
 
 func TestAGlobalLimitHoldsBackEditsButNotFirstResponses(t *testing.T) {
 	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
-		h.reply(5*time.Second, &chat.Reply{Title: chat.Say("done")})
+		h.replyAfter(5*time.Second, &chat.Reply{Title: chat.Say("done")})
 		limit := discordtest.Fault{Status: http.StatusTooManyRequests, RetryAfter: time.Minute, Global: true}
-		h.fake.Script(fakediscord.Edit, limit)
-		for n := range 10 { // with pauses that become shorter
+		h.fake.Script(fakediscord.Edit, limit) // only the next edit
+		for range 10 {
 			h.send(t, command("price"))
-			pass(time.Duration(10/(n+1)) * time.Second)
+			pass(3 * time.Second)
 		}
-		pass(20 * time.Second)
+		pass(20 * time.Second) // The limit still lasts.
 		h.checkCount(t, "deferred", 10)
 		equal(t, "edits", h.fake.Calls(fakediscord.Edit), 1)
 		pass(time.Minute)
@@ -188,9 +190,10 @@ func TestEditsStopAfterTooManyRefusals(t *testing.T) {
 			t.Errorf("%d calls, want 4800 to 5000", n)
 		}
 		equal(t, "lines about it", h.logged.Lines("level=ERROR"), 1)
-		h.ask(t, command("price"))
+		h.ask(t, command("price")) // First responses are still sent.
 		h.mend(fakediscord.Edit)
 		pass(2 * time.Minute)
+		// The refused ones have failed. All others have waited.
 		equal(t, "edits after the window", edited.Load(), int64(5500-n))
 	})
 }

@@ -23,7 +23,7 @@ func idOf(created time.Time) string { return fmt.Sprint((created.UnixMilli() - d
 func TestAReplayedInteractionKeepsItsDeadline(t *testing.T) {
 	simulate(t, overGateway, func(t *testing.T, h *adapterTest) {
 		h.ask(t, command("price"))
-		h.reply(10*time.Second, &chat.Reply{Title: chat.Say("at last")})
+		h.replyAfter(10*time.Second, &chat.Reply{Title: chat.Say("at last")})
 		p, replay := h.fake.PushLater(command("price"))
 		pass(2500 * time.Millisecond)
 		h.fake.Do(fakediscord.Action{Drop: true})
@@ -44,7 +44,7 @@ func TestAReplayedInteractionDoesNotArriveInTheFuture(t *testing.T) {
 		delayed := command("price")
 		delayed.ID = idOf(time.Now().Add(-time.Second))
 		h.ask(t, delayed)
-		h.reply(10*time.Second, &chat.Reply{Title: chat.Say("at last")})
+		h.replyAfter(10*time.Second, &chat.Reply{Title: chat.Say("at last")})
 		p, replay := h.fake.PushLater(command("price"))
 		h.fake.Do(fakediscord.Action{Drop: true})
 		replay()

@@ -17,7 +17,8 @@ import (
 var updateGolden = flag.Bool("update", false, "write the golden transcripts anew")
 
 // TestTranscripts compares the answers of every command with golden files. They show an answer as Telegram does, with
-// *bold*, _italic_, `code`, <a date>, [a link](its address), ⟪a folded quote⟫ and [a button: its effect].
+// *bold*, _italic_, `code`, <a date>, [a link](its address), ⟪a folded quote⟫ and [a button: its effect]. · is a
+// zero-width space.
 func TestTranscripts(t *testing.T) {
 	commandstest.Transcripts(t, *updateGolden, func(c commandstest.Case) string {
 		message := shown(c.Reply)
@@ -30,7 +31,7 @@ func TestTranscripts(t *testing.T) {
 	})
 }
 
-// TestPreviewsTellTheAnswer also holds how long each card is.
+// TestPreviewsTellTheAnswer compares the first characters and the number of lines of each answer with a golden file.
 func TestPreviewsTellTheAnswer(t *testing.T) {
 	commandstest.Previews(t, *updateGolden, func(c commandstest.Case) string { return shown(c.Reply).Text })
 }
@@ -69,7 +70,7 @@ func marked(m outbox.Content) string {
 // markedText returns the text of a message with the marks of its entities.
 func markedText(m outbox.Content) string {
 	opening, closing := map[int]string{}, map[int]string{}
-	// An entity around another one begins before it and ends behind it.
+	// The longest comes first, so that an entity around another one opens before it and closes behind it.
 	longestFirst := func(a, b models.MessageEntity) int { return b.Length - a.Length }
 	for _, e := range slices.SortedStableFunc(slices.Values(m.Entities), longestFirst) {
 		before, after := marks[e.Type][0], marks[e.Type][1]

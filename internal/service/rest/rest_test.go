@@ -76,6 +76,7 @@ func TestAFailedCallKeepsItsBodyAndIsNotRepeated(t *testing.T) {
 // HTTP has three ways to mark the end of an answer: a length, chunks, and the end of the connection. An answer that is
 // shorter than announced is incomplete.
 func TestAnswersEndInEveryWayOfHTTP(t *testing.T) {
+	const noLength = "Server: old" // any header that does not tell the length
 	const number = "98765"
 	for name, test := range map[string]struct {
 		serve http.HandlerFunc
@@ -90,7 +91,7 @@ func TestAnswersEndInEveryWayOfHTTP(t *testing.T) {
 			want:  "",
 		},
 		"the end of the connection, HTTP/1.0": {
-			serve: thenClose("1.0", "Server: old", number),
+			serve: thenClose("1.0", noLength, number),
 			want:  "",
 		},
 		"chunks": {
@@ -118,7 +119,7 @@ func TestAnswersEndInEveryWayOfHTTP(t *testing.T) {
 			want:  core.Malformed,
 		},
 		"an empty body": {
-			serve: thenClose("1.0", "Server: old", ""),
+			serve: thenClose("1.0", noLength, ""),
 			want:  core.Malformed,
 		},
 	} {
@@ -145,7 +146,7 @@ func inChunks(chunks ...string) http.HandlerFunc {
 	}
 }
 
-func TestACallThatWasNeverSentIsUnreachable(t *testing.T) {
+func TestATimeoutOfADialIsUnreachableAndOfAReadIsSlow(t *testing.T) {
 	for op, want := range map[string]core.Reason{"dial": core.Unreachable, "read": core.SlowAnswer} {
 		err := &net.OpError{Op: op, Err: context.DeadlineExceeded}
 		if got := rest.CallError(service, err); got.Reason != want {
