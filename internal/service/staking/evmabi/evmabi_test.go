@@ -2,46 +2,14 @@ package evmabi
 
 import (
 	"bytes"
+	"encoding/hex"
 	"reflect"
 	"strings"
 	"testing"
 
-	"github.com/ethereum/go-ethereum/accounts/abi"
 	"github.com/ethereum/go-ethereum/common"
 	"pgregory.net/rapid"
 )
-
-// multicall3 describes Multicall3's method aggregate3.
-const multicall3 = `[{
-	"type": "function",
-	"name": "aggregate3",
-	"inputs": [{
-		"name": "calls",
-		"type": "tuple[]",
-		"components": [
-			{"name": "target", "type": "address"},
-			{"name": "allowFailure", "type": "bool"},
-			{"name": "callData", "type": "bytes"}
-		]
-	}],
-	"outputs": [{
-		"name": "results",
-		"type": "tuple[]",
-		"components": [
-			{"name": "success", "type": "bool"},
-			{"name": "returnData", "type": "bytes"}
-		]
-	}]
-}]`
-
-// oracle is go-ethereum's encoder and decoder of multicall3.
-var oracle = func() abi.ABI {
-	parsed, err := abi.JSON(strings.NewReader(multicall3))
-	if err != nil {
-		panic(err)
-	}
-	return parsed
-}()
 
 // The selectors come from EIP-20 (https://eips.ethereum.org/EIPS/eip-20), and from
 // the verified source of Multicall3 at its address
@@ -60,19 +28,6 @@ func TestSelectorsAreThoseOfTheDeployedContracts(t *testing.T) {
 	}
 }
 
-// call and result are Multicall3's Call3 and Result, in the form that go-ethereum needs.
-type (
-	call struct {
-		Target       common.Address
-		AllowFailure bool
-		CallData     []byte
-	}
-	result struct {
-		Success    bool
-		ReturnData []byte
-	}
-)
-
 func boolean(b bool) []byte {
 	if b {
 		return number(1)
@@ -80,89 +35,89 @@ func boolean(b bool) []byte {
 	return number(0)
 }
 
-// drawn is one random call, and its result, in both forms.
-type drawn struct {
-	call        call
-	callTuple   Tuple
-	result      result
-	resultTuple Tuple
-}
+// word returns a word in hexadecimal that ends in these digits.
+func word(digits string) string { return strings.Repeat("0", 2*Word-len(digits)) + digits }
 
-func draw(t *rapid.T) drawn {
-	target := common.BytesToAddress(rapid.SliceOfN(rapid.Byte(), 20, 20).Draw(t, "target"))
-	flag := rapid.Bool().Draw(t, "flag")
-	content := rapid.SliceOfN(rapid.Byte(), 0, 70).Draw(t, "content")
-	return drawn{
-		call:        call{target, flag, content},
-		callTuple:   Tuple{Words: append(Address(target), boolean(flag)...), Content: content},
-		result:      result{flag, content},
-		resultTuple: Tuple{Words: boolean(flag), Content: content},
+// padded returns bytes in hexadecimal that are filled up with zeros to a word.
+func padded(digits string) string { return digits + strings.Repeat("0", 2*Word-len(digits)) }
+
+// calls are two calls of Multicall3, and encodedCalls is their list as the specification encodes it:
+// https://docs.soliditylang.org/en/latest/abi-spec.html
+var (
+	calls = []Tuple{
+		{Words: append(Address(common.HexToAddress("0xaa")), boolean(true)...), Content: []byte{1, 2, 3, 4}},
+		{Words: append(Address(common.HexToAddress("0xbb")), boolean(false)...), Content: []byte{}},
+	}
+	encodedCalls = strings.Join([]string{
+		word("20"), // where the list begins
+		word("2"),  // how many tuples it has
+		word("40"), // where the first tuple begins, counted from here
+		word("e0"), // where the second one begins
+
+		word("aa"),         // the first tuple's words
+		word("1"),          // "
+		word("60"),         // where its content begins, counted from the tuple
+		word("4"),          // the size of the content
+		padded("01020304"), // the content
+
+		word("bb"),
+		word("0"),
+		word("60"),
+		word("0"),
+	}, "")
+)
+
+func TestAListIsEncodedAsTheSpecificationSays(t *testing.T) {
+	if got := hex.EncodeToString(EncodeList(calls)); got != encodedCalls {
+		t.Errorf("got  %s\nwant %s", got, encodedCalls)
+	}
+	const words = 2
+	got, err := DecodeList(common.FromHex(encodedCalls), words)
+	if err != nil || !reflect.DeepEqual(got, calls) {
+		t.Errorf("decoded as %v, %v, want %v", got, err, calls)
 	}
 }
 
-// requireSameAsGoEthereum fails the test unless tuples of this many words are encoded as go-ethereum
-// encodes values, and decoded again.
-func requireSameAsGoEthereum(t *rapid.T, arguments abi.Arguments, values any, tuples []Tuple, words int) {
-	want, err := arguments.Pack(values)
-	if got := EncodeList(tuples); err != nil || !bytes.Equal(got, want) {
-		t.Errorf("encoded as\n%x, want\n%x, %v", got, want, err)
-	}
-	got, err := DecodeList(want, words)
-	if err != nil || !reflect.DeepEqual(got, tuples) {
-		t.Errorf("decoded as %v, %v, want %v", got, err, tuples)
-	}
-}
-
-func TestCallsAndResultsAreEncodedAsByGoEthereum(t *testing.T) {
-	method := oracle.Methods["aggregate3"]
+func TestADecodedListIsTheOneThatWasEncoded(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		calls, callTuples := []call{}, []Tuple{}
-		results, resultTuples := []result{}, []Tuple{}
+		tuples := []Tuple{}
 		for range rapid.IntRange(0, 5).Draw(t, "length") {
-			d := draw(t)
-			calls = append(calls, d.call)
-			callTuples = append(callTuples, d.callTuple)
-			results = append(results, d.result)
-			resultTuples = append(resultTuples, d.resultTuple)
+			content := rapid.SliceOfN(rapid.Byte(), 0, 70).Draw(t, "content")
+			tuples = append(tuples, Tuple{Words: boolean(rapid.Bool().Draw(t, "flag")), Content: content})
 		}
-		requireSameAsGoEthereum(t, method.Inputs, calls, callTuples, 2)
-		requireSameAsGoEthereum(t, method.Outputs, results, resultTuples, 1)
+		const words = 1
+		got, err := DecodeList(EncodeList(tuples), words)
+		if err != nil || !reflect.DeepEqual(got, tuples) {
+			t.Errorf("decoded as %v, %v, want %v", got, err, tuples)
+		}
 	})
 }
 
-// DecodeList must refuse what go-ethereum refuses, and otherwise decode the same.
-func FuzzDecodeList(f *testing.F) {
-	whole := EncodeList([]Tuple{
-		{Words: number(1), Content: []byte("one")},
-		{Words: number(0), Content: nil},
-		{Words: number(1), Content: make([]byte, 40)},
-	})
-	for _, cut := range []int{0, 31, 64, 100, 200, len(whole) - Word, len(whole) - 1, len(whole)} {
-		f.Add(whole[:cut])
-	}
-	for _, at := range []int{24, 31, 63, 95, 191, 223} {
-		spoiled := bytes.Clone(whole)
-		spoiled[at] ^= 0xff
-		f.Add(spoiled)
-	}
-	f.Fuzz(func(t *testing.T, data []byte) {
-		var want []result
-		refused := oracle.UnpackIntoInterface(&want, "aggregate3", data)
-		tuples, err := DecodeList(data, 1)
-		got := make([]result, len(tuples))
-		for i, tuple := range tuples {
-			got[i] = result{bytes.Equal(tuple.Words, number(1)), tuple.Content}
-			if !got[i].Success && !bytes.Equal(tuple.Words, number(0)) {
-				return // It is not a boolean, and the caller must refuse it.
-			}
+// Each case spoils encodedCalls at the word with this index.
+func TestAListThatLeavesTheDataIsRefused(t *testing.T) {
+	huge := strings.Repeat("f", 2*Word)
+	for name, spoil := range map[string]struct {
+		index int
+		word  string
+	}{
+		"the list begins behind the data":   {0, word("1000")},
+		"an offset that is not a number":    {0, huge},
+		"more tuples than words":            {1, word("ff")},
+		"a tuple begins behind the data":    {2, word("1000")},
+		"a content begins behind the data":  {6, word("1000")},
+		"a content is longer than the data": {7, word("ff")},
+		"a size that is not a number":       {7, huge},
+	} {
+		at := 2 * Word * spoil.index
+		spoiled := encodedCalls[:at] + spoil.word + encodedCalls[at+2*Word:]
+		if got, err := DecodeList(common.FromHex(spoiled), 2); err == nil {
+			t.Errorf("%s: decoded as %v", name, got)
 		}
-		switch {
-		case err == nil && refused != nil:
-			t.Errorf("read %v, where go-ethereum says %v", got, refused)
-		case err != nil && refused == nil:
-			t.Errorf("refused what go-ethereum reads as %v", want)
-		case err == nil && len(got)+len(want) > 0 && !reflect.DeepEqual(got, want):
-			t.Errorf("read %v, want %v", got, want)
+	}
+	whole := common.FromHex(encodedCalls)
+	for size := range len(whole) {
+		if got, err := DecodeList(bytes.Clone(whole[:size]), 2); err == nil {
+			t.Errorf("the first %d bytes are decoded as %v", size, got)
 		}
-	})
+	}
 }
