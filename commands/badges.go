@@ -50,7 +50,7 @@ func outcomeOf(c members.Change, here string) badgeOutcome {
 	if isRemoval {
 		return removalOutcome(c)
 	}
-	isUnknown := c.Badge.ID == ""
+	isUnknown := c.Badge.ID == "" // It is unknown which badges are to change.
 	switch {
 	case isUnknown && c.Later:
 		return badgesCheckedLater
@@ -85,7 +85,7 @@ func removalOutcome(c members.Change) badgeOutcome {
 // problem.
 type badgeResult struct {
 	outcome badgeOutcome
-	badges  []members.Badge   // at least one
+	badges  []members.Badge   // at least one; without an ID if it is unknown which badges are to change
 	problem chat.BadgeProblem // why the badges were not given or removed, or ""
 }
 
@@ -189,8 +189,8 @@ func givenBadges(given []members.GivenBadge) (all []members.Badge) {
 }
 
 // lostBadges returns the badges without the reasons why they were lost.
-func lostBadges(missing []members.LostBadge) (all []members.Badge) {
-	for _, l := range missing {
+func lostBadges(lost []members.LostBadge) (all []members.Badge) {
+	for _, l := range lost {
 		all = append(all, l.Badge)
 	}
 	return all

@@ -13,14 +13,14 @@ import (
 //
 //	Overdue   a newer answer is due, and the service does not give it or is not asked for it
 //	Stale     the answer is overdue, because the service was asked and failed
-//	old       the answer must not be taken for current, so the title shows its age
-//
-// An overdue price is old from the age oldAfter on. Any price is old if the quote says so (core.Quote.Old).
+//	old       the answer must not be taken for current, so the title shows its age: the quote says so
+//	          (core.Quote.Old), or the answer is overdue and at least oldAfter old
 
-// oldAfter is the age from which an overdue answer is old. Below this age, a reply only says why there is no newer one.
+// oldAfter is the age from which an overdue answer is old. Below this age, the title shows no age, and only the reply
+// to a Stale answer says why there is no newer one.
 const oldAfter = 10 * time.Minute
 
-// datedQuote is a price whose quote has all the times that replies need. dated returns it.
+// datedQuote is a price whose quote has all the times that replies need. dated makes it.
 type datedQuote struct{ query.Snapshot[*core.Quote] }
 
 // dated completes the times of an overdue quote: it sets LastUpdated if that is unknown, and makes the quote old from
@@ -31,6 +31,7 @@ func dated(s query.Snapshot[*core.Quote]) datedQuote {
 	}
 	q := *s.Value
 	q.LastUpdated = cmp.Or(q.LastUpdated, s.At)
+	// From CurrentUntil on, a quote is old.
 	q.CurrentUntil = earlierKnown(q.CurrentUntil, q.LastUpdated.Add(oldAfter))
 	s.Value = &q
 	return datedQuote{s}
@@ -102,12 +103,12 @@ func failureText(failed *core.Error) chat.Text {
 	return chat.SayWith("why.next", chat.Values{"why": why, "when": next})
 }
 
-// priceSource returns the end of a reply with a price: the provider's name or, if the price is Stale or old, why there
-// is no newer price.
+// priceSource returns the last line of a reply with a price: the provider's name or, if the price is Stale or old, why
+// there is no newer price.
 func priceSource(price datedQuote) chat.Value {
 	isOld := price.Value.Old()
 	switch {
-	case price.Stale, isOld && price.Overdue():
+	case price.Stale || (isOld && price.Overdue()):
 		return failureText(price.Why)
 	case isOld: // The provider answers, but its price does not change.
 		return chat.SayWith("why.unchanged", chat.Values{"service": serviceText("price")})

@@ -50,6 +50,7 @@ func (c saveCommand) run(ctx context.Context, req *chat.Request) (*chat.Reply, e
 		return nil, err
 	}
 	p := c.prove(ctx, id, wallet)
+	// The stake is known if it is certain whether anything is staked, even if a pool could not be read.
 	if !p.owned() || !p.stakeKnown() {
 		return c.ownCard(p, cardParts{notes: []chat.Text{chat.Say("save.not")}})
 	}
@@ -70,7 +71,8 @@ func (c saveCommand) run(ctx context.Context, req *chat.Request) (*chat.Reply, e
 		}, &chat.PartialError{Err: err}
 	}
 	s, err := c.Members.Saved(ctx, req.From)
-	if err != nil || s == nil { // The store does not answer, or the row was deleted again.
+	// If the store does not answer, or the row was deleted again, the reply is shown all the same.
+	if err != nil || s == nil {
 		s = &members.Saved{Wallet: wallet}
 	}
 	return c.savedReply(req, s, p, changes), asPartialError(err)
@@ -85,7 +87,7 @@ func (c saveCommand) savedReply(req *chat.Request, s *members.Saved, p proof, ch
 		"forget": chat.CommandLink("/" + forgetName),
 	}
 	results := badgeResults(req.Community, changes)
-	// The most important result comes first: if it is minor, all are.
+	// Minor results matter less than that the address is saved. They come last, so if the first one is minor, all are.
 	isAboutAddress := len(results) == 0 || results[0].isMinor()
 	var reply *chat.Reply
 	if isAboutAddress {
@@ -123,7 +125,7 @@ func (c saveCommand) replyAboutBadges(
 ) *chat.Reply {
 	first := results[0]
 	reply := &chat.Reply{
-		Tone:  chat.Positive, // The badge was given, or will be given or removed later.
+		Tone:  chat.Positive, // unless a case below changes it
 		Title: first.line(),
 		Text:  chat.SayWith("badge.text", values),
 		Notes: append(resultLines(results[1:]), otherProblems(req.From.Platform, results)...),
@@ -133,11 +135,11 @@ func (c saveCommand) replyAboutBadges(
 	case len(why) > 0:
 		reply.Tone = chat.Negative
 		reply.Text = why[0]
-		reply.Notes = slices.Concat(why[1:], reply.Notes, []chat.Text{chat.Say("badge.failed_saved")})
+		reply.Notes = slices.Concat(why[1:], reply.Notes, []chat.Text{chat.Say("badge.still_saved")})
 	case first.problem != "": // The platform refused to give or remove a badge, and the user can try again.
 		reply.Tone = chat.Warning
 		reply.Text = problemText(req.From.Platform, first.problem)
-		reply.Notes = append(reply.Notes, chat.Say("badge.failed_saved"))
+		reply.Notes = append(reply.Notes, chat.Say("badge.still_saved"))
 		reply.Actions = []chat.Action{chat.TryAgain(saveName, s.Wallet.Hex())}
 	case first.outcome == badgeRemoved: // The row does not say why: the settings no longer name the badge.
 		reply.Tone = chat.Negative

@@ -369,7 +369,7 @@ func TestSavingExplainsRolesOfOneServerByTheirOwnProblems(t *testing.T) {
 	if err != nil || strings.Contains(words.Say(chat.English, reply.Title), "Whale") {
 		t.Errorf("title %q, %v, want one about Staker only", words.Say(chat.English, reply.Title), err)
 	}
-	const want = "badge.not_given badge.why.cannot_have badge.failed_saved badge.not_given"
+	const want = "badge.not_given badge.why.cannot_have badge.still_saved badge.not_given"
 	if said := strings.Join(keys(reply), " "); said != want || reply.Text.Key != "badge.why.role_above" {
 		t.Errorf("says %s, and explains the title by %s, want %s", said, reply.Text.Key, want)
 	}

@@ -16,7 +16,8 @@ import (
 	"herald/internal/config/configtest"
 )
 
-var releaseTargets = flag.String("release", "", `build archives for these targets, such as "linux/amd64 windows/amd64"`)
+var releaseTargets = flag.String("release", "",
+	`build archives for these targets, such as "linux/amd64 windows/amd64", or for "all"`)
 
 // run runs a command in dir, with additional environment variables, and returns its exit code and output. It skips the
 // test if the program is not installed.
@@ -119,7 +120,7 @@ func TestAReleaseRefusesAnInvalidVersion(t *testing.T) {
 	for _, version := range []string{
 		"", "v", "1.2", "1.2.3.4", "vv1.2.3", "01.2.3", "1.2.3-rc.1", "1.2.3\n4", "latest", "--help",
 	} {
-		code, printed := run(t, dir, nil, ".ci/release", version)
+		code, printed := run(t, dir, nil, ".ci/release", version) // It lets .ci/notes check the version.
 		if code != 2 || !strings.Contains(printed, "For example: .ci/notes 1.2.3") {
 			t.Errorf("%q: exit code %d\n%s", version, code, printed)
 		}
@@ -199,6 +200,7 @@ func TestAReleaseAsksForItsRepositoryIfTheRemoteIsNotOnGitHub(t *testing.T) {
 	}
 }
 
+// .ci/notices always names go-ethereum, and always prints LICENSE, OFL.txt and spec.LICENSE.
 func TestAReleaseRefusesAModuleWithoutALicence(t *testing.T) {
 	dir := newRepository(t)
 	commit(t, dir, map[string]string{
@@ -339,7 +341,7 @@ var (
 	repositoryNote = regexp.MustCompile("(?m)^`GITHUB_REPOSITORY` is .*\n\n")
 	// exampleVersion matches the version 1.2.3. In an archive, the files have the archive's version instead.
 	exampleVersion = regexp.MustCompile(`(?m)(^|[^0-9.])1\.2\.3($|[^0-9])`)
-	// filledIn matches the paths of the files with that version and with GITHUB_REPOSITORY.
+	// filledIn matches the paths of the files in which .ci/release fills in the version and GITHUB_REPOSITORY.
 	filledIn = regexp.MustCompile(`^(README\.md|SECURITY\.md|docs/[^/]*\.md|deploy/.*)$`)
 	// repositoryFiller replaces GITHUB_REPOSITORY by the name of the repository.
 	repositoryFiller = strings.NewReplacer(
@@ -448,12 +450,12 @@ func TestAReleaseHasTheSameBytesOnEveryMachine(t *testing.T) {
 	if otherSums := configtest.Read(t, otherFolder+"/SHA256SUMS"); sums != otherSums || sums == "" {
 		t.Errorf("the machines have built different releases:\n%s\n%s", sums, otherSums)
 	}
-	for _, folder := range []string{folder, otherFolder} {
-		mustRun(t, folder, nil, "sha256sum", "--check", "--strict", "SHA256SUMS")
+	for _, dir := range []string{folder, otherFolder} {
+		mustRun(t, dir, nil, "sha256sum", "--check", "--strict", "SHA256SUMS")
 	}
 	archives, err := filepath.Glob(folder + "/herald_*")
 	if err != nil || len(archives) != strings.Count(sums, "\n") {
-		t.Errorf("%d archives, and SHA256SUMS is\n%s", len(archives), sums)
+		t.Errorf("the archives are %q, %v, and SHA256SUMS is\n%s", archives, err, sums)
 	}
 	for _, archive := range archives {
 		openRelease(t, clone, archive).check()

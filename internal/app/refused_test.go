@@ -10,10 +10,11 @@ import (
 	"herald/internal/config/configtest"
 )
 
-// writeThousand is at the end of an error about a number with a separator, before the example.
+// writeThousand follows what is wrong with a number that has a separator. Only the example comes after it.
 const writeThousand = "; write 1000 instead of 1,000"
 
-// refused lists values that a setting refuses, by what the error says. cmd/bot tests the errors of missing values.
+// refused lists values that a setting refuses, by what the error says. No error may repeat canary. cmd/bot tests the
+// errors of missing values.
 var refused = []struct {
 	setting string
 	message string // part of the error
@@ -259,7 +260,7 @@ var refused = []struct {
 	{
 		setting: "MULTICALL_ADDRESS",
 		message: "off",
-		values:  []string{canary, "0xcA11bde05977b3631167028862bE2a173976cA11"},
+		values:  []string{canary, "0xcA11bde05977b3631167028862bE2a173976cA11"}, // a wrong checksum
 	},
 	{
 		setting: "MULTICALL_ADDRESS",

@@ -14,6 +14,8 @@ import (
 // calm are the changes over 1 h, 24 h and 7 d of a price that hardly moves.
 var calm = changes{"0", "0.5", "-3"}
 
+// In these tests, run asks every minute, and ask asks once.
+
 func TestAGlitchOfAnHourIsDoubtedAndInNoChart(t *testing.T) {
 	for _, glitch := range []string{"20000000", "0.00000005"} {
 		inBubble(t, func(t *testing.T) {
@@ -29,7 +31,7 @@ func TestAGlitchOfAnHourIsDoubtedAndInNoChart(t *testing.T) {
 					t.Fatalf("%v is recorded", price)
 				}
 			}
-			if n := len(p.quotes.Prices()); n != 16 {
+			if n := len(p.quotes.Prices()); n != 16 { // one in 15 minutes
 				t.Errorf("%d points of four hours, want 16", n)
 			}
 		})
@@ -46,7 +48,7 @@ func TestATrueMoveIsBelievedOnceItsChangesFollow(t *testing.T) {
 			p.run(t, 5*time.Minute, doubted)
 			m.changes = changes{change, change, change}
 			p.run(t, time.Hour, believed)
-			m.changes = changes{"0", change, change}
+			m.changes = changes{"0", change, change} // An hour later, the change over an hour has no trace of the move.
 			p.run(t, 3*time.Hour, believed)
 			if all := p.quotes.Prices(); all[len(all)-1].Price.String() != price {
 				t.Errorf("the last price recorded is %v", all[len(all)-1])
@@ -117,6 +119,7 @@ func TestAMarketCapThatFollowsAMoveLaterIsNotDoubted(t *testing.T) {
 	})
 }
 
+// The count of tokens is the market cap divided by the price.
 func TestAMarketCapIsDoubtedByTheLastCount(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		m := &market{price: "2"}
@@ -245,7 +248,7 @@ func TestAStoreThatFailsAtFirstIsNotOverruled(t *testing.T) {
 		before := start(m, store)
 		before.run(t, time.Hour, believed)
 		before.close()
-		store.Fail(100)
+		store.Fail(100) // more calls than are made until Fail(0)
 		after := start(m, store)
 		m.price = "5000"
 		after.ask(t)
@@ -293,13 +296,13 @@ func TestADamagedBeliefIsLoggedAndForgotten(t *testing.T) {
 	for _, damaged := range []string{
 		"{",
 		"[]",
-		`{"at":"2001-01-01T00:00:00Z","price":"0"}`,
-		`{"at":"2001-01-01T00:00:00Z","price":"-1"}`,
-		`{"at":"2001-01-01T00:00:00Z","price":"1e999999999"}`,
+		`{"at":"2000-01-01T00:00:00Z","price":"0"}`,
+		`{"at":"2000-01-01T00:00:00Z","price":"-1"}`,
+		`{"at":"2000-01-01T00:00:00Z","price":"1e999999999"}`,
 		`{"count":"1e999999999"}`,
 		`{"count":"-1"}`,
 		`{"at":"9999-01-01T00:00:00Z","price":"1"}`,
-		`{"doubted":"9999-01-01T00:00:00Z"}`,
+		`{"doubted":"9999-01-01T00:00:00Z","doubtful":"1"}`,
 	} {
 		inBubble(t, func(t *testing.T) {
 			p := start(&market{price: "5000"}, mirrortest.With("belief "+token, damaged))

@@ -110,7 +110,7 @@ func (m *Members) tick(ctx context.Context, p *platform) error {
 	if mayTakeTurn {
 		m.carryOutReleases(ctx, p)
 	}
-	known := p.latest.users() // Taken before reading, so that publish can tell which rows are deleted meanwhile.
+	known := p.latest.users() // for publish: a user who is gone from latest by then was deleted by this process
 	census, due, err := m.read(ctx, p, mayTakeTurn)
 	if err != nil {
 		p.warnOfStore(ctx, err)
@@ -121,11 +121,11 @@ func (m *Members) tick(ctx context.Context, p *platform) error {
 	if mayTakeTurn { // Another replica may have taken it while this one read the rows, which takes seconds.
 		_, hasTurn = m.Limiter.Reserve(ctx, 0, p.tickLimit())
 	}
-	rest := due // the rows that read did not count
+	notCounted := due
 	if hasTurn {
-		rest = m.checkDue(ctx, p, due) // the same rows after the check
+		notCounted = m.checkDue(ctx, p, due)
 	}
-	for _, r := range rest {
+	for _, r := range notCounted {
 		census.add(p, r)
 	}
 	if ctx.Err() != nil {

@@ -20,6 +20,8 @@ import (
 // it is removed, unless the fuse of its community holds it: see census.go.
 //
 // What was found or decided under other settings counts for nothing: withoutVoid clears it from each row that is read.
+// So a miss and a decision are saved with the hash of their settings: MissedCheck.Under and Held.RemoveUnder. A badge
+// with a RemoveUnder goes.
 //
 // Four questions about a badge differ:
 //
@@ -181,7 +183,7 @@ func (t tiers) judgeRemoved(h Held, c check) Held {
 	case c.answersAny(others, unknown):
 		return afterUnknown(h, c)
 	case c.answersAny(others, reached):
-		h.Low = MissedCheck{}
+		h.Low = MissedCheck{} // The exchange does not depend on a first miss.
 		if !h.goes() {
 			h = h.toGo(under)
 		}
@@ -191,12 +193,13 @@ func (t tiers) judgeRemoved(h Held, c check) Held {
 	return h
 }
 
-// lowLasts is how long a Low counts. Two checks in a row may be up to two cycles apart if one is late. A check within
-// minApart of the first one decides nothing, so that the next one decides, up to minApart later.
+// lowLasts is how long a Low counts. The next check comes up to two cycles later if it is late. If a check in between
+// comes within minApart, it decides nothing, and the one that decides may come up to minApart later still.
 func (t tiers) lowLasts() time.Duration { return 2*t.settings.Every + minApart }
 
-// note returns the row with what a check found: Block, Reached, and CheckedAt. A check that knows only some amounts can
-// raise Reached, but not lower it, and leaves CheckedAt. A check that knows none says nothing.
+// note returns the row with what a check found: Block, Reached, Pools and CheckedAt. It also deletes each Loss whose
+// amount is reached again, or whose badge the settings no longer name. A check that knows only some amounts can raise
+// Reached, but not lower it, and leaves CheckedAt. A check that knows none says nothing.
 func (t tiers) note(r Row, c check, now time.Time) Row {
 	found, unknowns := t.highestReached(c)
 	if unknowns == len(t.amounts) {
@@ -239,7 +242,7 @@ func isHigher(a, b decimal.NullDecimal) bool {
 	return a.Valid && (!b.Valid || a.Decimal.GreaterThan(b.Decimal))
 }
 
-// reaches reports whether the latest check reached an amount.
+// reaches reports whether the stake reaches an amount, as far as the checks know: see note.
 func (t tiers) reaches(r Row, amount decimal.Decimal) bool {
 	return r.Reached.Valid && amount.LessThanOrEqual(r.Reached.Decimal)
 }
@@ -266,8 +269,8 @@ func (t tiers) isLosing(r Row, h Held) bool {
 	return t.namesAny(h.Community) && !t.keepsOne(r, h.Community)
 }
 
-// keepsOne reports whether the user of a row earns a configured badge of a community, or keeps one that they hold. For
-// configured badges, isLosing does not call keepsOne.
+// keepsOne reports whether the user of a row earns a configured badge of a community, or keeps one that they hold.
+// isLosing calls keepsOne only for badges that are not configured, so the two do not call each other without end.
 func (t tiers) keepsOne(r Row, community string) bool {
 	return slices.ContainsFunc(t.in(community), func(b tier) bool {
 		i := r.index(community, b.ID)

@@ -9,8 +9,8 @@ import (
 	"herald/internal/chat"
 )
 
-// tellWhyLost tells a user why a badge was removed, if they have a private chat with the bot. It tells only of a stake
-// that was too low: if the user was forgotten, or the settings do not name the badge any more, it does nothing.
+// tellWhyLost tells a user why a badge was removed, if they have a private chat with the bot. It tells only of a loss
+// that the row records: if the user was forgotten, or the settings do not name the badge any more, it does nothing.
 func (m *Members) tellWhyLost(ctx context.Context, c *community, user chat.User, b Badge) {
 	row, err := c.rows.load(ctx, user.ID)
 	if err != nil || row == nil || row.Forgotten() {
@@ -43,7 +43,8 @@ func WhyLost(l Loss, wallet chat.Value, amount decimal.Decimal, symbol string) c
 	}
 }
 
-// WhenLost returns the times of the two checks that missed the amount, with one day or with two.
+// WhenLost returns a text with the times of the two checks that missed the amount, in UTC. It names the day once if
+// both were on one day.
 func WhenLost(l Loss) chat.Text {
 	const day, timeOfDay = 24 * time.Hour, "15:04"
 	key := "lost.days"
@@ -56,7 +57,7 @@ func WhenLost(l Loss) chat.Text {
 	})
 }
 
-// IsBySameChecks reports whether the same two checks caused both losses.
+// IsBySameChecks reports whether the same two checks caused both losses, for the same reason.
 func (l Loss) IsBySameChecks(other Loss) bool {
 	return l.First.Equal(other.First.Time) && l.Second.Equal(other.Second.Time) && l.Disowned == other.Disowned
 }

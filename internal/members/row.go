@@ -104,7 +104,8 @@ type SettingsHash uint64
 type Loss struct {
 	Community string `json:"c"`
 	Badge     string `json:"b"`
-	// First and Second are the times of the blocks of the two checks that missed the amount.
+	// First and Second are the times of the blocks of the two checks that missed the amount. A disowned wallet misses
+	// every amount.
 	First  Time `json:"f"`
 	Second Time `json:"s"`
 	// Disowned says that the wallet was not the user's any more.

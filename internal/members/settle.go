@@ -21,8 +21,8 @@ const (
 
 // Change is what became of a badge of a user.
 type Change struct {
-	// Badge has no ID if it is not known whether a badge is to be given or removed, and which: the platform has not said
-	// which badges the user wears, or the row could not be read yet.
+	// Badge has no ID if no change could be planned, because the platform has not said which badges the user wears, or
+	// because the row could not be read.
 	Badge Badge
 	// Removed says that the badge was removed, or was to be removed. Otherwise it was given, or was to be given.
 	Removed bool
@@ -48,6 +48,7 @@ type Change struct {
 //	a removal failed for now (429)         the badge is kept
 //	a removal was refused                  the badge is kept, and Held.Refused says since when removals are refused.
 //	                                       After refusedFor, the badge is dropped from the row, and the user keeps it.
+//	the community is gone                  as after a refusal; for a forgotten user, all badges there are dropped
 //	the user is no member, or can have     all their badges there are dropped. The community is idle: until the user
 //	no badge there                         presses a button or sends a command there, settle makes no call for them.
 //
@@ -68,7 +69,8 @@ func (m *Members) settle(ctx context.Context, c *community, user chat.User, by c
 	}
 	defer m.Claims.Release(key)
 	s := settling{m: m, c: c, user: user, by: by}
-	// This ends: each step waits for its turn, and stops if ctx is done.
+	// This ends: a step that makes a call first waits for its turn, and stops if ctx is done. A step that is skipped
+	// stops, or adds its badge to refused.
 	for {
 		if s.takeStep(ctx) == stop {
 			return s.changes
@@ -103,7 +105,7 @@ const (
 	goOn
 )
 
-// place returns the community as next sees it.
+// place returns the community as next sees it. While its fuse has blown (census.go), lost badges are not removed.
 func (s *settling) place() place {
 	return place{community: s.c.id, oneEach: s.c.adapter.OneEach(), hold: s.c.isFuseBlown(), refused: s.refused}
 }
@@ -131,10 +133,13 @@ func (s *settling) takeStep(ctx context.Context) verdict {
 	if planned.action == ask {
 		return s.ask(ctx)
 	}
-	if s.mustSpareForeign() && s.ask(ctx) == stop {
-		return stop
+	if s.mustSpareForeign() {
+		// If an administrator has set a tag, the community becomes idle, and call finds that the plan has changed.
+		if s.ask(ctx) == stop {
+			return stop
+		}
 	}
-	return s.call(ctx, planned) // It makes no call if the answer has changed the plan.
+	return s.call(ctx, planned)
 }
 
 // noteLater reports that a step is postponed, and stops.
@@ -145,8 +150,8 @@ func (s *settling) noteLater(planned step) verdict {
 	return stop
 }
 
-// failStep reports that a step failed. If the problem concerns only the badge of the step, other badges are tried.
-// Where a member has one badge at a time, no other is tried.
+// failStep reports that a step failed, and decides whether another one may follow. If the problem concerns only the
+// badge of the step, other badges are tried. Where a member has one badge at a time, no other is tried.
 func (s *settling) failStep(planned step, problem chat.BadgeProblem) verdict {
 	// Users are not told of a community that they have left, or that is gone.
 	isTold := problem != chat.NotAMember && problem != chat.CommunityGone
@@ -207,7 +212,8 @@ func (s *settling) saveWorn(ctx context.Context, wears []string) error {
 }
 
 // mustSpareForeign reports whether a call must not replace a foreign tag, which an administrator has set. A role
-// replaces nothing. A press asks for our tag in place of any other, or is a /forget, which gives none.
+// replaces nothing. A press may replace a tag, because the user wants ours. A /forget gives none, so it replaces
+// nothing.
 func (s *settling) mustSpareForeign() bool { return s.c.adapter.OneEach() && s.by != byPress }
 
 // call makes the call of a step, between two changes of the row. It makes none if the row has changed meanwhile.

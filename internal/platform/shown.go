@@ -8,7 +8,8 @@ import (
 
 // Shown decides whether the answer to a press replaces the message with the button.
 //
-// A button carries the version of the answer that its message shows. The answer to a press must be newer. But if two
+// A button carries the version of the answer that its message shows: a time, or a block of a chain. Two answers of one
+// block, or one with a block and one without, cannot be ordered. The answer to a press must be newer. But if two
 // users press the same button at the same moment, both presses carry the same version, and both answers are newer than
 // that. Shown therefore also remembers the answer that last replaced each message, so that the older of the two answers
 // does not replace the newer one.
@@ -36,7 +37,8 @@ type Verdict int
 
 // The verdicts.
 const (
-	// Keep: the message stays as it is, because it shows this answer already, or a newer one.
+	// Keep: the message stays as it is, because the button's version is the same or newer, or because a newer answer has
+	// replaced the message.
 	Keep Verdict = iota
 	// Replace: the answer replaces the message, because it is newer.
 	Replace
@@ -66,8 +68,7 @@ func (s *Shown) Judge(message, subject string, button, answer chat.Version) Verd
 	}
 	shown := shownAnswer{subject: subject, version: answer}
 	if known {
-		last.replaced = nil
-		shown.replaced = &last
+		shown.replaced = &shownAnswer{subject: last.subject, version: last.version}
 	}
 	s.last[message] = shown
 	if order == chat.Newer {

@@ -102,17 +102,15 @@ func New[K, V any](u *Upstream, config Config[K, V]) *Query[K, V] {
 // and blocks until the service answers or ctx is done. If the fetch fails, a cached answer may stand in. Simultaneous
 // callers with the same key share one call, which continues even if its first caller leaves.
 //
-// The stage of the cached answer (freshness.go) decides. In the stages current and dueForRefresh, it may be returned:
-// it is fresh, or it is held because the service cannot be called now. As a standIn, it is returned only if the fetch
-// fails. If it is tooOld, it never is. Get reports a LookupResult to the Observer:
+// The stage of the cached answer (freshness.go) decides. If it is standIn or tooOld, Get fetches an answer; if the
+// fetch fails, the stage that the cached answer then has decides. Get reports a LookupResult to the Observer:
 //
-//	stage of the cached answer             result  returned
-//	current, dueForRefresh                 Hit     the cached answer: fresh, or held in a lull
-//	standIn, tooOld; the fetch succeeds    Miss    the fetched answer: fresh
-//	standIn, tooOld; the fetch fails. The stage of the cached answer is then
-//	    current, dueForRefresh             Hit     the cached answer: fresh, or held in a lull
-//	    standIn                            Stale   the cached answer: a stand-in
-//	    tooOld                             Failed  the error of the fetch
+//	stage                     the fetch  result  returned
+//	current, dueForRefresh    –          Hit     the cached answer: fresh, or held while the service cannot be called
+//	standIn, tooOld           succeeds   Miss    the fetched answer: fresh
+//	current, dueForRefresh    failed     Hit     the cached answer: fresh, or held while the service cannot be called
+//	standIn                   failed     Stale   the cached answer: a stand-in
+//	tooOld                    failed     Failed  the error of the fetch
 func (q *Query[K, V]) Get(ctx context.Context, key K) (Snapshot[V], error) {
 	cached := q.lookUp(key)
 	switch cached.stage {
@@ -173,7 +171,7 @@ func (q *Query[K, V]) use(a stagedAnswer[V], result LookupResult) Snapshot[V] {
 	if q.isCacheable(s.Value) {
 		s.FreshUntil = a.fresh.expires
 	}
-	isHeld := a.age >= q.TTL
+	isHeld := a.age >= q.TTL // Get calls use only for answers that may be returned now.
 	if isHeld {
 		s.Why = a.fresh.why
 	}
@@ -251,7 +249,7 @@ func (q *Query[K, V]) fetch(ctx context.Context, key K, last time.Time) (Snapsho
 	}
 	// Second source: the Store, if another replica has saved an answer.
 	if loaded, ok := q.load(ctx); ok && loaded.At.After(last) {
-		q.put(key, loaded)
+		q.put(key, loaded) // Even an old answer may be held or stand in.
 		// Another replica has saved it, and spent a credit. But if this process had no answer, it has just started, and its
 		// own previous process may have saved it.
 		isStart := last.IsZero()

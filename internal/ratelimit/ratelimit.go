@@ -1,7 +1,7 @@
 // Package ratelimit decides when something may happen, so that it does not happen too often.
 //
-// A Limit is a bucket of slots. A slot is the right to act once, at a time: the slot is due then. Nothing here waits:
-// the caller sleeps until its slot is due.
+// A Limit is a bucket of slots. A slot is the right to act once, from a certain time on: then the slot is due. Nothing
+// here waits: the caller sleeps until its slot is due.
 //
 // The rule is the generic cell rate algorithm (https://en.wikipedia.org/wiki/Generic_cell_rate_algorithm). The whole
 // state of a bucket is one time: when it is full again. Memory keeps that time in a map, and Script keeps it in Redis.
@@ -31,16 +31,16 @@ type Limit struct {
 // MaxAhead is how far ahead a slot can be reserved.
 const MaxAhead = time.Hour
 
-// Limiter gives out the slots of limits. A limit may be exceeded after a restart and, while Redis is unavailable, if
-// replicas share it.
+// Limiter gives out the slots of limits. A limit may be exceeded after a restart. One that replicas share may also be
+// exceeded while Redis is unavailable.
 //
 // A slot that is reserved ahead delays all other callers of its limits. So a caller that has limits of its own and
 // shares others should reserve its own first, wait until they are due, and reserve the shared ones in a second call.
 type Limiter interface {
 	// Reserve takes a slot from each limit, and returns how long to wait until the slots are due. If that is longer
-	// than within or MaxAhead, it takes no slot and returns the wait and false. The limits must have different keys.
+	// than maxWait or MaxAhead, it takes no slot and returns the wait and false. The limits must have different keys.
 	// Reserve never fails, and blocks for at most one call to Redis.
-	Reserve(ctx context.Context, within time.Duration, limits ...Limit) (wait time.Duration, ok bool)
+	Reserve(ctx context.Context, maxWait time.Duration, limits ...Limit) (wait time.Duration, ok bool)
 	// Peek returns the wait that Reserve would return, but takes no slot.
 	Peek(ctx context.Context, limits ...Limit) (wait time.Duration)
 }
@@ -72,17 +72,18 @@ func NewMemory() *Memory {
 }
 
 // Reserve implements Limiter.
-func (m *Memory) Reserve(_ context.Context, within time.Duration, limits ...Limit) (wait time.Duration, ok bool) {
+func (m *Memory) Reserve(_ context.Context, maxWait time.Duration, limits ...Limit) (wait time.Duration, ok bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := time.Since(m.started)
 	m.sweep(now)
 	due := m.due(now, limits)
 	wait = due - now
-	if wait > min(within, MaxAhead) {
+	if wait > min(maxWait, MaxAhead) {
 		return wait, false
 	}
 	for _, l := range limits {
+		// A bucket that would be full before due counts as full at due: nobody else gets its slots until then.
 		m.fullAt[l.Key] = max(due, m.fullAt[l.Key]) + l.Every
 	}
 	return wait, true

@@ -136,7 +136,8 @@ func (r *Redis) claimKey(key string) string { return r.key("update", key) }
 // Release implements claim.Claims. It deletes the key only if the value is still the token of this claim. If the claim
 // has expired, the value may be another replica's token.
 func (r *Redis) Release(key string) {
-	token, found := r.takeToken(key) // Take it before the memory lets another caller claim the key, and keep its token.
+	// This comes first: after memory.Release, another caller of this process may claim the key and store a token.
+	token, found := r.takeToken(key)
 	r.memory.Release(key)
 	if !found || !r.Up() {
 		return
@@ -160,7 +161,7 @@ func (r *Redis) MarkDone(key string, lasts time.Duration) {
 	r.takeToken(key)
 	m := mark{key, lasts}
 	if !r.Up() {
-		r.setDone([]mark{m}) // It does not block then: only the memory learns of it.
+		r.setDone([]mark{m}) // It does not block, because ask fails at once while Redis is down.
 		return
 	}
 	select {
@@ -198,7 +199,8 @@ func (r *Redis) waitingMarks() (all []mark) {
 }
 
 // setDone sets the claims of marks to done, in one round trip. If Redis does not answer, only this process remembers
-// that they are done. It does not tell Redis later, so another replica may do the work again.
+// that they are done, and only until Redis answers again. It does not tell Redis later. So after the outage any
+// replica, including this one, may do the work again.
 func (r *Redis) setDone(marks []mark) {
 	if len(marks) == 0 {
 		return

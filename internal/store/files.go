@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"sync"
 
 	"herald/internal/config"
 )
@@ -112,45 +111,4 @@ func matchOwnerOf(dir, like string) error {
 	}
 	defer folder.Close()
 	return matchOwner(folder, like)
-}
-
-// keyLocks is a set of locks, one for each key. Its zero value is ready for use.
-type keyLocks struct {
-	mu sync.Mutex
-	// held has a channel for each key whose lock is held. unlock closes it.
-	held map[string]chan struct{}
-}
-
-// lock blocks until the caller holds the lock of key. The caller must call unlock.
-func (l *keyLocks) lock(key string) (unlock func()) {
-	for {
-		unlocked := l.tryLock(key)
-		if unlocked == nil {
-			return func() { l.unlock(key) }
-		}
-		<-unlocked
-	}
-}
-
-// tryLock takes the lock of key and returns nil. If the lock is held, it returns a channel that unlock closes.
-func (l *keyLocks) tryLock(key string) (unlocked <-chan struct{}) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	held, isHeld := l.held[key]
-	if isHeld {
-		return held
-	}
-	if l.held == nil {
-		l.held = map[string]chan struct{}{}
-	}
-	l.held[key] = make(chan struct{})
-	return nil
-}
-
-// unlock releases the lock of key. The caller holds it.
-func (l *keyLocks) unlock(key string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	close(l.held[key])
-	delete(l.held, key)
 }

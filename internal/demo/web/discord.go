@@ -16,7 +16,8 @@ import (
 	fakediscord "herald/internal/demo/fake/discord"
 )
 
-// addDiscordMessage adds a new state of a message of the bot to the feed. The fake calls it, and waits for it.
+// addDiscordMessage adds a new state of a message of the bot to the feed. The fake Discord server calls it, and
+// holds its lock meanwhile.
 func (d *Demo) addDiscordMessage(s fakediscord.Shown) {
 	e := d.discordEvent(KindMessage, s.Interaction)
 	if s.Loading {
@@ -33,7 +34,7 @@ func (d *Demo) addDiscordMessage(s fakediscord.Shown) {
 		e.Message = bytes.ReplaceAll(e.Message, encoded("attachment://"+a.Name), encoded(e.address))
 	}
 	d.feed.add(e)
-	isCommand := s.Interaction.On == nil
+	isCommand := s.Interaction.On == nil // It is no press of a button on a message.
 	isPublic := e.For == ""
 	if isCommand && isPublic {
 		d.publishCommandOf(s.Interaction)
@@ -195,9 +196,9 @@ func (d *Demo) fillCommand(
 	i.Users = map[string]string{}
 	free := slices.Clone(command.Options)
 	for _, word := range words {
-		person := d.Community.People.Mentioned(word).DiscordID
+		userID := d.Community.People.Mentioned(word).DiscordID
 		n := slices.IndexFunc(free, func(o *discordgo.ApplicationCommandOption) bool {
-			if person != "" {
+			if userID != "" {
 				return o.Type == discordgo.ApplicationCommandOptionUser
 			}
 			return o.Type != discordgo.ApplicationCommandOptionUser && hasChoice(o, word)
@@ -205,8 +206,8 @@ func (d *Demo) fillCommand(
 		switch {
 		case n < 0:
 			return i, fmt.Sprintf("/%s has no option for %q.", command.Name, word)
-		case person != "":
-			i.Users[free[n].Name] = person
+		case userID != "":
+			i.Users[free[n].Name] = userID
 		default:
 			i.Options[free[n].Name] = word
 		}

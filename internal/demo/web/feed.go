@@ -7,7 +7,8 @@ import (
 	"sync"
 )
 
-// maxEvents is the maximum number of events in a feed. When it has more, it discards the event that was added first.
+// maxEvents is the maximum number of events in a feed. When it has more, it discards the event that was added or
+// replaced longest ago.
 const maxEvents = 500
 
 // feed has the latest events. It numbers them as they are added. It is safe for concurrent use.
@@ -21,7 +22,8 @@ type feed struct {
 // nothingSeen is the number that since gets for a page that has not seen any events.
 const nothingSeen = 0
 
-// newFeed returns an empty feed. The first event has the number 2, so that since never returns nothingSeen.
+// newFeed returns an empty feed. latest begins above nothingSeen, so that since does not return that for an empty feed
+// either.
 func newFeed() *feed { return &feed{latest: nothingSeen + 1, changed: make(chan struct{})} }
 
 // add adds an event. A lasting event, or KindGone, replaces the lasting event with its Side and ID, if there is
@@ -60,7 +62,8 @@ func (e Event) lasts() bool {
 }
 
 // since returns the events after the event with this number, or all lasting events if number is nothingSeen. latest
-// is the number for the next call. changed is closed when the next event is added.
+// is the number for the next call. changed is closed when the next event is added. since does not look at For: the page
+// shows an event only to that person.
 func (f *feed) since(number int) (events []Event, latest int, changed <-chan struct{}) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -18,15 +18,19 @@ func pressOf(t *testing.T, flags discordgo.MessageFlags) *interaction {
 	return i
 }
 
+// The targets of these tests. The reader matters only for a new message.
+var (
+	newForAll      = target{destination: toNewMessage, reader: everybody}
+	newForUser     = target{destination: toNewMessage, reader: userAlone}
+	pressedForAll  = target{destination: toPressedMessage, reader: everybody}
+	pressedForUser = target{destination: toPressedMessage, reader: userAlone}
+)
+
 // A button can be forged, so the answer to a private or unknown command never replaces a message that others can read.
 func TestTargetOf(t *testing.T) {
 	const unknown chat.Visibility = 0
 	const ephemeral = discordgo.MessageFlagsEphemeral
 	edit, open := &chat.Press{Edit: true}, &chat.Press{}
-	newForAll := target{destination: toNewMessage, reader: everybody}
-	newForUser := target{destination: toNewMessage, reader: userAlone}
-	pressedForAll := target{destination: toPressedMessage, reader: everybody}
-	pressedForUser := target{destination: toPressedMessage, reader: userAlone}
 	for name, tt := range map[string]struct {
 		visibility chat.Visibility        // of the command
 		press      *chat.Press            // nil if the command was typed
@@ -54,12 +58,8 @@ func TestTargetOf(t *testing.T) {
 
 func TestForReply(t *testing.T) {
 	answer := &chat.Reply{Title: chat.Say("x")}
-	noAnswer := &chat.Reply{Title: chat.NoAnswer("price")}
+	noAnswer := &chat.Reply{Title: chat.NoAnswer("price")} // It must not replace an answer that is shown.
 	refusal := &chat.Reply{Audience: chat.SenderAlone}
-	newForAll := target{destination: toNewMessage, reader: everybody}
-	newForUser := target{destination: toNewMessage, reader: userAlone}
-	pressedForAll := target{destination: toPressedMessage, reader: everybody}
-	pressedForUser := target{destination: toPressedMessage, reader: userAlone}
 	for name, tt := range map[string]struct {
 		to    target
 		reply *chat.Reply
@@ -80,7 +80,7 @@ func TestForReply(t *testing.T) {
 	}
 }
 
-func TestThePressedMessageStaysUnlessTheAnswerIsNewer(t *testing.T) {
+func TestThePressedMessageStaysIfItShowsTheSameOrANewerAnswer(t *testing.T) {
 	now := time.Now()
 	aged := func(age time.Duration) chat.Version { return chat.Version{Time: now.Add(-age)} }
 	block := func(n uint64) chat.Version { return chat.Version{Block: chat.Block{Chain: 1, Number: n}} }
@@ -91,17 +91,17 @@ func TestThePressedMessageStaysUnlessTheAnswerIsNewer(t *testing.T) {
 		answer  chat.Version
 		keeps   bool
 	}{
-		"the same time":            {pressedMessage{version: aged(0), text: other}, aged(0), true},
-		"newer":                    {pressedMessage{version: aged(time.Minute), text: same}, aged(0), false},
-		"older":                    {pressedMessage{version: aged(0), text: other}, aged(time.Minute), true},
-		"a newer block":            {pressedMessage{version: block(5), text: same}, fetched(6), false},
-		"an older block":           {pressedMessage{version: block(5), text: other}, fetched(4), true},
-		"the same block and text":  {pressedMessage{version: block(5), text: same}, fetched(5), true},
-		"the same block":           {pressedMessage{version: block(5), text: other}, fetched(5), false},
-		"no version, same text":    {pressedMessage{version: aged(0), text: same}, chat.Version{}, true},
-		"no version, other text":   {pressedMessage{version: aged(0), text: other}, chat.Version{}, false},
-		"another page, same text":  {pressedMessage{text: same}, chat.Version{}, false},
-		"another page, other text": {pressedMessage{text: other}, chat.Version{}, false},
+		"the same time":                         {pressedMessage{version: aged(0), text: other}, aged(0), true},
+		"newer":                                 {pressedMessage{version: aged(time.Minute), text: same}, aged(0), false},
+		"older":                                 {pressedMessage{version: aged(0), text: other}, aged(time.Minute), true},
+		"a newer block":                         {pressedMessage{version: block(5), text: same}, fetched(6), false},
+		"an older block":                        {pressedMessage{version: block(5), text: other}, fetched(4), true},
+		"the same block and text":               {pressedMessage{version: block(5), text: same}, fetched(5), true},
+		"the same block":                        {pressedMessage{version: block(5), text: other}, fetched(5), false},
+		"the answer has no version, same text":  {pressedMessage{version: aged(0), text: same}, chat.Version{}, true},
+		"the answer has no version, other text": {pressedMessage{version: aged(0), text: other}, chat.Version{}, false},
+		"the button has no version, same text":  {pressedMessage{text: same}, chat.Version{}, false},
+		"the button has no version, other text": {pressedMessage{text: other}, chat.Version{}, false},
 	} {
 		reply := &chat.Reply{Title: chat.Say("x"), Source: chat.Source{AsOf: tt.answer}}
 		m := render(reply, someIDs)

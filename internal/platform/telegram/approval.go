@@ -16,15 +16,16 @@ import (
 const (
 	// attemptTimeout is how long one attempt of a call may take, so that a call that hangs is retried in time.
 	attemptTimeout = 2 * time.Second
-	// attemptsTime is how long a call is retried before retryAfterLimits waits for the end of a 429.
+	// attemptsTime is how long a call is retried in one go. If it then still gets a 429, retryAfterLimits waits, and
+	// begins again.
 	attemptsTime = 10 * time.Second
 	// isMemberTime is how long isMember may take.
 	isMemberTime = 10 * time.Second
 )
 
 // approve makes a call that lets a user into the admission's group. It retries the call until it succeeds or is
-// refused, or until the given time. If the call fails for a reason that is not the user's own, the user may be in the
-// group already, so approve then asks Telegram.
+// refused, or until the given time. If the call fails, and not because of the user (ApprovalResult.Personal), an
+// earlier attempt may have let them in. So approve then asks Telegram, which may take isMemberTime more.
 func (s *session) approve(
 	admission *chat.Admission, user int64, until time.Time, call func(context.Context) error,
 ) chat.ApprovalResult {
@@ -61,15 +62,15 @@ func outcomeOf(err error) chat.ApprovalResult {
 		return chat.AccountDeleted
 	case e.NotAllowed():
 		return chat.MayNotApprove
-	case e.Temporary(), e.Expired():
+	case e.Temporary(), e.Expired(): // The query of the join request has expired.
 		return chat.ApprovalTimedOut
 	}
 	return chat.ApprovalFailed
 }
 
 // retryAfterLimits makes a call as retryUntilKnown does, for at most attemptsTime. If a 429 then asks for a wait that
-// ends before the given time, it waits and begins again. The drain ends the wait, so that there is time to tell the
-// person the outcome.
+// ends before the given time, it waits and begins again. A stop ends the wait at once, so that there is time to tell
+// the person the outcome.
 func (s *session) retryAfterLimits(until time.Time, call func(context.Context) error) error {
 	for {
 		attemptsEnd := earlier(until, time.Now().Add(attemptsTime))
@@ -78,7 +79,8 @@ func (s *session) retryAfterLimits(until time.Time, call func(context.Context) e
 		if e.Kind != botapi.TooManyRequests || time.Until(until) < e.RetryAfter {
 			return err
 		}
-		if !transport.Sleep(s.running, e.RetryAfter) {
+		pause := max(e.RetryAfter, backoff.First) // Telegram may not say how long.
+		if !transport.Sleep(s.running, pause) {
 			return err
 		}
 	}
@@ -86,7 +88,7 @@ func (s *session) retryAfterLimits(until time.Time, call func(context.Context) e
 
 // retryUntilKnown makes a call. Until the given time, or until ctx is done, it retries a call that was not sent, was
 // rate-limited, or has an unknown outcome. Retrying after an unknown outcome does no harm: an approval may be repeated,
-// and Telegram refuses a second answer to a query.
+// and Telegram refuses a second answer to the query of a join request (see callApprove).
 func (s *session) retryUntilKnown(ctx context.Context, until time.Time, call func(context.Context) error) error {
 	ctx, cancel := context.WithDeadline(ctx, until)
 	defer cancel()

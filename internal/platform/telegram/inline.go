@@ -68,9 +68,9 @@ func (s *session) inlineResults(requestID string, q *models.InlineQuery) []inlin
 		req.From = userOf(q.From.ID)
 		req.Locale = q.From.LanguageCode
 		req.Inline = true
-		// Each letter typed is a query, so queries count against a chat of their own.
+		// Each letter typed is a query. So a user's queries count against the limit of a chat that does not exist.
 		req.Chat = "inline " + req.From.ID
-		results[i].reply = chat.SomethingWentWrong(requestID) // the reply if even Handle's own fallback panics
+		results[i].reply = chat.SomethingWentWrong(requestID) // It stays only if Answer panics.
 		handled.Go(func() {
 			s.work.Recover(requestID, func() {
 				s.work.Answer(req, func(r *chat.Reply) {
@@ -93,9 +93,9 @@ type inlineAnswer struct {
 	button   *botapi.InlineButton // or nil
 }
 
-// newInlineAnswer returns an answer with the results that did not fail. If one failed, the answer is personal, and
-// cached for a short time. If there is nothing to show, the button shows the last failure, or the hint if nothing
-// failed.
+// newInlineAnswer returns an answer with the results that did not fail. It may be cached until the first of them is no
+// longer fresh. If one failed, the answer is personal, and cached for a short time. If there is nothing to show, the
+// button shows the last failure, or the hint if nothing failed.
 func newInlineAnswer(results []inlineResult, hint string) inlineAnswer {
 	answer := inlineAnswer{cache: maxCache}
 	buttonText := hint
@@ -123,20 +123,20 @@ func (s *session) inlineHint() string {
 	for _, req := range parseInline("", commands) { // An empty query means all commands.
 		names = append(names, req.Command)
 	}
-	key := "telegram.inline_hint.commands"
-	if takesWalletInline(commands) {
-		key = "telegram.inline_hint"
-	}
-	hint := chat.SayWith(key, chat.Values{"commands": chat.Plain(strings.Join(names, ", "))})
-	if len(names) == 0 {
-		hint = chat.Say("unknown.text")
+	hint := chat.Say("unknown.text")
+	if len(names) > 0 {
+		key := "telegram.inline_hint.commands"
+		if takesWalletInline(commands) {
+			key = "telegram.inline_hint"
+		}
+		hint = chat.SayWith(key, chat.Values{"commands": chat.Plain(strings.Join(names, ", "))})
 	}
 	return words.Say(s.work.Handler.Language(&chat.Request{}, chat.Public), hint)
 }
 
 // takesWalletInline reports whether a command answers inline queries with the address of a wallet.
 func takesWalletInline(commands chat.Commands) bool {
-	isWallet := func(p chat.Param) bool { return p.Proof }
+	isWallet := func(p chat.Param) bool { return p.Proof } // The only proof is a wallet.
 	for _, c := range commands {
 		for _, form := range c.Forms {
 			if form.Inline && slices.ContainsFunc(form.Params, isWallet) {

@@ -23,7 +23,7 @@ const (
 // the next call acknowledges these.
 const (
 	// After a batch of n updates, the pause is n*pausePerUpdate, but at least minPause. For example, it is 20 ms after a
-	// batch of 100. If the batch had new updates, the pause ends early once the next batch would repeat only a few.
+	// batch of 100. If the batch had new updates, the pause ends early once at most n/4 of its updates would come again.
 	pausePerUpdate = 200 * time.Microsecond
 	minPause       = 2 * time.Millisecond
 	// sameOffsetPause is the minimum time between two calls for the same offset.
@@ -112,10 +112,8 @@ func (p *poller) getUpdates(
 // offset-1 Telegram returns the same updates, because the update with that ID is acknowledged already. If the call for
 // offset did not arrive, that update comes once more. Then dispatch skips it as known.
 func alternate(offset, lastSent int64) int64 {
-	if offset == fromEarliest { // Telegram would drop updates at a negative offset.
-		return offset
-	}
-	if offset == lastSent {
+	isFromEarliest := offset == fromEarliest // Telegram would drop updates at a negative offset.
+	if offset == lastSent && !isFromEarliest {
 		return offset - 1
 	}
 	return offset
@@ -200,9 +198,8 @@ func growStack() {
 func (p *poller) pause(ctx context.Context, size int, anyNew bool) {
 	longest := max(minPause, pausePerUpdate*time.Duration(size))
 	p.await(ctx, longest, func() bool {
-		_, known := p.updates.nextOffset()
-		fewKnown := known <= size/4
-		return anyNew && fewKnown
+		_, repeated := p.updates.nextOffset()
+		return anyNew && repeated <= size/4
 	})
 }
 

@@ -82,12 +82,13 @@ func (a *Adapter) member(ctx context.Context, group, user string) (m *models.Cha
 
 // setTag sets the tag of a member; "" removes it. It fails with a *chat.BadgeError.
 func (a *Adapter) setTag(ctx context.Context, group, user, tag string) error {
-	params := &bot.SetChatMemberTagParams{ChatID: idOf(group), UserID: idOf(user), Tag: tag}
+	chatID := idOf(group)
+	params := &bot.SetChatMemberTagParams{ChatID: chatID, UserID: idOf(user), Tag: tag}
 	_, err := botapi.Change(ctx, a.api, (*bot.Bot).SetChatMemberTag, params)
 	if err == nil {
 		return nil
 	}
-	a.seeMove(params.ChatID.(int64), err)
+	a.seeMove(chatID, err)
 	failed := badgeError(err)
 	failed.OutcomeUnknown = botapi.ErrorOf(err).Kind == botapi.OutcomeUnknown
 	return failed

@@ -123,8 +123,8 @@ func (b *Budget) spend() (wait time.Duration, reason core.Reason) {
 	if usedUpFor := b.usedUpFor(); usedUpFor > 0 {
 		return usedUpFor, core.UsedUp
 	}
-	const now = 0 // only a credit that is there already
-	wait, isSpent := b.bucket.Reserve(context.Background(), now, b.limit)
+	const maxWait = 0 // take only a credit that is there already
+	wait, isSpent := b.bucket.Reserve(context.Background(), maxWait, b.limit)
 	if !isSpent {
 		return wait, core.NoCredit
 	}
@@ -167,8 +167,8 @@ func (b *Budget) NoteReplicaCall() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.endMonth()
-	// A wait within one interval reserves the next credit, but not the one after it.
-	_, _ = b.bucket.Reserve(context.Background(), b.limit.Every, b.limit)
+	maxWait := b.limit.Every // until the next credit comes back
+	_, _ = b.bucket.Reserve(context.Background(), maxWait, b.limit)
 	b.left--
 }
 

@@ -56,10 +56,10 @@ func (c *Client) callKeyInfo(ctx context.Context) call {
 	return c.get(ctx, "credits", "/v1/key/info", nil)
 }
 
-// parseCredits reads the data of an answer about the plan. providerNow is the provider's time, because this machine's
-// clock may be a day off. parseCredits fails if the plan has no limit, because the credits left are then null, and if
-// the plan's reset cannot be read. If the reset is in the past or more than two months ahead, or if providerNow is
-// zero, parseCredits takes it to be a month ahead.
+// parseCredits reads the data of an answer about the plan. providerNow is the provider's time, or zero if it is
+// unknown: this machine's clock may be a day off. parseCredits fails if credits_left is null, as for a plan without a
+// limit, or if the plan's reset cannot be read. An impossible reset, and one that nobody can date, count as a month
+// ahead.
 func parseCredits(data any, providerNow time.Time) (Reading, error) {
 	left, err := count(valueAt(data, "usage", "current_month", "credits_left"))
 	if err != nil {
@@ -80,7 +80,8 @@ func parseCredits(data any, providerNow time.Time) (Reading, error) {
 		return Reading{}, errors.New("the time of the plan's reset cannot be read")
 	}
 	monthEndsIn := reset.Sub(providerNow)
-	if monthEndsIn <= 0 || monthEndsIn > 2*month {
+	isPossible := !providerNow.IsZero() && monthEndsIn > 0 && monthEndsIn <= 2*month
+	if !isPossible {
 		monthEndsIn = month
 	}
 	return Reading{Left: left, Plan: plan, MonthEndsIn: monthEndsIn}, nil

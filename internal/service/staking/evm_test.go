@@ -60,18 +60,18 @@ func (e *evm) config(number uint64, value *big.Int) *runtime.Config {
 }
 
 // deploy puts a contract of testdata at an address.
-func (e *evm) deploy(contract string, at common.Address) {
+func (e *evm) deploy(name string, at common.Address) {
 	e.t.Helper()
-	text, err := os.ReadFile("testdata/" + contract + ".bin")
+	text, err := os.ReadFile("testdata/" + name + ".bin")
 	if err != nil {
 		e.t.Fatal(err)
 	}
 	code, _, _, err := runtime.Create(common.FromHex(strings.TrimSpace(string(text))), e.config(1, nil))
 	if err != nil {
-		e.t.Fatalf("deploy %s: %v", contract, err)
+		e.t.Fatalf("deploy %s: %v", name, err)
 	}
 	e.state.SetCode(at, code, tracing.CodeChangeUnspecified)
-	e.contracts[at] = e.contract(at)
+	e.contracts[at] = e.callable(at)
 }
 
 // transact sends a transaction of ann's to a StakingPool.
@@ -86,8 +86,8 @@ func (e *evm) transact(block uint64, to core.Pool, value *big.Int, method string
 	}
 }
 
-// contract runs the code at an address.
-func (e *evm) contract(at common.Address) services.Contract {
+// callable returns the contract at an address, as the fake node calls it. A call changes no state.
+func (e *evm) callable(at common.Address) services.Contract {
 	return func(_ services.Node, block uint64, input []byte) ([]byte, error) {
 		before := e.state.Snapshot()
 		defer e.state.RevertToSnapshot(before)
@@ -159,8 +159,8 @@ func wantEVMStakes(t *testing.T, stake core.Stake, n *node, pools []core.Pool, a
 	}
 }
 
-// The EVM and the node have different times for a block. If Multicall3 is used, it seems that two nodes have answered,
-// so the next withdrawal has no time.
+// Multicall3 reports the EVM's time of the block, and eth_getBlockByNumber reports the fake node's. The client takes
+// that for the answers of two nodes, does not trust the block interval, and gives the next withdrawal no time.
 func TestEVMStakesAreReadInEveryWay(t *testing.T) {
 	for _, way := range ways {
 		t.Run(way.name, func(t *testing.T) {
@@ -183,7 +183,8 @@ func TestEVMStakesAreReadInEveryWay(t *testing.T) {
 	}
 }
 
-// The pool uses up the gas for the later calls in the aggregate, including the calls for the block.
+// The pool uses up the gas for the later calls in the aggregate, including the calls for the block. The client then
+// reads everything again in a batch, so the next withdrawal always has a time.
 func TestEVMAPoolThatBurnsTheGasSpoilsNoOther(t *testing.T) {
 	for _, way := range ways {
 		t.Run(way.name, func(t *testing.T) {
@@ -206,7 +207,7 @@ func TestEVMManyWalletsGetTheSameAnswersAsOneByOne(t *testing.T) {
 	chain.transact(500, pools[4], ether(7), "stake()")
 	n := newNode(t, chain.contracts)
 	c := newClient(t, n, pools)
-	wallets := append(descending(perCall-1), ann)
+	wallets := append(descending(perCall-1), ann) // as many as fit into one call for 21 pools
 	answers := c.StakesOf(t.Context(), wallets)
 	if len(answers) != len(wallets) || n.trips != 1 {
 		t.Fatalf("%d answers in %d round trips, want %d in 1", len(answers), n.trips, len(wallets))

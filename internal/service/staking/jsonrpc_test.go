@@ -34,7 +34,7 @@ func TestRequestsHaveTheFormOfJSONRPC(t *testing.T) {
 				`{"jsonrpc":"2.0","id":2,"method":"b"}]`,
 		},
 	} {
-		c, err := newRPCClient(node.URL, node.Client())
+		c, err := newRPCClient(node.URL, node.Client()) // The IDs of a new client begin at 1.
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -49,6 +49,7 @@ func TestRequestsHaveTheFormOfJSONRPC(t *testing.T) {
 
 // FuzzCheckAnswer checks that each message of an accepted answer belongs to a request.
 func FuzzCheckAnswer(f *testing.F) {
+	// A good batch, an ID that comes twice, a message without result and error, and an error without an ID.
 	for _, seed := range []string{
 		`[{"jsonrpc":"2.0","id":1,"result":"0x1"},{"jsonrpc":"2.0","id":2,"error":{"code":3}}]`,
 		`[{"id":1,"result":"0x1"},{"id":1,"result":"0x2"}]`,

@@ -14,6 +14,8 @@ func TestTheTotalCountsOnlyThePoolsThatWereRead(t *testing.T) {
 	withTotal := func(total []byte) services.Contract {
 		return poolWith(map[string][]byte{testMethod: wordOf(0), testTotal: total})
 	}
+	reverting := withTotal(nil)
+	var withoutCode services.Contract
 	for name, test := range map[string]struct {
 		pools       []services.Contract
 		want        string
@@ -30,12 +32,12 @@ func TestTheTotalCountsOnlyThePoolsThatWereRead(t *testing.T) {
 			wantChecked: 1,
 		},
 		"a pool reverts": {
-			pools:       []services.Contract{withTotal(tokensOf(5)), withTotal(nil)},
+			pools:       []services.Contract{withTotal(tokensOf(5)), reverting},
 			want:        "5",
 			wantChecked: 1,
 		},
 		"no pool is read": {
-			pools:       []services.Contract{withTotal(nil), nil},
+			pools:       []services.Contract{reverting, withoutCode},
 			want:        "0",
 			wantChecked: 0,
 		},
@@ -43,7 +45,7 @@ func TestTheTotalCountsOnlyThePoolsThatWereRead(t *testing.T) {
 		for _, way := range ways[:2] { // multicall and batch
 			chain, pools := deploy(test.pools...)
 			c := newClient(t, newNode(t, chain), pools, way.changeSettings, totalMethod)
-			unread := countUnread(c)
+			unread := countUnread(c) // Get fills it.
 			total, err := c.Total(time.Minute).Get(t.Context(), struct{}{})
 			if err != nil || total.Value.Total().String() != test.want || total.Value.Checked != test.wantChecked {
 				t.Errorf("%s: %+v, %v; want %s of %d pools", name, total, err, test.want, test.wantChecked)

@@ -11,7 +11,7 @@ import (
 // changed their parameters. An older server ignores parameters that it does not know, and would post the answer for
 // everybody. So SendEphemeral answers only an ephemeral message that arrived: it proves that the server knows them.
 //
-// The forms of 10.2 and 10.3: https://github.com/tdlib/telegram-bot-api/issues/873 and
+// The parameters of 10.2 and 10.3: https://github.com/tdlib/telegram-bot-api/issues/873 and
 // https://docs.aiogram.dev/en/v3.31.0/api/types/ephemeral_message_parameters.html
 
 // EphemeralMessage is an ephemeral message in a group: one that a user sent, or one with a button that they pressed.
@@ -56,13 +56,14 @@ func (c *Client) SendEphemeral(
 	if to.press == "" {
 		params.ReplyParameters = &models.ReplyParameters{EphemeralMessageID: to.id}
 	}
-	// The call names the receiver in the forms of 10.2 and of 10.3: a server that knows only one ignores the other. The
-	// library has only the form of 10.3.
+	// The call names the receiver by the parameters of 10.2 and of 10.3: a server that knows only one ignores the other.
+	// The library has only those of 10.3.
 	sent, err := ownCall[messageIDs](ctx, c, c.http, method, &struct {
 		*bot.SendMessageParams
 		ReceiverUserID  int64  `json:"receiver_user_id"`
 		CallbackQueryID string `json:"callback_query_id,omitempty"`
 	}{&params, to.user, to.press})
+	// If Telegram carried the call out, and only its result is unreadable, sent is zero, and the answer counts as public.
 	err = unlessCarriedOut(err)
 	if err == nil && sent.EphemeralID == 0 {
 		return sent.ID, &Error{Method: method, Kind: Public}

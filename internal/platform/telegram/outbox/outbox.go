@@ -87,8 +87,8 @@ type Message struct {
 	// Ephemeral is the ephemeral message to answer, so that only its user can read the answer. If it is zero, everybody
 	// in the chat can read the message.
 	Ephemeral botapi.EphemeralMessage
-	// Sender is the ID of the user who asked, or of the chat as which they spoke. In a group, each sender has
-	// a limit for new messages with a Deadline.
+	// Sender is the ID of the user who asked, or of the chat as which they spoke. In a group, new messages that have a
+	// Deadline are also limited by their Sender.
 	Sender int64
 	// Deadline is until when the message may wait for slots before its first attempt; zero is no deadline. After a 429,
 	// the message may also wait until afterPause (30 s) is over. An ephemeral message is never sent after its Deadline.
@@ -131,11 +131,10 @@ func (s *Sharing) olderThan(other *Sharing) bool {
 type Result int
 
 const (
-	// None: there was nothing to send. A delivery that panicked has this result, too: see awaitReceipt.
+	// None: there was nothing to send, or the delivery panicked.
 	None Result = iota
 	Delivered
-	// Retryable: not sent, as far as is known, and the caller may send it again. If ctx ended during an attempt, that
-	// attempt may have delivered it.
+	// Retryable: the caller may send it again. It was not sent, or ctx ended during an attempt and nobody knows.
 	Retryable
 	// OutcomeUnknown: it may be delivered, and is not sent again.
 	OutcomeUnknown
@@ -165,7 +164,7 @@ type Receipt struct {
 
 // Send sends a message, in these steps:
 //
-//  1. If a message with the same Key waits to be sent, m joins it.
+//  1. If a message with the same Key waits to be sent, m joins it: only one of them is sent, and both get its receipt.
 //  2. Otherwise m waits for a slot of its sender.
 //  3. If another message with the same Key has begun to wait meanwhile, m joins it. Otherwise, other messages can join
 //     m from now on.

@@ -51,15 +51,21 @@ func TestWhatAMessageCanDoWithout(t *testing.T) {
 // lookOf describes the message that was sent.
 func lookOf(c *outboxTest) string {
 	sent := c.api.Sent()[0]
-	kind := "text"
+	kind, method := "text", "sendMessage"
 	if sent.Photo != nil {
-		kind = "picture"
+		kind, method = "picture", "sendPhoto"
 	}
+	calls := c.api.Calls(method)
+	_, replies := calls[len(calls)-1].Params["reply_parameters"]
 	entities, rows := len(sent.Entities), len(sent.Markup.Rows)
-	return fmt.Sprintf("thread %d, %s, %d entities, %d rows", sent.Thread, kind, entities, rows)
+	reply := ""
+	if !replies {
+		reply = ", no reply"
+	}
+	return fmt.Sprintf("thread %d, %s, %d entities, %d rows%s", sent.Thread, kind, entities, rows, reply)
 }
 
-// refusedParts is what Telegram refuses of whole, and how the message looks that it takes.
+// refusedParts is what Telegram refuses of the message of whole, and how the message looks that it accepts.
 type refusedParts struct {
 	name   string
 	refuse []func(*outboxTest)
@@ -140,7 +146,7 @@ func TestAMessageIsSentWithoutThePartThatIsRefused(t *testing.T) {
 		{
 			name:   "a reply",
 			refuse: []func(*outboxTest){refuseReply},
-			want:   "thread 7, picture, 3 entities, 2 rows",
+			want:   "thread 7, picture, 3 entities, 2 rows, no reply",
 			calls:  2,
 		},
 	})

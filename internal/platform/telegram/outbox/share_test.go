@@ -39,6 +39,7 @@ func TestEqualQuestionsShareTheMessageThatWaits(t *testing.T) {
 			c.post(sharedAnswer(user))
 		}
 		c.sends.Wait()
+		// The first has a slot at once. The others wait for a second, and share one message.
 		want := []string{"shared", "shared by 19"}
 		if got := sentTexts(c); !slices.Equal(got, want) || time.Since(start) != time.Second {
 			t.Errorf("sent are %q after %v, want %q after a second", got, time.Since(start), want)
@@ -51,7 +52,7 @@ func TestEqualQuestionsShareTheMessageThatWaits(t *testing.T) {
 
 func TestASenderOverTheirShareDelaysNobodyWhoAsksTheSame(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *outboxTest) {
-		c.sendToGroup(3, 1, 20*time.Second)
+		c.sendToGroup(3, 1, 20*time.Second) // User 1 takes their share of the group's slots.
 		c.sends.Wait()
 		c.post(sharedAnswer(1))
 		start := time.Now()
@@ -63,7 +64,7 @@ func TestASenderOverTheirShareDelaysNobodyWhoAsksTheSame(t *testing.T) {
 
 func TestASenderOverTheirShareJoinsAMessageThatWaits(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *outboxTest) {
-		c.sendToGroup(3, 1, 20*time.Second)
+		c.sendToGroup(3, 1, 20*time.Second) // User 1 takes their share of the group's slots.
 		c.sends.Wait()
 		c.post(sharedAnswer(2)) // It waits for the group's slot.
 		start := time.Now()
@@ -102,6 +103,8 @@ func TestAMessageThatMayBeDeliveredIsNotShared(t *testing.T) {
 	})
 }
 
+// A 429 after an attempt with an unknown outcome opens the message again. A message that joins it then also counts the
+// unknown attempt.
 func TestUnknownOutcomesCountForThoseWhoJoinLater(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *outboxTest) {
 		unknown := telegramtest.Status(500)
@@ -116,7 +119,7 @@ func TestUnknownOutcomesCountForThoseWhoJoinLater(t *testing.T) {
 	})
 }
 
-// The message of another user is sent instead of the first message, which must learn of the 429 as well.
+// Of the messages that share a delivery, the newest is sent. The first must learn of a 429 as well.
 func TestA429IsToldToTheFirstOfASharedMessage(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *outboxTest) {
 		for id := range int64(6) { // They take the slots of all chats for the next 0.17 s.
@@ -203,14 +206,19 @@ func TestAPanicBlocksNoLaterMessage(t *testing.T) {
 		answer.Sharing.Key, edited.Sharing.Key = "answer", "edit"
 		works := c.Config
 		c.api.Fail("editMessageText", telegramtest.NoRights())
-		c.Count = nil // It is called when the edit is refused.
-		for _, m := range []Message{edited, answer} {
-			c.sendPanicking(m)
+		for _, test := range []struct {
+			m        Message
+			breakOff func()
+		}{
+			{edited, func() { c.Count = nil }},   // It is called when the edit is refused.
+			{answer, func() { c.Limiter = nil }}, // It is called before the answer's slot.
+		} {
+			test.breakOff()
+			c.sendPanicking(test.m)
 			c.Config = works
-			if r := c.Send(t.Context(), m); r.Result != Delivered {
-				t.Errorf("%q after a panic: %+v", m.Content.Text, r)
+			if r := c.Send(t.Context(), test.m); r.Result != Delivered {
+				t.Errorf("%q after a panic: %+v", test.m.Content.Text, r)
 			}
-			c.Limiter = nil // It is called before the answer's slot.
 		}
 	})
 }
@@ -225,6 +233,7 @@ func TestAPanicOfCombinedMutesNobody(t *testing.T) {
 			synctest.Wait() // The first goes alone, and the others wait together.
 		}
 		c.sends.Wait()
+		// The second leads and panics. The third has joined it, and is then sent alone.
 		if want := []Result{Delivered, None, Delivered}; !slices.Equal(results, want) {
 			t.Errorf("results %v, want %v", results, want)
 		}
@@ -242,14 +251,22 @@ func TestSentMessagesAreForgotten(t *testing.T) {
 		}
 		c.post(notice("busy"))
 		c.sends.Wait()
-		for to, wait := range []time.Duration{time.Second, time.Hour} {
-			c.pause(int64(to), wait)
+		time.Sleep(2 * time.Minute) // longer than any answer or notice delays the next one
+		if len(c.latest) != 0 {
+			t.Errorf("%d keys are remembered", len(c.latest))
 		}
+	})
+}
+
+func TestPausesThatEndedAreForgotten(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *outboxTest) {
+		const ended, lasting, next = 1, 2, 3 // chats
+		c.pause(ended, time.Second)
+		c.pause(lasting, time.Hour)
 		time.Sleep(afterPause + 2*time.Second)
-		c.pause(9, time.Second)
-		synctest.Wait()
-		if len(c.latest) != 0 || len(c.pausedUntil) != 2 {
-			t.Errorf("%d keys and the pauses %v are remembered", len(c.latest), c.pausedUntil)
+		c.pause(next, time.Second)
+		if _, isRemembered := c.pausedUntil[ended]; isRemembered || len(c.pausedUntil) != 2 {
+			t.Errorf("the pauses %v are remembered", c.pausedUntil)
 		}
 	})
 }
@@ -292,10 +309,12 @@ func TestASharedMessageWaitsUntilTheLatestDeadline(t *testing.T) {
 	})
 }
 
-func TestWhatIsRefusedStaysLeftOutIfTheMessageIsJoinedAgain(t *testing.T) {
+// The three answers are combined, refused for their link, and sent again without it. After the second 429 they are
+// combined again, with the link.
+func TestWhatIsRefusedStaysLeftOutIfTheContentIsCombinedAgain(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *outboxTest) {
-		link := sharedAnswer(1)
-		link.Sharing.Combined = func(int) Content {
+		withLink := sharedAnswer(1)
+		withLink.Sharing.Combined = func(int) Content {
 			return Content{Text: "x", Entities: []models.MessageEntity{
 				{Type: models.MessageEntityTypeTextLink, Length: 1, URL: "https://example.org/"},
 			}}
@@ -304,13 +323,14 @@ func TestWhatIsRefusedStaysLeftOutIfTheMessageIsJoinedAgain(t *testing.T) {
 		pause := telegramtest.TooMany(5 * time.Second)
 		c.api.Fail("sendMessage", pause, refused, pause)
 		for user := range int64(3) {
-			link.Sender = user
-			c.post(link)
+			withLink.Sender = user
+			c.post(withLink)
 		}
 		c.sends.Wait()
 		calls := c.api.Calls("sendMessage")
-		if last := fmt.Sprint(calls[len(calls)-1].Params); strings.Contains(last, "example.org") {
-			t.Errorf("sent is %s after %d calls, results %v", last, c.calls, c.results)
+		entities := string(calls[len(calls)-1].Params["entities"])
+		if strings.Contains(entities, "example.org") || c.calls != 4 || c.results[Delivered] != 3 {
+			t.Errorf("the last of %d calls has the entities %s; results %v", c.calls, entities, c.results)
 		}
 	})
 }
