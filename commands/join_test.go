@@ -128,7 +128,7 @@ func TestOnlyChecksCountAgainstTheLimitOfJoining(t *testing.T) {
 // nil.
 func annsRequest(change func(*commandstest.Answers)) *commandstest.Answers {
 	w := withJoin()
-	w.Accounts = map[core.Identity]core.Account{annsAccount: {DID: "did:x:1"}, unclaimed: {DID: "did:x:1"}}
+	w.Accounts = map[core.Identity]core.Account{annsAccount: {DID: "did:x:1"}, theWallet: {DID: "did:x:1"}}
 	if change != nil {
 		change(w)
 	}
@@ -169,7 +169,7 @@ func TestModeratorsReadWhyARequestStaysOpen(t *testing.T) {
 		{
 			name:   "not their wallet",
 			line:   joinStakersWallet,
-			change: func(w *commandstest.Answers) { delete(w.Accounts, unclaimed) },
+			change: func(w *commandstest.Answers) { delete(w.Accounts, theWallet) },
 			want:   "details.not_theirs",
 		},
 		{

@@ -31,6 +31,9 @@ const (
 	bobID = "200000002"
 )
 
+// bobsSaved is the address that Bob saves. No public command of drawnLines has it.
+const bobsSaved = commandstest.AnnsWallet
+
 var askers = []string{annID, bobID, "300000003", ""}
 
 // TestNothingPrivateIsInAPublicAnswer asks everything while services answer and fail in every way. Everybody may read
@@ -59,10 +62,10 @@ func TestNothingPrivateIsInAPublicAnswer(t *testing.T) {
 
 func checkPublic(t *testing.T, rt *rapid.T, req *chat.Request, reply *chat.Reply) {
 	said := everythingIn(t, reply) + texts(reply)
-	refuse(rt, req, said, secretDID, secretError, secretLogin, annID, bobID, commandstest.AnnsWallet)
-	// A public answer has no message of a private command.
-	for _, messages := range []string{"exists.", "verify.", "logins.", "person", "save.", "forget."} {
-		refuse(rt, req, said, `"Key":"`+messages)
+	mustNotSay(rt, req, said, secretDID, secretError, secretLogin, annID, bobID, bobsSaved)
+	// A public answer has no message of a private command. Their keys begin with these.
+	for _, prefix := range []string{"exists.", "verify.", "logins.", "person", "save.", "forget."} {
+		mustNotSay(rt, req, said, `"Key":"`+prefix)
 	}
 }
 
@@ -72,15 +75,15 @@ var repeatsWallet = regexp.MustCompile(`^1 e 0 (verify|save|join -1002) 0x([?]|[
 
 func checkPrivate(t *testing.T, rt *rapid.T, req *chat.Request, reply *chat.Reply) {
 	said := everythingIn(t, reply) + texts(reply)
-	refuse(rt, req, said, secretDID, secretError)
-	// The reader of an answer about a person may be a moderator, who may read neither a saved wallet nor an amount.
+	mustNotSay(rt, req, said, secretDID, secretError)
+	// An answer to /exists about a person, who may be the sender, has neither a wallet nor an amount.
 	asksAboutPerson := req.Command == "exists" && !strings.Contains(fmt.Sprint(req.Args), "EVM")
 	if asksAboutPerson {
-		refuse(rt, req, said, "0x", "TKN")
+		mustNotSay(rt, req, said, "0x", "TKN")
 	}
 	for _, b := range words.Print(reply).Buttons {
 		state := repeatsWallet.ReplaceAllString(b.State, "")
-		refuse(rt, req, state+b.URL+b.Copy, annID, bobID, "0x", secretLogin)
+		mustNotSay(rt, req, state+b.URL+b.Copy, annID, bobID, "0x", secretLogin)
 	}
 }
 
@@ -104,8 +107,9 @@ func pressDrawn(rt *rapid.T, req *chat.Request, buttons []words.Button) bool {
 func drawnAnswers(t *testing.T, rt *rapid.T) *commandstest.Answers {
 	w := savingMembers()
 	w.Options.JoinChats = withJoin().Options.JoinChats
-	for id, address := range map[string]string{annID: commandstest.Wallet, bobID: commandstest.AnnsWallet} {
-		account := core.Account{DID: secretDID + id} // so that /save accepts the address; drawAccounts draws other owners
+	for id, address := range map[string]string{annID: commandstest.Wallet, bobID: bobsSaved} {
+		// /save accepts only an address of the sender's own account. drawAccounts then replaces all accounts.
+		account := core.Account{DID: secretDID + id}
 		w.Accounts[core.Identity{Platform: "Telegram", UID: id}] = account
 		w.Accounts[identityOf(address)] = account
 		inGroup(t, w.Router(t), id, "/save "+address)
@@ -234,8 +238,8 @@ func everythingIn(t *testing.T, r *chat.Reply) string {
 	return all
 }
 
-// refuse reports each secret that is in the answer to req.
-func refuse(rt *rapid.T, req *chat.Request, said string, secrets ...string) {
+// mustNotSay reports each secret that is in the answer to req.
+func mustNotSay(rt *rapid.T, req *chat.Request, said string, secrets ...string) {
 	for _, secret := range secrets {
 		if strings.Contains(said, secret) {
 			rt.Errorf("%+v: %s is in %s", req, secret, said)

@@ -42,7 +42,7 @@ var (
 
 	// What the partner is asked about: Ann as a user of Telegram, and Wallet, which nobody has registered.
 	annsAccount = core.Identity{Platform: "Telegram", UID: commandstest.Ann}
-	unclaimed   = identityOf(commandstest.Wallet)
+	theWallet   = identityOf(commandstest.Wallet)
 
 	// Arguments of a command about a wallet.
 	aboutWallet = map[string]string{"wallet": commandstest.Wallet}
@@ -114,7 +114,7 @@ func withJoin() *commandstest.Answers {
 // registered. If it is failingDID, the partner fails when it is asked about that.
 func registered(w *commandstest.Answers, annsDID, walletsDID string) {
 	w.AccountErrs = map[string]error{}
-	for id, did := range map[core.Identity]string{annsAccount: annsDID, unclaimed: walletsDID} {
+	for id, did := range map[core.Identity]string{annsAccount: annsDID, theWallet: walletsDID} {
 		w.Accounts[id] = core.Account{DID: did}
 		if did == failingDID {
 			w.AccountErrs[id.Platform] = partnerDown

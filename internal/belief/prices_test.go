@@ -14,7 +14,8 @@ import (
 // calm are the changes over 1 h, 24 h and 7 d of a price that hardly moves.
 var calm = changes{"0", "0.5", "-3"}
 
-// In these tests, run asks every minute, and ask asks once.
+// In these tests, a process of the bot asks the market: run asks at once and then every minute for a time, and ask asks
+// once. quotes has what was recorded.
 
 func TestAGlitchOfAnHourIsDoubtedAndInNoChart(t *testing.T) {
 	for _, glitch := range []string{"20000000", "0.00000005"} {
@@ -91,7 +92,7 @@ func TestAnotherContradictionIsAnotherDoubt(t *testing.T) {
 		p.run(t, 5*time.Hour+58*time.Minute, doubted)
 		replica.run(t, time.Minute, doubted)
 		m.price = "20000000"
-		p.run(t, 5*time.Hour+59*time.Minute, doubted)
+		p.run(t, 5*time.Hour+59*time.Minute, doubted) // The new doubt has begun.
 		replica.run(t, time.Minute, doubted)
 		p.run(t, time.Hour, believed)
 	})

@@ -9,9 +9,13 @@ import (
 	"herald/internal/chat"
 )
 
-// replaceDuringOutage restarts the bot with badge 7009 in place of 7001, which 15 users wear, while the node is
-// unavailable for a day. Nobody may lose 7001 then. Once the node answers, everybody must get 7009 instead: they stake
-// 5 tokens, and it needs 2. oneEach says that a user wears one badge at a time, as with tags.
+// In these tests, the roles are 7001 for any stake and 7002 for 1,000 tokens in server 9001, and 7003 for any stake in
+// server 9002. A cycle checks everybody, and a tick makes the calls.
+
+// In replaceDuringOutage, 15 users stake 5 tokens and wear badge 7001. The bot restarts with badge 7009, which needs 2
+// tokens, in place of 7001, and the node fails for a day. During the outage nobody may lose 7001. After it, everybody
+// gets 7009 instead. oneEach says that a user wears one badge at a time, as with tags. reconfigure changes the Config
+// further.
 func replaceDuringOutage(t *testing.T, oneEach bool, reconfigure func(c *Config)) {
 	t.Helper()
 	const users = 15
@@ -44,8 +48,8 @@ func TestAReplacedBadgeIsKeptWhileTheNodeIsUnavailable(t *testing.T) {
 	}
 }
 
-// The restart gives 7009, because the saved row says that any stake was reached. 7001 stays until a check under the new
-// settings, which is the press.
+// 7009 needs any stake, and the saved row says that this is reached, so the restart gives it. 7001 stays until a check
+// under the new settings, which is the press.
 func TestAPressRemovesAReplacedBadge(t *testing.T) {
 	inBubble(t, func(m *membersTest) {
 		m.run()
@@ -72,8 +76,8 @@ func TestABadgeOfARemovedCommunityIsRemoved(t *testing.T) {
 	})
 }
 
-// Under the old settings, 7002 was to go, and the platform refused its removal. Raised to 2,000 tokens, it needs two
-// new misses.
+// The user stakes 5 tokens, and 7002 needs 1,000: its removal was decided, and the platform refused it. The restart
+// raises 7002 to 2,000 tokens. That ends the decision: two new misses are needed.
 func TestADecisionEndsWithTheSettingsThatMadeIt(t *testing.T) {
 	inBubble(t, func(m *membersTest) {
 		m.putStakers(1, 5, "7001", "7002")

@@ -2,6 +2,8 @@
 
 package soak
 
+// This file has the people who ask.
+
 import (
 	"context"
 	"fmt"
@@ -32,8 +34,8 @@ const (
 	repeatTime = time.Minute
 	// groups is how many groups of Telegram there are.
 	groups = 12
-	// stallExcuse excuses a late first response on Discord: it is the minimum time that the process was
-	// stalled within Discord's 3 seconds.
+	// stallExcuse is the minimum time for which the process was stalled within Discord's 3 seconds, so that a late first
+	// response is excused.
 	stallExcuse = time.Second
 )
 
@@ -48,7 +50,9 @@ type person struct {
 	inbox chan faketelegram.Event
 	// asked lists the questions that may still be answered again, oldest first, and the current one.
 	asked []*question
-	busy  sync.Mutex // held while the person asks a question and waits for the answer
+	// busy is held while askOnce asks a question and waits for the answer, because people of two bursts may overlap. Only
+	// live presses buttons, and no burst has its people.
+	busy sync.Mutex
 }
 
 // question is a command, or a press of a button.
@@ -140,17 +144,15 @@ func (p *person) askOnce(r *rand.Rand) *question {
 		command.Times = 2 // The platform gets no response, and delivers it again.
 	}
 	group := faketelegram.Group(e2etest.GroupID - r.Int64N(groups))
-	command.Alter = func(m faketelegram.Message) {
-		if command.Group {
-			m["chat"] = group
-		}
+	if command.Group {
+		command.Alter = func(m faketelegram.Message) { m["chat"] = group }
 	}
 	command.Ephemeral = command.Group && !p.platform.OnDiscord && r.IntN(8) == 0
 	q.isPrivate = q.isPrivate || command.Ephemeral
 	p.mu.Lock()
 	q.Asked = p.platform.Ask(command)
 	p.counts[commandsSent]++
-	if command.Group && !command.Ephemeral {
+	if command.Group && !command.Ephemeral && !p.platform.OnDiscord {
 		p.owners[messageKey{group.ID, q.Message}] = q
 	}
 	p.mu.Unlock()
@@ -173,7 +175,7 @@ var commandNames = []string{
 	unknown,
 }
 
-// Stand for commands in commandNames.
+// In commandNames, these stand for commands that must be refused.
 const (
 	malformed = "malformed" // /staked with an argument that is not a wallet
 	unknown   = "unknown"   // a command that does not exist
@@ -182,7 +184,7 @@ const (
 // privateCommands are answered only to their user.
 var privateCommands = []string{"mylogins", "exists", "verify", "save", "forget", "details"}
 
-// badWord is in most malformed input. No answer may repeat it.
+// badWord is in some malformed input. No answer may repeat it.
 const badWord = "zqxtyped"
 
 // malformedWallets returns arguments that are not wallets.

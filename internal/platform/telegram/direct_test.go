@@ -12,18 +12,18 @@ import (
 )
 
 const (
-	// channel is the chat of a channel's direct messages.
-	channel = -1009
-	// parent is that channel.
-	parent = channel - 1
+	// directChat is the chat of a channel's direct messages.
+	directChat = -1009
+	channel    = directChat - 1
 )
 
 // inDirect returns a message of a user in the channel's direct messages.
 func inDirect(user int64, text string) faketelegram.Message {
-	return writes(faketelegram.DirectMessages(channel), user, text)
+	return writes(faketelegram.DirectMessages(directChat), user, text)
 }
 
-// answerDirect answers messages in a channel's direct messages, and returns the chat and topic of each message sent.
+// answerDirect answers messages in a channel's direct messages, and returns the chat and topic of each message sent,
+// sorted as text.
 func (r *adapterTest) answerDirect(
 	reply func(context.Context, *chat.Request) *chat.Reply, messages ...faketelegram.Message,
 ) string {
@@ -39,7 +39,7 @@ func (r *adapterTest) answerDirect(
 	check(r, "chat actions", len(r.api.Calls("sendChatAction")), 0)
 	for _, req := range r.handler.Requests() { // Not even the channel's administrators are moderators.
 		check(r, "is a moderator", req.Role == chat.Moderator, false)
-		check(r, "direct", req.Direct, false)
+		check(r, "direct", req.Direct, false) // The channel's administrators read this chat, too.
 	}
 	r.checkOthersSawNoSecret()
 	slices.Sort(sent)
@@ -59,7 +59,7 @@ func TestAChannelsDirectMessagesAreAnsweredInTheirTopics(t *testing.T) {
 		var topics []string
 		for i := range int64(people) {
 			messages = append(messages, inDirect(ann+i, "/price"))
-			topics = append(topics, fmt.Sprint(channel, " ", ann+i))
+			topics = append(topics, fmt.Sprint(directChat, " ", ann+i))
 		}
 		check(t, "sent", r.answerDirect(priceReply, messages...), strings.Join(topics, ", "))
 		check(t, "calls", len(r.api.Calls("sendMessage")), people)
@@ -71,18 +71,18 @@ func TestPrivateAnswersAreNotInDirectMessages(t *testing.T) {
 	simulated(t, func(t *testing.T, r *adapterTest) {
 		r.api.Start(ann)
 		sent := r.answerDirect(secretReply, inDirect(ann, "/mylogins"))
-		noticeInTopic, answer := fmt.Sprint(channel, " ", ann), fmt.Sprint(ann, " 0")
+		noticeInTopic, answer := fmt.Sprint(directChat, " ", ann), fmt.Sprint(ann, " 0")
 		check(t, "sent to a user who started the bot", sent, noticeInTopic+", "+answer)
 		check(t, "calls", len(r.api.Calls("sendMessage")), 2)
 	}, paced, withCleanChat)
 	simulated(t, func(t *testing.T, r *adapterTest) {
 		sent := r.answerDirect(secretReply, inDirect(ann, "/mylogins"))
-		check(t, "sent to a stranger", sent, fmt.Sprint(channel, " ", ann))
+		check(t, "sent to a stranger", sent, fmt.Sprint(directChat, " ", ann))
 		check(t, "calls", len(r.api.Calls("sendMessage")), 2) // the refused private answer, and the notice
 	}, paced, withCleanChat)
 	simulated(t, func(t *testing.T, r *adapterTest) {
-		sent := r.answerDirect(secretReply, onBehalfOf(parent, inDirect(ann, "/exists 5")))
-		check(t, "sent to an administrator of the channel", sent, fmt.Sprint(channel, " ", ann))
+		sent := r.answerDirect(secretReply, onBehalfOf(channel, inDirect(ann, "/exists 5")))
+		check(t, "sent to an administrator of the channel", sent, fmt.Sprint(directChat, " ", ann))
 		check(t, "the notice", r.one().Text, said(stayedAnonymous))
 	}, paced, withCleanChat)
 }

@@ -31,8 +31,9 @@ type ephemeralCase struct {
 	faults   []telegramtest.Fault // of sendMessage
 	takes    time.Duration        // how long the command takes
 	stranger bool                 // whether the bot may not write to ann, because she has not started it
-	// ignored is the parameter of sendMessage that the server does not know. The bot names the reader in the form of 10.2
-	// (receiver_user_id) and in the form of 10.3 (ephemeral_message_parameters). Each server ignores the other form.
+	// ignored is the parameter of sendMessage that the server does not know. The bot names the reader in the form of Bot
+	// API 10.2 (receiver_user_id) and in the form of 10.3 (ephemeral_message_parameters). Each server ignores the other
+	// form.
 	ignored   string
 	here      int    // how many answers ann reads in the group
 	privately int    // how many answers ann reads in her private chat
@@ -100,14 +101,14 @@ func TestEphemeralAnswerThatMayBeDeliveredIsRepeated(t *testing.T) {
 	unknown := telegramtest.Page(502)
 	delivered := unknown.CarriedOut()
 	checkEphemeral(t, map[string]ephemeralCase{
-		"delivered once":        {faults: []telegramtest.Fault{delivered}, here: 2},
-		"not delivered twice":   {faults: []telegramtest.Fault{unknown, unknown}, privately: 1},
-		"delivered three times": {faults: []telegramtest.Fault{delivered, delivered, delivered}, here: 2, privately: 1},
+		"delivered, and again": {faults: []telegramtest.Fault{delivered}, here: 2},
+		"lost twice":           {faults: []telegramtest.Fault{unknown, unknown}, privately: 1},
+		"delivered each time":  {faults: []telegramtest.Fault{delivered, delivered, delivered}, here: 2, privately: 1},
 	})
 }
 
-// Each version of the server ignores other parameters, and an old one refuses an entity that is too new for it. With
-// each of them, nobody else reads a private answer. The refusal costs one more call.
+// Newer servers ignore one of the bot's parameters, and an old one refuses an entity that is too new for it. With each
+// of them, nobody else reads a private answer. The refusal costs one more call.
 func TestEachVersionOfTheServerHidesPrivateAnswers(t *testing.T) {
 	type test struct {
 		ignored   string // the parameter of sendMessage that the server does not know

@@ -70,7 +70,7 @@ func TestACommandInARefusedTopicIsAnswered(t *testing.T) {
 	})
 }
 
-// links are links of settings, and whether Telegram accepts them.
+// links maps a link that a setting may have to whether Telegram accepts it: its host is an IP address, or has a dot.
 var links = map[string]bool{
 	"https://example.org/x":       true,
 	"http://127.0.0.1:8080/x":     true,
@@ -80,7 +80,7 @@ var links = map[string]bool{
 	"https://explorer":            false,
 }
 
-func TestALinkThatTelegramRefusesCostsNoSecondSend(t *testing.T) {
+func TestALinkThatTelegramWouldRefuseIsLeftOut(t *testing.T) {
 	for link, accepted := range links {
 		simulated(t, func(t *testing.T, r *adapterTest) {
 			r.answerAllWith(&chat.Reply{

@@ -115,6 +115,8 @@ func TestVersion1IsTriedAgainWhileVersion3HasNoAnswer(t *testing.T) {
 	}
 }
 
+// After the first probe, version 1 is back, and version 3 fails. The second probe still asks version 3, and fails. The
+// third one asks version 1 again.
 func TestVersion1IsTriedAgainOnceVersion3Fails(t *testing.T) {
 	for _, status := range []int{http.StatusServiceUnavailable, http.StatusNotFound} {
 		v := &versions{v1: http.StatusGone, v3: http.StatusOK, data: dataV3}
@@ -147,7 +149,7 @@ func TestAnUnclearQuoteOfVersion3IsMalformed(t *testing.T) {
 	}
 }
 
-// answering is status as an http.HandlerFunc.
+// answering returns a handler that answers with this status and body.
 func answering(code int, body string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) { status(code, body)(w, r) }
 }
@@ -188,7 +190,7 @@ func TestAnErrorOfVersion3NamesVersion1(t *testing.T) {
 			state: query.ReplacementBroken,
 			text:  "HTML",
 		},
-		"a break": {
+		"a broken connection": {
 			v3:    resttest.Reset(""),
 			want:  core.Unreachable,
 			state: query.ReplacementBroken,

@@ -138,8 +138,8 @@ func (c *outboxTest) post(m Message) {
 	synctest.Wait()
 }
 
-// sendPanicking sends a message, and recovers a panic.
-func (c *outboxTest) sendPanicking(m Message) (r Receipt) {
+// sendRecovering sends a message, and recovers a panic.
+func (c *outboxTest) sendRecovering(m Message) (r Receipt) {
 	defer func() { _ = recover() }()
 	return c.Send(context.Background(), m)
 }

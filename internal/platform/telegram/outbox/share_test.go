@@ -39,9 +39,9 @@ func TestEqualQuestionsShareTheMessageThatWaits(t *testing.T) {
 			c.post(sharedAnswer(user))
 		}
 		c.sends.Wait()
-		// The first has a slot at once. The others wait for a second, and share one message.
+		// The first has a slot at once. The others wait for sameAnswerGap, and share one message.
 		want := []string{"shared", "shared by 19"}
-		if got := sentTexts(c); !slices.Equal(got, want) || time.Since(start) != time.Second {
+		if got := sentTexts(c); !slices.Equal(got, want) || time.Since(start) != sameAnswerGap {
 			t.Errorf("sent are %q after %v, want %q after a second", got, time.Since(start), want)
 		}
 		if c.results[Delivered] != 20 || c.events["send_shared"] != 18 {
@@ -50,9 +50,9 @@ func TestEqualQuestionsShareTheMessageThatWaits(t *testing.T) {
 	})
 }
 
-func TestASenderOverTheirShareDelaysNobodyWhoAsksTheSame(t *testing.T) {
+func TestASenderWithoutASlotDelaysNobodyWhoAsksTheSame(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *outboxTest) {
-		c.sendToGroup(3, 1, 20*time.Second) // User 1 takes their share of the group's slots.
+		c.sendToGroup(3, 1, 20*time.Second) // User 1 uses all slots of a sender.
 		c.sends.Wait()
 		c.post(sharedAnswer(1))
 		start := time.Now()
@@ -62,9 +62,9 @@ func TestASenderOverTheirShareDelaysNobodyWhoAsksTheSame(t *testing.T) {
 	})
 }
 
-func TestASenderOverTheirShareJoinsAMessageThatWaits(t *testing.T) {
+func TestASenderWithoutASlotJoinsAMessageThatWaits(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *outboxTest) {
-		c.sendToGroup(3, 1, 20*time.Second) // User 1 takes their share of the group's slots.
+		c.sendToGroup(3, 1, 20*time.Second) // User 1 uses all slots of a sender.
 		c.sends.Wait()
 		c.post(sharedAnswer(2)) // It waits for the group's slot.
 		start := time.Now()
@@ -122,7 +122,7 @@ func TestUnknownOutcomesCountForThoseWhoJoinLater(t *testing.T) {
 // Of the messages that share a delivery, the newest is sent. The first must learn of a 429 as well.
 func TestA429IsToldToTheFirstOfASharedMessage(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *outboxTest) {
-		for id := range int64(6) { // They take the slots of all chats for the next 0.17 s.
+		for id := range int64(6) { // With the sixth, at 0.154 s, they use all slots until 0.192 s.
 			c.sendElsewhere(id)
 		}
 		waits := false
@@ -130,7 +130,7 @@ func TestA429IsToldToTheFirstOfASharedMessage(t *testing.T) {
 		m.OnWait = func() { waits = true }
 		c.post(m)
 		c.post(sharedAnswer(2))
-		time.Sleep(175 * time.Millisecond)
+		time.Sleep(175 * time.Millisecond) // Between the two: the answer is attempted at 0.192 s.
 		c.api.Fail("sendMessage", telegramtest.TooMany(time.Second))
 		c.sends.Wait()
 		if !waits || c.results[Delivered] != 8 {
@@ -139,7 +139,7 @@ func TestA429IsToldToTheFirstOfASharedMessage(t *testing.T) {
 	})
 }
 
-// edit returns an edit of a message in the private chat. Its answer is as of that long ago.
+// edit returns an edit of a message in the private chat, with an answer that is this old.
 func edit(id int, text string, age time.Duration) Message {
 	m := message(person, 1, text)
 	m.EditID = id
@@ -210,11 +210,11 @@ func TestAPanicBlocksNoLaterMessage(t *testing.T) {
 			m        Message
 			breakOff func()
 		}{
-			{edited, func() { c.Count = nil }},   // It is called when the edit is refused.
-			{answer, func() { c.Limiter = nil }}, // It is called before the answer's slot.
+			{edited, func() { c.Count = nil }},   // The refusal of the edit calls Count.
+			{answer, func() { c.Limiter = nil }}, // The wait for the answer's slot calls Limiter.
 		} {
 			test.breakOff()
-			c.sendPanicking(test.m)
+			c.sendRecovering(test.m)
 			c.Config = works
 			if r := c.Send(t.Context(), test.m); r.Result != Delivered {
 				t.Errorf("%q after a panic: %+v", test.m.Content.Text, r)
@@ -229,7 +229,7 @@ func TestAPanicOfCombinedMutesNobody(t *testing.T) {
 		m.Sharing.Combined = func(int) Content { panic("no content") }
 		results := make([]Result, 3)
 		for i := range results {
-			c.sends.Go(func() { results[i] = c.sendPanicking(m).Result })
+			c.sends.Go(func() { results[i] = c.sendRecovering(m).Result })
 			synctest.Wait() // The first goes alone, and the others wait together.
 		}
 		c.sends.Wait()
@@ -245,6 +245,7 @@ func TestAPanicOfCombinedMutesNobody(t *testing.T) {
 
 func TestSentMessagesAreForgotten(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *outboxTest) {
+		// Messages without a Key, with a Key, and a Notice.
 		c.sendInPrivate(20, time.Second)
 		for range 5 {
 			c.post(sharedAnswer(1))
@@ -309,8 +310,8 @@ func TestASharedMessageWaitsUntilTheLatestDeadline(t *testing.T) {
 	})
 }
 
-// The three answers are combined, refused for their link, and sent again without it. After the second 429 they are
-// combined again, with the link.
+// The three answers wait for the end of a 429. Then they are combined, refused for their link, and sent without it,
+// which meets another 429. Combined again, the content has the link again. It must be left out without another refusal.
 func TestWhatIsRefusedStaysLeftOutIfTheContentIsCombinedAgain(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *outboxTest) {
 		withLink := sharedAnswer(1)
