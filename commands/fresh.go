@@ -13,8 +13,8 @@ import (
 //
 //	Overdue   a newer answer is due, and the service does not give it or is not asked for it
 //	Stale     the answer is overdue, because the service was asked and failed
-//	old       the answer must not be taken for current, so the title shows its age: the quote says so
-//	          (core.Quote.Old), or the answer is overdue and at least oldAfter old
+//	old       the quote says so (core.Quote.Old), or the answer is overdue and at least oldAfter old. It must not be
+//	          taken for current, so the title shows its age.
 
 // oldAfter is the age from which an overdue answer is old. Below this age, the title shows no age, and only the reply
 // to a Stale answer says why there is no newer one.

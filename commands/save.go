@@ -88,9 +88,9 @@ func (c saveCommand) savedReply(req *chat.Request, s *members.Saved, p proof, ch
 	}
 	results := badgeResults(req.Community, changes)
 	// Minor results matter less than that the address is saved. They come last, so if the first one is minor, all are.
-	isAboutAddress := len(results) == 0 || results[0].isMinor()
+	areAllMinor := len(results) == 0 || results[0].isMinor()
 	var reply *chat.Reply
-	if isAboutAddress {
+	if areAllMinor {
 		reply = c.replyAboutAddress(req, s, p, values)
 		reply.Notes = append(reply.Notes, resultLines(results)...)
 	} else {
@@ -141,7 +141,7 @@ func (c saveCommand) replyAboutBadges(
 		reply.Text = problemText(req.From.Platform, first.problem)
 		reply.Notes = append(reply.Notes, chat.Say("badge.still_saved"))
 		reply.Actions = []chat.Action{chat.TryAgain(saveName, s.Wallet.Hex())}
-	case first.outcome == badgeRemoved: // The row does not say why: the settings no longer name the badge.
+	case first.outcome == badgeRemoved: // whyRemoved is empty only if the settings no longer name the badge.
 		reply.Tone = chat.Negative
 	}
 	return reply

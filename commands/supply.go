@@ -36,9 +36,9 @@ func (c supplyCommand) answer(ctx context.Context, _ *chat.Request) (*chat.Reply
 	var f supplyFigures
 	var asking sync.WaitGroup
 	if c.Total != nil {
-		ctx, cancel := context.WithTimeout(ctx, extraWait)
+		extra, cancel := context.WithTimeout(ctx, extraWait)
 		defer cancel()
-		asking.Go(func() { f.staked = query.Ask(ctx, c.Total, struct{}{}) })
+		asking.Go(func() { f.staked = query.Ask(extra, c.Total, struct{}{}) })
 	}
 	if c.Price == nil {
 		f.supply = query.Ask(ctx, c.Supply, struct{}{})
@@ -59,7 +59,7 @@ func (c supplyCommand) answer(ctx context.Context, _ *chat.Request) (*chat.Reply
 	if !f.hasProvider() {
 		return c.reply(f), nil
 	}
-	// An unknown price is a PartialError. An unknown staked sum is none, because the reply does not mention it.
+	// An unknown price is a PartialError. An unknown staked sum is not one, because the reply does not mention it.
 	return c.reply(f), asPartialError(f.price.Err)
 }
 
@@ -141,10 +141,10 @@ func (c supplyCommand) doubtfulReply(f supplyFigures, doubt *belief.SupplyDoubt,
 // unknown figures.
 func (c supplyCommand) reply(f supplyFigures) *chat.Reply {
 	s := f.supply.Value
-	title := chat.Values{"circulating": c.amount(s.Circulating, chat.Whole), "age": chat.Age{Time: f.supply.At}}
+	titleValues := chat.Values{"circulating": c.amount(s.Circulating, chat.Whole), "age": chat.Age{Time: f.supply.At}}
 	times := f.times()
 	reply := &chat.Reply{
-		Title:    chat.SayWith("supply.title", title),
+		Title:    chat.SayWith("supply.title", titleValues),
 		Subtitle: chat.SayWith("supply.part", chat.Values{"share": share(s.Circulating, s.Total)}),
 		Sections: []chat.Section{{Row: true, Fields: c.supplyFields(f)}},
 		Checked:  times.checked,
@@ -159,7 +159,7 @@ func (c supplyCommand) reply(f supplyFigures) *chat.Reply {
 	isOld := f.supply.Stale && time.Since(f.supply.At) >= oldAfter
 	if isOld { // The title shows the age of the supply, in place of Checked.
 		reply.Tone = chat.Warning
-		reply.Title = chat.SayWith("supply.old", title)
+		reply.Title = chat.SayWith("supply.old", titleValues)
 		reply.Subtitle = nil
 		reply.Checked = time.Time{}
 		reply.Source.AsOf = chat.Version{}
@@ -276,22 +276,28 @@ func otherCap(s core.Supply, q core.Quote) []chat.Text {
 // supplyFooter returns the price that was used, why there is no newer supply if the supply is Stale, and then the
 // price's provider or why there is no newer price. If only the supply is Stale, it leaves out the provider.
 func supplyFooter(f supplyFigures) (footer chat.Parts) {
-	if f.supply.Stale {
-		footer = chat.Parts{failureText(f.supply.Why)}
+	hasPrice := f.price.Err == nil
+	if hasPrice {
+		footer = append(footer, usedPrice(*f.price.Value))
 	}
-	if f.price.Err != nil {
+	if f.supply.Stale {
+		footer = append(footer, failureText(f.supply.Why))
+	}
+	if !hasPrice {
 		return footer
 	}
-	q := f.price.Value
-	price := chat.Values{"price": chat.Price{Decimal: q.Price}, "age": chat.Age{Time: q.LastUpdated}}
-	at := chat.SayWith("supply.at", price)
-	if q.Old() {
-		at = chat.SayWith("supply.at_old", price)
-	}
-	footer = append(chat.Parts{at}, footer...)
-	isOnlySupplyStale := f.supply.Stale && !f.price.Stale && !q.Old()
+	isOnlySupplyStale := f.supply.Stale && !f.price.Stale && !f.price.Value.Old()
 	if isOnlySupplyStale {
 		return footer
 	}
 	return append(footer, priceSource(datedQuote{f.price.Snapshot}))
+}
+
+// usedPrice returns the price by which the worth was computed and, if the price is old, its age.
+func usedPrice(q core.Quote) chat.Text {
+	values := chat.Values{"price": chat.Price{Decimal: q.Price}, "age": chat.Age{Time: q.LastUpdated}}
+	if q.Old() {
+		return chat.SayWith("supply.at_old", values)
+	}
+	return chat.SayWith("supply.at", values)
 }

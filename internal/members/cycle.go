@@ -17,7 +17,7 @@ const (
 	tickEvery = 5 * time.Minute
 	// retryTick is the wait before the next tick if the rows could not be read.
 	retryTick = 30 * time.Second
-	// minDue is how many rows a tick may check, even if maxDue would be less.
+	// minDue is the least that maxDue returns.
 	minDue = 1000
 )
 
@@ -110,7 +110,7 @@ func (m *Members) tick(ctx context.Context, p *platform) error {
 	if mayTakeTurn {
 		m.carryOutReleases(ctx, p)
 	}
-	known := p.latest.users() // for publish: a user who is gone from latest by then was deleted by this process
+	known := p.latest.users() // If publish then finds one of them gone from latest, this process deleted the row.
 	census, due, err := m.read(ctx, p, mayTakeTurn)
 	if err != nil {
 		p.warnOfStore(ctx, err)
@@ -163,11 +163,11 @@ func (m *Members) read(ctx context.Context, p *platform, mayCheck bool) (n *cens
 	}
 	n.unreadable = unreadable + p.rows.former.unreadable()
 	slices.SortFunc(due, func(a, b Row) int { return a.Due.Compare(b.Due.Time) })
-	checked := min(m.maxDue(n.rows+len(due)), len(due))
-	for _, r := range due[checked:] {
+	limit := min(m.maxDue(n.rows+len(due)), len(due))
+	for _, r := range due[limit:] {
 		n.add(p, r)
 	}
-	return n, due[:checked], nil
+	return n, due[:limit], nil
 }
 
 // maxDue returns how many of all rows a tick may check: twice the tick's share of a cycle, but at least minDue. After

@@ -46,11 +46,12 @@ type Change struct {
 //	a give failed                          the badge is dropped
 //	a removal failed, the role is deleted  the badge is dropped
 //	a removal failed for now (429)         the badge is kept
-//	a removal was refused                  the badge is kept, and Held.Refused says since when removals are refused.
-//	                                       After refusedFor, the badge is dropped from the row, and the user keeps it.
+//	a removal was refused                  the badge is kept, and Held.Refused says since when removals are refused
 //	the community is gone                  as after a refusal; for a forgotten user, all badges there are dropped
 //	the user is no member, or can have     all their badges there are dropped. The community is idle: until the user
 //	no badge there                         presses a button or sends a command there, settle makes no call for them.
+//
+// Once a removal has been refused for refusedFor, the badge is dropped from the row, and the user keeps it.
 //
 // After a success, settle takes the next step. If the platform refuses one role, because it is deleted, or is above the
 // bot's own, or is one that the bot may not give, settle goes on with the other roles. After any other failure it
@@ -131,11 +132,12 @@ func (s *settling) takeStep(ctx context.Context) verdict {
 		return s.noteLater(planned)
 	}
 	if planned.action == ask {
-		return s.ask(ctx)
+		return s.askWorn(ctx)
 	}
 	if s.mustSpareForeign() {
-		// If an administrator has set a tag, the community becomes idle, and call finds that the plan has changed.
-		if s.ask(ctx) == stop {
+		// This question does not wait for a turn of its own. If an administrator has set a tag, the community becomes idle,
+		// and call finds that the plan has changed.
+		if s.askWorn(ctx) == stop {
 			return stop
 		}
 	}
@@ -168,8 +170,8 @@ func (s *settling) failStep(planned step, problem chat.BadgeProblem) verdict {
 	return goOn
 }
 
-// skipStep is failStep for a step that is not taken, because the platform refused the same a short time ago. If the
-// step removes a badge, the row notes since when that is refused.
+// skipStep fails a step without its call, because the platform refused the same call a short time ago. If the step
+// removes a badge, the row notes since when that is refused.
 func (s *settling) skipStep(ctx context.Context, planned step, problem chat.BadgeProblem) verdict {
 	if planned.action == remove {
 		// If that fails, the next cycle notes it.
@@ -180,8 +182,8 @@ func (s *settling) skipStep(ctx context.Context, planned step, problem chat.Badg
 
 var errRefusedBefore = errors.New("refused a short time ago")
 
-// ask asks the platform which badges the user wears, and saves the answer in the row.
-func (s *settling) ask(ctx context.Context) verdict {
+// askWorn asks the platform which badges the user wears, and saves the answer in the row.
+func (s *settling) askWorn(ctx context.Context) verdict {
 	asking := step{action: ask}
 	s.c.forgetWorn(s.user.ID)
 	wears, err := s.c.wears(ctx, s.user.ID)
@@ -211,9 +213,8 @@ func (s *settling) saveWorn(ctx context.Context, wears []string) error {
 	return err
 }
 
-// mustSpareForeign reports whether a call must not replace a foreign tag, which an administrator has set. A role
-// replaces nothing. A press may replace a tag, because the user wants ours. A /forget gives none, so it replaces
-// nothing.
+// mustSpareForeign reports whether a call must not replace a foreign tag, which an administrator has set. Only a press
+// may replace one, because the user wants ours. Roles replace nothing.
 func (s *settling) mustSpareForeign() bool { return s.c.adapter.OneEach() && s.by != byPress }
 
 // call makes the call of a step, between two changes of the row. It makes none if the row has changed meanwhile.

@@ -24,8 +24,9 @@ const (
 )
 
 // approve makes a call that lets a user into the admission's group. It retries the call until it succeeds or is
-// refused, or until the given time. If the call fails, and not because of the user (ApprovalResult.Personal), an
-// earlier attempt may have let them in. So approve then asks Telegram, which may take isMemberTime more.
+// refused, or until the given time. A retry may be refused because an earlier attempt, whose answer was lost, let the
+// user in. So if the call fails, and not because of the user (ApprovalResult.Personal), approve asks Telegram whether
+// they are in the group. That may take isMemberTime more.
 func (s *session) approve(
 	admission *chat.Admission, user int64, until time.Time, call func(context.Context) error,
 ) chat.ApprovalResult {
@@ -120,12 +121,12 @@ func (s *session) logJoin(level slog.Level, err error) {
 	s.adapter.Log.LogAttrs(s.work.Sends, level, what, slog.Any("err", err))
 }
 
-// approveJoin lets a user into a chat. The bot needs the right to invite users. Telegram refuses if the user has no
+// approveJoin lets a user into a group. The bot needs the right to invite users. Telegram refuses if the user has no
 // open request, or is a member.
-func (a *Adapter) approveJoin(ctx context.Context, chat, user int64) error {
-	params := &bot.ApproveChatJoinRequestParams{ChatID: chat, UserID: user}
+func (a *Adapter) approveJoin(ctx context.Context, group, user int64) error {
+	params := &bot.ApproveChatJoinRequestParams{ChatID: group, UserID: user}
 	_, err := botapi.Change(ctx, a.api, (*bot.Bot).ApproveChatJoinRequest, params)
-	a.seeMove(chat, err)
+	a.seeMove(group, err)
 	return err
 }
 

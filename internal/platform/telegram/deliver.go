@@ -11,9 +11,8 @@ import (
 	"herald/internal/platform/telegram/outbox"
 )
 
-// This file has how an answer reaches its reader: as a new message, as an edit, as an alert, as an ephemeral message,
-// or in the private chat. answering (respond.go) is a command that is being answered. The drain is the last seconds of
-// a stop: messages may still be sent then.
+// An answer reaches its reader as a new message, as an edit, as an alert, as an ephemeral message, or in the private
+// chat. answering (respond.go) is a command that is being answered.
 
 // ephemeralLasts is how long after the command Telegram accepts an ephemeral answer (botapi.SendEphemeral).
 const ephemeralLasts = 15 * time.Second
@@ -29,7 +28,8 @@ func (a *answering) message(content outbox.Content) outbox.Message {
 	}
 }
 
-// send sends m. It blocks until the outcome is known, or the drain ends.
+// send sends m. It blocks until the outcome is known, or until the drain ends. The drain is the last seconds of a stop,
+// in which messages may still be sent.
 func (a *answering) send(m outbox.Message) outbox.Receipt { return a.s.out.Send(a.s.work.Sends, m) }
 
 // sendNew sends an answer as a new message to the chat of the command. Under Pacing, senders who ask the same at the
@@ -104,6 +104,7 @@ func (a *answering) chooseHow(reply *chat.Reply) pressAnswer {
 		return asAlert
 	case isQuestion, !button.Edit:
 		return asNewMessage
+	// Judge also notes this answer as shown.
 	case a.s.adapter.shown.Judge(a.messageKey(), a.cmd.text, button.AsOf, reply.Source.AsOf) == platform.Keep:
 		return asUnchanged
 	}
@@ -165,8 +166,8 @@ func (a *answering) edit(reply *chat.Reply, content outbox.Content) (receipt out
 func (a *answering) messageKey() string { return fmt.Sprint(a.cmd.to.Chat, " ", a.cmd.to.ReplyTo) }
 
 // sendPrivately sends the answer to a private command that was sent in a group. It answers an ephemeral command by an
-// ephemeral message in the group. Unless that is certainly delivered, or if the command was not ephemeral, it sends the
-// answer to the user's private chat, and a notice in the group says so.
+// ephemeral message in the group. If the command was not ephemeral, or if the ephemeral message may not have arrived,
+// it sends the answer to the user's private chat, and a notice in the group says so.
 func (a *answering) sendPrivately(content outbox.Content) outbox.Receipt {
 	if a.cmd.user == 0 {
 		return a.notify(stayedAnonymous)

@@ -125,11 +125,10 @@ func parseMessage(m *models.Message, me *models.User, commands chat.Commands) *c
 	}
 	text, entities := textOf(m)
 	units := utf16.Encode([]rune(text))
-	name, args, argsAt := commandName(m, units, me, commands)
-	guessed := false
-	if name == "" && isPrivate(&m.Chat) {
+	name, earlier, argsAt := commandName(m, units, me, commands)
+	isNamed := name != ""
+	if !isNamed && isPrivate(&m.Chat) {
 		name, argsAt = guess(m, units, me, commands)
-		guessed = true
 	}
 	if name == "" {
 		return nil
@@ -138,8 +137,8 @@ func parseMessage(m *models.Message, me *models.User, commands chat.Commands) *c
 	if target == nil {
 		target = repliedTo(m, me)
 	}
-	words := append(args, strings.Fields(rest)...)
-	c := &command{text: strings.Join(append([]string{name}, words...), " "), guessed: guessed}
+	words := append(earlier, strings.Fields(rest)...)
+	c := &command{text: strings.Join(append([]string{name}, words...), " "), guessed: !isNamed}
 	if name == "start" {
 		name, words = followLink(m, words, commands)
 	}
@@ -156,7 +155,7 @@ func parseMessage(m *models.Message, me *models.User, commands chat.Commands) *c
 }
 
 // commandName returns the command that m names: the one typed first or after a mention of the bot, or else the one
-// whose question m answers. args are the arguments that the question carried. argsAt is where in the text the typed
+// whose question m answers. earlier are the arguments that the question carried. argsAt is where in the text the typed
 // arguments begin, in UTF-16 units. name is "" for:
 //
 //   - a command for another bot, such as /price@OtherBot,
@@ -165,7 +164,7 @@ func parseMessage(m *models.Message, me *models.User, commands chat.Commands) *c
 //   - in a group, an unknown command.
 func commandName(
 	m *models.Message, units []uint16, me *models.User, commands chat.Commands,
-) (name string, args []string, argsAt int) {
+) (name string, earlier []string, argsAt int) {
 	text, entities := textOf(m)
 	typed := leadingCommand(units, entities, me)
 	if typed.namesAnotherBot(me) {
@@ -177,7 +176,7 @@ func commandName(
 	name = typed.name
 	argsAt = typed.end
 	if name == "" && len(units) > 0 {
-		name, args = askedFor(m.ReplyToMessage, me)
+		name, earlier = askedFor(m.ReplyToMessage, me)
 		if isGroup(&m.Chat) && !hasArgument(text, name, commands) {
 			return "", nil, 0
 		}
@@ -186,7 +185,7 @@ func commandName(
 	if !known && isGroup(&m.Chat) {
 		return "", nil, 0
 	}
-	return name, args, argsAt
+	return name, earlier, argsAt
 }
 
 // hasArgument reports whether a word of the text is like an argument of the command.
@@ -209,7 +208,7 @@ func guess(m *models.Message, units []uint16, me *models.User, commands chat.Com
 		return "", 0
 	}
 	name = commands.Guess(text)
-	if name == "start" { // None of the text is an argument.
+	if name == "start" { // No word of the text is an argument.
 		return name, len(units)
 	}
 	return name, 0
@@ -224,7 +223,7 @@ func (c *command) setSender(m *models.Message) {
 	case m.SenderChat.ID == m.Chat.ID: // an anonymous administrator
 		c.sender = m.SenderChat.ID
 		c.request.Role = chat.Moderator
-	default:
+	default: // a channel, or a user who speaks as one
 		c.sender = m.SenderChat.ID
 		c.request.LimitKey = strconv.FormatInt(m.SenderChat.ID, 10)
 	}
@@ -288,7 +287,7 @@ func parseInline(query string, commands chat.Commands) (found []chat.Request) {
 		}
 		for _, f := range c.Forms {
 			switch {
-			case !f.Inline:
+			case !f.Inline: // It does not answer inline queries.
 			case len(f.Params) == 0 && isBegun:
 				found = append(found, chat.Request{Command: c.Name, Args: chat.Typed()})
 			case len(f.Params) > 0 && !namesAnother:
@@ -320,9 +319,9 @@ func readPayload(payload string) (command string, args []string) {
 	return words[0], words[1:]
 }
 
-// followLink returns the command that /start with these words runs. In a private chat, the one word may be the payload
-// of a deep link to chat.JoinCommand with a group, or to a private command, without arguments and without NoDeepLink.
-// Any other words mean start.
+// followLink returns the command that /start with these words runs. In a private chat, a single word may be the payload
+// of a deep link. Such a link leads to chat.JoinCommand with a group, or to a private command without arguments, unless
+// the command has NoDeepLink. Any other words mean start.
 func followLink(m *models.Message, words []string, commands chat.Commands) (name string, args []string) {
 	if !isPrivate(&m.Chat) || len(words) != 1 {
 		return "start", nil
@@ -361,7 +360,8 @@ func (c *typedCommand) namesAnotherBot(me *models.User) bool { return c.suffix !
 func leadingCommand(units []uint16, entities []models.MessageEntity, me *models.User) typedCommand {
 	mentioned, begin := leadingMention(units, entities, me)
 	for _, e := range entities {
-		if e.Type != models.MessageEntityTypeBotCommand || e.Offset != begin || !within(&e, units) || units[begin] != '/' {
+		isCommand := e.Type == models.MessageEntityTypeBotCommand && within(&e, units)
+		if !isCommand || e.Offset != begin || units[begin] != '/' {
 			continue
 		}
 		end := e.Offset + e.Length
@@ -439,7 +439,8 @@ func askedFor(m *models.Message, me *models.User) (command string, args []string
 // for it.
 func cutMention(units []uint16, from int, entities []models.MessageEntity) (mentioned *models.User, rest string) {
 	for _, e := range entities {
-		if e.Type != models.MessageEntityTypeTextMention || e.User == nil || !within(&e, units) || e.Offset < from {
+		isMention := e.Type == models.MessageEntityTypeTextMention && e.User != nil && within(&e, units)
+		if !isMention || e.Offset < from {
 			continue
 		}
 		return e.User, string(utf16.Decode(slices.Concat(units[from:e.Offset], []uint16{' '}, units[e.Offset+e.Length:])))

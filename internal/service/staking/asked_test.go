@@ -1,12 +1,14 @@
 package staking
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"testing"
 
 	"herald/internal/core"
 	"herald/internal/demo/fake/transporttest"
+	"herald/internal/query"
 )
 
 // `bot check` prints the method of a request that failed, but no part of the URL.
@@ -71,5 +73,23 @@ func TestAFailureNamesNoMethodThatWasNotSent(t *testing.T) {
 	_, err := newClient(t, n, pools).Stakes.Fetch(t.Context(), ann)
 	if failed := wantReason(t, err, core.Unreachable); failed.Asked != "" {
 		t.Errorf("asked %q", failed.Asked)
+	}
+}
+
+func TestAFailureNamesNoMethodThatWaitedForAPlace(t *testing.T) {
+	n := newNode(t, contracts{})
+	c := newClient(t, n, nil)
+	for range query.MaxCalls {
+		c.rpc.inFlight <- struct{}{}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for form, err := range map[string]error{
+		"one call": c.rpc.call(ctx, new(string), "eth_chainId"),
+		"a batch":  c.rpc.callBatch(ctx, []rpcCall{{method: "eth_chainId"}}),
+	} {
+		if got := during("read", err).Asked; got != "" {
+			t.Errorf("%s: asked %q", form, got)
+		}
 	}
 }

@@ -64,7 +64,7 @@ func (c *rpcClient) call(ctx context.Context, result any, method string, args ..
 	sent := c.newRequest(method, args)
 	messages, err := c.post(ctx, single, []request{sent})
 	if err != nil {
-		return withMethod(method, err)
+		return err
 	}
 	// An answer to a single request always has its message.
 	return withMethod(method, messages[sent.ID].decode(result))
@@ -79,7 +79,7 @@ func (c *rpcClient) callBatch(ctx context.Context, calls []rpcCall) error {
 	}
 	messages, err := c.post(ctx, batch, sent)
 	if err != nil {
-		return withMethod("a batch of "+methodsOf(calls), err)
+		return err
 	}
 	for i := range calls {
 		m, isAnswered := messages[sent[i].ID]
@@ -92,23 +92,13 @@ func (c *rpcClient) callBatch(ctx context.Context, calls []rpcCall) error {
 	return nil
 }
 
-// methodsOf returns the methods of calls in order, separated by commas. Consecutive calls of one method are named once:
-// "eth_chainId, eth_call".
-func methodsOf(calls []rpcCall) string {
-	var methods []string
-	for _, call := range calls {
-		methods = append(methods, call.method)
-	}
-	return strings.Join(slices.Compact(methods), ", ")
-}
-
 // methodError adds to the error of a call the method that was called.
 type methodError struct {
-	method string // for core.Error.Asked; "a batch of …" for a batch
+	method string // for core.Error.Asked
 	err    error
 }
 
-// withMethod returns err with the method that was called. It returns nil if err is nil.
+// withMethod returns err with the method that was called, or with methodsOf a batch. It returns nil if err is nil.
 func withMethod(method string, err error) error {
 	if err == nil {
 		return nil
@@ -142,10 +132,35 @@ func (c *rpcClient) newRequest(method string, args []any) request {
 	return request{Version: "2.0", ID: json.Number(id), Method: method, Params: args}
 }
 
+// methodsOf returns the method of a single body, and "a batch of eth_chainId, eth_call" for a batch. Consecutive calls
+// of one method are named once.
+func methodsOf(form bodyForm, sent []request) string {
+	if form == single {
+		return sent[0].Method
+	}
+	var methods []string
+	for _, r := range sent {
+		methods = append(methods, r.Method)
+	}
+	return "a batch of " + strings.Join(slices.Compact(methods), ", ")
+}
+
 // post sends requests in one body of this form, and returns the messages of the answer by ID. A single body has exactly
-// one request. post fails as checkAnswer does, which is below. It blocks until fewer than query.MaxCalls requests are
-// in flight, and then until the answer is read.
+// one request. post blocks until fewer than query.MaxCalls HTTP requests are in flight, and then until the answer is
+// read. It fails if ctx is done, or as exchange does. Only an error of exchange has the method.
 func (c *rpcClient) post(ctx context.Context, form bodyForm, sent []request) (map[json.Number]message, error) {
+	select {
+	case c.inFlight <- struct{}{}:
+		defer func() { <-c.inFlight }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	messages, err := c.exchange(ctx, form, sent)
+	return messages, withMethod(methodsOf(form, sent), err)
+}
+
+// exchange is post without the limit of requests in flight. It fails if the HTTP request fails, and as readAnswer does.
+func (c *rpcClient) exchange(ctx context.Context, form bodyForm, sent []request) (map[json.Number]message, error) {
 	var value any = sent
 	if form == single {
 		value = sent[0]
@@ -153,12 +168,6 @@ func (c *rpcClient) post(ctx context.Context, form bodyForm, sent []request) (ma
 	body, err := json.Marshal(value)
 	if err != nil {
 		return nil, err
-	}
-	select {
-	case c.inFlight <- struct{}{}:
-		defer func() { <-c.inFlight }()
-	case <-ctx.Done():
-		return nil, ctx.Err()
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url, bytes.NewReader(body))
 	if err != nil {
@@ -280,8 +289,7 @@ func parseMessages(body []byte) (messages []message, form bodyForm, err error) {
 // In a batch, the answer may lack the messages of some requests.
 //
 // If the answer is one error about everything that was sent, checkAnswer returns that error. It returns errMismatch if
-// a message does not belong to a request, if two messages belong to the same request, or if the answer does not have
-// sentForm.
+// a message does not belong to a request, if two messages have the same ID, or if the answer does not have sentForm.
 func checkAnswer(sentForm bodyForm, sent []request, body []byte) (map[json.Number]message, error) {
 	messages, form, err := parseMessages(body)
 	if err != nil {
