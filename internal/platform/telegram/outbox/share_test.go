@@ -253,6 +253,8 @@ func TestSentMessagesAreForgotten(t *testing.T) {
 		c.post(notice("busy"))
 		c.sends.Wait()
 		time.Sleep(2 * time.Minute) // longer than any answer or notice delays the next one
+		c.Outbox.mu.Lock()
+		defer c.Outbox.mu.Unlock()
 		if len(c.latest) != 0 {
 			t.Errorf("%d keys are remembered", len(c.latest))
 		}
@@ -266,6 +268,8 @@ func TestPausesThatEndedAreForgotten(t *testing.T) {
 		c.pause(lasting, time.Hour)
 		time.Sleep(afterPause + 2*time.Second)
 		c.pause(next, time.Second)
+		c.Outbox.mu.Lock()
+		defer c.Outbox.mu.Unlock()
 		if _, isRemembered := c.pausedUntil[ended]; isRemembered || len(c.pausedUntil) != 2 {
 			t.Errorf("the pauses %v are remembered", c.pausedUntil)
 		}
