@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
+	"github.com/go-telegram/bot/models"
 	"github.com/shopspring/decimal"
 
 	"herald/internal/chat"
@@ -155,6 +156,21 @@ func TestACommandWithAWalletIsAnsweredFirst(t *testing.T) {
 	}, func(t *testing.T, c conversation) {
 		c.groups = []int64{stakers}
 		c.run(t)
+	})
+}
+
+// The name of a group is not known if Telegram has not answered since the start of the process.
+func TestTheAnswerToARequestHasNoNameOfAnotherGroup(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := walletTest(t, stakers)
+		r.api.GrantInvite(whales, true)
+		r.api.Promote(whales, 7, "left")
+		r.adapter.groups.Clear()
+		r.adapter.seeGroup(models.Chat{ID: whales, Title: "Lounge 1004"})
+		want := "⚠️ No open request | ✅ You're in: -1003"
+		if got := r.sayInPrivate(fmt.Sprint("/join ", whales, " ", ownWallet)); got != want {
+			t.Errorf("answered by %q, want %q", got, want)
+		}
 	})
 }
 

@@ -298,12 +298,13 @@ func (s *session) closeJoin(group, user int64) {
 // seeGroup stores the name of a group.
 func (a *Adapter) seeGroup(c models.Chat) { a.groups.Store(strconv.FormatInt(c.ID, 10), c) }
 
-// nameGroup sets the name and the link of the group that a JoinCommand is about, as far as they are known.
+// nameGroup sets the name and the link of the group that a JoinCommand is about. It empties those that are not known,
+// because a copied request may have the name of another group.
 func (a *Adapter) nameGroup(req *chat.Request) {
-	if stored, known := a.groups.Load(req.Args.First()); known {
-		group := stored.(models.Chat)
-		req.GroupName, req.GroupURL = group.Title, linkTo(&group)
-	}
+	stored, _ := a.groups.Load(req.Args.First())
+	group, _ := stored.(models.Chat)
+	req.GroupName = group.Title
+	req.GroupURL = linkTo(&group)
 }
 
 func earlier(a, b time.Time) time.Time {

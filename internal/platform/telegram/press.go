@@ -2,7 +2,7 @@ package telegram
 
 import (
 	"context"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-telegram/bot"
@@ -23,25 +23,22 @@ const (
 
 // press is a pressed button, which shows a spinner until the press is answered.
 type press struct {
-	s    *session
-	id   string // of the callback query
-	once sync.Once
+	s          *session
+	id         string // of the callback query
+	isAnswered atomic.Bool
 }
 
 // answer answers the callback query, and reports whether Telegram took the answer. A press is answered only once: later
-// calls return false and do nothing. So do calls on a nil press.
+// calls return false at once, even while the first one waits for Telegram. So do calls on a nil press.
 func (p *press) answer(a bot.AnswerCallbackQueryParams) (taken bool) {
-	if p == nil {
+	if p == nil || p.isAnswered.Swap(true) {
 		return false
 	}
-	p.once.Do(func() {
-		a.CallbackQueryID = p.id
-		taken = p.s.answerQuery(time.Now(), "press_unanswered", func(ctx context.Context) error {
-			_, err := botapi.Change(ctx, p.s.adapter.api, (*bot.Bot).AnswerCallbackQuery, &a)
-			return err
-		})
+	a.CallbackQueryID = p.id
+	return p.s.answerQuery(time.Now(), "press_unanswered", func(ctx context.Context) error {
+		_, err := botapi.Change(ctx, p.s.adapter.api, (*bot.Bot).AnswerCallbackQuery, &a)
+		return err
 	})
-	return taken
 }
 
 // endSpinner answers the callback query without showing anything.
@@ -50,24 +47,21 @@ func (p *press) endSpinner() { p.answer(bot.AnswerCallbackQueryParams{}) }
 // open answers the callback query with a link that opens the private chat with the bot, and sends /start with the
 // payload there. Its result is like the result of answer.
 func (p *press) open(payload string) (taken bool) {
-	if p == nil {
+	if p == nil || p.isAnswered.Swap(true) {
 		return false
 	}
-	p.once.Do(func() {
-		taken = p.s.answerQuery(time.Now(), "press_unanswered", func(ctx context.Context) error {
-			name := p.s.me().Username
-			err := p.openBy(ctx, name, payload)
-			if !botapi.ErrorOf(err).RefusesLink() {
-				return err
-			}
-			p.s.askName(ctx) // Telegram refuses links to other bots, and this one may have another name now.
-			if renamed := p.s.me().Username; renamed != name {
-				return p.openBy(ctx, renamed, payload)
-			}
+	return p.s.answerQuery(time.Now(), "press_unanswered", func(ctx context.Context) error {
+		name := p.s.me().Username
+		err := p.openBy(ctx, name, payload)
+		if !botapi.ErrorOf(err).RefusesLink() {
 			return err
-		})
+		}
+		p.s.askName(ctx) // Telegram refuses links to other bots, and this one may have another name now.
+		if renamed := p.s.me().Username; renamed != name {
+			return p.openBy(ctx, renamed, payload)
+		}
+		return err
 	})
-	return taken
 }
 
 // openBy makes one attempt to answer the callback query with a link to the bot by this username.

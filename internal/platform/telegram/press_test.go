@@ -385,6 +385,21 @@ func TestSpinnerEndsBeforeASlowEdit(t *testing.T) {
 	})
 }
 
+func TestACommandEndsWhileTheCallThatEndsItsSpinnerHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := card(t)
+		r.api.Fail("editMessageText", telegramtest.TooMany(3*time.Second))
+		r.api.Fail("answerCallbackQuery", telegramtest.Hang())
+		start := time.Now()
+		r.press(ann, "Refresh")
+		check(t, "acknowledged", r.api.WaitAcknowledged(time.Minute), true)
+		if took := time.Since(start); took > 6*time.Second {
+			t.Errorf("the press was acknowledged after %v", took)
+		}
+		check(t, "text", r.one().Text, "answer 2")
+	})
+}
+
 // Whatever a forged button asks for, nothing private is shown to others, and only the presser sees an error.
 func TestAForgedButtonGainsNothing(t *testing.T) {
 	const stranger = 404 // has not started the bot
