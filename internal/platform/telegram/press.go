@@ -24,8 +24,8 @@ const (
 // press is a pressed button, which shows a spinner until the press is answered.
 type press struct {
 	s          *session
-	id         string // of the callback query
-	isAnswered atomic.Bool
+	id         string      // of the callback query
+	isAnswered atomic.Bool // set before the call
 }
 
 // answer answers the callback query, and reports whether Telegram took the answer. A press is answered only once: later
