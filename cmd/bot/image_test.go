@@ -12,7 +12,7 @@ import (
 	"herald/internal/config/configtest"
 )
 
-// dependencies returns the import paths of all packages in the program, and those of our own packages among them.
+// dependencies returns the import paths of all packages in the program. ours has only our own packages.
 func dependencies(t *testing.T) (all, ours []string) {
 	t.Helper()
 	list := exec.CommandContext(t.Context(), "go", "list", "-deps",

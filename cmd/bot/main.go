@@ -46,7 +46,7 @@ const (
 	// Go's default would collect often.
 	gcPercent = 400
 	// memoryLimit is the number of bytes above which garbage is collected earlier than gcPercent requires. It includes
-	// stacks: those of 5,000 commands in flight are some 40 MiB. Above the limit, these commands take a quarter longer.
+	// stacks: 5,000 commands in flight have stacks of some 40 MiB. Above the limit, they take a quarter longer.
 	// docs/proof.md has the figures.
 	memoryLimit = 84 << 20
 )

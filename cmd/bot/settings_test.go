@@ -55,8 +55,8 @@ func validSettings(url string) []string {
 	)
 }
 
-// deepFolder is a path so long that even root cannot make a file in it: with a file's name, it is longer than PATH_MAX,
-// which is 4,096 bytes.
+// deepFolder is a path so long that even root cannot make a file in it. After a slash and a file's name are added, it
+// is longer than PATH_MAX, which is 4,096 bytes.
 var deepFolder = strings.Repeat("/"+strings.Repeat("d", 252), 16)[1:]
 
 // invalidRun is a run of the program that ends because a setting is invalid.

@@ -15,7 +15,7 @@ import (
 	"herald/internal/secret/logtest"
 )
 
-// terminal is a pseudoterminal in which a demo runs.
+// terminal is a demo that runs in a pseudoterminal.
 type terminal struct {
 	*e2etest.Process // the demo
 	t                *testing.T

@@ -16,7 +16,7 @@ const (
 	joinProven  = "/join " + Stakers + " " + AnnsWallet
 )
 
-// scenesOfJoining returns scenes in which users ask to join Members or Stakers, or moderators read the outcomes.
+// scenesOfJoining returns scenes where users ask to join Members or Stakers, or moderators read the outcomes.
 func scenesOfJoining() []scene {
 	return slices.Concat(
 		joinRequests(),
@@ -28,7 +28,7 @@ func scenesOfJoining() []scene {
 	)
 }
 
-// joinRequests returns scenes in which Ann and a stranger ask to join while all services are healthy.
+// joinRequests returns scenes where Ann and a stranger ask to join while all services are healthy.
 func joinRequests() []scene {
 	return []scene{
 		{
@@ -67,8 +67,7 @@ func joinRequests() []scene {
 	}
 }
 
-// refusedJoinRequests returns scenes in which Ann asks to join, and a requirement, a service or Telegram may keep her
-// out.
+// refusedJoinRequests returns scenes where Ann asks to join, and a requirement, a service or Telegram may keep her out.
 func refusedJoinRequests() []scene {
 	bothFail := joinChats(func(w *Answers) {
 		partnerDown(w)

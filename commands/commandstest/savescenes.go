@@ -13,7 +13,8 @@ const (
 	existsAnn = "/exists " + Ann
 )
 
-// scenesOfSaving returns scenes in which addresses are saved and deleted, and badges are given and removed accordingly.
+// scenesOfSaving returns scenes where users save and delete addresses, and the bot gives and removes badges
+// accordingly.
 func scenesOfSaving() []scene {
 	all := slices.Concat(
 		savedByAnn(),
@@ -36,8 +37,8 @@ func scenesOfSaving() []scene {
 	return all
 }
 
-// savedByAnn returns scenes in which Ann saves and deletes an address while services and the store work, and while they
-// do not.
+// savedByAnn returns scenes where Ann saves and deletes an address while services and the store work, and while they
+// fail.
 func savedByAnn() []scene {
 	private := &sender{id: Ann}
 	return []scene{
@@ -67,7 +68,7 @@ func savedByAnn() []scene {
 	}
 }
 
-// savedThenUnstaked returns scenes in which the wallet is unstaked before or after its address is saved.
+// savedThenUnstaked returns scenes where the wallet is unstaked before or after its address is saved.
 func savedThenUnstaked() []scene {
 	return []scene{
 		{
@@ -99,7 +100,7 @@ func badgeRefusals() []scene {
 	return all
 }
 
-// badgesLeftByForget returns scenes in which /forget cannot remove a badge: the platform refuses to, or the community
+// badgesLeftByForget returns scenes where /forget cannot remove a badge: the platform refuses to, or the community
 // has deleted the badge.
 func badgesLeftByForget() []scene {
 	return []scene{

@@ -15,16 +15,8 @@ func TestAnOldButtonOfAServiceThatIsOffIsRefusedToThePresserAlone(t *testing.T) 
 	for _, way := range e2etest.Ways {
 		t.Run(way.Name, func(t *testing.T) {
 			t.Parallel()
-			fakes := fault.Start(t)
-			platform := way.Open(t)
-			before := serveSubset(t, everything, platform, fakes)
-			card := platform.Ask(e2etest.Command{User: 1, Group: true, Name: "supply"})
+			card := cardOfSupply(t, way, everything, withServices("price"))
 			shown := card.Wait().Text
-			before.Stop()
-			if err := before.AwaitEnd(); err != nil {
-				t.Fatal(err)
-			}
-			serveSubset(t, withServices("price"), platform, fakes)
 			answer := card.Press(1, card.States()[0]).Wait()
 			if !answer.Private || !strings.Contains(answer.Text, "Unknown command") {
 				t.Errorf("the presser is told, privately %t: %q", answer.Private, answer.Text)
@@ -41,22 +33,31 @@ func TestAnOldButtonAnswersWithAServiceThatIsSetLater(t *testing.T) {
 	for _, way := range e2etest.Ways {
 		t.Run(way.Name, func(t *testing.T) {
 			t.Parallel()
-			fakes := fault.Start(t)
-			platform := way.Open(t)
-			before := serveSubset(t, withServices("supply"), platform, fakes)
-			card := platform.Ask(e2etest.Command{User: 1, Group: true, Name: "supply"})
+			card := cardOfSupply(t, way, withServices("supply"), everything)
 			if text := e2etest.Plain(card.Wait().Text); strings.Contains(text, "Market cap") {
 				t.Fatalf("a service is on too early: %s", text)
 			}
-			before.Stop()
-			if err := before.AwaitEnd(); err != nil {
-				t.Fatal(err)
-			}
-			serveSubset(t, everything, platform, fakes)
 			card.Press(1, card.States()[0])
 			e2etest.Eventually(t, "the card says what the supply is worth", func() bool {
 				return strings.Contains(e2etest.Plain(card.Answers()[0].Text), "Market cap")
 			})
 		})
 	}
+}
+
+// cardOfSupply returns a card that a bot with the services before has sent to a group. When it returns, that bot has
+// ended, and one with the services after is running.
+func cardOfSupply(t *testing.T, way e2etest.Way, before, after subset) *e2etest.Asked {
+	t.Helper()
+	fakes := fault.Start(t)
+	platform := way.Open(t)
+	bot := serveSubset(t, before, platform, fakes)
+	card := platform.Ask(e2etest.Command{User: 1, Group: true, Name: "supply"})
+	card.Wait()
+	bot.Stop()
+	if err := bot.AwaitEnd(); err != nil {
+		t.Fatal(err)
+	}
+	serveSubset(t, after, platform, fakes)
+	return card
 }

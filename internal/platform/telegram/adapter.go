@@ -3,7 +3,7 @@
 //
 //	poll.go, webhook.go    receive it, and acknowledge it once it is answered
 //	update.go              decodes it
-//	parse.go               finds the command in a message, a press or an inline query
+//	parse.go, entities.go  find the command in a message or a press
 //	respond.go             gets the Reply, renders it (render.go) and delivers it (deliver.go)
 //	outbox                 sends the message within Telegram's rates, and retries it if that helps
 //
@@ -12,7 +12,7 @@
 //	updates.go, inflight.go  track which polled updates may be acknowledged, and limit how many are in flight
 //	press.go, typing.go      answer a press; show "typing…"
 //	notice.go, cleanup.go    post short notices in a group; delete notices and older cards there
-//	inline.go, album.go      answer inline queries; answer only one message of an album
+//	inline.go, album.go      read and answer inline queries; answer only one message of an album
 //	hello.go                 says hello in a group that the bot was added to
 //	name.go, moved.go        notice that the bot is renamed, or that a group has another ID
 //	join.go, joinmessage.go  approve join requests, or leave them open; tell people what is missing

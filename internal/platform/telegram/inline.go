@@ -146,3 +146,47 @@ func takesWalletInline(commands chat.Commands) bool {
 	}
 	return false
 }
+
+// parseInline returns a request for each Inline form that a query means:
+//
+//   - a form without parameters, if the query is the beginning of the command's name,
+//   - a form with a parameter, if the query has its argument, with or without the command's name before it.
+//
+// Telegram sends a query after each letter typed, so an argument counts only once it is as long as its example.
+func parseInline(query string, commands chat.Commands) (found []chat.Request) {
+	written := strings.Fields(query)
+	name := ""
+	if len(written) > 0 {
+		name = strings.ToLower(strings.TrimPrefix(written[0], "/"))
+	}
+	named, known := commands.Find(name)
+	for _, c := range commands {
+		isNamed := known && c.Name == named.Name
+		namesAnother := known && !isNamed
+		isBegun := len(written) < 2 && (isNamed || strings.HasPrefix(c.Name, name))
+		args := written
+		if isNamed {
+			args = written[1:]
+		}
+		for _, f := range c.Forms {
+			switch {
+			case !f.Inline: // It does not answer inline queries.
+			case len(f.Params) == 0 && isBegun:
+				found = append(found, chat.Request{Command: c.Name, Args: chat.Typed()})
+			case len(f.Params) > 0 && !namesAnother:
+				found = append(found, withArgument(c.Name, f, args)...)
+			}
+		}
+	}
+	return found
+}
+
+// withArgument returns a request for a form with one parameter if one of the words is its argument, as long as its
+// example. Otherwise it returns nil.
+func withArgument(command string, f chat.Form, words []string) []chat.Request {
+	args := chat.Meant(words, f.Params...)
+	if len(args) != 1 || len(args[0]) != len(f.Params[0].Example) {
+		return nil
+	}
+	return []chat.Request{{Command: command, Args: chat.Typed(args...)}}
+}

@@ -2,7 +2,6 @@ package telegram
 
 import (
 	"cmp"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -264,50 +263,6 @@ func oldButton(q *callbackQuery) *command {
 	return c
 }
 
-// parseInline returns a request for each Inline form that a query means:
-//
-//   - a form without parameters, if the query is the beginning of the command's name,
-//   - a form with a parameter, if the query has its argument, with or without the command's name before it.
-//
-// Telegram sends a query after each letter typed, so an argument counts only once it is as long as its example.
-func parseInline(query string, commands chat.Commands) (found []chat.Request) {
-	written := strings.Fields(query)
-	name := ""
-	if len(written) > 0 {
-		name = strings.ToLower(strings.TrimPrefix(written[0], "/"))
-	}
-	named, known := commands.Find(name)
-	for _, c := range commands {
-		isNamed := known && c.Name == named.Name
-		namesAnother := known && !isNamed
-		isBegun := len(written) < 2 && (isNamed || strings.HasPrefix(c.Name, name))
-		args := written
-		if isNamed {
-			args = written[1:]
-		}
-		for _, f := range c.Forms {
-			switch {
-			case !f.Inline: // It does not answer inline queries.
-			case len(f.Params) == 0 && isBegun:
-				found = append(found, chat.Request{Command: c.Name, Args: chat.Typed()})
-			case len(f.Params) > 0 && !namesAnother:
-				found = append(found, withArgument(c.Name, f, args)...)
-			}
-		}
-	}
-	return found
-}
-
-// withArgument returns a request for a form with one parameter if one of the words is its argument, as long as its
-// example. Otherwise it returns nil.
-func withArgument(command string, f chat.Form, words []string) []chat.Request {
-	args := chat.Meant(words, f.Params...)
-	if len(args) != 1 || len(args[0]) != len(f.Params[0].Example) {
-		return nil
-	}
-	return []chat.Request{{Command: command, Args: chat.Typed(args...)}}
-}
-
 // linkPayload returns the payload of a deep link to a command with arguments.
 func linkPayload(command string, args ...string) string {
 	return strings.Join(append([]string{command}, args...), "_")
@@ -337,80 +292,6 @@ func followLink(m *models.Message, words []string, commands chat.Commands) (name
 	return "start", nil
 }
 
-// typedCommand is a bot command at the beginning of a text, such as "/price@OurBot" or "@OurBot /price".
-type typedCommand struct {
-	name string // in lower case; "" if the text does not begin with a command
-	// suffix is the username after the command's @, or "".
-	suffix string
-	// mentioned is the username in a mention before the command, or "".
-	mentioned string
-	end       int // where the command ends in the text, in UTF-16 units
-}
-
-// isFor reports whether the command is addressed to a bot, or to no bot in particular.
-func (c *typedCommand) isFor(bot *models.User) bool {
-	addressee := cmp.Or(c.suffix, c.mentioned)
-	return addressee == "" || strings.EqualFold(addressee, bot.Username)
-}
-
-// namesAnotherBot reports whether the username after the command's @ is not the username of me.
-func (c *typedCommand) namesAnotherBot(me *models.User) bool { return c.suffix != "" && !c.isFor(me) }
-
-// leadingCommand returns the bot command at the very beginning of a text, or after one mention there.
-func leadingCommand(units []uint16, entities []models.MessageEntity, me *models.User) typedCommand {
-	mentioned, begin := leadingMention(units, entities, me)
-	for _, e := range entities {
-		isCommand := e.Type == models.MessageEntityTypeBotCommand && within(&e, units)
-		if !isCommand || e.Offset != begin || units[begin] != '/' {
-			continue
-		}
-		end := e.Offset + e.Length
-		name, suffix, _ := strings.Cut(string(utf16.Decode(units[begin+1:end])), "@")
-		return typedCommand{name: strings.ToLower(name), suffix: suffix, mentioned: mentioned, end: end}
-	}
-	return typedCommand{}
-}
-
-// leadingMention returns the username in a mention at the very beginning of a text, and where the text continues after
-// the mention and the separators behind it. If there is no mention, it returns "" and 0.
-func leadingMention(units []uint16, entities []models.MessageEntity, me *models.User) (username string, end int) {
-	for _, e := range entities {
-		if e.Offset != 0 || !within(&e, units) {
-			continue
-		}
-		switch {
-		case e.Type == models.MessageEntityTypeMention && units[0] == '@':
-			username = string(utf16.Decode(units[1:e.Length]))
-			end = e.Length
-		case e.Type == models.MessageEntityTypeTextMention && e.User != nil && e.User.ID == me.ID:
-			username = me.Username
-			end = e.Length
-		}
-	}
-	if end == 0 {
-		return "", 0
-	}
-	const separators = " \n\u00a0,:"
-	for end < len(units) && strings.ContainsRune(separators, rune(units[end])) {
-		end++
-	}
-	return username, end
-}
-
-// isForAnotherName reports whether m has a known command for a bot with another username than me. m may be nil.
-func isForAnotherName(m *models.Message, me *models.User, commands chat.Commands) bool {
-	if m == nil {
-		return false
-	}
-	text, entities := textOf(m)
-	if !strings.Contains(text, "@") { // This saves parsing most commands twice.
-		return false
-	}
-	typed := leadingCommand(utf16.Encode([]rune(text)), entities, me)
-	_, known := commands.Find(typed.name)
-	return known && !typed.isFor(me)
-}
-
 // askedFor returns the command and the arguments that a user has sent already, if m, a message of this bot, asks for
 // the next argument. It returns "" if m is not such a question.
 //
@@ -432,20 +313,6 @@ func askedFor(m *models.Message, me *models.User) (command string, args []string
 		}
 	}
 	return "", nil
-}
-
-// cutMention returns the first user who is mentioned after the command, or nil, and the text after the command without
-// that mention. from is where the command ends. A mention by username stays a word, because Telegram gives bots no ID
-// for it.
-func cutMention(units []uint16, from int, entities []models.MessageEntity) (mentioned *models.User, rest string) {
-	for _, e := range entities {
-		isMention := e.Type == models.MessageEntityTypeTextMention && e.User != nil && within(&e, units)
-		if !isMention || e.Offset < from {
-			continue
-		}
-		return e.User, string(utf16.Decode(slices.Concat(units[from:e.Offset], []uint16{' '}, units[e.Offset+e.Length:])))
-	}
-	return nil, string(utf16.Decode(units[from:]))
 }
 
 // repliedTo returns the user whose message m replies to, or nil. The user has the ID 0 if they spoke as a chat. A

@@ -31,11 +31,8 @@ type press struct {
 // answer answers the callback query, and reports whether Telegram took the answer. A press is answered only once: later
 // calls return false at once, even while the first one waits for Telegram. So do calls on a nil press.
 func (p *press) answer(a bot.AnswerCallbackQueryParams) (taken bool) {
-	if p == nil || p.isAnswered.Swap(true) {
-		return false
-	}
-	a.CallbackQueryID = p.id
-	return p.s.answerQuery(time.Now(), "press_unanswered", func(ctx context.Context) error {
+	return p.answerBy(func(ctx context.Context) error {
+		a.CallbackQueryID = p.id
 		_, err := botapi.Change(ctx, p.s.adapter.api, (*bot.Bot).AnswerCallbackQuery, &a)
 		return err
 	})
@@ -47,10 +44,7 @@ func (p *press) endSpinner() { p.answer(bot.AnswerCallbackQueryParams{}) }
 // open answers the callback query with a link that opens the private chat with the bot, and sends /start with the
 // payload there. Its result is like the result of answer.
 func (p *press) open(payload string) (taken bool) {
-	if p == nil || p.isAnswered.Swap(true) {
-		return false
-	}
-	return p.s.answerQuery(time.Now(), "press_unanswered", func(ctx context.Context) error {
+	return p.answerBy(func(ctx context.Context) error {
 		name := p.s.me().Username
 		err := p.openBy(ctx, name, payload)
 		if !botapi.ErrorOf(err).RefusesLink() {
@@ -62,6 +56,14 @@ func (p *press) open(payload string) (taken bool) {
 		}
 		return err
 	})
+}
+
+// answerBy is answer by a call that answers the callback query.
+func (p *press) answerBy(call func(context.Context) error) (taken bool) {
+	if p == nil || p.isAnswered.Swap(true) {
+		return false
+	}
+	return p.s.answerQuery(time.Now(), "press_unanswered", call)
 }
 
 // openBy makes one attempt to answer the callback query with a link to the bot by this username.
