@@ -30,8 +30,8 @@ func supply(from Sources, options Options) chat.Command {
 }
 
 // answer returns the supply with the staked sum and what the supply is worth. It leaves out the staked sum if the chain
-// does not answer within extraWait. If the price is unknown, it also returns a PartialError. If the supply contradicts
-// the price provider's count of the tokens, it returns doubtfulReply.
+// does not answer within extraWait. If the price provider gives no price, it also returns a PartialError. If the supply
+// contradicts the price provider's count of the tokens, it returns doubtfulReply.
 func (c supplyCommand) answer(ctx context.Context, _ *chat.Request) (*chat.Reply, error) {
 	var f supplyFigures
 	var asking sync.WaitGroup
@@ -113,7 +113,8 @@ func (c supplyCommand) doubtfulReply(f supplyFigures, doubt *belief.SupplyDoubt,
 		title, text = "supply.doubtful", "supply.doubt"
 		otherSupply = c.totalField(f)
 	}
-	times := f.times() // The quote has the count, so its time decides which of two replies is newer.
+	// The quote has the count, so its time decides which of two replies is newer. A doubtful or old price has none.
+	times := f.times()
 	reply := &chat.Reply{
 		Tone:  chat.Warning,
 		Title: chat.SayWith(title, values),
@@ -183,7 +184,7 @@ type supplyTimes struct {
 	// priceAsOf is when the price was quoted. It decides which of two replies is newer, because the price changes more
 	// often than the supply. It is zero if the price is unknown or old.
 	priceAsOf time.Time
-	// freshUntil is when the first of the figures expires. It is zero if the price could not be read.
+	// freshUntil is when the first of the figures expires. It is zero if the provider failed, or if its price is doubtful.
 	freshUntil time.Time
 }
 

@@ -295,7 +295,7 @@ func (s *session) closeJoin(group, user int64) {
 	s.adapter.Joins.Close(strconv.FormatInt(group, 10), userOf(user))
 }
 
-// seeGroup stores the name of a group.
+// seeGroup stores a group, for nameGroup.
 func (a *Adapter) seeGroup(c models.Chat) { a.groups.Store(strconv.FormatInt(c.ID, 10), c) }
 
 // nameGroup sets the name and the link of the group that a JoinCommand is about. It empties those that are not known,

@@ -16,8 +16,7 @@ const (
 	// queryLasts is how long an answer to a press or an inline query is worth sending. Telegram does not publish its own
 	// limit, which is longer.
 	queryLasts = 10 * time.Second
-	// spinnerLasts is how long a pressed button shows a spinner while an answer waits
-	// for its slot or is sent.
+	// spinnerLasts is how long a pressed button shows a spinner while an answer waits for its slot or is sent.
 	spinnerLasts = 2 * time.Second
 )
 
@@ -25,7 +24,7 @@ const (
 type press struct {
 	s          *session
 	id         string      // of the callback query
-	isAnswered atomic.Bool // set before the call
+	isAnswered atomic.Bool // set before the answer is sent
 }
 
 // answer answers the callback query, and reports whether Telegram took the answer. A press is answered only once: later
@@ -41,8 +40,8 @@ func (p *press) answer(a bot.AnswerCallbackQueryParams) (taken bool) {
 // endSpinner answers the callback query without showing anything.
 func (p *press) endSpinner() { p.answer(bot.AnswerCallbackQueryParams{}) }
 
-// open answers the callback query with a link that opens the private chat with the bot, and sends /start with the
-// payload there. Its result is like the result of answer.
+// open answers the callback query with a link to the private chat with the bot. The user's app follows it, and sends
+// /start with the payload there. The result of open is like the result of answer.
 func (p *press) open(payload string) (taken bool) {
 	return p.answerBy(func(ctx context.Context) error {
 		name := p.s.me().Username
@@ -58,7 +57,7 @@ func (p *press) open(payload string) (taken bool) {
 	})
 }
 
-// answerBy is answer by a call that answers the callback query.
+// answerBy answers the callback query by a call. Its result is like the result of answer.
 func (p *press) answerBy(call func(context.Context) error) (taken bool) {
 	if p == nil || p.isAnswered.Swap(true) {
 		return false

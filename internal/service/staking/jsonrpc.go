@@ -31,7 +31,7 @@ type rpcClient struct {
 	lastID   atomic.Uint64
 }
 
-// newRPCClient returns a client for a node's endpoint. It fails if the endpoint is not a URL.
+// newRPCClient returns a client for a node's endpoint. It fails if url.Parse cannot parse the endpoint.
 func newRPCClient(endpoint string, client *http.Client) (*rpcClient, error) {
 	if _, err := url.Parse(endpoint); err != nil {
 		return nil, errors.New("the endpoint of the chain cannot be used")
@@ -147,7 +147,8 @@ func methodsOf(form bodyForm, sent []request) string {
 
 // post sends requests in one body of this form, and returns the messages of the answer by ID. A single body has exactly
 // one request. post blocks until fewer than query.MaxCalls HTTP requests are in flight, and then until the answer is
-// read. It fails if ctx is done, or as exchange does. Only an error of exchange has the method.
+// read. It fails if ctx is done while it waits, or if exchange fails. Only an error of exchange is a methodError,
+// because nothing is sent before.
 func (c *rpcClient) post(ctx context.Context, form bodyForm, sent []request) (map[json.Number]message, error) {
 	select {
 	case c.inFlight <- struct{}{}:
@@ -208,9 +209,9 @@ func readAnswer(form bodyForm, sent []request, resp *http.Response) (map[json.Nu
 //
 //   - 413 always means errTooLarge.
 //   - 401, 402 and 429 outweigh the body.
-//   - If a batch was answered with 403 or 5xx, an error in the body outweighs the status. It may be Rejected: sendAll
-//     then makes the calls one by one.
-//   - For any other status, an error in the body outweighs the status only if it says more than Rejected.
+//   - Some nodes refuse every batch with 403 or 5xx. For a batch, any error in the body outweighs these, even if it is
+//     Rejected, so that sendAll makes the calls one by one.
+//   - Otherwise, an error in the body outweighs the status only if it says more than Rejected.
 func statusError(form bodyForm, body []byte, status int, byStatus *core.Error) error {
 	switch status {
 	case http.StatusRequestEntityTooLarge:
