@@ -141,7 +141,7 @@ func (c saveCommand) replyAboutBadges(
 		reply.Text = problemText(req.From.Platform, first.problem)
 		reply.Notes = append(reply.Notes, chat.Say("badge.still_saved"))
 		reply.Actions = []chat.Action{chat.TryAgain(saveName, s.Wallet.Hex())}
-	case first.outcome == badgeRemoved: // whyRemoved is empty only if the settings no longer name the badge.
+	case first.outcome == badgeRemoved: // The settings no longer name the badge, or the row could not be read again.
 		reply.Tone = chat.Negative
 	}
 	return reply
